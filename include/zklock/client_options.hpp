@@ -1,0 +1,71 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zklock {
+
+/// One identity shown to the servers at every connect, such as `{"digest", "user:password"}`.
+struct credentials {
+    std::string scheme;
+    std::string secret;
+};
+
+/// Who may do what with the nodes that the client creates.
+enum class acl : std::uint8_t {
+    open,               ///< anybody may do anything
+    creator_all,        ///< only who has the client's credentials
+    creator_all_or_read ///< as creator_all, and anybody may read
+};
+
+/// What is created where a lock's parent is missing.
+enum class parent_kind : std::uint8_t {
+    container, ///< the servers delete it some time after its last child; persistent where they know no containers
+    persistent
+};
+
+enum class log_level : std::uint8_t { error, warning, info, debug };
+
+/// How a client connects and how careful it is. Out-of-range values are reported by every operation as
+/// `errc::invalid_option`.
+struct client_options {
+    client_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+
+    /// `host:port,host:port`. Names and IPv6 addresses (`[::1]:2181`) are resolved asynchronously, again at need.
+    std::string servers = "127.0.0.1:2181";
+    /// Prepended to every path; its node must exist. Empty for none.
+    std::string chroot;
+    /// Asked of the servers, which may answer with another. The nodes of a dead client live as long as this.
+    std::chrono::milliseconds session_timeout{10'000};
+    std::vector<credentials> auth;
+    acl access = acl::open;
+
+    /// Who this is, for people who look: the first line of each contender's data. Empty: `host:pid`.
+    std::string identifier;
+
+    /// How much faster than ours the servers' clock may run, as a fraction: 0.01 is 36 s in an hour.
+    double clock_drift = 0.01;
+    /// By how much the lease ends before the session could. Empty: a quarter of the session time-out.
+    std::optional<std::chrono::milliseconds> lease_margin;
+    /// How long before the end of its lease a guard is declared lost.
+    std::chrono::milliseconds loss_notice{0};
+
+    /// Between attempts to connect: doubled from the first to the last, with jitter.
+    std::chrono::milliseconds connect_backoff{50};
+    std::chrono::milliseconds connect_backoff_limit{5'000};
+
+    /// Bytes of live node paths past which further waiters of a path that has a node already queue in the client.
+    std::size_t node_budget = 512 * 1024;
+    /// Bytes past which nothing gets a node: `errc::over_budget`. At most 1 MiB.
+    std::size_t node_budget_limit = 1024 * 1024;
+
+    /// Called on the client's strand; must not block, throw, or call the client. Empty: silent.
+    std::function<void(log_level, std::string_view)> log;
+};
+
+} // namespace zklock

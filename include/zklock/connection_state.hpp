@@ -1,0 +1,18 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+namespace zklock {
+
+/// Where a client stands with its ensemble.
+enum class connection_state : std::uint8_t {
+    connecting, ///< no session yet, or the last one expired and the next is being opened
+    connected,  ///< a session is alive and a server answers
+    suspended,  ///< the connection is gone, the session may still be alive: holders hold until their lease ends
+    closed,     ///< close() was called, or the last handle went away
+    failed      ///< the server refused the credentials; nothing will work any more
+};
+
+[[nodiscard]] std::string_view to_string(connection_state) noexcept;
+
+} // namespace zklock

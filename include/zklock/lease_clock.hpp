@@ -1,0 +1,23 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+
+namespace zklock {
+
+/// The clock on which a lock is believed to be held.
+///
+/// It is `CLOCK_BOOTTIME`: monotonic, and it goes on counting while the machine is suspended, because the server's
+/// session timer does too. Its epoch is the start of the machine, so its values mean nothing in another machine.
+///
+/// Thread safety: `now()` may be called from any thread.
+struct lease_clock {
+    using duration = std::chrono::nanoseconds;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<lease_clock>;
+    static constexpr bool is_steady = true;
+
+    [[nodiscard]] static time_point now() noexcept;
+};
+
+} // namespace zklock

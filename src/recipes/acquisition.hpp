@@ -1,0 +1,62 @@
+#pragma once
+#include "zklock/mutex_options.hpp"
+#include "recipes/lease.hpp"
+#include "store/scheduler.hpp"
+
+#include <boost/system/error_code.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace zklock::recipes {
+
+using boost::system::error_code;
+
+/// What a contender gets when its turn comes.
+struct grant {
+    std::string node; ///< full path, below the chroot
+    std::int64_t fencing_token = 0;
+};
+
+/// How long to queue.
+enum class patience : std::uint8_t {
+    queue,    ///< until granted, or until the deadline if there is one: `errc::timed_out`
+    look_once ///< be granted now or fail: `errc::busy`; `errc::not_connected` while disconnected
+};
+
+struct acquire_request {
+    std::string path;
+    mutex_options options;
+    patience mode = patience::queue;
+    std::optional<store::scheduler::time_point> deadline;
+
+    /// The end of the wait, exactly once, unless withdraw() comes first: granted, or why not.
+    std::function<void(error_code, const grant&)> done;
+    /// The lock was lost: once, after a grant, and not after release() was called.
+    std::function<void()> lost;
+};
+
+/// One acquire, from its call until its node is gone. Made by session::acquire().
+class acquisition {
+public:
+    virtual ~acquisition() = default;
+
+    /// Stops waiting: `done` will not be called, and the node's delete is queued before this returns.
+    /// False, and nothing happens, when `done` was called already.
+    virtual bool withdraw() = 0;
+
+    /// Gives the lock back. `released` is called later, once, when the node is gone or its session is; with
+    /// `errc::lost` if the lock was lost before. May be empty. Only after a grant, and once.
+    virtual void release(std::function<void(error_code)> released) = 0;
+
+    /// Granted, not released, and the lease has not ended. From any thread.
+    [[nodiscard]] virtual bool held() const noexcept = 0;
+
+    /// End of the lease less the notice; of the past once lost. From any thread, after a grant.
+    [[nodiscard]] virtual store::scheduler::time_point held_until() const noexcept = 0;
+};
+
+} // namespace zklock::recipes

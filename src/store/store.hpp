@@ -1,0 +1,127 @@
+#pragma once
+#include "zklock/lease_clock.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zklock::store {
+
+/// How the server answered, or why it did not.
+enum class outcome : std::uint8_t {
+    ok,
+    no_node,
+    node_exists,
+    not_empty,
+    no_auth,              ///< the ACL forbids it
+    no_child_allowed,     ///< the parent is an ephemeral node
+    invalid_acl,
+    bad_arguments,
+    unimplemented,        ///< the server is too old for the operation
+    no_watcher,           ///< unwatch: there was no such watch
+    quota_exceeded,
+    server_error,         ///< any other error the server gave
+    unknown,              ///< the connection or the session ended first: the server may have done it, or not, or not yet
+};
+
+/// What a node's Stat says, as far as the recipes look at it.
+struct node_stat {
+    std::int64_t czxid = 0;           ///< the transaction that created the node
+    std::int64_t ctime_ms = 0;        ///< the leader's clock at that transaction, milliseconds since 1970
+    std::int64_t ephemeral_owner = 0; ///< the session the node dies with, 0 for none
+    std::int32_t version = 0;
+    std::int32_t cversion = 0;
+    std::int32_t num_children = 0;
+    std::int32_t data_length = 0;
+};
+
+enum class node_kind : std::uint8_t { persistent, persistent_sequential, ephemeral, ephemeral_sequential, container };
+
+/// Common to all answers. `sent` is when the request left: the server heard of the session no earlier than that.
+struct reply {
+    outcome result = outcome::unknown;
+    lease_clock::time_point sent{};
+};
+struct create_reply : reply {
+    std::string_view path; ///< with the sequence number; valid during the call
+    node_stat stat;        ///< all zero for a kind the server gives none for (containers)
+};
+struct get_reply : reply {
+    std::string_view data; ///< valid during the call
+    node_stat stat;
+};
+struct children_reply : reply {
+    const std::vector<std::string>* names = nullptr; ///< relative to the parent, in no order; null unless ok
+    node_stat stat;                                  ///< the parent's
+};
+
+enum class event_kind : std::uint8_t { created, deleted, data_changed, children_changed };
+
+/// Who is told about the session. Calls come on the strand, through the same first-in-first-out as the replies.
+class observer {
+public:
+    virtual ~observer() = default;
+
+    /// A connection was made. `renewed` is true when the session is not the one of the last call (or is the first).
+    virtual void on_connected(std::int64_t session_id, std::chrono::milliseconds session_timeout, bool renewed) = 0;
+    /// The connection ended. Every request sent on it has been answered before this call.
+    virtual void on_disconnected() = 0;
+    /// The server said that the session is over: its nodes are gone. A new one is being opened. Comes while disconnected.
+    virtual void on_expired() = 0;
+    /// The server refused the credentials. Nothing follows but the answer to close().
+    virtual void on_authentication_failed() = 0;
+    /// A watch fired, and is no longer armed. Never a session event.
+    virtual void on_node_event(event_kind kind, std::string_view path) = 0;
+};
+
+/// The handful of ZooKeeper operations the recipes need, over one session at a time.
+///
+/// **Order.** Requests are executed by the server in the order of the calls. Replies, node events and session events
+/// come through one FIFO in the order in which they arrived, never inside a call to the store.
+///
+/// **Epochs.** From on_connected to on_disconnected is one epoch. Requests may be made only inside an epoch; each is
+/// answered exactly once, before the epoch's on_disconnected. `outcome::unknown` is only ever given on the way to it.
+/// No watch survives an epoch. (What the wire library does otherwise is the bridge's business to hide.)
+///
+/// **Lifetime.** After the answer to close(), or once the store is destroyed, no function and no observer is called.
+///
+/// Paths are absolute and below the client's chroot, which the store adds and takes off again. They have been checked.
+class store {
+public:
+    using done = std::function<void(const reply&)>;
+    using create_done = std::function<void(const create_reply&)>;
+    using get_done = std::function<void(const get_reply&)>;
+    using children_done = std::function<void(const children_reply&)>;
+
+    virtual ~store() = default;
+
+    /// Sets who is told about the session, before anything else is called.
+    virtual void attach(observer&) = 0;
+
+    /// Creates a node with the client's ACL.
+    virtual void create(std::string_view path, std::string_view data, node_kind kind, create_done) = 0;
+
+    /// Deletes a node, whatever its version.
+    virtual void remove(std::string_view path, done) = 0;
+
+    /// Reads a node. With `watch`, and if the answer is ok, on_node_event() tells of its next change or deletion.
+    virtual void get(std::string_view path, bool watch, get_done) = 0;
+
+    /// Lists the children, without a watch.
+    virtual void children(std::string_view path, children_done) = 0;
+
+    /// Takes back get()'s watch, here and on the server.
+    virtual void unwatch(std::string_view path, done) = 0;
+
+    /// Answered when the server has caught up with the leader as of this call; later reads see at least that.
+    virtual void sync(std::string_view path, done) = 0;
+
+    /// Ends the session, so that its nodes go away at once if there is a connection. Unanswered requests are answered
+    /// `unknown` first. Bounded in time, and never blocks the strand. Once only, at any moment, connected or not.
+    virtual void close(std::function<void()> closed) = 0;
+};
+
+} // namespace zklock::store

@@ -1,0 +1,188 @@
+#pragma once
+#include "zklock/detail/operations.hpp"
+#include "zklock/errc.hpp"
+#include "zklock/guard.hpp"
+#include "zklock/result.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+// mutex::run(): acquire, body, release.
+
+namespace zklock::detail {
+
+template <class Awaitable> struct body_value {
+    static_assert(!sizeof(Awaitable), "the body must give awaitable<result<T>> or awaitable<void>");
+};
+template <> struct body_value<asio::awaitable<void>> {
+    using type = void;
+};
+template <class T> struct body_value<asio::awaitable<result<T>>> {
+    using type = T;
+};
+template <class Body> using body_value_t = typename body_value<std::invoke_result_t<Body&, guard&>>::type;
+
+template <class Body> constexpr void check_body()
+{
+#if defined(__GNUC__) && !defined(__clang__)
+    static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_destructible_v<Body>,
+                  "gcc 12 destroys such a temporary twice in a co_await expression: "
+                  "give the lambda a name and pass that (std::ref(name), if it cannot be copied)");
+#endif
+}
+
+/// What the body, and those who may cancel it, share.
+struct run_control {
+    explicit run_control(const asio::any_io_executor& executor) : strand(asio::make_strand(executor)) {}
+
+    // The body runs on it and is cancelled on it, so that on a pool of threads the two never meet.
+    asio::strand<asio::any_io_executor> strand;
+    asio::cancellation_signal cancel;
+    bool done = false;
+};
+
+/// From any thread. Asio's own way from a slot into a spawned coroutine passes a raw pointer to the coroutine's
+/// executor; emitted on that executor, it is used at once.
+inline void cancel_body(const std::weak_ptr<run_control>& control, asio::cancellation_type type)
+{
+    const auto strong = control.lock();
+    if (!strong)
+        return;
+    asio::post(strong->strand, [strong, type] {
+        if (!strong->done)
+            strong->cancel.emit(type);
+    });
+}
+
+template <class T> struct body_outcome {
+    std::optional<result<T>> given;
+    std::exception_ptr thrown;
+};
+
+template <class Body, class T>
+asio::awaitable<void> run_body(std::shared_ptr<run_control> control, Body& body, guard& held, body_outcome<T>& outcome)
+{
+    try {
+        if constexpr (std::is_same_v<std::invoke_result_t<Body&, guard&>, asio::awaitable<void>>) {
+            co_await std::invoke(body, held);
+            outcome.given.emplace(boost::outcome_v2::success());
+        } else {
+            outcome.given.emplace(co_await std::invoke(body, held));
+        }
+    } catch (...) {
+        outcome.thrown = std::current_exception();
+    }
+    control->done = true;
+}
+
+/// Spawns the body on its strand, and cancels it when the waiting coroutine is cancelled or the lock is lost.
+template <class Body, class T> class initiate_body {
+public:
+    initiate_body(std::shared_ptr<run_control> control, Body& body, guard& held, body_outcome<T>& outcome)
+        : control_(std::move(control)), body_(body), held_(held), outcome_(outcome)
+    {
+    }
+
+    template <class Handler> void operator()(Handler&& handler)
+    {
+        const std::weak_ptr<run_control> weak = control_;
+        if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected())
+            slot.assign([weak](asio::cancellation_type type) { cancel_body(weak, type); });
+
+        // On the strand from the first step, so that no cancellation comes before, or while, the body's slot is filled.
+        asio::post(control_->strand, [control = control_, &body = body_, &held = held_, &outcome = outcome_,
+                                      handler = std::forward<Handler>(handler)]() mutable {
+            held.wait_lost(asio::bind_executor(control->strand, [weak = std::weak_ptr(control)](error_code ec) {
+                if (!ec)
+                    cancel_body(weak, asio::cancellation_type::terminal);
+            }));
+            auto spawned = run_body(control, body, held, outcome);
+            const auto executor = asio::get_associated_executor(handler, control->strand);
+            auto done = [control, handler = std::move(handler)](std::exception_ptr) mutable { std::move(handler)(); };
+            asio::co_spawn(control->strand, std::move(spawned),
+                           asio::bind_cancellation_slot(control->cancel.slot(),
+                                                        asio::bind_executor(executor, std::move(done))));
+        });
+    }
+
+private:
+    std::shared_ptr<run_control> control_;
+    Body& body_;
+    guard& held_;
+    body_outcome<T>& outcome_;
+};
+
+[[nodiscard]] inline bool was_aborted(const std::exception_ptr& thrown)
+{
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const boost::system::system_error& e) {
+        return e.code() == asio::error::operation_aborted;
+    } catch (...) {
+        return false;
+    }
+}
+
+template <class Body>
+asio::awaitable<result<body_value_t<Body>>> run(std::shared_ptr<mutex_state> mutex,
+                                                std::optional<lease_clock::duration> timeout, Body body)
+{
+    default_token token;
+    result<guard> acquired = co_await asio::async_initiate<default_token, void(error_code, guard)>(
+        initiate_acquire(mutex, acquire_mode::wait, timeout), token);
+    if (!acquired)
+        co_return acquired.error();
+    guard held = std::move(acquired).value();
+
+    const auto cancelled = co_await asio::this_coro::cancellation_state;
+    if (cancelled.cancelled() != asio::cancellation_type::none)
+        co_return error_code(asio::error::operation_aborted); // the grant was faster; the guard gives it back
+
+    // From here on nothing may be thrown past the release; the caller's own setting is restored after it.
+    const bool throws = co_await asio::this_coro::throw_if_cancelled();
+    co_await asio::this_coro::throw_if_cancelled(false);
+
+    body_outcome<body_value_t<Body>> outcome;
+    const auto executor = co_await asio::this_coro::executor;
+    const auto control = std::make_shared<run_control>(executor);
+    asio::use_awaitable_t<> plain;
+    co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(
+        initiate_body<Body, body_value_t<Body>>(control, body, held, outcome), plain);
+
+    bool lost = false;
+    if (cancelled.cancelled() != asio::cancellation_type::none) {
+        lost = !held;
+        held = guard();
+    } else {
+        const result<void> released = co_await std::move(held).release();
+        lost = released.has_error() && released.error() == errc::lost;
+    }
+
+    co_await asio::this_coro::throw_if_cancelled(throws);
+    if (outcome.thrown && !(lost && was_aborted(outcome.thrown)))
+        std::rethrow_exception(outcome.thrown);
+    if (lost)
+        co_return make_error_code(errc::lost);
+    co_return std::move(*outcome.given);
+}
+
+} // namespace zklock::detail

@@ -1,0 +1,24 @@
+#pragma once
+#include "zklock/lease_clock.hpp"
+
+#include <chrono>
+#include <limits>
+
+namespace zklock::detail {
+
+/// Any duration as one of the lease clock: what does not fit becomes the largest one (no deadline), what is negative,
+/// or not a number, zero (look once), and a part of a nanosecond a whole one.
+template <class Rep, class Period>
+[[nodiscard]] constexpr lease_clock::duration saturate(std::chrono::duration<Rep, Period> d)
+{
+    using wide = std::chrono::duration<long double, lease_clock::period>;
+    const long double value = std::chrono::duration_cast<wide>(d).count();
+    if (!(value > 0))
+        return lease_clock::duration::zero();
+    if (value >= static_cast<long double>(std::numeric_limits<lease_clock::rep>::max()))
+        return lease_clock::duration::max();
+    const auto whole = static_cast<lease_clock::rep>(value);
+    return lease_clock::duration(static_cast<long double>(whole) < value ? whole + 1 : whole);
+}
+
+} // namespace zklock::detail

@@ -1,0 +1,108 @@
+#pragma once
+#include "zklock/detail/operations.hpp"
+#include "zklock/lease_clock.hpp"
+#include "zklock/result.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace zklock {
+
+/// A lock that is held: what a successful acquire gives. Movable, not copyable; may be empty (moved from, released, or
+/// made by the default constructor).
+///
+/// **Release.** `std::move(g).release()` tells when the lock is free. A guard that is destroyed, assigned over, or whose
+/// release was asked for but never started, releases in the background: the delete of its node is queued, and repeated
+/// until it succeeded or the session is over. A guard never blocks.
+///
+/// **Loss.** A lock can be lost while the guard exists: the session may expire while the servers cannot be reached,
+/// somebody may delete its node, the client may be closed. The guard says so at the latest at `held_until()`, which is
+/// before the servers can give the lock to anybody else, if the clocks' drift is within the stated bound. From then on
+/// it stays lost. What must not happen twice is protected by `fencing_token()`, not by a look at the guard.
+///
+/// **Lifetime.** A guard does not keep its client open. When the client closes, its guards are lost. A guard may outlive
+/// the execution context of its client: it is then inert, which is to say lost, and doing nothing when destroyed.
+///
+/// **Thread safety.** Distinct guards: safe. One guard: its const member functions may be called from any threads at
+/// once, with each other; moving, assigning, releasing and destroying are for one thread at a time, and not at the same
+/// time as anything else.
+class [[nodiscard]] guard {
+public:
+    using executor_type = asio::any_io_executor;
+
+    /// An empty guard.
+    guard() noexcept = default;
+    guard(guard&&) noexcept = default;
+    guard& operator=(guard&&) noexcept = default; ///< what it held before is released in the background
+    guard(const guard&) = delete;
+    guard& operator=(const guard&) = delete;
+    ~guard() = default; ///< releases in the background, from the shared state's own destructor
+
+    /// The client's executor; the system executor for an empty guard and for one that outlived its context.
+    [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
+
+    /// Whether the lock is held, as far as this process can know: not empty, not lost, and the lease has not ended.
+    /// Looks at the clock, not at the network; costs some 30 ns. From any thread.
+    [[nodiscard]] explicit operator bool() const noexcept;
+
+    /// Full path of the lock's node, below the client's chroot: for transactions of the user's own that check that it
+    /// still exists. Empty for an empty guard. From any thread; valid as long as the guard is not moved or destroyed.
+    [[nodiscard]] const std::string& node() const noexcept;
+
+    /// A positive number that is larger for each grant of a path than for all grants before it, whoever got them. A
+    /// resource that remembers the largest it has seen, and refuses smaller ones, is safe from a holder that has lost
+    /// its lock without noticing. 0 for an empty guard. From any thread.
+    [[nodiscard]] std::int64_t fencing_token() const noexcept;
+
+    /// Until when the lock is ours at least, under the stated assumptions: the end of the lease less
+    /// `client_options::loss_notice`. It moves on while the servers answer, and is of the past once the lock is lost or
+    /// for an empty guard. Counted on a clock that goes on while the machine is suspended. From any thread.
+    [[nodiscard]] lease_clock::time_point held_until() const noexcept;
+
+    /// Waits until the lock is lost. The wait does not keep the lock: the guard may go away meanwhile.
+    ///
+    /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's),
+    /// never inside this call. Several waits may be pending.
+    /// - success: the lock is lost. Also when it was lost before the call: a loss stays.
+    /// - `asio::error::operation_aborted`: it was released, the guard was destroyed, or the wait was cancelled.
+    /// - `errc::not_owner`: the guard is empty.
+    ///
+    /// @par Cancellation Terminal, partial and total all end this wait, and nothing else.
+    ///
+    /// The idea of a signal that is latched, and silent at a normal release, is that of `HandleLostToken` in
+    /// madelson/DistributedLock.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto wait_lost(Token&& token = Token()) const
+    {
+        return asio::async_initiate<Token, void(error_code)>(detail::initiate_wait_lost(state_), token);
+    }
+
+    /// Gives the lock back: `co_await std::move(g).release()`. The guard is empty after the call.
+    ///
+    /// A waiter of the same client has the lock before this completes; others as soon as the servers have the delete.
+    /// While disconnected, the delete waits for the next connection, or for the end of the session.
+    ///
+    /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's),
+    /// never inside this call.
+    /// - success: the node is gone, or its session is.
+    /// - `errc::lost`: the lock had been lost before it could be released.
+    /// - `errc::not_owner`: the guard was empty.
+    /// - `asio::error::operation_aborted`: cancelled.
+    ///
+    /// @par Cancellation Terminal, partial and total only stop the waiting: the release itself goes on in the background.
+    /// With a lazy token (`use_awaitable`, `deferred`) that is never started, it happens in the background, too.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto release(Token&& token = Token()) &&
+    {
+        return asio::async_initiate<Token, void(error_code)>(detail::initiate_release(std::move(state_)), token);
+    }
+
+    /// For the library: the guard of a grant.
+    explicit guard(std::shared_ptr<detail::guard_state> state) noexcept : state_(std::move(state)) {}
+
+private:
+    std::shared_ptr<detail::guard_state> state_;
+};
+
+} // namespace zklock

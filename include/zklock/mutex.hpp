@@ -1,0 +1,142 @@
+#pragma once
+#include "zklock/client.hpp"
+#include "zklock/contender.hpp"
+#include "zklock/detail/operations.hpp"
+#include "zklock/detail/run.hpp"
+#include "zklock/detail/saturate.hpp"
+#include "zklock/guard.hpp"
+#include "zklock/mutex_options.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zklock {
+
+/// A lock in ZooKeeper, named by its path: one holder at a time among all programs that use the path, first come first
+/// served in the order in which the servers numbered the contenders.
+///
+/// It is a handle to shared state and cheap to copy; a client may have any number of mutexes per path, and each acquire
+/// is a contender of its own (the same mutex acquired twice waits for itself). A mutex keeps its client open. See
+/// `client` for executors, lifetimes and the errors that every operation can end with.
+///
+/// A path is absolute, below the client's chroot, such as `/locks/stock`; missing parents are made. An invalid path or
+/// option never throws: each operation ends with `errc::invalid_path` or `errc::invalid_option`.
+///
+/// **Thread safety.** Distinct objects: safe. One object: not safe, except for `path()` and `get_executor()`.
+class mutex {
+public:
+    using executor_type = asio::any_io_executor;
+
+    mutex(const client& c, std::string path, mutex_options options = {});
+
+    [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
+    [[nodiscard]] const std::string& path() const noexcept;
+
+    /// Waits for the lock, for as long as it takes.
+    ///
+    /// @par Completion `void(error_code, guard)`; the guard is empty unless the error is none. Exactly once, on the
+    /// handler's associated executor (by default the client's), never inside this call.
+    /// - success: the guard holds the lock.
+    /// - `asio::error::operation_aborted`: cancelled.
+    /// - `errc::session_expired`, `errc::not_connected`, `errc::server_error`: the attempts that
+    ///   `mutex_options::max_attempts` allows were used up. Without such a limit it waits and queues again.
+    /// - `errc::access_denied`: the ACL of a parent forbids it. `errc::no_such_chroot`: there is no such node.
+    /// - `errc::over_budget`: one more node could harm the ensemble (`client_options::node_budget_limit`).
+    /// - `errc::sequence_exhausted`, `errc::token_exhausted`: the path, or the ensemble, has run out of numbers.
+    /// - `errc::invalid_path`, `errc::invalid_option`, `errc::authentication_failed`, `errc::closed`.
+    ///
+    /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
+    /// delete of its node is already queued. Unless the lock had been granted and that result posted: then the handler
+    /// gets the guard. A guard that nobody takes (the coroutine was cancelled, the context destroyed) is released.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
+    [[nodiscard]] auto acquire(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, guard)>(
+            detail::initiate_acquire(state_, detail::acquire_mode::wait, std::nullopt), token);
+    }
+
+    /// Waits for the lock until a deadline, counted from the start of the operation over everything it does.
+    ///
+    /// @param timeout Any duration: one that does not fit means for ever; zero or less looks once.
+    ///
+    /// As `acquire()`, and `errc::timed_out` at the deadline, connected or not; the delete of its node is then queued.
+    template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
+    [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, guard)>(
+            detail::initiate_acquire(state_, detail::acquire_mode::wait, detail::saturate(timeout)), token);
+    }
+
+    /// Takes the lock if it is free now. When it can see that it is not, nothing is written to the servers.
+    ///
+    /// As `acquire()`, and `errc::busy` when somebody holds the lock or queues for it, `errc::not_connected` while
+    /// disconnected: it never waits for a connection.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
+    [[nodiscard]] auto try_acquire(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, guard)>(
+            detail::initiate_acquire(state_, detail::acquire_mode::try_once, std::nullopt), token);
+    }
+
+    /// Reads who holds the lock and who waits, in the order of the queue. Waits for a connection.
+    ///
+    /// @par Completion `void(error_code, std::vector<contender>)`. A path that does not exist has no contenders.
+    /// `errc::access_denied`, `errc::server_error`, `errc::invalid_path`, `errc::invalid_option`,
+    /// `errc::authentication_failed`, `errc::closed`; `asio::error::operation_aborted` when cancelled.
+    ///
+    /// @par Cancellation Terminal, partial and total all end it at once.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
+    [[nodiscard]] auto contenders(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
+            detail::initiate_contenders(state_), token);
+    }
+
+    /// Runs `body` while the lock is held: acquire, body, release. Coroutines only.
+    ///
+    ///     auto sell = [&](zklock::guard& held) -> asio::awaitable<zklock::result<order>> { … };
+    ///     zklock::result<order> sold = co_await lock.run(5s, sell);
+    ///
+    /// @param body Called with `guard&`, gives `awaitable<result<T>>` or `awaitable<void>`. It is copied (or moved) in;
+    /// `std::ref(body)` for one that can be neither. Under gcc a temporary must be trivially destructible: gcc 12
+    /// destroys such temporaries twice in a `co_await` expression, so name the lambda and pass that.
+    ///
+    /// The body runs on a strand over the executor of the awaiting coroutine. When the lock is lost it is cancelled
+    /// (terminal). The lock is released however the body ends.
+    ///
+    /// @returns `awaitable<result<T>>` (`result<void>` for a body of `awaitable<void>`):
+    /// - what the body gave;
+    /// - an error of `acquire()`, when the body was not run;
+    /// - `errc::lost` when the lock was lost before the body was done and the lock released: that outranks whatever
+    ///   result the body gave. An exception of the body passes through after the release, except the
+    ///   `operation_aborted` that it was cancelled with because of the loss.
+    ///
+    /// @par Cancellation Passed on to the acquire or to the body, whatever the type; a body reacts to those types that
+    /// its cancellation state lets through (terminal, unless it says otherwise). The lock is then released in the
+    /// background.
+    ///
+    /// A run keeps the client open. The idea of a task that runs while the lock is held, and is cancelled before anybody
+    /// else can hold it, is that of `dist_lock` in userver.
+    template <class Body> [[nodiscard]] auto run(Body&& body)
+    {
+        detail::check_body<Body>();
+        return detail::run<std::decay_t<Body>>(state_, std::nullopt, std::forward<Body>(body));
+    }
+
+    /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    template <class Rep, class Period, class Body>
+    [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
+    {
+        detail::check_body<Body>();
+        return detail::run<std::decay_t<Body>>(state_, detail::saturate(timeout), std::forward<Body>(body));
+    }
+
+private:
+    std::shared_ptr<detail::mutex_state> state_;
+};
+
+} // namespace zklock

@@ -1,0 +1,12 @@
+#pragma once
+#include "zklock/as_result.hpp"
+#include "zklock/client.hpp"
+#include "zklock/client_options.hpp"
+#include "zklock/connection_state.hpp"
+#include "zklock/contender.hpp"
+#include "zklock/errc.hpp"
+#include "zklock/guard.hpp"
+#include "zklock/lease_clock.hpp"
+#include "zklock/mutex.hpp"
+#include "zklock/mutex_options.hpp"
+#include "zklock/result.hpp"

@@ -1,0 +1,179 @@
+#include "database.hpp"
+
+#include <sqlite3.h>
+
+#include <stdexcept>
+
+namespace demo {
+
+namespace {
+
+[[noreturn]] void fail(sqlite3* handle, const std::string& what)
+{
+    throw std::runtime_error(what + ": " + (handle ? sqlite3_errmsg(handle) : "out of memory"));
+}
+
+} // namespace
+
+void database::close_database::operator()(sqlite3* handle) const noexcept
+{
+    sqlite3_close(handle);
+}
+
+/// A prepared statement for one use. It ends with its scope, so that no read transaction stays open between the
+/// steps of an order.
+class database::statement {
+public:
+    statement(sqlite3* handle, const char* sql) : handle_(handle)
+    {
+        if (sqlite3_prepare_v2(handle, sql, -1, &stmt_, nullptr) != SQLITE_OK) {
+            fail(handle, sql);
+        }
+    }
+    ~statement() { sqlite3_finalize(stmt_); }
+    statement(const statement&) = delete;
+    statement& operator=(const statement&) = delete;
+
+    void bind(int at, std::int64_t value) { check(sqlite3_bind_int64(stmt_, at, value)); }
+    void bind(int at, double value) { check(sqlite3_bind_double(stmt_, at, value)); }
+    void bind(int at, const std::string& value)
+    {
+        check(sqlite3_bind_text(stmt_, at, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT));
+    }
+    void bind(int at, const std::optional<std::int64_t>& value)
+    {
+        check(value ? sqlite3_bind_int64(stmt_, at, *value) : sqlite3_bind_null(stmt_, at));
+    }
+
+    /// False after the last row.
+    bool step()
+    {
+        int rc = sqlite3_step(stmt_);
+        if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
+            fail(handle_, sqlite3_sql(stmt_));
+        }
+        return rc == SQLITE_ROW;
+    }
+
+    std::int64_t integer(int column) { return sqlite3_column_int64(stmt_, column); }
+    double real(int column) { return sqlite3_column_double(stmt_, column); }
+    bool null(int column) { return sqlite3_column_type(stmt_, column) == SQLITE_NULL; }
+    std::string text(int column)
+    {
+        auto* chars = reinterpret_cast<const char*>(sqlite3_column_text(stmt_, column));
+        return chars ? std::string(chars, static_cast<std::size_t>(sqlite3_column_bytes(stmt_, column))) : "";
+    }
+
+private:
+    void check(int rc)
+    {
+        if (rc != SQLITE_OK) {
+            fail(handle_, sqlite3_sql(stmt_));
+        }
+    }
+
+    sqlite3* handle_;
+    sqlite3_stmt* stmt_ = nullptr;
+};
+
+database::database(const std::string& file)
+{
+    sqlite3* handle = nullptr;
+    int rc = sqlite3_open_v2(file.c_str(), &handle, SQLITE_OPEN_READWRITE, nullptr);
+    handle_.reset(handle);
+    if (rc != SQLITE_OK) {
+        fail(handle, file);
+    }
+    // The other servers write too, each for well under a millisecond.
+    sqlite3_busy_timeout(handle, 5'000);
+    // A power cut may cost the last orders of a demonstration; the file stays consistent.
+    statement(handle, "PRAGMA synchronous = NORMAL").step();
+    units(); // a file without the tables is found out now
+}
+
+int database::units()
+{
+    return read_int("SELECT units FROM stock WHERE id = 1");
+}
+
+std::int64_t database::last_token()
+{
+    statement query(handle_.get(), "SELECT last_token FROM stock WHERE id = 1");
+    if (!query.step()) {
+        throw std::runtime_error("the table of stock is empty");
+    }
+    return query.integer(0);
+}
+
+void database::write_units(int units)
+{
+    statement update(handle_.get(), "UPDATE stock SET units = ?1 WHERE id = 1");
+    update.bind(1, std::int64_t{units});
+    update.step();
+}
+
+bool database::write_units(int units, std::int64_t token)
+{
+    statement update(handle_.get(), "UPDATE stock SET units = ?1, last_token = ?2 WHERE id = 1 AND last_token < ?2");
+    update.bind(1, std::int64_t{units});
+    update.bind(2, token);
+    update.step();
+    return sqlite3_changes(handle_.get()) == 1;
+}
+
+std::int64_t database::insert_order(const order_row& order)
+{
+    statement insert(handle_.get(),
+                     "INSERT INTO orders (buyer, server, stock_read, token, waited_ms) VALUES (?1, ?2, ?3, ?4, ?5)");
+    insert.bind(1, order.buyer);
+    insert.bind(2, order.server);
+    insert.bind(3, std::int64_t{order.stock_read});
+    insert.bind(4, order.token);
+    insert.bind(5, order.waited_ms);
+    insert.step();
+    return sqlite3_last_insert_rowid(handle_.get());
+}
+
+void database::insert_stale_write(const order_row& order)
+{
+    statement insert(handle_.get(), "INSERT INTO stale_writes (buyer, server, token) VALUES (?1, ?2, ?3)");
+    insert.bind(1, order.buyer);
+    insert.bind(2, order.server);
+    insert.bind(3, order.token);
+    insert.step();
+}
+
+std::vector<order_row> database::orders()
+{
+    statement query(handle_.get(), "SELECT id, buyer, server, stock_read, token, waited_ms FROM orders ORDER BY id");
+    std::vector<order_row> rows;
+    while (query.step()) {
+        order_row row;
+        row.id = query.integer(0);
+        row.buyer = query.text(1);
+        row.server = query.text(2);
+        row.stock_read = static_cast<int>(query.integer(3));
+        if (!query.null(4)) {
+            row.token = query.integer(4);
+        }
+        row.waited_ms = query.real(5);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+int database::stale_writes()
+{
+    return read_int("SELECT count(*) FROM stale_writes");
+}
+
+int database::read_int(const char* sql)
+{
+    statement query(handle_.get(), sql);
+    if (!query.step()) {
+        throw std::runtime_error(std::string(sql) + ": no row");
+    }
+    return static_cast<int>(query.integer(0));
+}
+
+} // namespace demo

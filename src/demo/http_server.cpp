@@ -1,0 +1,179 @@
+#include "http_server.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value.hpp>
+
+#include <exception>
+#include <optional>
+
+namespace demo {
+
+namespace beast = boost::beast;
+namespace http = beast::http;
+
+namespace {
+
+constexpr auto io_limit = std::chrono::seconds(30);
+constexpr auto farewell_limit = std::chrono::seconds(1);
+constexpr std::uint64_t body_limit = 16 * 1024;
+constexpr auto awaitable_tuple = asio::as_tuple(asio::use_awaitable);
+
+http_response failure(unsigned status, std::string_view why)
+{
+    return {status, boost::json::serialize(boost::json::value{{"error", why}})};
+}
+
+/// What to tell a client whose request could not be read. Nothing, if it just went away.
+std::optional<http_response> answer_to(const boost::system::error_code& error)
+{
+    if (error == http::error::body_limit) {
+        return failure(413, "the body is too long");
+    }
+    if (error == http::error::header_limit) {
+        return failure(431, "the header is too long");
+    }
+    // An end between two requests is how a connection normally ends; any other error of the parser is the client's.
+    if (error == http::error::end_of_stream || error.category() != make_error_code(http::error::bad_method).category()) {
+        return std::nullopt;
+    }
+    return failure(400, "not an HTTP request");
+}
+
+} // namespace
+
+struct http_server::connection {
+    explicit connection(asio::ip::tcp::socket socket) : stream(std::move(socket)) {}
+
+    beast::tcp_stream stream;
+    bool waiting = false; ///< for the next request: may be cut off when the server stops
+};
+
+http_server::http_server(asio::any_io_executor executor, const asio::ip::tcp::endpoint& address, http_handler handler)
+    : acceptor_(executor, address), handler_(std::move(handler)),
+      drained_(executor, asio::steady_timer::time_point::max())
+{
+}
+
+asio::awaitable<void> http_server::serve()
+{
+    auto executor = acceptor_.get_executor();
+    asio::steady_timer pause(executor);
+    while (!stopping_) {
+        auto [error, socket] = co_await acceptor_.async_accept(awaitable_tuple);
+        if (!error) {
+            asio::co_spawn(executor, converse(std::move(socket)), asio::detached);
+        } else if (!stopping_) {
+            // Out of descriptors, most likely: some come back as connections end.
+            pause.expires_after(std::chrono::milliseconds(50));
+            auto [interrupted] = co_await pause.async_wait(awaitable_tuple);
+            boost::ignore_unused(interrupted);
+        }
+    }
+    while (!connections_.empty()) {
+        auto [cancelled] = co_await drained_.async_wait(awaitable_tuple);
+        boost::ignore_unused(cancelled);
+    }
+}
+
+void http_server::stop()
+{
+    stopping_ = true;
+    boost::system::error_code ignored; // closing cannot fail in a way that matters here
+    acceptor_.close(ignored);
+    for (connection* c : connections_) {
+        if (c->waiting) {
+            c->stream.cancel();
+        }
+    }
+}
+
+asio::awaitable<void> http_server::converse(asio::ip::tcp::socket socket)
+{
+    connection self(std::move(socket));
+    struct registration {
+        http_server& server;
+        connection* c;
+        ~registration()
+        {
+            server.connections_.erase(c);
+            if (server.connections_.empty()) {
+                server.drained_.cancel();
+            }
+        }
+    } registered{*this, &self};
+    connections_.insert(&self);
+
+    beast::flat_buffer buffer;
+    bool keep_alive = true;
+    while (keep_alive && !stopping_) {
+        http::request_parser<http::string_body> parser;
+        parser.body_limit(body_limit);
+        self.stream.expires_after(io_limit);
+        self.waiting = true;
+        auto [error, received] = co_await http::async_read(self.stream, buffer, parser, awaitable_tuple);
+        boost::ignore_unused(received);
+        self.waiting = false;
+
+        http_response answered;
+        if (error) {
+            auto told = answer_to(error);
+            if (!told) {
+                break;
+            }
+            answered = std::move(*told);
+            keep_alive = false;
+        } else {
+            const auto& message = parser.get();
+            http_request request;
+            request.method = message.method_string();
+            request.target = message.target();
+            request.body = message.body();
+            answered = co_await answer(request);
+            keep_alive = message.keep_alive() && !stopping_;
+        }
+
+        http::response<http::string_body> response(static_cast<http::status>(answered.status), 11);
+        response.set(http::field::content_type, "application/json");
+        response.body() = std::move(answered.body);
+        response.keep_alive(keep_alive);
+        response.prepare_payload();
+        self.stream.expires_after(io_limit);
+        auto [write_error, sent] = co_await http::async_write(self.stream, response, awaitable_tuple);
+        boost::ignore_unused(sent);
+        if (write_error) {
+            break; // the client is gone
+        }
+    }
+
+    // Says that this was all, and takes what the client may still be sending: a close with bytes unread could cost it
+    // the answer.
+    boost::system::error_code ignored; // it may be gone already
+    self.stream.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    self.stream.expires_after(farewell_limit);
+    self.waiting = true;
+    for (bool open = true; open && !stopping_;) {
+        buffer.clear();
+        auto [error, received] = co_await self.stream.async_read_some(buffer.prepare(4096), awaitable_tuple);
+        open = !error && received > 0;
+    }
+}
+
+asio::awaitable<http_response> http_server::answer(const http_request& request)
+{
+    std::string why;
+    try {
+        co_return co_await handler_(request);
+    } catch (const std::exception& e) {
+        why = e.what();
+    }
+    co_return failure(500, why);
+}
+
+} // namespace demo

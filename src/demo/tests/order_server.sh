@@ -1,0 +1,119 @@
+# One order server, over raw HTTP: what it answers to good and bad requests, with and without the lock, and how it ends.
+# Usage: bash order_server.sh ORDER_SERVER STOCK_SQL
+set -u
+order_server=$1
+stock_sql=$2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source "$here/../shell/processes.sh"
+source "$here/../shell/zookeeper.sh"
+
+listening() {
+    ! alive "$server" || grep -q ' listening on ' "$scratch/log"
+}
+
+# serve ARGUMENT...: starts a server of two units of stock. Sets server and port.
+serve() {
+    rm -f "$scratch"/shop.db*
+    { cat "$stock_sql" && echo 'INSERT INTO stock (id, units) VALUES (1, 2)'; } |
+        sqlite3 -batch -init /dev/null "$scratch/shop.db" >/dev/null || die "no database"
+    start "$scratch/log" "$order_server" --database "$scratch/shop.db" "$@"
+    server=$!
+    await 10 listening || die "it does not listen"
+    port=$(sed -n 's/.* listening on .*://p' "$scratch/log")
+    [[ $port ]] || die "it ended: $(cat "$scratch/log")"
+}
+
+# request METHOD TARGET [BODY]: over a connection of its own; prints the status and the body.
+request() {
+    local body=${3-} status line
+    exec 5<>"/dev/tcp/127.0.0.1/$port" || die "no connection"
+    printf '%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' \
+        "$1" "$2" "${#body}" "$body" >&5
+    answer
+}
+
+answer() {
+    local status line
+    read -r -t 20 -u 5 _ status _ || die "no answer"
+    while read -r -t 20 -u 5 line && [[ $line != $'\r' ]]; do :; done
+    printf '%s ' "$status"
+    cat <&5
+    exec 5>&-
+}
+
+# expect TEXT COMMAND...: what the command prints begins with the text, which may be a pattern.
+expect() {
+    local pattern=$1 got
+    shift
+    got=$("$@")
+    # shellcheck disable=SC2053 # a pattern
+    [[ $got == $pattern ]] || die "${*:0:200}: expected $pattern, got $got; $(cat "$scratch/log")"
+}
+
+# ends: SIGTERM must end it well, soon.
+ends() {
+    kill -TERM "$server"
+    wait "$server" || die "it ended with status $?: $(cat "$scratch/log")"
+}
+
+# --- without the lock: requests
+serve --no-lock --payment 1
+expect '200 *"lock":false*' request GET /health
+for body in '' '{' '[]' '"Ada"' '{}' '{"buyer":7}' '{"buyer":""}' '{"buyer":"a\nb"}' '{"buyer":"Ada"}x' \
+    "{\"buyer\":\"$(printf 'x%.0s' {1..101})\"}"; do
+    expect '400 {"error":*' request POST /orders "$body"
+done
+expect '413 {"error":*' request POST /orders "$(printf '%20000s' '')"
+expect '405 {"error":*' request GET /orders
+expect '405 {"error":*' request POST /report
+expect '404 {"error":*' request GET /
+exec 5<>"/dev/tcp/127.0.0.1/$port"
+printf 'this is not HTTP\r\n\r\n' >&5
+expect '400 {"error":*' answer
+expect '201 *"buyer":"Ada"*"stock_read":2*"outcome":"sold"*"stock_written":1}' request POST /orders '{"buyer":"Ada"}'
+expect '201 *"outcome":"sold"*' request POST /orders '{"buyer":"Zo\u00eb"}'
+expect '409 *"outcome":"sold out"*' request POST /orders '{"buyer":"Cleo"}'
+expect '200 {"units":0,"last_token":0,"stale_writes":0,"sold":2,"orders":\[*"Ada"*"Zoë"*' request GET /report
+expect '200 {"queue":\[\]}' request GET /queue
+
+ends
+
+# --- with the lock
+start_zookeeper
+await_zookeeper
+serve --servers "127.0.0.1:$zookeeper_port" --payment 1500 --lock-timeout 200
+expect '200 *"lock":true,"connection":"connected"*' request GET /health
+request POST /orders '{"buyer":"Ada"}' >"$scratch/first" &
+first=$!
+holds() { [[ $(request GET /queue) == *'"buyer":"Ada"'* ]]; }
+await 5 holds || die "Ada is not in the queue"
+expect '503 {"error":"no lock: *' request POST /orders '{"buyer":"Ben"}'
+
+# --- the end: an idle connection does not hold it up, the order under way is finished and answered
+exec 6<>"/dev/tcp/127.0.0.1/$port"
+printf 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n' >&6
+read -r -t 5 -u 6 line && [[ $line == *200* ]] || die "no answer on the connection that is to be idle"
+ends
+wait "$first"
+expect '201 *"buyer":"Ada"*"token":[1-9]*"outcome":"sold"*' cat "$scratch/first"
+timeout 5 cat <&6 >/dev/null || die "the idle connection is still open"
+exec 6>&-
+
+# --- an old token is refused by the stock itself, and the refusal recorded
+serve --servers "127.0.0.1:$zookeeper_port" --payment 1 --lock-timeout 300
+expect '200 {"queue":\[\]}' request GET /queue
+sqlite3 -batch -init /dev/null "$scratch/shop.db" 'UPDATE stock SET last_token = 9223372036854775807' || die "no update"
+expect '503 *"outcome":"refused: a later token has written"*' request POST /orders '{"buyer":"Ada"}'
+expect '200 {"units":2,*"stale_writes":1,"sold":0,*' request GET /report
+
+# --- no ZooKeeper any more: orders are refused in time, and it still ends well; none at the start: it says so
+kill -KILL "$zookeeper"
+wait "$zookeeper" 2>/dev/null
+unhealthy() { [[ $(request GET /health) == 503* ]]; }
+await 10 unhealthy || die "it does not notice that ZooKeeper is gone"
+expect '503 {"error":"no lock: *' request POST /orders '{"buyer":"Ada"}'
+ends
+none=$("$order_server" --database "$scratch/shop.db" --servers "127.0.0.1:$zookeeper_port" --connect-timeout 300 2>&1)
+[[ $? == 1 && $none == *"no ZooKeeper at 127.0.0.1:$zookeeper_port"* ]] || die "without a ZooKeeper it says: $none"
+none=$("$order_server" --database "$scratch/nothing.db" --no-lock 2>&1)
+[[ $? == 1 && $none == *nothing.db* ]] || die "without a database it says: $none"

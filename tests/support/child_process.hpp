@@ -1,0 +1,48 @@
+#pragma once
+#include "support/polling.hpp"
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zklock::test {
+
+/// A program that runs in a process group of its own and is killed with this object, and with the test.
+///
+/// The kernel ties its life to the thread that made it: make it on a thread that lives as long, such as the test's
+/// main thread.
+class child_process {
+public:
+    child_process() = default;
+
+    /// Starts `arguments[0]`, looked for in PATH, in `directory`. Its output and errors are appended to `output`;
+    /// with an empty `output` they go where the test's go. It inherits no descriptor but the standard ones.
+    child_process(std::vector<std::string> arguments, const std::filesystem::path& directory,
+                  const std::filesystem::path& output);
+    child_process(child_process&& other) noexcept;
+    child_process& operator=(child_process&& other) noexcept;
+    ~child_process();
+
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+    [[nodiscard]] bool running();
+
+    /// Sent to the whole group; nothing happens when it has ended.
+    void signal(int number);
+
+    /// SIGKILL, and waits until it is gone.
+    void kill();
+
+    /// Waits until it ends: its exit status, or 128 plus the signal that ended it.
+    int wait(milliseconds limit = default_limit);
+
+private:
+    bool reap(int flags);
+
+    pid_t pid_ = -1;
+    std::optional<int> status_;
+};
+
+} // namespace zklock::test

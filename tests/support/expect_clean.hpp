@@ -1,0 +1,19 @@
+#pragma once
+#include "support/polling.hpp"
+#include "support/zookeeper_ensemble.hpp"
+#include "support/zookeeper_server.hpp"
+
+#include <string>
+#include <vector>
+
+namespace zklock::test {
+
+/// Waits until the server holds no ephemeral node, no watch, and no child under the given paths (which need not exist
+/// any more). Throws with what is left when the limit passes.
+void expect_clean(zookeeper_server& server, const std::vector<std::string>& paths = {},
+                  milliseconds limit = milliseconds{10'000});
+/// The same for every member that runs.
+void expect_clean(zookeeper_ensemble& ensemble, const std::vector<std::string>& paths = {},
+                  milliseconds limit = milliseconds{10'000});
+
+} // namespace zklock::test

@@ -1,0 +1,79 @@
+#include "support/zookeeper_ensemble.hpp"
+
+#include "support/four_letter_words.hpp"
+
+namespace zklock::test {
+
+zookeeper_ensemble::zookeeper_ensemble(std::size_t servers, server_options options) : quorum_ports_(2 * servers)
+{
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < servers; ++i)
+        lines.push_back("server." + std::to_string(i + 1) + "=127.0.0.1:" + std::to_string(quorum_ports_[2 * i].port()) +
+                        ":" + std::to_string(quorum_ports_[2 * i + 1].port()));
+    for (std::size_t i = 0; i < servers; ++i)
+        servers_.emplace_back(
+            new zookeeper_server{options, port_lease{}, {.id = static_cast<int>(i + 1), .lines = lines}});
+    wait_all();
+}
+
+std::string zookeeper_ensemble::address() const
+{
+    std::string all;
+    for (const auto& server : servers_) all += (all.empty() ? "" : ",") + server->address();
+    return all;
+}
+
+std::vector<std::uint16_t> zookeeper_ensemble::ports() const
+{
+    std::vector<std::uint16_t> all;
+    for (const auto& server : servers_) all.push_back(server->port());
+    return all;
+}
+
+std::size_t zookeeper_ensemble::find(const std::string& mode, milliseconds limit)
+{
+    std::size_t found = 0;
+    wait_until("an ensemble member is " + mode, limit, [&] {
+        for (found = 0; found < servers_.size(); ++found)
+            if (servers_[found]->running() && server_mode(servers_[found]->port()) == mode) return true;
+        return false;
+    });
+    return found;
+}
+
+std::size_t zookeeper_ensemble::leader(milliseconds limit)
+{
+    return find("leader", limit);
+}
+
+std::size_t zookeeper_ensemble::follower(milliseconds limit)
+{
+    return find("follower", limit);
+}
+
+void zookeeper_ensemble::wait_serving(std::size_t members, milliseconds limit)
+{
+    // All in one look: a leader that was paused thinks for a while that it still leads.
+    wait_until(std::to_string(members) + " members serve", limit, [&] {
+        std::size_t leaders = 0, followers = 0;
+        for (const auto& server : servers_) {
+            if (!server->running()) continue;
+            const auto mode = server_mode(server->port());
+            leaders += mode == "leader";
+            followers += mode == "follower";
+        }
+        return leaders == 1 && leaders + followers >= members;
+    });
+}
+
+void zookeeper_ensemble::wait_quorum(milliseconds limit)
+{
+    wait_serving(servers_.size() / 2 + 1, limit);
+}
+
+void zookeeper_ensemble::wait_all(milliseconds limit)
+{
+    wait_serving(servers_.size(), limit);
+}
+
+} // namespace zklock::test

@@ -1,0 +1,40 @@
+#pragma once
+#include "support/zookeeper_server.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zklock::test {
+
+/// Several servers that form one ensemble.
+class zookeeper_ensemble {
+public:
+    /// Starts them and returns when all of them serve.
+    explicit zookeeper_ensemble(std::size_t servers, server_options options = server_options());
+
+    [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
+    [[nodiscard]] zookeeper_server& operator[](std::size_t index) { return *servers_.at(index); }
+    /// host:port,host:port,…, as client_options::servers wants it.
+    [[nodiscard]] std::string address() const;
+    [[nodiscard]] std::vector<std::uint16_t> ports() const;
+
+    /// Who leads now; waits until somebody does.
+    [[nodiscard]] std::size_t leader(milliseconds limit = default_limit);
+    /// One that follows now; waits until somebody does.
+    [[nodiscard]] std::size_t follower(milliseconds limit = default_limit);
+    /// A leader and enough followers serve.
+    void wait_quorum(milliseconds limit = default_limit);
+    /// All of them serve.
+    void wait_all(milliseconds limit = default_limit);
+
+private:
+    std::size_t find(const std::string& mode, milliseconds limit);
+    void wait_serving(std::size_t members, milliseconds limit);
+
+    std::vector<port_lease> quorum_ports_; // bound again at every restart: reserved as long as the ensemble lives
+    std::vector<std::unique_ptr<zookeeper_server>> servers_;
+};
+
+} // namespace zklock::test

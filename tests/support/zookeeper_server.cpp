@@ -1,0 +1,127 @@
+#include "support/zookeeper_server.hpp"
+
+#include "support/failure_report.hpp"
+#include "support/four_letter_words.hpp"
+
+#include <signal.h>
+
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+namespace zklock::test {
+
+zookeeper_server::zookeeper_server(server_options options) : options_(std::move(options))
+{
+    // Somebody outside these tests may take the port between our look and the server's bind.
+    constexpr int attempts = 3;
+    for (int attempt = 1;; ++attempt) {
+        client_port_.emplace();
+        write_configuration();
+        start();
+        try {
+            wait_serving();
+            return;
+        } catch (const std::runtime_error&) {
+            if (attempt == attempts || running()) throw;
+        }
+    }
+}
+
+zookeeper_server::zookeeper_server(server_options options, std::optional<port_lease> client_port, member self)
+    : options_(std::move(options)), client_port_(std::move(client_port)), self_(std::move(self))
+{
+    write_configuration();
+    start();
+}
+
+zookeeper_server::~zookeeper_server()
+{
+    process_.kill();
+    report_on_failure("The log of the server on port " + std::to_string(port()) + " ended with:\n" + log_tail());
+}
+
+void zookeeper_server::write_configuration()
+{
+    const auto data = directory_.path() / "data";
+    std::filesystem::create_directories(data);
+    std::ofstream file{directory_.path() / "zoo.cfg"};
+    file << "dataDir=" << data.string() << '\n'
+         << "clientPort=" << port() << '\n'
+         << "clientPortAddress=127.0.0.1\n"
+         << "tickTime=" << options_.tick_time.count() << '\n'
+         << "minSessionTimeout=" << options_.min_session_timeout.count() << '\n'
+         << "maxSessionTimeout=" << options_.max_session_timeout.count() << '\n'
+         << "maxClientCnxns=0\n"
+         << "admin.enableServer=false\n"
+         << "4lw.commands.whitelist=*\n"
+         << "forceSync=no\n"; // a killed process loses nothing by it; only a machine would
+    if (self_.id != 0) {
+        file << "initLimit=20\nsyncLimit=5\n";
+        std::ofstream{data / "myid"} << self_.id << '\n';
+    }
+    for (const auto& line : self_.lines) file << line << '\n';
+    for (const auto& line : options_.config) file << line << '\n';
+    if (!file.flush()) throw std::runtime_error("cannot write the configuration in " + directory_.path().string());
+}
+
+void zookeeper_server::start()
+{
+    // A quick start matters more to tests than the last bit of speed later, hence the first compiler tier only.
+    std::vector<std::string> command{
+        "java", "-Xmx" + options_.heap, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+        "-Dznode.container.checkIntervalMs=" + std::to_string(options_.container_check_interval.count()),
+        "-Dorg.slf4j.simpleLogger.showDateTime=true",
+        "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+        "-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.NIOServerCnxn=error"}; // each lost connection
+    command.insert(command.end(), options_.java.begin(), options_.java.end());
+    // The first logging library in the path is the one that is used: this one writes to standard error.
+    command.insert(command.end(), {"-cp",
+                                   "/usr/share/java/slf4j-simple.jar:/usr/share/java/zookeeper.jar:"
+                                   "/usr/share/java/*",
+                                   "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"});
+    process_ = child_process{std::move(command), directory_.path(), directory_.path() / "log"};
+}
+
+void zookeeper_server::wait_serving(milliseconds limit)
+{
+    bool ended = false;
+    wait_until("server on port " + std::to_string(port()) + " serves", limit, [&] {
+        ended = !running();
+        return ended || !server_mode(port()).empty();
+    });
+    if (ended) throw std::runtime_error("the server ended at its start:\n" + log_tail());
+}
+
+void zookeeper_server::kill()
+{
+    process_.kill();
+}
+
+void zookeeper_server::pause()
+{
+    process_.signal(SIGSTOP);
+}
+
+void zookeeper_server::resume()
+{
+    process_.signal(SIGCONT);
+}
+
+void zookeeper_server::restart()
+{
+    kill();
+    start();
+    wait_serving();
+}
+
+std::string zookeeper_server::log_tail() const
+{
+    std::ifstream file{directory_.path() / "log"};
+    std::string text{std::istreambuf_iterator<char>{file}, {}};
+    constexpr std::size_t enough = 6'000;
+    return text.size() <= enough ? text : "…" + text.substr(text.size() - enough);
+}
+
+} // namespace zklock::test

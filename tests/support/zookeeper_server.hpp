@@ -1,0 +1,69 @@
+#pragma once
+#include "support/child_process.hpp"
+#include "support/polling.hpp"
+#include "support/port_lease.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zklock::test {
+
+struct server_options {
+    server_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+
+    milliseconds tick_time{500};
+    milliseconds min_session_timeout{500};
+    milliseconds max_session_timeout{120'000};
+    milliseconds container_check_interval{60'000};
+    std::vector<std::string> config; ///< more lines of zoo.cfg
+    std::vector<std::string> java;   ///< more arguments of the virtual machine
+    std::string heap = "256m";
+};
+
+/// A real ZooKeeper server with a directory and ports of its own. Make it on the test's main thread: it dies with the
+/// thread that started it. If the test case fails, the end of its log is printed.
+class zookeeper_server {
+public:
+    /// Starts a standalone server and returns when it serves.
+    explicit zookeeper_server(server_options options = server_options());
+    ~zookeeper_server();
+    zookeeper_server(const zookeeper_server&) = delete;
+    zookeeper_server& operator=(const zookeeper_server&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const { return client_port_->port(); }
+    /// 127.0.0.1:port, as client_options::servers wants it.
+    [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
+    [[nodiscard]] pid_t pid() const { return process_.pid(); }
+    [[nodiscard]] bool running() { return process_.running(); }
+
+    void kill();      ///< SIGKILL; its data stay
+    void pause();     ///< SIGSTOP: its connections stay open and nothing answers
+    void resume();
+    void start();     ///< after kill(): same port, same data. Does not wait.
+    void restart();   ///< kill(), start(), wait_serving()
+    void wait_serving(milliseconds limit = default_limit);
+
+    /// The last lines of its log.
+    [[nodiscard]] std::string log_tail() const;
+
+private:
+    friend class zookeeper_ensemble;
+    struct member {
+        int id = 0;
+        std::vector<std::string> lines; ///< server.N=… of all members
+    };
+    zookeeper_server(server_options options, std::optional<port_lease> client_port, member self);
+
+    void write_configuration();
+
+    server_options options_;
+    std::optional<port_lease> client_port_;
+    member self_;
+    temporary_directory directory_;
+    child_process process_;
+};
+
+} // namespace zklock::test

@@ -39,7 +39,8 @@ struct acquire_request {
     std::function<void()> lost;
 };
 
-/// One acquire, from its call until its node is gone. Made by session::acquire().
+/// One acquire, from its call until its node is gone. Made by session::acquire(). Once the session is destroyed only the
+/// observers may be called.
 class acquisition {
 public:
     virtual ~acquisition() = default;
@@ -52,10 +53,10 @@ public:
     /// `errc::lost` if the lock was lost before. May be empty. Only after a grant, and once.
     virtual void release(std::function<void(error_code)> released) = 0;
 
-    /// Granted, not released, and the lease has not ended. From any thread.
-    [[nodiscard]] virtual bool held() const noexcept = 0;
+    /// Granted, not released, not lost. Turns false at held_until() less the notice. From any thread.
+    [[nodiscard]] virtual bool held(store::scheduler::time_point now) const noexcept = 0;
 
-    /// End of the lease less the notice; of the past once lost. From any thread, after a grant.
+    /// End of the lease; long past once the lock is lost. From any thread, after a grant.
     [[nodiscard]] virtual store::scheduler::time_point held_until() const noexcept = 0;
 };
 

@@ -2,18 +2,26 @@
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
 #include "zklock/contender.hpp"
+#include "queue/lock_queue.hpp"
 #include "recipes/acquisition.hpp"
+#include "recipes/contender_list.hpp"
+#include "recipes/session_core.hpp"
 #include "store/store.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace zklock::recipes {
 
 /// What all recipes of one client share: the connection's state, the lease, the node budget, and a lock_path for each
-/// path in use. Everything is called on one strand, and no function given to it is called inside the call that gave it.
+/// path in use. Everything is called on one strand unless it says otherwise; no function given to it is called inside a call
+/// to it, and it must not be destroyed inside a function it calls.
 class session final : store::observer {
 public:
     /// Uses `store` and `scheduler` until it is destroyed. `new_uuid` gives 36 fresh characters at each call.
@@ -23,18 +31,45 @@ public:
 
     /// Who is told of each change of state(), if anybody.
     void on_state(std::function<void(connection_state)>);
-    [[nodiscard]] connection_state state() const noexcept;
-    [[nodiscard]] std::int64_t id() const noexcept; ///< 0 when there is none
+    /// From any thread.
+    [[nodiscard]] connection_state state() const noexcept { return state_; }
+    /// 0 when there is none. From any thread.
+    [[nodiscard]] std::int64_t id() const noexcept { return id_; }
 
     /// Queues for the lock of a path. Errors come through `request.done` too, later.
     std::shared_ptr<acquisition> acquire(acquire_request request);
 
     /// Reads the queue of a path, in its order. Waits for a connection until `deadline`, if there is one.
-    void contenders(const std::string& path, std::function<void(error_code, std::vector<contender>)> done);
+    void contenders(const std::string& path, std::optional<store::scheduler::time_point> deadline,
+                    std::function<void(error_code, std::vector<contender>)> done);
 
     /// Ends the session. What waits ends with `errc::closed`, what is held is lost, releases under way end well once
     /// the session is gone; then `closed` is called. Again: called when the first is done.
     void close(std::function<void()> closed);
+
+private:
+    void on_connected(std::int64_t session_id, std::chrono::milliseconds session_timeout, bool renewed) override;
+    void on_disconnected() override;
+    void on_expired() override;
+    void on_authentication_failed() override;
+    void on_node_event(store::event_kind kind, std::string_view path) override;
+
+    void change(connection_state);
+    void stop(errc why);
+    std::shared_ptr<acquisition> refuse(acquire_request request, errc why);
+    lock_path* path_for(const std::string& path, naming names);
+    [[nodiscard]] std::optional<errc> objection(const std::string& path) const;
+
+    session_core core_;
+    std::function<void(connection_state)> on_state_;
+    std::atomic<connection_state> state_{connection_state::connecting};
+    std::atomic<std::int64_t> id_{0};
+    queue::contender_id last_contender_ = 0;
+    std::map<std::string, std::unique_ptr<lock_path>, std::less<>> paths_;
+    std::vector<std::shared_ptr<contender_list>> lists_;
+    std::vector<std::function<void()>> closed_; ///< whom to tell, while closing
+    bool closing_ = false;
+    bool gone_ = false; ///< the store is closed
 };
 
 } // namespace zklock::recipes

@@ -1,0 +1,387 @@
+#include "queue/lock_queue.hpp"
+
+#include "queue/node_name.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::queue {
+
+// --- contenders, as their callers wish -----------------------------------------------------------------------------
+
+void lock_queue::join(contender_id id, bool look_once)
+{
+    contender& c = contenders_[id];
+    c.look_once = look_once;
+    wanted_.insert(id);
+    ++contending_;
+}
+
+void lock_queue::leave(contender_id id)
+{
+    contender& c = at(id);
+    switch (c.now) {
+    case phase::wanted: forget(id, action::kind::gone); break;
+    case phase::creating:
+    case phase::unknown:
+        if (!std::exchange(c.abandoned, true)) {
+            --contending_;
+            --with_node_;
+        }
+        break;
+    case phase::inspecting:
+    case phase::queued:
+    case phase::held: start_leaving(id, c); break;
+    case phase::leaving: break;
+    }
+}
+
+void lock_queue::hold_on(contender_id id)
+{
+    at(id).holds_on = true;
+}
+
+std::vector<contender_id> lock_queue::lapse()
+{
+    const std::vector<contender_id> lost(held_.begin(), held_.end());
+    for (contender_id id : lost)
+        start_leaving(id, at(id));
+    return lost;
+}
+
+// --- creates -------------------------------------------------------------------------------------------------------
+
+contender_id lock_queue::next_to_create() const
+{
+    // Who is looked for joined before, and is to keep its turn.
+    const bool may_create = connected_ && unknown_.empty();
+    return may_create && !wanted_.empty() ? *wanted_.begin() : 0;
+}
+
+void lock_queue::create_sent(contender_id id, std::string prefix)
+{
+    contender& c = at(id);
+    c.prefix = std::move(prefix);
+    c.create_turn = ++turn_;
+    move(id, c, phase::creating);
+}
+
+void lock_queue::created(contender_id id, std::string_view node, std::int32_t sequence)
+{
+    contender& c = at(id);
+    give_place(id, c, node, sequence);
+    if (c.abandoned)
+        start_leaving(id, c);
+    else
+        move(id, c, phase::queued);
+}
+
+void lock_queue::create_failed(contender_id id)
+{
+    contender& c = at(id);
+    if (c.abandoned)
+        forget(id, action::kind::gone);
+    else
+        want_again(id, c);
+}
+
+void lock_queue::create_unknown(contender_id id)
+{
+    move(id, at(id), phase::unknown);
+}
+
+// --- answers and events --------------------------------------------------------------------------------------------
+
+void lock_queue::children_read(const std::vector<std::string>& names, bool synced)
+{
+    const sent_read sent = reads_.front();
+    reads_.pop_front();
+    answered_turn_ = sent.turn;
+    update_view(names);
+    if (!unknown_.empty())
+        look_up_unknown(names, sent.looks_up && synced);
+}
+
+void lock_queue::read_failed()
+{
+    if (reads_.front().turn == last_read_turn_)
+        last_read_turn_ = answered_turn_; // so that it is asked for again
+    reads_.pop_front();
+}
+
+/// Makes the view what the server listed. Answers come in the order of their requests, so a node of ours that is in the
+/// view but not in the list has been deleted.
+void lock_queue::update_view(const std::vector<std::string>& names)
+{
+    std::vector<place> listed;
+    listed.reserve(names.size());
+    for (const std::string& name : names)
+        if (const auto sequence = sequence_of(name))
+            listed.push_back({*sequence, name});
+    std::sort(listed.begin(), listed.end());
+
+    std::vector<contender_id> missing;
+    auto known = view_.begin();
+    for (place& live : listed) {
+        while (known != view_.end() && known->first < live) {
+            if (known->second != 0)
+                missing.push_back((known++)->second);
+            else
+                known = view_.erase(known);
+        }
+        if (known != view_.end() && known->first == live) {
+            if (known->second != 0)
+                at(known->second).covered = true;
+            ++known;
+        } else {
+            view_.emplace_hint(known, std::move(live), 0);
+        }
+    }
+    while (known != view_.end()) {
+        if (known->second != 0)
+            missing.push_back((known++)->second);
+        else
+            known = view_.erase(known);
+    }
+    for (contender_id id : missing)
+        own_node_gone(id);
+}
+
+/// Finds the nodes of creates whose answer was lost. Only a complete list shows that there is none.
+void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool complete)
+{
+    std::unordered_map<std::string_view, contender_id> prefixes;
+    for (contender_id id : unknown_)
+        prefixes.emplace(at(id).prefix, id);
+    for (const std::string& name : names) {
+        const auto sequence = sequence_of(name);
+        if (!sequence)
+            continue;
+        const auto hit = prefixes.find(std::string_view(name).substr(0, name.size() - sequence_digits));
+        if (hit == prefixes.end())
+            continue;
+        const contender_id id = hit->second;
+        prefixes.erase(hit);
+        contender& c = at(id);
+        give_place(id, c, name, *sequence);
+        c.covered = true;
+        if (c.abandoned)
+            start_leaving(id, c);
+        else
+            move(id, c, phase::inspecting);
+    }
+    if (!complete)
+        return;
+    for (const contender_id id : std::set(unknown_))
+        create_failed(id);
+}
+
+void lock_queue::inspected(contender_id id, std::string_view node, bool ours)
+{
+    const auto found = contenders_.find(id);
+    if (found == contenders_.end() || found->second.now != phase::inspecting || node_of(found->second) != node)
+        return;
+    contender& c = found->second;
+    watched(node);
+    if (ours) {
+        move(id, c, phase::queued);
+    } else {
+        c.spot->second = 0;
+        want_again(id, c);
+    }
+}
+
+void lock_queue::inspect_unknown(contender_id id)
+{
+    const auto found = contenders_.find(id);
+    if (found == contenders_.end() || found->second.now != phase::inspecting)
+        return;
+    contender& c = found->second;
+    c.prefix = node_of(c).substr(0, node_of(c).size() - sequence_digits);
+    lose_place(c);
+    move(id, c, phase::unknown);
+}
+
+void lock_queue::watched(std::string_view node)
+{
+    const auto watch = watches_.find(std::string(node));
+    if (watch != watches_.end() && watch->second == watch_state::arming)
+        watch->second = watch_state::armed;
+}
+
+void lock_queue::watch_failed(std::string_view node)
+{
+    watches_.erase(std::string(node));
+}
+
+void lock_queue::unwatched(std::string_view node)
+{
+    const auto watch = watches_.find(std::string(node));
+    if (watch != watches_.end() && watch->second == watch_state::disarming)
+        watches_.erase(watch);
+}
+
+void lock_queue::watch_fired(std::string_view node)
+{
+    watches_.erase(std::string(node));
+}
+
+void lock_queue::node_gone(std::string_view node)
+{
+    watches_.erase(std::string(node));
+    const auto sequence = sequence_of(node);
+    if (!sequence)
+        return;
+    const auto gone = view_.find({*sequence, std::string(node)});
+    if (gone == view_.end())
+        return;
+    if (gone->second != 0)
+        return own_node_gone(gone->second);
+    view_.erase(gone);
+    // The nodes before it went unwatched: they may be gone too.
+    doubt_turn_ = ++turn_;
+}
+
+void lock_queue::removed(contender_id id)
+{
+    own_node_gone(id);
+}
+
+void lock_queue::remove_failed(contender_id id)
+{
+    if (const auto c = contenders_.find(id); c != contenders_.end())
+        c->second.removing = false;
+}
+
+void lock_queue::retry_remove(contender_id id)
+{
+    const auto c = contenders_.find(id);
+    if (connected_ && c != contenders_.end() && c->second.now == phase::leaving && !c->second.removing)
+        to_remove_.push_back(id);
+}
+
+void lock_queue::epoch_began()
+{
+    connected_ = true;
+    to_remove_.clear();
+    for (const auto& [id, c] : contenders_)
+        if (c.now == phase::leaving)
+            to_remove_.push_back(id);
+}
+
+void lock_queue::epoch_ended()
+{
+    connected_ = false;
+    watches_.clear();
+    reads_.clear();
+    last_read_turn_ = answered_turn_ = 0;
+    // Whoever left unseen in the meantime is found out when its watch is armed again.
+}
+
+void lock_queue::session_ended()
+{
+    view_.clear();
+    to_remove_.clear();
+    doubt_turn_ = 0;
+    std::vector<contender_id> ids;
+    for (const auto& [id, c] : contenders_)
+        ids.push_back(id);
+    for (contender_id id : ids) {
+        contender& c = at(id);
+        if (c.now == phase::held)
+            forget(id, action::kind::lost);
+        else if (c.now == phase::leaving || c.abandoned)
+            forget(id, action::kind::gone);
+        else if (c.now != phase::wanted)
+            want_again(id, c);
+    }
+}
+
+// --- changes of state ----------------------------------------------------------------------------------------------
+
+/// Takes the contender out of its phase's index and puts it into the next one's.
+void lock_queue::move(contender_id id, contender& c, phase to)
+{
+    const auto has_node = [](phase p) { return p != phase::wanted && p != phase::leaving; };
+    const bool counted = !c.abandoned;
+    switch (c.now) {
+    case phase::wanted: wanted_.erase(id); break;
+    case phase::creating: creating_.erase(c.create_turn); break;
+    case phase::unknown: unknown_.erase(id); break;
+    case phase::inspecting: break;
+    case phase::queued:
+        queued_.erase({c.spot->first.sequence, id});
+        looking_once_ -= c.look_once;
+        break;
+    case phase::held: held_.erase(id); break;
+    case phase::leaving: break;
+    }
+    if (counted) {
+        with_node_ -= has_node(c.now);
+        with_node_ += has_node(to);
+        contending_ -= to == phase::leaving;
+    }
+    c.now = to;
+    switch (to) {
+    case phase::wanted: wanted_.insert(id); break;
+    case phase::creating: creating_.emplace(c.create_turn, id); break;
+    case phase::unknown: unknown_.insert(id); break;
+    case phase::inspecting: to_inspect_.push_back(id); break;
+    case phase::queued:
+        queued_.insert({c.spot->first.sequence, id});
+        looking_once_ += c.look_once;
+        break;
+    case phase::held: held_.insert(id); break;
+    case phase::leaving: to_remove_.push_back(id); break;
+    }
+}
+
+void lock_queue::forget(contender_id id, action::kind news)
+{
+    contender& c = at(id);
+    if (c.now != phase::leaving)
+        move(id, c, phase::leaving);
+    contenders_.erase(id);
+    news_.push_back({news, id, {}});
+}
+
+/// Its node never came to be, or is gone without its wish: it queues again, at the tail.
+void lock_queue::want_again(contender_id id, contender& c)
+{
+    move(id, c, phase::wanted);
+    c.prefix.clear();
+    c.covered = c.waited_for_another = c.holds_on = c.removing = false;
+}
+
+void lock_queue::start_leaving(contender_id id, contender& c)
+{
+    move(id, c, phase::leaving);
+}
+
+void lock_queue::give_place(contender_id id, contender& c, std::string_view node, std::int32_t sequence)
+{
+    c.spot = view_.insert_or_assign({sequence, std::string(node)}, id).first;
+    c.prefix.clear();
+}
+
+void lock_queue::lose_place(const contender& c)
+{
+    watches_.erase(node_of(c));
+    view_.erase(c.spot);
+}
+
+void lock_queue::own_node_gone(contender_id id)
+{
+    const auto found = contenders_.find(id);
+    if (found == contenders_.end())
+        return;
+    contender& c = found->second;
+    lose_place(c);
+    switch (c.now) {
+    case phase::held: return forget(id, action::kind::lost);
+    case phase::leaving: return forget(id, action::kind::gone);
+    default: return want_again(id, c);
+    }
+}
+
+} // namespace zklock::queue

@@ -1,0 +1,46 @@
+#pragma once
+#include "recipes/session_core.hpp"
+#include "zklock/contender.hpp"
+
+#include <boost/system/error_code.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zklock::recipes {
+
+using boost::system::error_code;
+
+/// One reading of a lock's queue: the children, then each contender's node. Begins again when the connection ends.
+class contender_list : public std::enable_shared_from_this<contender_list> {
+public:
+    using done = std::function<void(error_code, std::vector<contender>)>;
+
+    contender_list(session_core&, std::string path, done);
+
+    /// Sends the requests; there is a connection.
+    void start();
+    /// From then on it has failed with `errc::timed_out`, if it has not ended.
+    void limit(store::scheduler::time_point deadline);
+    /// Ends it, unless it has ended.
+    void fail(errc);
+    [[nodiscard]] bool ended() const noexcept { return !done_; }
+
+private:
+    void list(const std::vector<std::string>& names);
+    void finish();
+    done take_done();
+
+    session_core& core_;
+    const std::string path_;
+    done done_;
+    std::vector<contender> found_;
+    std::size_t answers_due_ = 0;
+    store::scheduler::timer_id deadline_ = 0;
+    bool cut_ = false; ///< the connection ended meanwhile
+};
+
+} // namespace zklock::recipes

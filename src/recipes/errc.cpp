@@ -1,0 +1,77 @@
+#include "zklock/errc.hpp"
+
+#include "zklock/connection_state.hpp"
+
+#include <string>
+
+namespace zklock {
+namespace {
+
+namespace generic = boost::system::errc;
+
+class lock_errors final : public boost::system::error_category {
+public:
+    lock_errors() : error_category(0x3f2a'91c4'7be0'58d6) {} // equal across shared libraries
+
+    const char* name() const noexcept override { return "zklock"; }
+
+    std::string message(int value) const override
+    {
+        switch (static_cast<errc>(value)) {
+        case errc::timed_out: return "the lock was not granted in time";
+        case errc::busy: return "the lock is held or waited for by another";
+        case errc::lost: return "the lock was lost";
+        case errc::session_expired: return "the session expired";
+        case errc::not_connected: return "not connected to an ensemble";
+        case errc::not_owner: return "the lock is not held by this owner";
+        case errc::access_denied: return "access denied by the server";
+        case errc::authentication_failed: return "the server refused the credentials";
+        case errc::no_such_chroot: return "the chroot's node does not exist";
+        case errc::invalid_path: return "not a path a lock can have";
+        case errc::invalid_option: return "an option is out of range or contradicts those in use";
+        case errc::over_budget: return "the session has as many nodes as its ensemble can bear";
+        case errc::sequence_exhausted: return "the path has used up its sequence numbers";
+        case errc::token_exhausted: return "the ensemble's transaction number is too large for a fencing token";
+        case errc::server_error: return "the server reported an unexpected error";
+        case errc::closed: return "the client is closed";
+        }
+        return "unknown error";
+    }
+
+    /// So that callers may compare with the standard's conditions where there is one of the same meaning.
+    boost::system::error_condition default_error_condition(int value) const noexcept override
+    {
+        switch (static_cast<errc>(value)) {
+        case errc::timed_out: return generic::make_error_condition(generic::timed_out);
+        case errc::busy: return generic::make_error_condition(generic::device_or_resource_busy);
+        case errc::not_connected: return generic::make_error_condition(generic::not_connected);
+        case errc::access_denied: return generic::make_error_condition(generic::permission_denied);
+        case errc::not_owner: return generic::make_error_condition(generic::operation_not_permitted);
+        case errc::invalid_path:
+        case errc::invalid_option: return generic::make_error_condition(generic::invalid_argument);
+        default: return {value, *this};
+        }
+    }
+};
+
+} // namespace
+
+const boost::system::error_category& error_category() noexcept
+{
+    static const lock_errors category;
+    return category;
+}
+
+std::string_view to_string(connection_state state) noexcept
+{
+    switch (state) {
+    case connection_state::connecting: return "connecting";
+    case connection_state::connected: return "connected";
+    case connection_state::suspended: return "suspended";
+    case connection_state::closed: return "closed";
+    case connection_state::failed: return "failed";
+    }
+    return "unknown";
+}
+
+} // namespace zklock

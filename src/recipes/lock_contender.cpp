@@ -1,0 +1,112 @@
+#include "recipes/lock_contender.hpp"
+
+#include "recipes/lock_path.hpp"
+
+#include <utility>
+
+namespace zklock::recipes {
+
+lock_contender::lock_contender(session_core& core, lock_path* path, queue::contender_id the_id, acquire_request request)
+    : id(the_id), core_(core), path_(path), request_(std::move(request))
+{
+}
+
+const std::string& lock_contender::data() const noexcept
+{
+    const std::string& own = request_.options.identifier;
+    return own.empty() ? core_.options.identifier : own;
+}
+
+void lock_contender::arm_deadline()
+{
+    if (!request_.deadline)
+        return;
+    deadline_ = core_.scheduler.call_at(*request_.deadline, [this] {
+        deadline_ = 0;
+        path_->give_up(*this, errc::timed_out);
+    });
+}
+
+void lock_contender::end_wait(state next)
+{
+    core_.scheduler.cancel(std::exchange(deadline_, 0));
+    state_ = next;
+}
+
+bool lock_contender::withdraw()
+{
+    if (!waiting() || !path_)
+        return false;
+    end_wait(state::done);
+    request_.done = nullptr;
+    request_.lost = nullptr;
+    path_->leave(*this);
+    return true;
+}
+
+void lock_contender::grant(std::string node, std::int64_t fencing_token)
+{
+    term_ = core_.term();
+    notice_ = core_.loss_notice();
+    end_wait(state::held);
+    core_.tell([done = std::exchange(request_.done, nullptr), given = recipes::grant{std::move(node), fencing_token}] {
+        done({}, given);
+    });
+}
+
+void lock_contender::fail(errc why)
+{
+    if (!waiting())
+        return;
+    end_wait(state::done);
+    request_.lost = nullptr;
+    core_.tell([done = std::exchange(request_.done, nullptr), why] { done(why, {}); });
+}
+
+void lock_contender::lose()
+{
+    if (!holding())
+        return;
+    state_ = state::lost;
+    core_.tell([lost = std::exchange(request_.lost, nullptr)] {
+        if (lost)
+            lost();
+    });
+}
+
+void lock_contender::release(std::function<void(error_code)> released)
+{
+    if (holding() && path_) {
+        state_ = state::done;
+        request_.lost = nullptr;
+        released_ = std::move(released);
+        path_->leave(*this);
+    } else if (released) {
+        const error_code ec = state_ == state::lost ? errc::lost : errc::not_owner;
+        core_.tell([released = std::move(released), ec] { released(ec); });
+    }
+}
+
+void lock_contender::finish_release(error_code ec)
+{
+    if (released_)
+        core_.tell([released = std::exchange(released_, nullptr), ec] { released(ec); });
+}
+
+void lock_contender::detach() noexcept
+{
+    path_ = nullptr;
+    state_ = state_ == state::held ? state::lost : state_.load();
+}
+
+bool lock_contender::held(store::scheduler::time_point now) const noexcept
+{
+    return holding() && now < term_->until() - notice_;
+}
+
+store::scheduler::time_point lock_contender::held_until() const noexcept
+{
+    return state_ == state::lost ? store::scheduler::time_point{} : term_->until();
+}
+
+} // namespace zklock::recipes

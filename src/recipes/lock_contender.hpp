@@ -1,0 +1,65 @@
+#pragma once
+#include "queue/lock_queue.hpp"
+#include "recipes/acquisition.hpp"
+#include "recipes/session_core.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+namespace zklock::recipes {
+
+/// One acquire on a lock_path: what its caller asked, and what it has been told so far.
+class lock_contender final : public acquisition {
+public:
+    /// Without a path it can only fail.
+    lock_contender(session_core&, lock_path*, queue::contender_id, acquire_request);
+
+    bool withdraw() override;
+    void release(std::function<void(error_code)> released) override;
+    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
+    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
+
+    // --- for its path -------------------------------------------------------------------------------------------------
+
+    [[nodiscard]] bool waiting() const noexcept { return state_ == state::waiting; }
+    [[nodiscard]] bool holding() const noexcept { return state_ == state::held; }
+    [[nodiscard]] bool looks_once() const noexcept { return request_.mode == patience::look_once; }
+    [[nodiscard]] const mutex_options& options() const noexcept { return request_.options; }
+    /// What its node's data says: the identifier on the first line.
+    [[nodiscard]] const std::string& data() const noexcept;
+
+    void arm_deadline();
+    void grant(std::string node, std::int64_t fencing_token);
+    /// The wait ends without the lock; nothing happens if it has ended.
+    void fail(errc);
+    /// The lock is gone; nothing happens if it is not held.
+    void lose();
+    /// The node is gone, or could not be deleted now: whoever waits for the release is told.
+    void finish_release(error_code);
+    /// Its path goes away. Nobody will be told anything any more.
+    void detach() noexcept;
+
+    const queue::contender_id id;
+    unsigned attempts = 0;                      ///< creates sent
+    errc setback = errc::lost;                  ///< why the last one was not enough
+    std::int64_t czxid = 0;                     ///< of its node
+    std::size_t reserved = 0;                   ///< bytes of the node budget
+
+private:
+    enum class state : std::uint8_t { waiting, held, lost, done };
+
+    void end_wait(state);
+
+    session_core& core_;
+    lock_path* path_;
+    acquire_request request_;
+    std::function<void(error_code)> released_;
+    store::scheduler::timer_id deadline_ = 0;
+    std::atomic<state> state_{state::waiting};
+    // Set before the caller hears of the grant, and not changed after.
+    std::shared_ptr<const lease_term> term_;
+    lease::duration notice_{};
+};
+
+} // namespace zklock::recipes

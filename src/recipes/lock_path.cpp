@@ -1,0 +1,433 @@
+#include "recipes/lock_path.hpp"
+
+#include "queue/node_name.hpp"
+#include "queue/node_path.hpp"
+#include "recipes/error_mapping.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace zklock::recipes {
+
+using store::outcome;
+
+lock_path::lock_path(session_core& core, std::string path, naming names, std::function<void()> idle)
+    : core_(core), path_(std::move(path)), names_(names), on_idle_(std::move(idle)), parents_(core.store)
+{
+    core_.add(*this);
+    if (core_.connected)
+        queue_.epoch_began();
+}
+
+lock_path::~lock_path()
+{
+    for (auto& [id, contender] : contenders_)
+        contender->detach();
+    core_.remove(*this);
+}
+
+bool lock_path::idle() const noexcept
+{
+    return contenders_.empty() && answers_due_ == 0 && queue_.idle() && !parents_.busy();
+}
+
+std::string lock_path::full(std::string_view node) const
+{
+    return queue::child_of(path_, node);
+}
+
+template <class F> auto lock_path::expect(F f)
+{
+    ++answers_due_;
+    return [this, f = std::move(f)](const auto& answer) {
+        --answers_due_;
+        f(answer);
+        advance();
+    };
+}
+
+// --- contenders --------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_request request)
+{
+    idle_told_ = false;
+    const auto contender = std::make_shared<lock_contender>(core_, this, id, std::move(request));
+    contenders_.emplace(id, contender);
+    core_.contender_began();
+    contender->arm_deadline();
+    if (contender->looks_once()) {
+        look(contender);
+    } else {
+        queue_.join(id, false);
+        advance();
+    }
+    return contender;
+}
+
+/// Whoever looks once writes nothing when it can see that the lock is busy.
+void lock_path::look(const contender_ptr& contender)
+{
+    const auto refuse = [this](lock_contender& c, errc why) {
+        c.fail(why);
+        forget(c.id);
+    };
+    if (!core_.connected)
+        return refuse(*contender, errc::not_connected);
+    if (queue_.contended())
+        return refuse(*contender, errc::busy);
+    core_.store.children(path_, expect([this, contender, refuse](const store::children_reply& answer) {
+        if (!contender->waiting())
+            return forget(contender->id);
+        if (answer.result == outcome::no_node || (answer.result == outcome::ok && !queue_.busy(*answer.names)))
+            return queue_.join(contender->id, true);
+        refuse(*contender, answer.result == outcome::ok ? errc::busy : error_of(answer.result));
+    }));
+}
+
+void lock_path::leave(lock_contender& contender)
+{
+    if (queue_.knows(contender.id))
+        queue_.leave(contender.id);
+    advance();
+}
+
+void lock_path::give_up(lock_contender& contender, errc why)
+{
+    if (!contender.waiting())
+        return;
+    contender.fail(why);
+    leave(contender);
+}
+
+void lock_path::forget(queue::contender_id id)
+{
+    const auto found = contenders_.find(id);
+    if (found == contenders_.end())
+        return;
+    const contender_ptr contender = found->second;
+    contenders_.erase(found);
+    core_.contender_ended();
+    if (contender->reserved != 0)
+        core_.release(std::exchange(contender->reserved, 0));
+}
+
+void lock_path::fail_all_waiting(errc why)
+{
+    std::vector<contender_ptr> waiting;
+    for (const auto& [id, contender] : contenders_)
+        if (contender->waiting() && queue_.knows(id))
+            waiting.push_back(contender);
+    for (const contender_ptr& contender : waiting) {
+        contender->fail(why);
+        queue_.leave(contender->id);
+    }
+}
+
+void lock_path::fail_looking_once(errc why)
+{
+    std::vector<contender_ptr> looking;
+    for (const auto& [id, contender] : contenders_)
+        if (contender->waiting() && contender->looks_once() && queue_.knows(id))
+            looking.push_back(contender);
+    for (const contender_ptr& contender : looking) {
+        contender->fail(why);
+        queue_.leave(contender->id);
+    }
+}
+
+// --- what the session tells ----------------------------------------------------------------------------------------------
+
+void lock_path::epoch_began()
+{
+    queue_.epoch_began();
+    advance();
+}
+
+void lock_path::epoch_ended()
+{
+    queue_.epoch_ended();
+    fail_looking_once(errc::not_connected);
+    advance();
+}
+
+void lock_path::session_ended()
+{
+    for (const auto& [id, contender] : contenders_)
+        contender->setback = errc::session_expired;
+    queue_.session_ended();
+    advance();
+}
+
+void lock_path::lease_lapsed()
+{
+    for (queue::contender_id id : queue_.lapse())
+        contenders_.at(id)->lose();
+    advance();
+}
+
+void lock_path::stop(errc why)
+{
+    for (const auto& [id, contender] : contenders_) {
+        contender->fail(why);
+        contender->lose();
+    }
+}
+
+void lock_path::end_releases(error_code ec)
+{
+    for (const auto& [id, contender] : contenders_)
+        contender->finish_release(ec);
+}
+
+bool lock_path::notice_long_holder(store::scheduler::time_point now)
+{
+    constexpr std::chrono::milliseconds long_hold{100};
+    const auto holder = contenders_.find(holder_);
+    if (holder == contenders_.end() || !holder->second->holding())
+        return false;
+    if (now - held_since_ < long_hold)
+        return true;
+    queue_.hold_on(holder_);
+    advance();
+    return false;
+}
+
+void lock_path::on_node_event(store::event_kind kind, std::string_view node)
+{
+    if (kind == store::event_kind::deleted)
+        queue_.node_gone(node);
+    else
+        queue_.watch_fired(node);
+    advance();
+}
+
+// --- doing what is to be done --------------------------------------------------------------------------------------------
+
+void lock_path::advance()
+{
+    if (core_.over)
+        return;
+    while (send_create() == sent::create) {
+    }
+    for (const queue::action& action : queue_.next(core_.lease_fresh()))
+        perform(action);
+    if (idle() && !std::exchange(idle_told_, true))
+        core_.tell(on_idle_);
+}
+
+bool lock_path::create_one()
+{
+    const sent what = send_create();
+    advance();
+    return what != sent::no_room;
+}
+
+lock_path::sent lock_path::send_create()
+{
+    while (!parents_.busy()) {
+        const queue::contender_id id = queue_.next_to_create();
+        if (id == 0)
+            break;
+        lock_contender& contender = *contenders_.at(id);
+        const unsigned allowed = contender.options().max_attempts;
+        if (allowed != 0 && contender.attempts >= allowed) {
+            contender.fail(contender.setback);
+            queue_.leave(id);
+            continue;
+        }
+        if (contender.reserved == 0) {
+            const std::size_t name = queue::name_prefix(names_, std::string(36, '-')).size() + queue::sequence_digits;
+            const std::size_t bytes = node_budget::cost(core_.options.chroot.size() + path_.size() + 1 + name);
+            const node_budget::verdict verdict = core_.reserve(bytes, !queue_.has_node());
+            if (verdict == node_budget::verdict::wait) {
+                core_.wait_for_budget(*this);
+                return sent::no_room;
+            }
+            if (verdict == node_budget::verdict::exhausted) {
+                contender.fail(errc::over_budget);
+                queue_.leave(id);
+                continue;
+            }
+            contender.reserved = bytes;
+        }
+        create(contender);
+        return sent::create;
+    }
+    return sent::nothing_to_create;
+}
+
+void lock_path::create(lock_contender& contender)
+{
+    const queue::contender_id id = contender.id;
+    std::string prefix = queue::name_prefix(names_, core_.new_uuid());
+    const std::string node = full(prefix);
+    ++contender.attempts;
+    queue_.create_sent(id, std::move(prefix));
+    core_.store.create(node, contender.data(), store::node_kind::ephemeral_sequential,
+                       expect([this, id](const store::create_reply& answer) { on_created(*contenders_.at(id), answer); }));
+}
+
+void lock_path::on_created(lock_contender& contender, const store::create_reply& answer)
+{
+    core_.heard(answer);
+    switch (answer.result) {
+    case outcome::ok: {
+        const std::string_view node = queue::name_of(answer.path);
+        const std::int32_t sequence = queue::sequence_of(node).value_or(queue::sequence_limit);
+        queue_.created(contender.id, node, sequence);
+        numbered(contender, answer.stat.czxid, sequence);
+        break;
+    }
+    case outcome::unknown:
+        contender.setback = errc::not_connected;
+        queue_.create_unknown(contender.id);
+        break;
+    case outcome::no_node:
+        --contender.attempts; // there was nothing to attempt
+        queue_.create_failed(contender.id);
+        if (!parents_.busy())
+            make_path(contender.options().parents);
+        break;
+    default:
+        contender.fail(error_of(answer.result));
+        queue_.create_failed(contender.id);
+        if (queue_.knows(contender.id))
+            queue_.leave(contender.id);
+    }
+}
+
+void lock_path::make_path(parent_kind kind)
+{
+    ++answers_due_;
+    parents_.make(path_, kind, [this](outcome result) {
+        --answers_due_;
+        if (result == outcome::no_node)
+            fail_all_waiting(errc::no_such_chroot);
+        else if (result != outcome::ok && result != outcome::unknown)
+            fail_all_waiting(error_of(result));
+        advance();
+    });
+}
+
+bool lock_path::numbered(lock_contender& contender, std::int64_t czxid, std::int32_t sequence)
+{
+    constexpr std::int64_t largest_zxid = std::int64_t{1} << 51;
+    contender.czxid = czxid;
+    const bool token_fits = czxid > 0 && czxid < largest_zxid;
+    if (token_fits && sequence >= 0 && sequence < queue::sequence_limit)
+        return true;
+    if (contender.waiting()) {
+        contender.fail(token_fits ? errc::sequence_exhausted : errc::token_exhausted);
+        queue_.leave(contender.id);
+    }
+    return false;
+}
+
+void lock_path::perform(const queue::action& action)
+{
+    using kind = queue::action::kind;
+    const auto contender = [&] { return contenders_.at(action.id); };
+    switch (action.what) {
+    case kind::synchronize:
+        core_.store.sync(path_, expect([this](const store::reply& answer) {
+            core_.heard(answer);
+            synced_ = answer.result == outcome::ok;
+        }));
+        break;
+    case kind::read_children: send_read(); break;
+    case kind::inspect: send_inspect(contender(), action.node); break;
+    case kind::watch: send_watch(action.node); break;
+    case kind::unwatch:
+        core_.store.unwatch(full(action.node),
+                            expect([this, node = action.node](const store::reply&) { queue_.unwatched(node); }));
+        break;
+    case kind::remove: send_remove(contender(), action.node); break;
+    case kind::granted: grant(*contender()); break;
+    case kind::refused: contender()->fail(errc::busy); break;
+    case kind::lost:
+        contender()->lose();
+        forget(action.id);
+        break;
+    case kind::gone:
+        contender()->finish_release({});
+        forget(action.id);
+        break;
+    }
+}
+
+void lock_path::send_read()
+{
+    core_.store.children(path_, expect([this](const store::children_reply& answer) {
+        static const std::vector<std::string> none;
+        switch (answer.result) {
+        case outcome::ok: return queue_.children_read(*answer.names, synced_);
+        case outcome::no_node: return queue_.children_read(none, synced_);
+        case outcome::unknown: return queue_.read_failed();
+        default: queue_.read_failed(); return fail_all_waiting(error_of(answer.result));
+        }
+    }));
+}
+
+void lock_path::send_inspect(const contender_ptr& contender, const std::string& node)
+{
+    core_.store.get(full(node), true, expect([this, contender, node](const store::get_reply& answer) {
+        switch (answer.result) {
+        case outcome::ok: {
+            const bool ours = answer.stat.ephemeral_owner == core_.session_id;
+            if (ours && contender->waiting())
+                numbered(*contender, answer.stat.czxid, queue::sequence_of(node).value_or(queue::sequence_limit));
+            return queue_.inspected(contender->id, node, ours);
+        }
+        case outcome::no_node: return queue_.node_gone(node);
+        case outcome::unknown: return queue_.inspect_unknown(contender->id);
+        default: // it is ours, but what it is worth cannot be known
+            queue_.watch_failed(node);
+            contender->fail(error_of(answer.result));
+            if (queue_.knows(contender->id))
+                queue_.leave(contender->id);
+        }
+    }));
+}
+
+void lock_path::send_watch(const std::string& node)
+{
+    core_.store.get(full(node), true, expect([this, node](const store::get_reply& answer) {
+        switch (answer.result) {
+        case outcome::ok: return queue_.watched(node);
+        case outcome::no_node: return queue_.node_gone(node);
+        case outcome::unknown: return queue_.watch_failed(node);
+        default: queue_.watch_failed(node); return fail_all_waiting(error_of(answer.result));
+        }
+    }));
+}
+
+void lock_path::send_remove(const contender_ptr& contender, const std::string& node)
+{
+    static constexpr std::chrono::seconds before_next_try{1};
+    core_.store.remove(full(node), expect([this, contender, node](const store::reply& answer) {
+        core_.heard(answer);
+        switch (answer.result) {
+        case outcome::ok:
+        case outcome::no_node: return queue_.removed(contender->id);
+        case outcome::unknown: return queue_.remove_failed(contender->id);
+        default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
+            queue_.remove_failed(contender->id);
+            contender->finish_release(error_of(answer.result));
+            core_.later(before_next_try, [this, id = contender->id] {
+                queue_.retry_remove(id);
+                advance();
+            });
+        }
+    }));
+}
+
+void lock_path::grant(lock_contender& contender)
+{
+    constexpr std::int64_t turns = 4096; // grants that one czxid can tell apart
+    contender.grant(full(queue_.node(contender.id)), contender.czxid * turns);
+    holder_ = contender.id;
+    held_since_ = core_.scheduler.now();
+    core_.granted(*this);
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,173 @@
+#include "recipes/session.hpp"
+
+#include "queue/node_path.hpp"
+#include "recipes/lock_path.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::recipes {
+namespace {
+
+constexpr std::size_t longest_identifier = 64 * 1024;
+
+bool valid(const mutex_options& options)
+{
+    return options.identifier.size() <= longest_identifier && options.identifier.find('\n') == std::string::npos;
+}
+
+} // namespace
+
+session::session(store::store& store, store::scheduler& scheduler, const client_options& options,
+                 std::function<std::string()> new_uuid)
+    : core_(store, scheduler, options, std::move(new_uuid))
+{
+    store.attach(*this);
+}
+
+session::~session() = default;
+
+void session::on_state(std::function<void(connection_state)> f)
+{
+    on_state_ = std::move(f);
+}
+
+void session::change(connection_state next)
+{
+    id_ = core_.session_id;
+    if (state_.exchange(next) != next && on_state_)
+        core_.tell([this, next] { on_state_(next); });
+}
+
+// --- operations ----------------------------------------------------------------------------------------------------------
+
+std::optional<errc> session::objection(const std::string& path) const
+{
+    if (core_.over)
+        return core_.over;
+    if (!queue::valid_path(path))
+        return errc::invalid_path;
+    if (core_.connected && core_.lease_impossible())
+        return errc::invalid_option;
+    return std::nullopt;
+}
+
+lock_path* session::path_for(const std::string& path, naming names)
+{
+    std::unique_ptr<lock_path>& entry = paths_[path];
+    if (entry && entry->names() != names) {
+        if (!entry->idle())
+            return nullptr;
+        entry.reset();
+    }
+    if (!entry)
+        entry = std::make_unique<lock_path>(core_, path, names, [this, path] {
+            if (const auto found = paths_.find(path); found != paths_.end() && found->second->idle())
+                paths_.erase(found);
+        });
+    return entry.get();
+}
+
+std::shared_ptr<acquisition> session::acquire(acquire_request request)
+{
+    std::optional<errc> why = objection(request.path);
+    if (!why && !valid(request.options))
+        why = errc::invalid_option;
+    lock_path* path = nullptr;
+    if (!why) {
+        path = path_for(request.path, request.options.names);
+        if (!path)
+            why = errc::invalid_option;
+    }
+    if (path)
+        return path->acquire(++last_contender_, std::move(request));
+    return refuse(std::move(request), *why);
+}
+
+std::shared_ptr<acquisition> session::refuse(acquire_request request, errc why)
+{
+    const auto refused = std::make_shared<lock_contender>(core_, nullptr, ++last_contender_, std::move(request));
+    refused->fail(why);
+    return refused;
+}
+
+void session::contenders(const std::string& path, std::optional<store::scheduler::time_point> deadline,
+                         std::function<void(error_code, std::vector<contender>)> done)
+{
+    const auto list = std::make_shared<contender_list>(core_, path, std::move(done));
+    if (const auto why = objection(path))
+        return list->fail(*why);
+    std::erase_if(lists_, [](const auto& l) { return l->ended(); });
+    lists_.push_back(list);
+    if (deadline)
+        list->limit(*deadline);
+    if (core_.connected)
+        list->start();
+}
+
+// --- what the store tells --------------------------------------------------------------------------------------------------
+
+void session::on_connected(std::int64_t session_id, std::chrono::milliseconds session_timeout, bool renewed)
+{
+    core_.on_connected(session_id, session_timeout, renewed);
+    change(connection_state::connected);
+    for (const auto& list : std::vector(lists_))
+        if (!list->ended())
+            list->start();
+}
+
+void session::on_disconnected()
+{
+    core_.on_disconnected();
+    change(connection_state::suspended);
+}
+
+void session::on_expired()
+{
+    core_.on_expired();
+    change(connection_state::connecting);
+}
+
+void session::on_authentication_failed()
+{
+    stop(errc::authentication_failed);
+    for (const auto& [name, path] : paths_)
+        path->end_releases(errc::authentication_failed);
+    change(connection_state::failed);
+}
+
+void session::on_node_event(store::event_kind kind, std::string_view node)
+{
+    const auto path = paths_.find(queue::parent_of(node));
+    if (path != paths_.end())
+        path->second->on_node_event(kind, queue::name_of(node));
+}
+
+// --- end -------------------------------------------------------------------------------------------------------------------
+
+void session::stop(errc why)
+{
+    core_.stop(why);
+    for (const auto& list : std::exchange(lists_, {}))
+        list->fail(why);
+}
+
+void session::close(std::function<void()> closed)
+{
+    if (gone_)
+        return core_.tell(std::move(closed));
+    closed_.push_back(std::move(closed));
+    if (std::exchange(closing_, true))
+        return;
+    stop(errc::closed);
+    change(connection_state::closed);
+    core_.store.close([this] {
+        gone_ = true;
+        for (const auto& [name, path] : paths_)
+            path->end_releases({});
+        for (auto& f : std::exchange(closed_, {}))
+            core_.tell(std::move(f));
+    });
+}
+
+} // namespace zklock::recipes

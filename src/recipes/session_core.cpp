@@ -1,0 +1,227 @@
+#include "recipes/session_core.hpp"
+
+#include "recipes/lock_path.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::recipes {
+namespace {
+
+constexpr std::chrono::milliseconds between_looks_at_holders{100};
+
+} // namespace
+
+session_core::session_core(store::store& the_store, store::scheduler& the_scheduler, const client_options& the_options,
+                           std::function<std::string()> uuid_source)
+    : store(the_store), scheduler(the_scheduler), options(the_options), new_uuid(std::move(uuid_source)),
+      lease_(options.clock_drift, options.lease_margin, options.loss_notice),
+      budget_(options.node_budget, options.node_budget_limit), alive_(std::make_shared<session_core*>(this))
+{
+}
+
+session_core::~session_core()
+{
+    for (store::scheduler::timer_id timer : {beat_timer_, lease_timer_, holders_timer_})
+        scheduler.cancel(timer);
+}
+
+void session_core::tell(std::function<void()> news)
+{
+    news_.push_back(std::move(news));
+    if (std::exchange(delivering_, true))
+        return;
+    scheduler.post([alive = std::weak_ptr(alive_)] {
+        if (const auto core = alive.lock())
+            (*core)->deliver_news();
+    });
+}
+
+void session_core::deliver_news()
+{
+    delivering_ = false;
+    // What comes up meanwhile is told next time.
+    for (std::size_t n = news_.size(); n != 0; --n) {
+        const auto news = std::move(news_.front());
+        news_.pop_front();
+        news();
+    }
+}
+
+// --- lease -----------------------------------------------------------------------------------------------------------
+
+void session_core::heard(const store::reply& answer)
+{
+    if (answer.result == store::outcome::unknown)
+        return;
+    const bool was_fresh = lease_fresh();
+    lease_.answered(answer.sent, scheduler.now());
+    if (!was_fresh && lease_fresh())
+        for (lock_path* path : std::vector(paths_))
+            path->advance();
+}
+
+void session_core::contender_began()
+{
+    if (++contenders_ == 1)
+        plan_beat();
+}
+
+void session_core::plan_beat()
+{
+    if (beat_timer_ == 0 && connected && contenders_ != 0)
+        plan(beat_timer_, std::max(scheduler.now(), lease_.last_answered() + lease_.heartbeat()), &session_core::beat);
+}
+
+/// A sync, because it goes through the leader.
+void session_core::beat()
+{
+    if (!connected || contenders_ == 0)
+        return;
+    if (scheduler.now() < lease_.last_answered() + lease_.heartbeat())
+        return plan_beat();
+    if (std::exchange(beating_, true))
+        return; // its answer plans the next
+    store.sync("/", [this](const store::reply& answer) {
+        beating_ = false;
+        heard(answer);
+        plan_beat();
+    });
+}
+
+void session_core::granted(lock_path& path)
+{
+    plan_lease_watch();
+    if (std::find(held_paths_.begin(), held_paths_.end(), &path) == held_paths_.end())
+        held_paths_.push_back(&path);
+    if (holders_timer_ == 0)
+        plan(holders_timer_, scheduler.now() + between_looks_at_holders, &session_core::look_for_long_holders);
+}
+
+void session_core::plan_lease_watch()
+{
+    if (lease_timer_ == 0)
+        plan(lease_timer_, lease_.ends(), &session_core::watch_lease);
+}
+
+void session_core::watch_lease()
+{
+    if (contenders_ == 0)
+        return;
+    if (lease_fresh())
+        return plan_lease_watch();
+    lease_.end();
+    for (lock_path* path : std::vector(paths_))
+        path->lease_lapsed();
+}
+
+void session_core::look_for_long_holders()
+{
+    const auto now = scheduler.now();
+    for (lock_path* path : std::exchange(held_paths_, {}))
+        if (path->notice_long_holder(now))
+            held_paths_.push_back(path);
+    if (!held_paths_.empty() && holders_timer_ == 0)
+        plan(holders_timer_, now + between_looks_at_holders, &session_core::look_for_long_holders);
+}
+
+void session_core::later(lease_clock::duration delay, std::function<void()> f)
+{
+    // The timer stays with the scheduler: it may run after this object is gone.
+    static_cast<void>(scheduler.call_at(scheduler.now() + delay, [alive = std::weak_ptr(alive_), f = std::move(f)] {
+        if (!alive.expired())
+            f();
+    }));
+}
+
+void session_core::plan(store::scheduler::timer_id& timer, store::scheduler::time_point when, void (session_core::*what)())
+{
+    timer = scheduler.call_at(when, [this, &timer, what] {
+        timer = 0;
+        (this->*what)();
+    });
+}
+
+// --- node budget -------------------------------------------------------------------------------------------------------
+
+node_budget::verdict session_core::reserve(std::size_t bytes, bool first_of_path)
+{
+    return budget_.reserve(bytes, first_of_path);
+}
+
+void session_core::release(std::size_t bytes)
+{
+    budget_.release(bytes);
+    if (!wanting_budget_.empty() && !std::exchange(sharing_budget_, true))
+        tell([this] { share_budget(); });
+}
+
+void session_core::wait_for_budget(lock_path& path)
+{
+    if (std::find(wanting_budget_.begin(), wanting_budget_.end(), &path) == wanting_budget_.end())
+        wanting_budget_.push_back(&path);
+}
+
+/// One node at a time to each path in turn.
+void session_core::share_budget()
+{
+    sharing_budget_ = false;
+    while (!wanting_budget_.empty()) {
+        lock_path* const path = wanting_budget_.front();
+        wanting_budget_.pop_front();
+        if (!path->create_one())
+            break; // it is waiting again, at the tail
+    }
+}
+
+// --- called by the session ----------------------------------------------------------------------------------------------
+
+void session_core::on_connected(std::int64_t id, std::chrono::milliseconds timeout, bool renewed)
+{
+    session_id = id;
+    connected = true;
+    if (renewed)
+        lease_.open(timeout);
+    for (lock_path* path : std::vector(paths_))
+        path->epoch_began();
+    plan_beat();
+}
+
+void session_core::on_disconnected()
+{
+    connected = false;
+    for (lock_path* path : std::vector(paths_))
+        path->epoch_ended();
+}
+
+void session_core::on_expired()
+{
+    session_id = 0;
+    lease_.end();
+    for (lock_path* path : std::vector(paths_))
+        path->session_ended();
+}
+
+void session_core::stop(errc why)
+{
+    over = why;
+    connected = false;
+    session_id = 0;
+    lease_.end();
+    for (lock_path* path : std::vector(paths_))
+        path->stop(why);
+}
+
+void session_core::add(lock_path& path)
+{
+    paths_.push_back(&path);
+}
+
+void session_core::remove(lock_path& path)
+{
+    std::erase(paths_, &path);
+    std::erase(wanting_budget_, &path);
+    std::erase(held_paths_, &path);
+}
+
+} // namespace zklock::recipes

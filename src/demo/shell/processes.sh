@@ -34,6 +34,7 @@ scratch=$(mktemp -d -t zklock-demo.XXXXXX) || die "no temporary directory"
 start() {
     local log=$1
     shift
+    : >"$log" # now, not when the child comes to it: an old one would be read as its
     setpriv --pdeathsig KILL "$@" </dev/null >"$log" 2>&1 &
 }
 

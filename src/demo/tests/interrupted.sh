@@ -14,19 +14,24 @@ fail() {
     exit 1
 }
 
-# of_session ID: the processes of a session, zombies aside. Fields after the name: state, parent, group, session.
+# of_session ID: number and name of each of its processes, zombies aside.
 of_session() {
-    local line rest
+    local stat line name state number
     for stat in /proc/[0-9]*/stat; do
         { read -r line <"$stat"; } 2>/dev/null || continue
-        rest=${line##*) }
-        set -- "$1" $rest
-        [[ $5 == "$1" && $2 != Z ]] && echo "${line%% *}"
+        name=${line#*(}
+        name=${name%)*}
+        read -r state _ _ number _ <<<"${line##*) }"
+        if [[ $number == "$1" && $state != Z ]]; then
+            echo "${line%% *} $name"
+        fi
     done
 }
 
-# stop_after TEXT: waits until the demonstration has printed it, signals, and looks at what is left.
-stop_after() {
+# stop_in TEXT NAME: once the demonstration has printed the text and the process of that name runs, it is signalled;
+# then looks at what is left.
+stop_in() {
+    local line seen= running left status
     mkdir "$mine/tmp"
     mkfifo "$mine/pipe"
     : >"$mine/output"
@@ -34,28 +39,31 @@ stop_after() {
     TMPDIR=$mine/tmp setsid env --default-signal=INT bash "$run" --buyers 400 --stock 400 >"$mine/pipe" 2>&1 &
     session=$!
     exec 4<"$mine/pipe"
-    local line seen=
     while IFS= read -r -t 60 -u 4 line; do
         echo "$line" >>"$mine/output"
         [[ $line == *"$1"* ]] && seen=yes && break
     done
     [[ $seen ]] || fail "it never came to: $1"
-    (($(of_session "$session" | wc -l) >= 2)) || fail "nothing runs that could be left"
+    local deadline=$((SECONDS + 20))
+    until running=$(of_session "$session") && [[ $running == *" $2"* ]]; do
+        ((SECONDS < deadline)) || fail "$2 never ran; these did: $running"
+        kill -0 "$session" 2>/dev/null || fail "it ended before $2 ran"
+    done
+    [[ $running == *' java'* ]] || fail "no ZooKeeper runs: $running"
 
     if [[ $target == group ]]; then kill -s "$signal" -- "-$session"; else kill -s "$signal" "$session"; fi
     # The pipe ends when the last process that could write to it is gone.
     while IFS= read -r -t 30 -u 4 line; do echo "$line" >>"$mine/output"; done
     wait "$session"
-    local status=$?
+    status=$?
     exec 4<&-
     ((status == 128 + $(kill -l "$signal"))) || fail "the exit status is $status"
     ! grep -q RESULT "$mine/output" || fail "it claims a result"
-    local left
     left=$(of_session "$session")
-    [[ -z $left ]] || fail "processes are left: $(ps -o pid,args -p "${left//$'\n'/,}")"
+    [[ -z $left ]] || fail "processes are left: $left"
     [[ -z $(ls -A "$mine/tmp") ]] || fail "files are left: $(ls -A "$mine/tmp")"
     rm -r "$mine/tmp" "$mine/pipe"
 }
 
-stop_after 'WITHOUT A LOCK'
-stop_after 'WITH ZKLOCK'
+stop_in 'WITHOUT A LOCK' java
+stop_in 'WITH ZKLOCK' buyers

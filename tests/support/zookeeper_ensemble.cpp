@@ -2,10 +2,31 @@
 
 #include "support/four_letter_words.hpp"
 
+#include <algorithm>
+#include <stdexcept>
+
 namespace zklock::test {
 
-zookeeper_ensemble::zookeeper_ensemble(std::size_t servers, server_options options) : quorum_ports_(2 * servers)
+zookeeper_ensemble::zookeeper_ensemble(std::size_t servers, const server_options& options)
 {
+    // Somebody outside these tests may take a port between our look and a server's bind.
+    constexpr int attempts = 3;
+    for (int attempt = 1;; ++attempt) {
+        start(servers, options);
+        try {
+            wait_all();
+            return;
+        } catch (const std::runtime_error&) {
+            const bool all_run = std::all_of(servers_.begin(), servers_.end(), [](auto& s) { return s->running(); });
+            if (attempt == attempts || all_run) throw;
+        }
+    }
+}
+
+void zookeeper_ensemble::start(std::size_t servers, const server_options& options)
+{
+    servers_.clear();
+    quorum_ports_ = std::vector<port_lease>(2 * servers);
     std::vector<std::string> lines;
     for (std::size_t i = 0; i < servers; ++i)
         lines.push_back("server." + std::to_string(i + 1) + "=127.0.0.1:" + std::to_string(quorum_ports_[2 * i].port()) +
@@ -13,7 +34,6 @@ zookeeper_ensemble::zookeeper_ensemble(std::size_t servers, server_options optio
     for (std::size_t i = 0; i < servers; ++i)
         servers_.emplace_back(
             new zookeeper_server{options, port_lease{}, {.id = static_cast<int>(i + 1), .lines = lines}});
-    wait_all();
 }
 
 std::string zookeeper_ensemble::address() const
@@ -57,7 +77,10 @@ void zookeeper_ensemble::wait_serving(std::size_t members, milliseconds limit)
     wait_until(std::to_string(members) + " members serve", limit, [&] {
         std::size_t leaders = 0, followers = 0;
         for (const auto& server : servers_) {
-            if (!server->running()) continue;
+            if (!server->running()) {
+                if (members == servers_.size()) throw std::runtime_error("a member ended:\n" + server->log_tail());
+                continue;
+            }
             const auto mode = server_mode(server->port());
             leaders += mode == "leader";
             followers += mode == "follower";

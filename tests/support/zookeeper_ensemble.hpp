@@ -12,7 +12,7 @@ namespace zklock::test {
 class zookeeper_ensemble {
 public:
     /// Starts them and returns when all of them serve.
-    explicit zookeeper_ensemble(std::size_t servers, server_options options = server_options());
+    explicit zookeeper_ensemble(std::size_t servers, const server_options& options = server_options());
 
     [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
     [[nodiscard]] zookeeper_server& operator[](std::size_t index) { return *servers_.at(index); }
@@ -30,6 +30,7 @@ public:
     void wait_all(milliseconds limit = default_limit);
 
 private:
+    void start(std::size_t servers, const server_options& options);
     std::size_t find(const std::string& mode, milliseconds limit);
     void wait_serving(std::size_t members, milliseconds limit);
 

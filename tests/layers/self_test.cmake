@@ -1,0 +1,37 @@
+# cmake -DSCRATCH=<folder> -P self_test.cmake: check.cmake lets a small sound tree pass, and none of its faults.
+cmake_policy(VERSION 3.25)
+
+function(make_sound_tree)
+  file(REMOVE_RECURSE ${SCRATCH})
+  file(WRITE ${SCRATCH}/include/zklock/options.hpp "#include <string>\n")
+  file(WRITE ${SCRATCH}/include/zklock/client.hpp "#include \"zklock/options.hpp\"\n#include <boost/asio/post.hpp>\n")
+  file(WRITE ${SCRATCH}/src/store/store.hpp "#include \"zklock/options.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/queue/queue.hpp "#include <vector>\n")
+  file(WRITE ${SCRATCH}/src/recipes/mutex.cpp "#include \"queue/queue.hpp\"\n#include \"store/store.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/bridge/wire.cpp "#include \"store/store.hpp\"\n#include <zookeeper/zookeeper.h>\n")
+  file(WRITE ${SCRATCH}/src/adapter/client.cpp "#include \"bridge/wire.hpp\"\n#include \"zklock/client.hpp\"\n")
+endfunction()
+
+function(check expected fault)
+  execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${SCRATCH} -P ${CMAKE_CURRENT_LIST_DIR}/check.cmake
+    RESULT_VARIABLE status ERROR_VARIABLE output OUTPUT_VARIABLE output)
+  if(expected STREQUAL "passes" AND NOT status EQUAL 0 OR expected STREQUAL "fails" AND status EQUAL 0)
+    message(FATAL_ERROR "${fault}: expected that it ${expected}, but status ${status}\n${output}")
+  endif()
+endfunction()
+
+make_sound_tree()
+check(passes "the sound tree")
+
+foreach(fault
+    "src/queue/queue.hpp|store/store.hpp" "src/store/store.hpp|queue/queue.hpp" "src/bridge/wire.cpp|recipes/mutex.cpp"
+    "src/recipes/mutex.cpp|bridge/wire.cpp" "include/zklock/options.hpp|store/store.hpp"
+    "src/recipes/mutex.cpp|zookeeper/zookeeper.h" "tests/unit/x.cpp|zookeeper.h" "bench/x.cpp|zookeeper/zookeeper_log.h"
+    "src/queue/queue.hpp|boost/asio.hpp" "src/recipes/mutex.cpp|zklock/client.hpp" "src/elsewhere/x.cpp|vector")
+  string(REPLACE "|" ";" parts ${fault})
+  list(GET parts 0 file)
+  list(GET parts 1 include)
+  make_sound_tree()
+  file(APPEND ${SCRATCH}/${file} "#include \"${include}\"\n")
+  check(fails "${fault}")
+endforeach()

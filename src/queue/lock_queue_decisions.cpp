@@ -156,7 +156,9 @@ void lock_queue::disarm_unneeded(std::vector<action>& actions)
     if (watches_.empty())
         return;
     std::string needed;
-    if (!queued_.empty()) {
+    if (contending_ > held_.size()) {
+        if (queued_.empty() || !at(queued_.begin()->second).covered)
+            return; // not known yet
         const auto predecessor = nearest_below(at(queued_.begin()->second));
         if (predecessor != view_.end())
             needed = predecessor->first.node;

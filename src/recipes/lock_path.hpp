@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace zklock::recipes {
 
@@ -74,7 +75,15 @@ private:
     void fail_looking_once(errc why);
     [[nodiscard]] std::string full(std::string_view node) const;
     /// Wraps the function that takes an answer: the path stays as long as one is due.
-    template <class F> auto expect(F);
+    template <class F> auto expect(F f)
+    {
+        ++answers_due_;
+        return [this, f = std::move(f)](const auto& answer) {
+            --answers_due_;
+            f(answer);
+            advance();
+        };
+    }
 
     session_core& core_;
     const std::string path_;

@@ -1,0 +1,131 @@
+#include "bridge/asio_scheduler.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace zklock::bridge {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using strand_type = asio::strand<asio::any_io_executor>;
+using timer_type =
+    asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, strand_type>;
+
+// Asio's timer stands still while the machine is suspended, and the lease clock does not: after a resume, deadlines are
+// noticed within this time.
+constexpr std::chrono::seconds longest_wait{1};
+
+} // namespace
+
+class asio_scheduler::state : public std::enable_shared_from_this<state> {
+public:
+    explicit state(const strand_type& strand) : io_(std::in_place, strand) {}
+
+    timer_id call_at(time_point when, std::function<void()> f)
+    {
+        if (!io_)
+            return 0;
+        auto id = ++last_id_;
+        deadlines_.emplace(std::pair{when, id}, std::move(f));
+        due_.emplace(id, when);
+        arm();
+        return id;
+    }
+
+    void cancel(timer_id id)
+    {
+        auto found = due_.find(id);
+        if (found == due_.end())
+            return;
+        // The Asio timer is left as it is: at worst it wakes once for nothing.
+        auto node = deadlines_.extract({found->second, id});
+        due_.erase(found);
+    }
+
+    void post(std::function<void()> f)
+    {
+        if (!io_)
+            return;
+        asio::post(io_->strand, [self = shared_from_this(), f = std::move(f)] {
+            if (self->io_)
+                f();
+        });
+    }
+
+    void shutdown()
+    {
+        io_.reset();
+        due_.clear();
+        auto dropped = std::exchange(deadlines_, {}); // what a dropped function owns may come back here
+    }
+
+private:
+    struct io_objects {
+        explicit io_objects(const strand_type& s) : strand(s), timer(s) {}
+        strand_type strand;
+        timer_type timer;
+    };
+
+    void arm()
+    {
+        if (!io_ || deadlines_.empty())
+            return;
+        auto first = deadlines_.begin()->first.first;
+        if (armed_ && *armed_ <= first)
+            return;
+        auto now = lease_clock::now();
+        auto wait = std::clamp<lease_clock::duration>(first > now ? first - now : lease_clock::duration::zero(),
+                                                      lease_clock::duration::zero(), longest_wait);
+        armed_ = now + wait;
+        io_->timer.expires_after(wait);
+        io_->timer.async_wait([self = shared_from_this(), turn = ++turn_](const boost::system::error_code& ec) {
+            if (!ec && turn == self->turn_)
+                self->run();
+        });
+    }
+
+    void run()
+    {
+        armed_.reset();
+        struct rearm { // also when a function throws out of the executor
+            state& self;
+            ~rearm() { self.arm(); }
+        } at_end{*this};
+        auto now = lease_clock::now();
+        while (io_ && !deadlines_.empty() && deadlines_.begin()->first.first <= now) {
+            auto node = deadlines_.extract(deadlines_.begin());
+            due_.erase(node.key().second);
+            node.mapped()();
+        }
+    }
+
+    std::optional<io_objects> io_;
+    std::map<std::pair<time_point, timer_id>, std::function<void()>> deadlines_;
+    std::unordered_map<timer_id, time_point> due_;
+    std::optional<time_point> armed_; // when the Asio timer wakes
+    std::uint64_t turn_ = 0;
+    timer_id last_id_ = 0;
+};
+
+asio_scheduler::asio_scheduler(strand_type strand) : state_(std::make_shared<state>(strand)) {}
+asio_scheduler::~asio_scheduler() { state_->shutdown(); }
+auto asio_scheduler::now() const -> time_point { return lease_clock::now(); }
+
+auto asio_scheduler::call_at(time_point when, std::function<void()> f) -> timer_id
+{
+    return state_->call_at(when, std::move(f));
+}
+
+void asio_scheduler::cancel(timer_id id) { state_->cancel(id); }
+void asio_scheduler::post(std::function<void()> f) { state_->post(std::move(f)); }
+void asio_scheduler::shutdown() { state_->shutdown(); }
+
+} // namespace zklock::bridge

@@ -1,0 +1,33 @@
+#pragma once
+#include "store/scheduler.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <memory>
+
+namespace zklock::bridge {
+
+/// The scheduler of a client: any number of deadlines on the lease clock, served by one Asio timer.
+class asio_scheduler final : public store::scheduler {
+public:
+    explicit asio_scheduler(boost::asio::strand<boost::asio::any_io_executor> strand);
+    ~asio_scheduler() override; ///< on the strand; drops what is pending
+
+    asio_scheduler(const asio_scheduler&) = delete;
+    asio_scheduler& operator=(const asio_scheduler&) = delete;
+
+    [[nodiscard]] time_point now() const override;
+    [[nodiscard]] timer_id call_at(time_point when, std::function<void()> f) override;
+    void cancel(timer_id id) override;
+    void post(std::function<void()> f) override;
+
+    /// The execution context is going away: drops the timer and every pending function, and uses no executor again.
+    void shutdown();
+
+private:
+    class state;
+    std::shared_ptr<state> state_;
+};
+
+} // namespace zklock::bridge

@@ -1,0 +1,458 @@
+#include "bridge/connection.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace zklock::bridge {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+// After so many packets the executor's other work has its turn.
+constexpr int packets_at_once = 64;
+constexpr std::chrono::milliseconds shortest_attempt{500};
+
+void set_cork(int fd, int on) { ::setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on); }
+
+} // namespace
+
+connection::connection(const strand_type& strand, client_options options, std::vector<host_port> servers,
+                       std::string chroot)
+    : options_(std::move(options)), servers_(std::move(servers)), wire_(inbox_, options_, std::move(chroot)),
+      io_(std::in_place, strand)
+{
+}
+
+template <class F> void connection::post(F f)
+{
+    asio::post(io_->strand, [self = shared_from_this(), f = std::move(f)] {
+        if (self->io_)
+            f(*self);
+    });
+}
+
+void connection::start(store::observer& observer)
+{
+    observer_ = &observer;
+    if (!io_ || servers_.empty())
+        return;
+    backoff_ = options_.connect_backoff;
+    post([](connection& c) { c.resolve(); });
+}
+
+// ---- connecting
+
+void connection::resolve()
+{
+    if (phase_ != phase::resting)
+        return;
+    phase_ = phase::resolving;
+    io_->resolver->resolve(
+        servers_,
+        [weak = weak_from_this()](const host_port& server, const error_code& ec) {
+            if (auto self = weak.lock(); self && self->options_.log)
+                self->inbox_.emplace_back(
+                    log_line{log_level::warning, "cannot resolve " + server.host + ": " + ec.message()});
+        },
+        [weak = weak_from_this()](std::vector<std::string> found) {
+            if (auto self = weak.lock(); self && self->io_)
+                self->resolved(std::move(found));
+        });
+}
+
+void connection::resolved(std::vector<std::string> found)
+{
+    if (phase_ != phase::resolving)
+        return;
+    std::shuffle(found.begin(), found.end(), random_);
+    if (!found.empty())
+        addresses_ = std::move(found); // else those of the last time are the best guess
+    phase_ = phase::resting;
+    next_address_ = 0;
+    attempts_ = 0;
+    if (addresses_.empty())
+        attempt_failed();
+    else
+        attempt();
+    deliver();
+}
+
+void connection::attempt()
+{
+    last_attempt_ = clock::now();
+    ++attempts_;
+    if (!wire_.connect(addresses_[next_address_ % addresses_.size()])) {
+        follow_wire();
+        return;
+    }
+    phase_ = phase::connecting;
+    due_ = last_attempt_ + attempt_limit();
+    refresh();
+}
+
+/// A server that swallows everything must not cost the session: the others get their chance in the third of the time-out
+/// that is left when a dead connection is noticed. If nobody answers, each cycle is more patient.
+auto connection::attempt_limit() const -> clock::duration
+{
+    clock::duration longest = options_.session_timeout * 2 / 3;
+    auto first = std::max<clock::duration>(options_.session_timeout / (3 * static_cast<int>(addresses_.size())),
+                                           shortest_attempt);
+    return std::min(longest, first * (1 << std::min(cycles_, 8u)));
+}
+
+void connection::attempt_failed()
+{
+    phase_ = phase::resting;
+    ++next_address_;
+    if (attempts_ < addresses_.size()) {
+        rest(clock::duration::zero());
+        return;
+    }
+    ++cycles_;
+    rest(jittered(backoff_));
+    backoff_ = std::min<clock::duration>(backoff_ * 2, options_.connect_backoff_limit);
+}
+
+/// A server did answer. The next attempt comes at once, unless the last was a moment ago.
+void connection::reconnect(bool to_the_same)
+{
+    phase_ = phase::resting;
+    next_address_ += to_the_same ? 0 : 1;
+    attempts_ = 0;
+    cycles_ = 0;
+    backoff_ = options_.connect_backoff;
+    auto earliest = last_attempt_ + jittered(options_.connect_backoff);
+    rest(std::max(earliest - clock::now(), clock::duration::zero()));
+}
+
+void connection::rest(clock::duration how_long)
+{
+    due_ = clock::now() + how_long;
+    wake_at(due_);
+}
+
+auto connection::jittered(clock::duration d) -> clock::duration
+{
+    return std::chrono::duration_cast<clock::duration>(d * std::uniform_real_distribution<>{0.5, 1.0}(random_));
+}
+
+// ---- the socket and the clock
+
+/// Asks the library what it waits for, and waits for that.
+void connection::refresh()
+{
+    if (!wire_.has_socket()) {
+        follow_wire();
+        return;
+    }
+    auto next = wire_.next_wish();
+    follow_wire();
+    if (!wire_.has_socket() || !io_ || phase_ == phase::resting)
+        return;
+    if (!adopt(next.fd)) {
+        wire_.sever();
+        follow_wire();
+        return;
+    }
+    await_socket(next.write);
+    auto until = clock::now() + next.within;
+    wake_at(phase_ == phase::connected ? until : std::min(until, due_));
+}
+
+/// Brings the phase in line with what became of the wire.
+void connection::follow_wire()
+{
+    if (!inbox_.empty())
+        post_delivery();
+    if (wire_.has_socket()) {
+        if (phase_ == phase::connecting && wire_.is_connected())
+            phase_ = phase::connected;
+        return;
+    }
+    switch (phase_) {
+    case phase::resting: // the attempt failed before it began
+    case phase::connecting:
+    case phase::connected:
+        drop_socket();
+        if (wire_.refused())
+            phase_ = phase::closed;
+        else if (wire_.take_expiry())
+            reconnect(true);
+        else if (phase_ == phase::connected)
+            reconnect(false);
+        else
+            attempt_failed();
+        break;
+    case phase::flushing:
+        finish_closing();
+        break;
+    case phase::resolving:
+    case phase::draining:
+    case phase::closed:
+        break;
+    }
+}
+
+/// Makes Asio watch the library's present socket. The library replaces it at will, mostly by one of the same number.
+bool connection::adopt(int fd)
+{
+    struct stat status{};
+    if (::fstat(fd, &status) != 0)
+        return false;
+    if (io_->socket && status.st_ino == io_->socket_inode)
+        return true;
+    drop_socket();
+    int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own == -1)
+        return false;
+    io_->socket = std::make_unique<socket_type>(io_->strand);
+    error_code ec;
+    io_->socket->assign(own, ec);
+    if (ec) {
+        ::close(own);
+        io_->socket.reset();
+        return false;
+    }
+    io_->socket_inode = status.st_ino;
+    return true;
+}
+
+void connection::drop_socket()
+{
+    if (!io_)
+        return;
+    ++io_->socket_number; // what still comes for the old one is ignored
+    io_->socket.reset();
+    io_->awaiting_read = io_->awaiting_write = io_->corked = false;
+}
+
+/// Leaves nothing unread, because closing a socket with unread data resets it, and what the library sent last may be lost.
+void connection::part_from_socket()
+{
+    if (io_ && io_->socket) {
+        int own = io_->socket->native_handle();
+        set_cork(own, 0);
+        ::shutdown(own, SHUT_WR);
+        while (::recv(own, scratch_.data(), scratch_.size(), MSG_DONTWAIT) > 0) {
+        }
+    }
+    drop_socket();
+}
+
+void connection::await_socket(bool write)
+{
+    auto wait = [this](socket_type::wait_type what, bool io_objects::*awaiting, bool writable) {
+        if (std::exchange((*io_).*awaiting, true))
+            return;
+        io_->socket->async_wait(what, [self = shared_from_this(), number = io_->socket_number, awaiting,
+                                       writable](const error_code& ec) {
+            if (!self->io_ || number != self->io_->socket_number || ec == asio::error::operation_aborted)
+                return;
+            (*self->io_).*awaiting = false;
+            self->on_socket(writable);
+        });
+    };
+    wait(socket_type::wait_read, &io_objects::awaiting_read, false);
+    if (write)
+        wait(socket_type::wait_write, &io_objects::awaiting_write, true);
+}
+
+void connection::on_socket(bool writable)
+{
+    if (phase_ == phase::flushing && nudged_) {
+        hang_up();
+        return;
+    }
+    bool more = wire_.process(writable, packets_at_once);
+    follow_wire();
+    deliver();
+    if (!io_ || !io_->socket)
+        return;
+    if (phase_ == phase::flushing) {
+        flush();
+        return;
+    }
+    if (more && !io_->awaiting_read) {
+        io_->awaiting_read = true; // by the post
+        post([number = io_->socket_number](connection& c) {
+            if (number != c.io_->socket_number)
+                return;
+            c.io_->awaiting_read = false;
+            c.on_socket(false);
+        });
+    }
+    if (!turn_open_)
+        refresh();
+}
+
+/// Has the timer fire by then. A timer that fires earlier is left as it is, and set again when it does.
+void connection::wake_at(clock::time_point when)
+{
+    if (waking_ && *waking_ <= when)
+        return;
+    waking_ = when;
+    io_->timer.expires_at(when);
+    io_->timer.async_wait([self = shared_from_this(), turn = ++timer_turn_](const error_code& ec) {
+        if (ec || !self->io_ || turn != self->timer_turn_)
+            return;
+        self->waking_.reset();
+        self->on_time();
+    });
+}
+
+void connection::on_time()
+{
+    bool due = clock::now() >= due_;
+    switch (phase_) {
+    case phase::resting:
+        if (!due)
+            wake_at(due_);
+        else if (attempts_ < addresses_.size())
+            attempt();
+        else
+            resolve();
+        break;
+    case phase::connecting:
+        if (due)
+            wire_.sever();
+        refresh();
+        break;
+    case phase::connected:
+        refresh();
+        break;
+    case phase::flushing:
+    case phase::draining:
+        if (due)
+            finish_closing();
+        else
+            wake_at(due_);
+        break;
+    case phase::resolving:
+    case phase::closed:
+        break;
+    }
+    deliver();
+}
+
+// ---- turns
+
+bool connection::may_send() const
+{
+    return io_ && known_open_ && phase_ == phase::connected && wire_.is_connected() && wire_.epoch() == known_epoch_;
+}
+
+/// The first request of a turn holds the socket back until the executor has run what is ready now.
+void connection::begin_turn()
+{
+    if (std::exchange(turn_open_, true))
+        return;
+    if (io_->socket) {
+        set_cork(io_->socket->native_handle(), 1);
+        io_->corked = true;
+    }
+    post([](connection& c) { c.end_turn(); });
+}
+
+void connection::end_turn()
+{
+    turn_open_ = false;
+    if (io_->socket && std::exchange(io_->corked, false))
+        set_cork(io_->socket->native_handle(), 0);
+    if (phase_ == phase::connected)
+        refresh();
+}
+
+/// Answers a request that cannot be sent, in its place before the loss that the caller has not been told yet.
+void connection::strand_request(std::unique_ptr<request> r)
+{
+    if (!io_ || finished_)
+        return;
+    if (known_open_) {
+        stranded_.push_back(std::move(r));
+        return;
+    }
+    inbox_.emplace_back(answer{std::move(r), store::outcome::unknown, {}, {}, {}});
+    post_delivery();
+}
+
+// ---- delivery
+
+void connection::post_delivery()
+{
+    if (std::exchange(delivery_posted_, true))
+        return;
+    post([](connection& c) {
+        c.delivery_posted_ = false;
+        c.deliver();
+    });
+}
+
+/// Gives to the caller what is in the inbox now; what that brings about comes in a later turn.
+void connection::deliver()
+{
+    struct later { // also when a function throws out of the executor
+        connection& self;
+        ~later()
+        {
+            if (self.io_ && !self.inbox_.empty())
+                self.post_delivery();
+        }
+    } at_end{*this};
+    for (auto n = inbox_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
+        auto next = std::move(inbox_.front());
+        inbox_.pop_front();
+        dispatch(std::move(next));
+    }
+}
+
+void connection::dispatch(message m)
+{
+    if (auto* a = std::get_if<answer>(&m)) {
+        a->deliver();
+    } else if (auto* e = std::get_if<node_event>(&m)) {
+        observer_->on_node_event(e->kind, e->path);
+    } else if (auto* c = std::get_if<connected>(&m)) {
+        known_open_ = true;
+        known_epoch_ = c->epoch;
+        bool renewed = std::exchange(known_session_, c->session_id) != c->session_id;
+        observer_->on_connected(c->session_id, c->session_timeout, renewed);
+    } else if (std::holds_alternative<disconnected>(m)) {
+        dispatch_disconnected();
+    } else if (std::holds_alternative<expired>(m)) {
+        observer_->on_expired();
+    } else if (std::holds_alternative<authentication_failed>(m)) {
+        observer_->on_authentication_failed();
+    } else if (auto* line = std::get_if<log_line>(&m)) {
+        options_.log(line->level, line->text);
+    } else {
+        finished_ = true;
+        auto dropped = std::exchange(inbox_, {});
+        auto done = std::exchange(closed_, nullptr);
+        if (done)
+            done();
+    }
+}
+
+void connection::dispatch_disconnected()
+{
+    if (stranded_.empty()) {
+        known_open_ = false;
+        observer_->on_disconnected();
+        return;
+    }
+    inbox_.emplace_front(disconnected{});
+    for (; !stranded_.empty(); stranded_.pop_back())
+        inbox_.emplace_front(answer{std::move(stranded_.back()), store::outcome::unknown, {}, {}, {}});
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,160 @@
+#pragma once
+#include "bridge/delivery.hpp"
+#include "bridge/host_list.hpp"
+#include "bridge/host_resolver.hpp"
+#include "bridge/wire.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+namespace zklock::bridge {
+
+/// Keeps a wire connected, on a strand: resolves, connects with its own back-off, waits for the socket and for time,
+/// corks and uncorks the requests of a turn, and delivers what came in. No function of its caller is ever called inside
+/// a call to it or to the wire.
+class connection : public std::enable_shared_from_this<connection> {
+public:
+    using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
+
+    connection(const strand_type& strand, client_options options, std::vector<host_port> servers, std::string chroot);
+
+    /// Starts to connect. `observer` must live until `closed` of close() is called, or stop().
+    void start(store::observer& observer);
+
+    /// Makes a request on the epoch that the caller knows of; `call` hands it to the wire.
+    template <class Call> void submit(std::unique_ptr<request> r, Call call)
+    {
+        if (!may_send()) {
+            strand_request(std::move(r));
+            return;
+        }
+        begin_turn();
+        call(wire_, std::move(r));
+        if (!inbox_.empty())
+            post_delivery();
+    }
+
+    void close(std::function<void()> closed);
+
+    /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left.
+    void stop();
+
+private:
+    using clock = std::chrono::steady_clock;
+    using timer_type = boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, strand_type>;
+    using socket_type = boost::asio::posix::basic_stream_descriptor<strand_type>;
+
+    enum class phase : std::uint8_t {
+        resting,    // until the next attempt
+        resolving,
+        connecting, // the attempt is limited in time
+        connected,
+        flushing,   // closing: until everything has left, and something to read has come
+        draining,   // closing: the library is done, the server still has to hang up
+        closed
+    };
+
+    struct io_objects {
+        explicit io_objects(const strand_type& s)
+            : strand(s), timer(s), resolver(std::make_shared<host_resolver>(s))
+        {
+        }
+        strand_type strand;
+        timer_type timer;
+        std::shared_ptr<host_resolver> resolver;
+        std::unique_ptr<socket_type> socket; // a duplicate: the library closes its own when it likes
+        std::uint64_t socket_number = 0;
+        ino_t socket_inode = 0;
+        bool awaiting_read = false;
+        bool awaiting_write = false;
+        bool corked = false;
+    };
+
+    // Connecting.
+    void resolve();
+    void resolved(std::vector<std::string> addresses);
+    void attempt();
+    void attempt_failed();
+    void rest(clock::duration);
+    void reconnect(bool to_the_same);
+    [[nodiscard]] clock::duration attempt_limit() const;
+    [[nodiscard]] clock::duration jittered(clock::duration);
+
+    // The socket and the clock.
+    void refresh();
+    void follow_wire();
+    bool adopt(int fd);
+    void drop_socket();
+    void part_from_socket();
+    void await_socket(bool write);
+    void on_socket(bool writable);
+    void wake_at(clock::time_point);
+    void on_time();
+
+    // Turns.
+    void begin_turn();
+    void end_turn();
+    [[nodiscard]] bool may_send() const;
+    void strand_request(std::unique_ptr<request>);
+
+    // Delivery.
+    void post_delivery();
+    void deliver();
+    void dispatch(message);
+    void dispatch_disconnected();
+
+    // Closing.
+    void flush();
+    void hang_up();
+    void drain();
+    void finish_closing();
+
+    template <class F> void post(F f);
+
+    const client_options options_;
+    const std::vector<host_port> servers_;
+    inbox inbox_;
+    wire wire_;
+    std::optional<io_objects> io_;
+    store::observer* observer_ = nullptr;
+    phase phase_ = phase::resting;
+
+    std::vector<std::string> addresses_; // in the order of this cycle
+    std::size_t next_address_ = 0;
+    std::size_t attempts_ = 0; // in this cycle over the addresses
+    unsigned cycles_ = 0;      // without success
+    clock::duration backoff_{};
+    clock::time_point last_attempt_{};
+    std::minstd_rand random_{std::random_device{}()};
+
+    clock::time_point due_{};                 // of the phase
+    std::optional<clock::time_point> waking_; // when the timer fires, due or not
+    std::uint64_t timer_turn_ = 0;
+
+    bool turn_open_ = false;
+    bool delivery_posted_ = false;
+    bool known_open_ = false; // the epoch, as the caller knows it
+    std::uint64_t known_epoch_ = 0;
+    std::int64_t known_session_ = 0;
+    std::vector<std::unique_ptr<request>> stranded_; // made after a loss that the caller has not been told yet
+
+    bool nudged_ = false;
+    bool finished_ = false; // the answer to close() was given
+    std::function<void()> closed_;
+    std::array<char, 4096> scratch_{};
+};
+
+} // namespace zklock::bridge

@@ -1,0 +1,136 @@
+#include "bridge/connection.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+
+#include <utility>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+// How a session ends in good order without a moment's stop. The library's own way waits on the thread: for room to send
+// its request to close, and then for the socket to become readable. So it is called when there is room, and something
+// to read; Asio does the waiting. And the socket stays open and is read until the server hangs up, because closing one
+// with unread data resets the connection and may take the request to close with it.
+
+namespace zklock::bridge {
+
+namespace {
+
+// Longer than a round trip anywhere; after that the session is left to its time-out.
+constexpr std::chrono::seconds patience{1};
+
+bool is_readable(int fd)
+{
+    pollfd p{fd, POLLIN, 0};
+    return ::poll(&p, 1, 0) == 1;
+}
+
+bool has_room(int fd)
+{
+    pollfd p{fd, POLLOUT, 0};
+    return ::poll(&p, 1, 0) == 1;
+}
+
+} // namespace
+
+void connection::close(std::function<void()> closed)
+{
+    if (!io_)
+        return;
+    closed_ = std::move(closed);
+    bool orderly = phase_ == phase::connected && wire_.is_connected();
+    io_->resolver->cancel();
+    phase_ = phase::flushing;
+    due_ = clock::now() + patience;
+    if (orderly)
+        boost::asio::post(io_->strand, [self = shared_from_this()] {
+            if (self->io_ && self->phase_ == phase::flushing)
+                self->flush();
+        });
+    else
+        finish_closing();
+}
+
+/// Until everything has left; then asks for something to read.
+void connection::flush()
+{
+    wake_at(due_);
+    auto next = wire_.next_wish();
+    if (!wire_.is_connected() || !adopt(next.fd)) {
+        finish_closing();
+        return;
+    }
+    if (!next.write && !std::exchange(nudged_, true)) {
+        wire_.nudge();
+        next = wire_.next_wish();
+        if (!wire_.is_connected()) {
+            finish_closing();
+            return;
+        }
+    }
+    if (next.write)
+        nudged_ = false; // it still has to leave, and its answer may be read meanwhile
+    if (!inbox_.empty())
+        post_delivery();
+    await_socket(next.write);
+}
+
+/// The server has answered something.
+void connection::hang_up()
+{
+    int own = io_->socket->native_handle();
+    if (!is_readable(own) || !has_room(own)) {
+        await_socket(!has_room(own));
+        return;
+    }
+    wire_.close();
+    if (!inbox_.empty())
+        post_delivery();
+    phase_ = phase::draining;
+    due_ = clock::now() + patience;
+    wake_at(due_);
+    drain();
+}
+
+void connection::drain()
+{
+    io_->socket->async_read_some(boost::asio::buffer(scratch_),
+                                 [self = shared_from_this()](const boost::system::error_code& ec, std::size_t) {
+                                     if (!self->io_ || self->phase_ != phase::draining)
+                                         return;
+                                     if (ec)
+                                         self->finish_closing();
+                                     else
+                                         self->drain();
+                                 });
+}
+
+void connection::finish_closing()
+{
+    phase_ = phase::closed;
+    wire_.abandon();
+    part_from_socket();
+    waking_.reset();
+    ++timer_turn_;
+    io_->timer.cancel();
+    inbox_.emplace_back(bridge::closed{});
+    post_delivery();
+}
+
+void connection::stop()
+{
+    if (!io_)
+        return;
+    phase_ = phase::closed;
+    io_->resolver->cancel();
+    wire_.abandon();
+    part_from_socket();
+    io_.reset();
+    // What the dropped functions own may come back here.
+    auto dropped_inbox = std::exchange(inbox_, {});
+    auto dropped_requests = std::exchange(stranded_, {});
+    auto dropped_close = std::exchange(closed_, nullptr);
+}
+
+} // namespace zklock::bridge

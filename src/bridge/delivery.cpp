@@ -1,0 +1,49 @@
+#include "bridge/delivery.hpp"
+
+#include <utility>
+
+namespace zklock::bridge {
+
+namespace {
+
+struct give {
+    answer& from;
+
+    template <class Reply> Reply make() const
+    {
+        Reply reply;
+        reply.result = from.result;
+        reply.sent = from.to->sent;
+        return reply;
+    }
+    void operator()(std::monostate) const {}
+    void operator()(const store::store::done& done) const { done(make<store::reply>()); }
+    void operator()(const store::store::create_done& done) const
+    {
+        auto reply = make<store::create_reply>();
+        reply.path = from.text;
+        reply.stat = from.stat;
+        done(reply);
+    }
+    void operator()(const store::store::get_done& done) const
+    {
+        auto reply = make<store::get_reply>();
+        reply.data = from.text;
+        reply.stat = from.stat;
+        done(reply);
+    }
+    void operator()(const store::store::children_done& done) const
+    {
+        auto reply = make<store::children_reply>();
+        if (from.result == store::outcome::ok)
+            reply.names = &from.names;
+        reply.stat = from.stat;
+        done(reply);
+    }
+};
+
+} // namespace
+
+void answer::deliver() { std::visit(give{*this}, to->done); }
+
+} // namespace zklock::bridge

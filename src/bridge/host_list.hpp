@@ -1,0 +1,27 @@
+#pragma once
+#include "zklock/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zklock::bridge {
+
+struct host_port {
+    std::string host; ///< a name, or an address without brackets
+    std::uint16_t port = 0;
+    bool numeric = false; ///< an address: nothing to resolve
+
+    friend bool operator==(const host_port&, const host_port&) = default;
+};
+
+/// Reads `host:port,host:port`. IPv6 addresses stand in brackets; without a port it is 2181. `errc::invalid_option`
+/// when it cannot be read.
+[[nodiscard]] result<std::vector<host_port>> parse_servers(std::string_view servers);
+
+/// Brings a chroot into the form in which it is put before paths: empty for none and for "/".
+/// `errc::invalid_option` when it is not a ZooKeeper path.
+[[nodiscard]] result<std::string> parse_chroot(std::string_view chroot);
+
+} // namespace zklock::bridge

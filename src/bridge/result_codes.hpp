@@ -1,0 +1,17 @@
+#pragma once
+#include "store/store.hpp"
+
+#include <string_view>
+
+namespace zklock::bridge {
+
+/// What the C client's code in a reply means. A code that leaves open whether the server did it becomes `unknown`,
+/// and the connection it came on must end.
+[[nodiscard]] store::outcome to_outcome(int code) noexcept;
+
+/// The create mode of the C client.
+[[nodiscard]] int to_mode(store::node_kind kind) noexcept;
+
+[[nodiscard]] std::string_view describe(int code) noexcept;
+
+} // namespace zklock::bridge

@@ -1,0 +1,314 @@
+#include "bridge/wire.hpp"
+#include "bridge/result_codes.hpp"
+#include "bridge/wire_library.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace zklock::bridge {
+
+namespace {
+
+// TCP refuses to connect to a broadcast address before it has sent anything, on any machine.
+constexpr const char* nowhere = "255.255.255.255:9";
+
+bool is_ready(int fd, short events)
+{
+    pollfd p{fd, events, 0};
+    return ::poll(&p, 1, 0) == 1;
+}
+
+} // namespace
+
+wire::wire(inbox& in, const client_options& options, std::string chroot)
+    : inbox_(in), options_(options), chroot_(std::move(chroot))
+{
+}
+
+wire::~wire() { abandon(); }
+
+void wire::log(log_level level, std::string text)
+{
+    if (options_.log)
+        inbox_.emplace_back(log_line{level, std::move(text)});
+}
+
+bool wire::connect(const std::string& address)
+{
+    library_call in_library(*this);
+    log(log_level::debug, "connecting to " + address);
+    if (!open(address))
+        return false;
+    int fd = -1, interest = 0;
+    timeval within{};
+    int code = zookeeper_interest(handle_, &fd, &interest, &within);
+    // After a failed attempt the first call only tells of a delay. The caller has waited already.
+    if (code == ZOK && fd == -1)
+        code = zookeeper_interest(handle_, &fd, &interest, &within);
+    fd_ = code == ZOK ? fd : -1;
+    if (code != ZOK)
+        log(log_level::warning, "cannot connect to " + address + ": " + std::string{describe(code)});
+    else if (fd_ != -1)
+        ::fcntl(fd_, F_SETFD, FD_CLOEXEC); // the library does not, and each child process would keep the session's socket
+    settle();
+    return has_socket();
+}
+
+bool wire::open(const std::string& address)
+{
+    if (handle_) {
+        // No socket is open, so this only says where the next goes. Keeping the handle keeps the last transaction seen,
+        // and with it no server that lags behind it is accepted.
+        if (int code = zoo_set_servers(handle_, address.c_str()); code != ZOK) {
+            log(log_level::error, "the ZooKeeper library refuses " + address + ": " + std::string{describe(code)});
+            return false;
+        }
+        return true;
+    }
+    clientid_t id{};
+    id.client_id = session_id_;
+    std::memcpy(id.passwd, session_secret_, sizeof id.passwd);
+    auto timeout = static_cast<int>(std::clamp<std::int64_t>(options_.session_timeout.count(), 1, INT_MAX));
+    handle_ = zookeeper_init2(address.c_str(), &callbacks::on_event, timeout, session_id_ ? &id : nullptr, this,
+                              ZOO_NO_LOG_CLIENTENV, &callbacks::on_log);
+    if (!handle_) {
+        log(log_level::error, "the ZooKeeper library refuses " + address + ": " + std::strerror(errno));
+        return false;
+    }
+    zoo_set_servers_resolution_delay(handle_, -1);
+    for (const auto& who : options_.auth)
+        zoo_add_auth(handle_, who.scheme.c_str(), who.secret.data(), static_cast<int>(who.secret.size()), nullptr,
+                     nullptr);
+    return true;
+}
+
+wish wire::next_wish()
+{
+    library_call in_library(*this);
+    if (!has_socket())
+        return {};
+    int fd = -1, interest = 0;
+    timeval within{};
+    int code = zookeeper_interest(handle_, &fd, &interest, &within);
+    if (code != ZOK) // also a ping that could not be sent, where the library leaves the connection open
+        must_cut_ = true;
+    settle();
+    if (!has_socket())
+        return {};
+    fd_ = fd;
+    return {fd, (interest & ZOOKEEPER_WRITE) != 0,
+            std::chrono::milliseconds{within.tv_sec * 1000 + (within.tv_usec + 999) / 1000}};
+}
+
+bool wire::process(bool writable, int limit)
+{
+    library_call in_library(*this);
+    int code = has_socket() ? ZOK : ZNOTHING;
+    for (; code == ZOK && limit > 0; --limit) {
+        // While the TCP connection is being made, only the write side may be looked at.
+        int events = phase_ == phase::connecting && zoo_state(handle_) == ZOO_CONNECTING_STATE
+                         ? ZOOKEEPER_WRITE
+                         : ZOOKEEPER_READ | (writable ? ZOOKEEPER_WRITE : 0);
+        writable = false;
+        code = zookeeper_process(handle_, events);
+        if (must_cut_)
+            break;
+    }
+    settle();
+    return code == ZOK && has_socket();
+}
+
+void wire::sever()
+{
+    library_call in_library(*this);
+    if (has_socket())
+        cut();
+    settle();
+}
+
+void wire::close()
+{
+    library_call in_library(*this);
+    if (handle_)
+        drop_handle();
+    end_epoch();
+}
+
+void wire::abandon()
+{
+    library_call in_library(*this);
+    if (!handle_)
+        return;
+    if (has_socket()) {
+        int fd = -1, interest = 0;
+        timeval within{};
+        bool idle = is_connected() && zookeeper_interest(handle_, &fd, &interest, &within) == ZOK && fd == fd_ &&
+                    fd != -1 && !(interest & ZOOKEEPER_WRITE) && is_ready(fd, POLLOUT);
+        if (idle && zoo_state(handle_) == ZOO_CONNECTED_STATE)
+            ::shutdown(fd, SHUT_RD); // the library's wait for an answer ends at once, and the request to close still leaves
+        else
+            cut();
+    }
+    drop_handle();
+    end_epoch();
+}
+
+/// Brings the inbox in line with what the library did in the call before.
+void wire::settle()
+{
+    if (handle_)
+        follow_state();
+    must_cut_ = false; // cutting gives answers that would ask for it again
+}
+
+void wire::follow_state()
+{
+    if (must_cut_)
+        cut();
+    int state = zoo_state(handle_);
+    if (state == ZOO_CONNECTED_STATE)
+        phase_ = phase::connected;
+    else if (state == ZOO_CONNECTING_STATE || state == ZOO_ASSOCIATING_STATE)
+        phase_ = phase::connecting;
+    else
+        phase_ = phase::none;
+    if (phase_ == phase::connected)
+        return;
+
+    if (epoch_open_ || unanswered_) {
+        fail_stranded_requests();
+        end_epoch();
+    }
+    if (phase_ == phase::connecting)
+        return;
+    fd_ = -1;
+    if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE) {
+        drop_handle();
+        session_id_ = 0;
+        if (state == ZOO_EXPIRED_SESSION_STATE) {
+            expired_ = true;
+            inbox_.emplace_back(expired{});
+        } else {
+            refused_ = true;
+            inbox_.emplace_back(authentication_failed{});
+        }
+    }
+}
+
+void wire::end_epoch()
+{
+    if (!epoch_open_)
+        return;
+    epoch_open_ = false;
+    forget_watches();
+    inbox_.emplace_back(disconnected{});
+}
+
+/// Has the library notice that its socket is finished, the way it notices any other loss.
+void wire::cut()
+{
+    bool shut = false;
+    for (int code = ZOK; code == ZOK || code == ZNOTHING;) {
+        int state = zoo_state(handle_);
+        if (state != ZOO_CONNECTED_STATE && state != ZOO_CONNECTING_STATE && state != ZOO_ASSOCIATING_STATE)
+            return; // the library has closed the socket, and its number may be another's now
+        if (!std::exchange(shut, true))
+            ::shutdown(fd_, SHUT_RDWR);
+        code = zookeeper_process(handle_, state == ZOO_CONNECTING_STATE ? ZOOKEEPER_WRITE
+                                                                        : ZOOKEEPER_READ | ZOOKEEPER_WRITE);
+    }
+}
+
+/// When a send fails, the library closes its socket and says nothing; on the next connection it would go on in the
+/// middle of that request, and take the answers for those of others. A failed attempt to connect clears its queues.
+void wire::fail_stranded_requests()
+{
+    if (unanswered_ && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
+        zoo_set_servers(handle_, nowhere) == ZOK) {
+        int fd = -1, interest = 0;
+        timeval within{};
+        for (int tries = 0; tries < 2 && unanswered_; ++tries)
+            if (zookeeper_interest(handle_, &fd, &interest, &within) != ZOK)
+                break;
+    }
+    if (unanswered_ || zoo_state(handle_) == ZOO_CONNECTING_STATE) {
+        drop_handle(); // answers whatever is left; the session goes on in the next handle
+        phase_ = phase::none;
+    }
+}
+
+/// The library would set them all again on the next connection, in one packet that may be more than a server takes.
+void wire::forget_watches()
+{
+    if (handle_)
+        for (const auto& path : watched_)
+            zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_DATA, 1, nullptr, nullptr);
+    watched_.clear();
+}
+
+void wire::drop_handle()
+{
+    zookeeper_close(std::exchange(handle_, nullptr));
+    phase_ = phase::none;
+    fd_ = -1;
+    must_cut_ = false;
+}
+
+void callbacks::on_event(zhandle_t* handle, int type, int state, const char* path, void* context) noexcept
+{
+    auto& to = *static_cast<wire*>(context);
+    if (type == ZOO_SESSION_EVENT) {
+        if (state != ZOO_CONNECTED_STATE)
+            return; // settle() sees what became of it, once its requests are answered
+        if (to.epoch_open_) { // a connection was lost unnoticed
+            to.must_cut_ = true;
+            return;
+        }
+        const clientid_t* id = zoo_client_id(handle);
+        to.session_id_ = id->client_id;
+        std::memcpy(to.session_secret_, id->passwd, sizeof to.session_secret_);
+        to.epoch_open_ = true;
+        to.inbox_.emplace_back(
+            connected{++to.epoch_, to.session_id_, std::chrono::milliseconds{zoo_recv_timeout(handle)}});
+        return;
+    }
+    to.watched_.erase(path);
+    auto kind = type == ZOO_DELETED_EVENT   ? store::event_kind::deleted
+                : type == ZOO_CREATED_EVENT ? store::event_kind::created
+                : type == ZOO_CHILD_EVENT   ? store::event_kind::children_changed
+                                            : store::event_kind::data_changed;
+    to.inbox_.emplace_back(node_event{kind, to.below_chroot(path)});
+}
+
+void callbacks::on_log(const char* message) noexcept
+{
+    if (!wire::library_call::current)
+        return;
+    // "time:pid:ZOO_LEVEL@function@line: text"
+    std::string_view line{message};
+    auto mark = line.find(":ZOO_");
+    auto level = log_level::info;
+    if (mark != line.npos) {
+        line.remove_prefix(mark + 5);
+        level = line.starts_with("ERROR")  ? log_level::error
+                : line.starts_with("WARN") ? log_level::warning
+                : line.starts_with("INFO") ? log_level::info
+                                           : log_level::debug;
+        if (auto text = line.find(": "); text != line.npos)
+            line.remove_prefix(text + 2);
+    }
+    if (line.starts_with("Delaying connection after"))
+        return; // it does not: connect() asks twice
+    while (line.ends_with('\n'))
+        line.remove_suffix(1);
+    wire::library_call::current->log(level, std::string{line});
+}
+
+} // namespace zklock::bridge

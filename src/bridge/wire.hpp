@@ -1,0 +1,109 @@
+#pragma once
+#include "bridge/delivery.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+struct _zhandle;
+
+namespace zklock::bridge {
+
+/// What the C client waits for next.
+struct wish {
+    int fd = -1; ///< of the library: never close it, never keep it
+    bool write = false;
+    std::chrono::milliseconds within{0};
+};
+
+/// One handle of the C client, made to keep the store's contract: whatever the library does to a connection, its
+/// requests are all answered before `disconnected` enters the inbox, and no watch outlives it.
+///
+/// Connects to one address at a time, because the order and the pace of attempts are the caller's. Everything that the
+/// library calls back only fills the inbox. No two threads are inside the library at once, whatever handle they use.
+class wire {
+public:
+    wire(inbox& in, const client_options& options, std::string chroot);
+    ~wire();
+    wire(const wire&) = delete;
+    wire& operator=(const wire&) = delete;
+
+    /// Starts to connect. False, with a line in the log, when that failed at once.
+    [[nodiscard]] bool connect(const std::string& address);
+    /// The library has a socket: connecting or connected. While not, nothing but connect() and abandon() is called.
+    [[nodiscard]] bool has_socket() const noexcept { return phase_ != phase::none; }
+    [[nodiscard]] bool is_connected() const noexcept { return phase_ == phase::connected; }
+    /// Counts the connections made.
+    [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+    /// The servers refused the credentials: never connect again.
+    [[nodiscard]] bool refused() const noexcept { return refused_; }
+    /// The last attempt was told that its session is over. Says so once.
+    [[nodiscard]] bool take_expiry() noexcept { return std::exchange(expired_, false); }
+
+    /// What to wait for. Pings and notices a dead server by the way, so call it when `within` is over.
+    [[nodiscard]] wish next_wish();
+    /// Reads up to `limit` packets and writes what waits. True when there may be more to read.
+    bool process(bool writable, int limit);
+    /// Ends the connection or the attempt; the session lives on.
+    void sever();
+
+    /// The requests. Each takes a path below the chroot; call them in the epoch that the caller knows of, only.
+    void create(std::unique_ptr<request>, std::string_view path, std::string_view data, store::node_kind kind);
+    void remove(std::unique_ptr<request>, std::string_view path);
+    void get(std::unique_ptr<request>, std::string_view path, bool watch);
+    void children(std::unique_ptr<request>, std::string_view path);
+    void unwatch(std::unique_ptr<request>, std::string_view path);
+    void sync(std::unique_ptr<request>, std::string_view path);
+
+    /// Asks for any answer, so that the socket becomes readable.
+    void nudge();
+    /// Ends session and connection. While connected, the socket must be readable and have nothing waiting to be
+    /// written, or the library stops the thread.
+    void close();
+    /// The same without those conditions, in no time: the server may not hear of it.
+    void abandon();
+
+private:
+    enum class phase : std::uint8_t { none, connecting, connected };
+    class library_call;
+    friend struct callbacks;
+
+    [[nodiscard]] std::string on_server(std::string_view path) const;
+    [[nodiscard]] std::string below_chroot(std::string_view path) const;
+    template <class Call> void submit(std::unique_ptr<request>, std::string_view path, Call call);
+    void reject(std::unique_ptr<request>, int code);
+    void accept(answer, int code); ///< from the library's completions
+    void log(log_level level, std::string text);
+
+    bool open(const std::string& address);
+    void settle();
+    void follow_state();
+    void end_epoch();
+    void cut();
+    void fail_stranded_requests();
+    void forget_watches();
+    void drop_handle();
+
+    inbox& inbox_;
+    const client_options& options_;
+    const std::string chroot_;
+
+    _zhandle* handle_ = nullptr;
+    phase phase_ = phase::none;
+    int fd_ = -1;
+    std::uint64_t epoch_ = 0;
+    bool epoch_open_ = false;
+    bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
+    std::size_t unanswered_ = 0;
+    std::unordered_set<std::string> watched_;
+    bool refused_ = false;
+    bool expired_ = false;
+
+    // Of the session, to go on with in another handle.
+    std::int64_t session_id_ = 0;
+    char session_secret_[16] = {};
+};
+
+} // namespace zklock::bridge

@@ -1,0 +1,39 @@
+#pragma once
+#include "bridge/wire.hpp"
+
+#include <mutex>
+
+#include <zookeeper/zookeeper.h>
+
+namespace zklock::bridge {
+
+/// Stands around every call into the library: it has global state without locks, and its log callback has no context.
+class wire::library_call {
+public:
+    explicit library_call(wire& caller) : lock_(mutex) { current = &caller; }
+    ~library_call() { current = nullptr; }
+    library_call(const library_call&) = delete;
+    library_call& operator=(const library_call&) = delete;
+
+    static inline wire* current = nullptr; // guarded by the mutex
+
+private:
+    static inline std::mutex mutex;
+    std::lock_guard<std::mutex> lock_;
+};
+
+/// What the library calls. None of them calls it back, nor anybody else: they fill the inbox.
+struct callbacks {
+    static void on_event(zhandle_t*, int type, int state, const char* path, void* context) noexcept;
+    static void on_log(const char* message) noexcept;
+    static void on_void(int code, const void* context) noexcept;
+    static void on_string(int code, const char* value, const void* context) noexcept;
+    static void on_create(int code, const char* path, const struct Stat* stat, const void* context) noexcept;
+    static void on_data(int code, const char* data, int size, const struct Stat* stat, const void* context) noexcept;
+    static void on_stat(int code, const struct Stat* stat, const void* context) noexcept;
+    static void on_children(int code, const struct String_vector* names, const struct Stat* stat,
+                            const void* context) noexcept;
+    static void finish(answer, int code, const void* context);
+};
+
+} // namespace zklock::bridge

@@ -1,0 +1,200 @@
+#include "bridge/result_codes.hpp"
+#include "bridge/wire.hpp"
+#include "bridge/wire_library.hpp"
+
+#include <climits>
+#include <utility>
+
+namespace zklock::bridge {
+
+namespace {
+
+const ACL_vector& access_list(acl access)
+{
+    static ACL entries[] = {{ZOO_PERM_ALL, ZOO_AUTH_IDS}, {ZOO_PERM_READ, ZOO_ANYONE_ID_UNSAFE}};
+    static const ACL_vector creator_all_or_read{2, entries};
+    switch (access) {
+    case acl::creator_all: return ZOO_CREATOR_ALL_ACL;
+    case acl::creator_all_or_read: return creator_all_or_read;
+    case acl::open: break;
+    }
+    return ZOO_OPEN_ACL_UNSAFE;
+}
+
+store::node_stat copy(const struct Stat* from)
+{
+    store::node_stat to;
+    if (!from)
+        return to;
+    to.czxid = from->czxid;
+    to.ctime_ms = from->ctime;
+    to.ephemeral_owner = from->ephemeralOwner;
+    to.version = from->version;
+    to.cversion = from->cversion;
+    to.num_children = from->numChildren;
+    to.data_length = from->dataLength;
+    return to;
+}
+
+} // namespace
+
+std::string wire::on_server(std::string_view path) const
+{
+    std::string full;
+    full.reserve(chroot_.size() + path.size());
+    full += chroot_;
+    if (path != "/" || chroot_.empty())
+        full += path;
+    return full;
+}
+
+std::string wire::below_chroot(std::string_view path) const
+{
+    if (path.starts_with(chroot_))
+        path.remove_prefix(chroot_.size());
+    return path.empty() ? "/" : std::string{path};
+}
+
+/// Hands a request to the library, which takes it over when its call succeeds, and answers it otherwise.
+template <class Call> void wire::submit(std::unique_ptr<request> r, std::string_view path, Call call)
+{
+    library_call in_library(*this);
+    auto full = on_server(path);
+    r->sender = this;
+    int code = !epoch_open_                     ? ZCONNECTIONLOSS
+               : path.find('\0') != path.npos ? ZBADARGUMENTS
+                                               : call(full, r.get());
+    if (code == ZOK) {
+        ++unanswered_;
+        (void)r.release(); // NOLINT: the library has it
+    } else {
+        reject(std::move(r), code);
+    }
+    settle(); // a failed send closes the socket in here, silently
+}
+
+void wire::reject(std::unique_ptr<request> r, int code)
+{
+    auto result = to_outcome(code);
+    if (result == store::outcome::unknown && epoch_open_)
+        must_cut_ = true;
+    inbox_.emplace_back(answer{std::move(r), result, {}, {}, {}});
+}
+
+void wire::accept(answer a, int code)
+{
+    a.result = to_outcome(code);
+    if (a.result == store::outcome::unknown)
+        must_cut_ = true;
+    else if (a.result == store::outcome::ok && !a.to->watched.empty())
+        watched_.insert(std::move(a.to->watched));
+    --unanswered_;
+    if (a.to->done.index() != 0)
+        inbox_.emplace_back(std::move(a));
+}
+
+void wire::create(std::unique_ptr<request> r, std::string_view path, std::string_view data, store::node_kind kind)
+{
+    submit(std::move(r), path, [&](const std::string& full, request* context) {
+        if (data.size() > INT_MAX)
+            return static_cast<int>(ZBADARGUMENTS);
+        return zoo_acreate2(handle_, full.c_str(), data.data(), static_cast<int>(data.size()),
+                            &access_list(options_.access), to_mode(kind), &callbacks::on_create, context);
+    });
+}
+
+void wire::remove(std::unique_ptr<request> r, std::string_view path)
+{
+    submit(std::move(r), path, [&](const std::string& full, request* context) {
+        return zoo_adelete(handle_, full.c_str(), -1, &callbacks::on_void, context);
+    });
+}
+
+void wire::get(std::unique_ptr<request> r, std::string_view path, bool watch)
+{
+    submit(std::move(r), path, [&](const std::string& full, request* context) {
+        if (watch)
+            context->watched = full;
+        // Always the same function and context: for a session event the library compares every two of them.
+        return zoo_awget(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this, &callbacks::on_data,
+                         context);
+    });
+}
+
+void wire::children(std::unique_ptr<request> r, std::string_view path)
+{
+    submit(std::move(r), path, [&](const std::string& full, request* context) {
+        return zoo_aget_children2(handle_, full.c_str(), 0, &callbacks::on_children, context);
+    });
+}
+
+void wire::unwatch(std::unique_ptr<request> r, std::string_view path)
+{
+    submit(std::move(r), path, [&](const std::string& full, request* context) {
+        // Declared as a pointer to a function pointer, and called as the function itself.
+        auto* done = reinterpret_cast<void_completion_t*>(&callbacks::on_void);
+        return zoo_aremove_all_watches(handle_, full.c_str(), ZWATCHTYPE_DATA, 0, done, context);
+    });
+}
+
+void wire::sync(std::unique_ptr<request> r, std::string_view path)
+{
+    submit(std::move(r), path, [&](const std::string& full, request* context) {
+        return zoo_async(handle_, full.c_str(), &callbacks::on_string, context);
+    });
+}
+
+void wire::nudge()
+{
+    submit(std::make_unique<request>(), "/", [&](const std::string&, request* context) {
+        return zoo_aexists(handle_, "/", 0, &callbacks::on_stat, context);
+    });
+}
+
+void callbacks::finish(answer a, int code, const void* context)
+{
+    a.to.reset(static_cast<request*>(const_cast<void*>(context)));
+    auto* sender = a.to->sender;
+    sender->accept(std::move(a), code);
+}
+
+void callbacks::on_void(int code, const void* context) noexcept { finish({}, code, context); }
+void callbacks::on_string(int code, const char*, const void* context) noexcept { finish({}, code, context); }
+void callbacks::on_stat(int code, const struct Stat*, const void* context) noexcept { finish({}, code, context); }
+
+void callbacks::on_create(int code, const char* path, const struct Stat* stat, const void* context) noexcept
+{
+    answer a;
+    if (code == ZOK) {
+        const auto* sender = static_cast<const request*>(context)->sender;
+        a.text = sender->below_chroot(path ? path : "");
+        a.stat = copy(stat);
+    }
+    finish(std::move(a), code, context);
+}
+
+void callbacks::on_data(int code, const char* data, int size, const struct Stat* stat, const void* context) noexcept
+{
+    answer a;
+    if (code == ZOK) {
+        if (data && size > 0)
+            a.text.assign(data, static_cast<std::size_t>(size));
+        a.stat = copy(stat);
+    }
+    finish(std::move(a), code, context);
+}
+
+void callbacks::on_children(int code, const struct String_vector* names, const struct Stat* stat,
+                            const void* context) noexcept
+{
+    answer a;
+    if (code == ZOK) {
+        a.names.reserve(static_cast<std::size_t>(names ? names->count : 0));
+        for (int i = 0; names && i < names->count; ++i)
+            a.names.emplace_back(names->data[i]);
+        a.stat = copy(stat);
+    }
+    finish(std::move(a), code, context);
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,77 @@
+#include "bridge/zookeeper_store.hpp"
+#include "bridge/connection.hpp"
+#include "bridge/host_list.hpp"
+
+#include <utility>
+
+namespace zklock::bridge {
+
+namespace {
+
+template <class Done> std::unique_ptr<request> make_request(Done done)
+{
+    auto r = std::make_unique<request>();
+    r->done = std::move(done);
+    return r;
+}
+
+} // namespace
+
+zookeeper_store::zookeeper_store(boost::asio::strand<boost::asio::any_io_executor> strand,
+                                 const client_options& options)
+{
+    auto servers = parse_servers(options.servers);
+    auto chroot = parse_chroot(options.chroot);
+    if (!servers)
+        configuration_error_ = servers.error();
+    else if (!chroot)
+        configuration_error_ = chroot.error();
+    connection_ = configuration_error_
+                      ? std::make_shared<connection>(strand, options, std::vector<host_port>{}, std::string{})
+                      : std::make_shared<connection>(strand, options, servers.value(), chroot.value());
+}
+
+zookeeper_store::~zookeeper_store() { connection_->stop(); }
+void zookeeper_store::shutdown() { connection_->stop(); }
+void zookeeper_store::attach(zklock::store::observer& o) { connection_->start(o); }
+void zookeeper_store::close(std::function<void()> closed) { connection_->close(std::move(closed)); }
+
+void zookeeper_store::create(std::string_view path, std::string_view data, zklock::store::node_kind kind,
+                             create_done done)
+{
+    connection_->submit(make_request(std::move(done)), [&](wire& to, std::unique_ptr<request> r) {
+        to.create(std::move(r), path, data, kind);
+    });
+}
+
+void zookeeper_store::remove(std::string_view path, done done)
+{
+    connection_->submit(make_request(std::move(done)),
+                        [&](wire& to, std::unique_ptr<request> r) { to.remove(std::move(r), path); });
+}
+
+void zookeeper_store::get(std::string_view path, bool watch, get_done done)
+{
+    connection_->submit(make_request(std::move(done)),
+                        [&](wire& to, std::unique_ptr<request> r) { to.get(std::move(r), path, watch); });
+}
+
+void zookeeper_store::children(std::string_view path, children_done done)
+{
+    connection_->submit(make_request(std::move(done)),
+                        [&](wire& to, std::unique_ptr<request> r) { to.children(std::move(r), path); });
+}
+
+void zookeeper_store::unwatch(std::string_view path, done done)
+{
+    connection_->submit(make_request(std::move(done)),
+                        [&](wire& to, std::unique_ptr<request> r) { to.unwatch(std::move(r), path); });
+}
+
+void zookeeper_store::sync(std::string_view path, done done)
+{
+    connection_->submit(make_request(std::move(done)),
+                        [&](wire& to, std::unique_ptr<request> r) { to.sync(std::move(r), path); });
+}
+
+} // namespace zklock::bridge

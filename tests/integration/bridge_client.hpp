@@ -1,0 +1,224 @@
+#pragma once
+// What the tests of the bridge have in common: a store on a thread's io_context, with everything it said in order.
+#include "bridge/asio_scheduler.hpp"
+#include "bridge/zookeeper_store.hpp"
+#include "support/failure_report.hpp"
+#include "support/polling.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zklock::test {
+
+namespace asio = boost::asio;
+using store::event_kind;
+using store::node_kind;
+using store::outcome;
+
+struct created {
+    outcome result = outcome::unknown;
+    std::string path;
+    store::node_stat stat;
+    lease_clock::time_point sent;
+};
+struct read {
+    outcome result = outcome::unknown;
+    std::string data;
+    store::node_stat stat;
+};
+struct listed {
+    outcome result = outcome::unknown;
+    std::vector<std::string> names;
+    store::node_stat stat;
+};
+
+inline client_options options_for(const std::string& servers)
+{
+    client_options o;
+    o.servers = servers;
+    return o;
+}
+
+/// A store and who observes it. Its members run the io_context on the calling thread until they have their answer, and
+/// throw when the limit passes first.
+class bridge_client : public store::observer {
+public:
+    explicit bridge_client(client_options options, bool attach = true)
+        : store_(std::make_unique<bridge::zookeeper_store>(strand_, with_log(std::move(options))))
+    {
+        if (attach)
+            store_->attach(*this);
+    }
+
+    asio::io_context& context() { return context_; }
+    const asio::strand<asio::any_io_executor>& strand() const { return strand_; }
+    bridge::zookeeper_store& store() { return *store_; }
+    void destroy_store() { store_.reset(); }
+
+    void run_until(const std::function<bool()>& holds, milliseconds limit = default_limit)
+    {
+        auto end = steady_clock::now() + limit;
+        while (!holds()) {
+            context_.restart();
+            if (context_.run_one_until(end) == 0 && steady_clock::now() >= end)
+                throw std::runtime_error("the event did not come: " + story());
+        }
+    }
+    /// Runs what is ready now.
+    void run_ready()
+    {
+        context_.restart();
+        context_.poll();
+    }
+
+    void wait_connected(std::size_t times = 1) // since the start
+    {
+        run_until([&] { return connections >= times; });
+    }
+    void wait_disconnected(std::size_t times = 1)
+    {
+        run_until([&] { return disconnections >= times; });
+    }
+
+    created create(const std::string& path, node_kind kind, const std::string& data = {})
+    {
+        return wait<created>([&](auto done) {
+            store_->create(path, data, kind, [done](const store::create_reply& r) {
+                done(created{r.result, std::string{r.path}, r.stat, r.sent});
+            });
+        });
+    }
+    outcome remove(const std::string& path)
+    {
+        return wait<outcome>([&](auto done) { store_->remove(path, [done](const store::reply& r) { done(r.result); }); });
+    }
+    read get(const std::string& path, bool watch = false)
+    {
+        return wait<read>([&](auto done) {
+            store_->get(path, watch, [done](const store::get_reply& r) {
+                done(read{r.result, std::string{r.data}, r.stat});
+            });
+        });
+    }
+    listed children(const std::string& path)
+    {
+        return wait<listed>([&](auto done) {
+            store_->children(path, [done](const store::children_reply& r) {
+                done(listed{r.result, r.names ? *r.names : std::vector<std::string>{}, r.stat});
+            });
+        });
+    }
+    outcome unwatch(const std::string& path)
+    {
+        return wait<outcome>(
+            [&](auto done) { store_->unwatch(path, [done](const store::reply& r) { done(r.result); }); });
+    }
+    outcome sync(const std::string& path)
+    {
+        return wait<outcome>([&](auto done) { store_->sync(path, [done](const store::reply& r) { done(r.result); }); });
+    }
+    void close()
+    {
+        bool closed = false;
+        store_->close([&] { closed = true; });
+        CHECK_FALSE(closed);
+        run_until([&] { return closed; });
+    }
+
+    // As store::observer.
+    void on_connected(std::int64_t session_id, std::chrono::milliseconds timeout, bool renewed) override
+    {
+        ++connections;
+        session = session_id;
+        session_timeout = timeout;
+        was_renewed = renewed;
+        open = true;
+        tell(renewed ? "connected, new" : "connected");
+    }
+    void on_disconnected() override
+    {
+        ++disconnections;
+        open = false;
+        tell("disconnected");
+    }
+    void on_expired() override
+    {
+        ++expiries;
+        tell("expired");
+    }
+    void on_authentication_failed() override
+    {
+        ++refusals;
+        tell("authentication failed");
+    }
+    void on_node_event(event_kind kind, std::string_view path) override
+    {
+        events.emplace_back(kind, path);
+        tell("event " + std::to_string(static_cast<int>(kind)) + ' ' + std::string{path});
+    }
+
+    /// Puts a line into the story.
+    void tell(std::string line)
+    {
+        lines.push_back(line);
+        if (on_line)
+            on_line(line);
+    }
+    [[nodiscard]] std::string story() const
+    {
+        std::string all;
+        for (const auto& line : lines)
+            all += line + "; ";
+        return all;
+    }
+
+    std::size_t connections = 0, disconnections = 0, expiries = 0, refusals = 0;
+    std::int64_t session = 0;
+    std::chrono::milliseconds session_timeout{};
+    bool was_renewed = false, open = false;
+    std::vector<std::pair<event_kind, std::string>> events;
+    std::vector<std::string> lines;
+    std::vector<std::string> log;
+    std::function<void(const std::string&)> on_line;
+
+private:
+    template <class T, class Start> T wait(Start start)
+    {
+        auto answer = std::make_shared<std::optional<T>>();
+        int given = 0;
+        start([answer, &given](T t) {
+            *answer = std::move(t);
+            ++given;
+        });
+        CHECK_FALSE(answer->has_value()); // never inside the call
+        run_until([&] { return answer->has_value(); });
+        CHECK(given == 1);
+        return std::move(**answer);
+    }
+
+    client_options with_log(client_options o)
+    {
+        if (!o.log)
+            o.log = [this](log_level, std::string_view text) { log.emplace_back(text); };
+        return o;
+    }
+
+    asio::io_context context_{1};
+    asio::strand<asio::any_io_executor> strand_{asio::any_io_executor{context_.get_executor()}};
+    std::unique_ptr<bridge::zookeeper_store> store_;
+};
+
+} // namespace zklock::test

@@ -1,0 +1,308 @@
+#include "checker.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace zklock::simulator {
+
+using phase = contender_record::phase;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Longer than a process that is not paused takes to run what it has in line, late timers included.
+constexpr instant promptly = 20ms;
+
+bool contains(const auto& list, const auto& what) { return std::find(list.begin(), list.end(), what) != list.end(); }
+
+std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+} // namespace
+
+std::optional<std::int64_t> contender_sequence(std::string_view name)
+{
+    for (const std::string_view mark : {"-lock-", "__lock__"}) {
+        const auto at = name.rfind(mark);
+        if (at == name.npos) continue;
+        const auto digits = name.substr(at + mark.size());
+        std::int64_t number = 0;
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+        if (error == std::errc{} && end == digits.data() + digits.size() && digits.size() >= 10) return number;
+    }
+    return std::nullopt;
+}
+
+bool contender_record::believes() const
+{
+    return now == phase::holding && !where->dead() && handle->held(where->now());
+}
+
+checker::checker(world& w, const ensemble& e, const plan& p) : world_(w), ensemble_(e), plan_(p)
+{
+    expects_faults_ = p.set.one_fault_in != 0 || (p.faults && !p.faults->empty());
+    for (const auto& s : p.steps) {
+        if (s.what != act::acquire && s.what != act::list && s.what < act::remove_idle_containers) expects_faults_ = true;
+        if (s.what == act::refuse) expects_refusals_ = true;
+    }
+}
+
+std::string checker::label(const contender_record& c) const
+{
+    return c.tag + " on " + path_of(c.path) + (c.given.node.empty() ? "" : " (" + name_in(c.given.node) + ')');
+}
+
+void checker::say(const contender_record& c, const std::string& what)
+{
+    if (world_.log.on()) world_.log.line(world_.time.now(), "user", c.tag + ' ' + what);
+}
+
+contender_record& checker::begin(contender_record r)
+{
+    records_.push_back(std::move(r));
+    auto& c = records_.back();
+    by_tag_.emplace(c.tag, &c);
+    say(c, "wants " + path_of(c.path) + (c.wish.look_once ? ", looking once" : ""));
+    return c;
+}
+
+bool checker::excused(const contender_record& c) const
+{
+    if (contains(deleted_, c.given.node)) return true;
+    return !killed_.empty() && contains(killed_, c.store->session_id());
+}
+
+contender_record* checker::owner_of(const std::string& node)
+{
+    const auto* n = ensemble_.leaders_tree().find(node);
+    if (n == nullptr) return nullptr;
+    const auto at = by_tag_.find(n->data.substr(0, n->data.find('\n')));
+    return at == by_tag_.end() ? nullptr : at->second;
+}
+
+void checker::granted(contender_record& c, const recipes::grant& g)
+{
+    say(c, "is granted " + name_in(g.node) + ", token " + std::to_string(g.fencing_token));
+    if (c.now != phase::waiting) {
+        return world_.violate(label(c) + ": granted, though its wait had ended (" + std::to_string(static_cast<int>(c.now)) + ')');
+    }
+    ++grants_;
+    c.now = phase::holding;
+    c.given = g;
+    c.granted_at = world_.time.now();
+    const bool on_time = c.where->paused_until() + promptly < world_.time.now();
+    if (c.deadline && c.where->now() > *c.deadline + promptly && on_time) {
+        world_.violate(label(c) + ": granted after its deadline");
+    }
+    if (g.node.rfind('/') != path_of(c.path).size() || !g.node.starts_with(path_of(c.path))) {
+        return world_.violate(label(c) + ": granted with the node " + g.node);
+    }
+    if (c.store->told_deleted(g.node) && on_time && world_.time.now() - *c.store->told_deleted(g.node) > 1ms) {
+        world_.violate(label(c) + ": granted, though the client knew that its node was deleted");
+    }
+    if (!c.believes()) return; // it was paused between the grant and the news of it
+    check_grant_in_tree(c);
+    check_holders(c);
+}
+
+/// A grant that is believed must be true at the leader.
+void checker::check_grant_in_tree(contender_record& c)
+{
+    const auto& tree = ensemble_.leaders_tree();
+    const auto* node = tree.find(c.given.node);
+    if (node == nullptr) {
+        if (!excused(c)) world_.violate(label(c) + ": granted without a node");
+        return;
+    }
+    if (owner_of(c.given.node) != &c) world_.violate(label(c) + ": granted with somebody else's node");
+    if (!ensemble_.alive(node->owner)) world_.violate(label(c) + ": granted to a session that is over");
+    if (c.given.fencing_token >> 12 != node->czxid) {
+        world_.violate(label(c) + ": the token does not come from the node's czxid " + std::to_string(node->czxid));
+    }
+    auto& last = last_token_[c.path];
+    if (c.given.fencing_token <= last) {
+        world_.violate(label(c) + ": the token does not exceed " + std::to_string(last));
+    }
+    last = std::max(last, c.given.fencing_token);
+
+    const auto own = contender_sequence(name_in(c.given.node));
+    for (const auto& name : tree.children(path_of(c.path))) {
+        const auto sequence = contender_sequence(name);
+        if (!sequence || !own || *sequence >= *own) continue;
+        const auto other_node = path_of(c.path) + '/' + name;
+        if (contains(out_of_turn_, other_node)) continue;
+        const auto* other = owner_of(other_node);
+        const bool same_session = tree.find(other_node)->owner == node->owner;
+        if (!same_session) {
+            world_.violate(label(c) + ": granted before its turn, " + name + " of another session is lower");
+        } else if (other != nullptr && other->now == phase::holding && other->believes()) {
+            world_.violate(label(c) + ": granted while " + other->tag + " holds");
+        }
+    }
+    // Strictly first come, first served within the client too. A waiter may own an orphan that is being deleted.
+    std::map<const contender_record*, std::int64_t> newest;
+    for (const auto& name : tree.children(path_of(c.path))) {
+        const auto* other = owner_of(path_of(c.path) + '/' + name);
+        if (other != nullptr && other->client == c.client && other->now == phase::waiting) {
+            auto& n = newest[other];
+            n = std::max(n, contender_sequence(name).value_or(0));
+        }
+    }
+    for (const auto& [other, sequence] : newest) {
+        if (own && sequence < *own) world_.violate(label(c) + ": granted before " + other->tag + ", which came first");
+    }
+}
+
+void checker::check_holders(contender_record& c)
+{
+    for (auto& other : records_) {
+        if (&other == &c || other.path != c.path || other.now != phase::holding) continue;
+        check_told(other);
+        if (other.believes() && !excused(other) && !excused(c)) {
+            world_.violate(label(c) + ": granted while " + label(other) + " believes that it holds");
+        }
+    }
+}
+
+/// A holder whose lease has ended has been told so, unless it did not run.
+void checker::check_told(contender_record& c)
+{
+    if (c.now != phase::holding || c.where->dead() || c.where->paused_until() + promptly > world_.time.now()) return;
+    if (c.where->now() > c.handle->held_until() + promptly && world_.time.now() > c.granted_at + promptly) {
+        world_.violate(label(c) + ": its lease has ended and it was not told");
+    }
+    const auto told = c.store->told_deleted(c.given.node);
+    if (told && world_.time.now() > *told + promptly && world_.time.now() > c.granted_at + promptly) {
+        world_.violate(label(c) + ": the client knew that its node was deleted, and did not tell its holder");
+    }
+}
+
+void checker::failed(contender_record& c, boost::system::error_code ec)
+{
+    say(c, "fails: " + ec.message());
+    if (c.now != phase::waiting) return world_.violate(label(c) + ": failed, though its wait had ended: " + ec.message());
+    c.now = phase::failed;
+    const auto is = [&](errc e) { return ec == make_error_code(e); };
+    if (is(errc::timed_out)) {
+        if (!c.deadline) return world_.violate(label(c) + ": timed out without a deadline");
+        if (c.where->now() < *c.deadline) return world_.violate(label(c) + ": timed out too early");
+        const bool on_time = c.where->paused_until() + promptly < world_.time.now();
+        if (c.where->now() > *c.deadline + promptly && on_time && world_.time.now() > c.began + promptly) {
+            return world_.violate(label(c) + ": timed out too late");
+        }
+        return;
+    }
+    if (is(errc::closed)) return; // by the schedule, or at its end
+    if (is(errc::busy) && c.wish.look_once) return;
+    if (is(errc::not_connected) && c.wish.look_once) return;
+    if (is(errc::access_denied) && expects_refusals_) return;
+    if (is(errc::sequence_exhausted) && plan_.set.first_sequence > 2'000'000'000) return;
+    if (is(errc::over_budget) && plan_.set.node_budget < 1000) return;
+    if (c.wish.max_attempts != 0 && expects_faults_) return;
+    world_.violate(label(c) + ": failed without a reason: " + ec.message());
+}
+
+void checker::withdrawn(contender_record& c, bool answer)
+{
+    say(c, answer ? "withdraws" : "is too late to withdraw");
+    if (answer) c.now = phase::withdrawn;
+}
+
+void checker::lost(contender_record& c)
+{
+    say(c, "is told that the lock is lost");
+    if (c.lost) return world_.violate(label(c) + ": lost twice");
+    c.lost = true;
+    if (c.now != phase::holding) return world_.violate(label(c) + ": lost while it does not hold");
+    if (c.believes()) return world_.violate(label(c) + ": lost, and yet its lease goes on");
+    if (!expects_faults_) return world_.violate(label(c) + ": lost, though nothing ever went wrong");
+    c.now = phase::lost;
+}
+
+void checker::releasing(contender_record& c)
+{
+    say(c, "releases");
+    if (c.now == phase::holding) c.now = phase::releasing;
+}
+
+void checker::released(contender_record& c, boost::system::error_code ec)
+{
+    say(c, "has released" + (ec ? ": " + ec.message() : std::string()));
+    if (c.now == phase::releasing) {
+        c.now = phase::released;
+        const auto* node = ensemble_.leaders_tree().find(c.given.node);
+        if (!ec && node != nullptr && ensemble_.alive(node->owner)) {
+            world_.violate(label(c) + ": released, and its node is still there");
+        }
+        if (ec && !expects_faults_) world_.violate(label(c) + ": its release failed: " + ec.message());
+    } else if (c.now == phase::lost) {
+        c.now = phase::released;
+        if (ec != make_error_code(errc::lost)) world_.violate(label(c) + ": lost, and released without that error");
+    } else {
+        world_.violate(label(c) + ": released twice");
+    }
+}
+
+void checker::listed(unsigned client, unsigned path, std::int64_t session, boost::system::error_code ec,
+                     const std::vector<contender>& queue)
+{
+    const auto who = "contenders() of client" + std::to_string(client) + " on " + path_of(path);
+    if (ec) {
+        if (!expects_faults_) world_.violate(who + ": " + ec.message());
+        return;
+    }
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+        if (i != 0 && queue[i].sequence < queue[i - 1].sequence) world_.violate(who + ": not in order");
+        const auto sequence = contender_sequence(name_in(queue[i].node));
+        if (!sequence || *sequence != queue[i].sequence) world_.violate(who + ": lists " + queue[i].node);
+        if (queue[i].ours != (queue[i].session_id == session)) world_.violate(who + ": wrong about whose " + queue[i].node + " is");
+    }
+}
+
+void checker::client_died(unsigned client)
+{
+    for (auto& c : records_) {
+        if (c.client != client) continue;
+        c.now = phase::died;
+        c.handle.reset();
+    }
+}
+
+void checker::deleted_by_others(const std::string& node) { deleted_.push_back(node); }
+
+bool checker::all_ended() const
+{
+    return std::none_of(records_.begin(), records_.end(), [](const auto& c) {
+        return c.now == phase::waiting || c.now == phase::holding || c.now == phase::releasing || c.now == phase::lost;
+    });
+}
+
+bool checker::nothing_left() const
+{
+    const auto& tree = ensemble_.leaders_tree();
+    for (unsigned p = 0; p < plan_.set.paths; ++p) {
+        for (const auto& name : tree.children(path_of(p))) {
+            const auto* node = tree.find(path_of(p) + '/' + name);
+            if (by_tag_.contains(node->data.substr(0, node->data.find('\n'))) && ensemble_.alive(node->owner)) return false;
+        }
+    }
+    return ensemble_.watches() == 0;
+}
+
+void checker::finish()
+{
+    for (auto& c : records_) {
+        check_told(c);
+        switch (c.now) {
+        case phase::waiting: world_.violate(label(c) + ": left waiting"); break;
+        case phase::holding: world_.violate(label(c) + ": holds, and its release was never run"); break;
+        case phase::releasing:
+        case phase::lost: world_.violate(label(c) + ": its release never ended"); break;
+        default: break;
+        }
+    }
+    if (!nothing_left()) {
+        world_.violate(ensemble_.watches() != 0 ? "a watch is left on a server" : "a node is left though all operations have ended");
+    }
+}
+
+} // namespace zklock::simulator

@@ -1,0 +1,96 @@
+#pragma once
+#include "ensemble.hpp"
+#include "plan.hpp"
+#include "process.hpp"
+#include "recipes/acquisition.hpp"
+#include "simulated_store.hpp"
+#include "zklock/contender.hpp"
+#include "zklock/errc.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace zklock::simulator {
+
+/// One acquire, as its user sees it.
+struct contender_record {
+    enum class phase : std::uint8_t { waiting, failed, withdrawn, holding, lost, releasing, released, died };
+
+    std::string tag; ///< first line of its node's data
+    unsigned client = 0;
+    unsigned path = 0;
+    step wish;
+    process* where = nullptr;
+    simulated_store* store = nullptr;
+    std::shared_ptr<recipes::acquisition> handle;
+    phase now = phase::waiting;
+    instant began{0};
+    std::optional<process::time_point> deadline;
+    recipes::grant given;
+    instant granted_at{0};
+    bool lost = false; ///< was told
+
+    /// Holds, as far as its own process can know.
+    [[nodiscard]] bool believes() const;
+};
+
+/// What must hold, looked at from outside with the true state of the ensemble at hand.
+class checker {
+public:
+    checker(world& w, const ensemble& e, const plan& p);
+
+    contender_record& begin(contender_record r);
+    void granted(contender_record& c, const recipes::grant& g);
+    void failed(contender_record& c, boost::system::error_code ec);
+    void withdrawn(contender_record& c, bool answer);
+    void lost(contender_record& c);
+    void releasing(contender_record& c);
+    void released(contender_record& c, boost::system::error_code ec);
+    void listed(unsigned client, unsigned path, std::int64_t session, boost::system::error_code ec,
+                const std::vector<contender>& queue);
+    void client_died(unsigned client);
+
+    // what others did to us, which excuses some things
+    void deleted_by_others(const std::string& node);
+    void killed(std::int64_t session) { killed_.push_back(session); }
+    void made_out_of_turn(const std::string& node) { out_of_turn_.push_back(node); }
+
+    [[nodiscard]] bool all_ended() const;       ///< nobody waits, holds or releases
+    [[nodiscard]] bool nothing_left() const;    ///< no node and no watch of ours
+    void finish();                              ///< complains about what has not ended
+
+    [[nodiscard]] std::deque<contender_record>& records() noexcept { return records_; }
+    [[nodiscard]] std::uint64_t grants() const noexcept { return grants_; }
+
+private:
+    [[nodiscard]] bool excused(const contender_record& c) const;
+    [[nodiscard]] contender_record* owner_of(const std::string& node);
+    void check_grant_in_tree(contender_record& c);
+    void check_holders(contender_record& c);
+    void check_told(contender_record& c);
+    [[nodiscard]] std::string label(const contender_record& c) const;
+    void say(const contender_record& c, const std::string& what);
+
+    world& world_;
+    const ensemble& ensemble_;
+    const plan& plan_;
+    bool expects_faults_ = false;
+    bool expects_refusals_ = false;
+    std::deque<contender_record> records_;
+    std::unordered_map<std::string, contender_record*> by_tag_;
+    std::map<unsigned, std::int64_t> last_token_; ///< by path
+    std::vector<std::string> deleted_;
+    std::vector<std::int64_t> killed_;
+    std::vector<std::string> out_of_turn_;
+    std::uint64_t grants_ = 0;
+};
+
+/// The sequence number of a contender's name, whoever made it; nothing for other children.
+[[nodiscard]] std::optional<std::int64_t> contender_sequence(std::string_view name);
+
+} // namespace zklock::simulator

@@ -1,0 +1,283 @@
+#include "ensemble.hpp"
+
+#include <algorithm>
+
+namespace zklock::simulator {
+
+using store::outcome;
+using stream = choices::stream;
+
+ensemble::ensemble(world& w) : world_(w), servers_(w.set.servers) {}
+
+bool ensemble::alive(std::int64_t session) const noexcept
+{
+    const auto at = sessions_.find(session);
+    return at != sessions_.end() && at->second.alive;
+}
+
+// ---- the servers among themselves
+
+void ensemble::to_leader(unsigned s, std::function<void()> f)
+{
+    auto& link = servers_[s];
+    auto when = world_.time.now();
+    if (s != leader_) when = std::max(when + world_.travel_time(stream::link, s), link.cut_off_until);
+    link.last_to_leader = std::max(when, link.last_to_leader);
+    world_.time.at(link.last_to_leader, [this, s, f = std::move(f), incarnation = link.incarnation] {
+        if (servers_[s].incarnation == incarnation) f();
+    });
+}
+
+void ensemble::from_leader(unsigned s, std::function<void()> f)
+{
+    if (s == leader_) return f();
+    auto& link = servers_[s];
+    auto when = world_.time.now() + world_.travel_time(stream::link, s);
+    if (!world_.quiet) {
+        const auto lag = static_cast<std::uint64_t>(instant(world_.set.follower_lag).count());
+        when += instant(world_.choose.below(lag, stream::link, s));
+    }
+    link.last_from_leader = std::max({when, link.cut_off_until, link.last_from_leader});
+    world_.time.at(link.last_from_leader, [this, s, f = std::move(f), incarnation = link.incarnation] {
+        if (servers_[s].incarnation == incarnation) f();
+    });
+}
+
+void ensemble::execute(const connection_ptr& c, const request& r)
+{
+    transaction t;
+    t.session = c->session;
+    switch (r.what) {
+    case operation::connect:
+        if (c->session == 0) {
+            t.what = transaction::kind::open_session;
+            t.session = next_session_++;
+            sessions_[t.session].owner = c->id;
+            touch(t.session);
+            append({std::move(t), c, r.xid});
+            return;
+        } else {
+            answer a;
+            a.session = alive(c->session) ? c->session : 0;
+            if (a.session != 0) {
+                sessions_[c->session].owner = c->id;
+                touch(c->session);
+            }
+            from_leader(c->server, [this, c, xid = r.xid, a] { complete(c, xid, a); });
+            return;
+        }
+    case operation::create: t.what = transaction::kind::create; break;
+    case operation::remove: t.what = transaction::kind::remove; break;
+    case operation::close_session: t.what = transaction::kind::close_session; break;
+    default: break;
+    }
+    if (!alive(c->session)) return;                     // the end of the session will close the connection
+    if (sessions_[c->session].owner != c->id) return;   // it has moved, nobody reads the answer
+    if (r.what == operation::sync) {
+        from_leader(c->server, [this, c, xid = r.xid] { complete(c, xid, answer{}); });
+        return;
+    }
+    if (r.what == operation::close_session) sessions_[c->session].alive = false;
+    t.path = r.path;
+    t.data = r.data;
+    t.node = r.kind;
+    append({std::move(t), c, r.xid});
+}
+
+znode_tree::effect ensemble::append(entry e)
+{
+    e.t.zxid = ++zxid_;
+    e.t.time_ms = 1'700'000'000'000 + std::chrono::duration_cast<std::chrono::milliseconds>(world_.time.now()).count();
+    log_.push_back(std::make_shared<const entry>(std::move(e)));
+    for (unsigned s = 0; s < size(); ++s) {
+        if (s == leader_ || !servers_[s].up) continue;
+        from_leader(s, [this, s, last = log_.size()] {
+            while (servers_[s].applied < last) execute_next(servers_[s]);
+        });
+    }
+    znode_tree::effect last;
+    while (servers_[leader_].applied < log_.size()) last = execute_next(servers_[leader_]);
+    return last;
+}
+
+znode_tree::effect ensemble::execute_next(server& s)
+{
+    const auto e = log_[s.applied++];
+    auto effect = s.tree.apply(e->t);
+    if (world_.log.on() && &s == &servers_[leader_]) {
+        std::string what = "zxid " + std::to_string(e->t.zxid & 0xffffffff) + ' ';
+        static constexpr const char* names[] = {"create", "remove", "set_data", "set_permissions",
+                                                "open_session", "close_session", "remove_container"};
+        what += names[static_cast<int>(e->t.what)];
+        what += ' ' + (effect.path.empty() ? e->t.path : effect.path) + " by session " + std::to_string(e->t.session & 0xff);
+        if (effect.result != outcome::ok) what += " fails: " + std::to_string(static_cast<int>(effect.result));
+        world_.log.line(world_.time.now(), "leader", what);
+    }
+    fire(s, effect.events);
+    const auto& c = e->origin;
+    if (c && c->server_open && &servers_[c->server] == &s) {
+        answer a;
+        a.result = effect.result;
+        a.path = effect.path;
+        a.stat = effect.stat;
+        a.session = e->t.session;
+        complete(c, e->xid, std::move(a));
+    }
+    if (e->t.what == transaction::kind::close_session) {
+        for (const auto& other : std::vector(s.clients)) {
+            if (other->session == e->t.session) drop(other, false);
+        }
+    }
+    return effect;
+}
+
+void ensemble::catch_up(server& s)
+{
+    while (s.applied < log_.size()) execute_next(s);
+}
+
+// ---- sessions, at the leader
+
+void ensemble::heard(unsigned s, std::int64_t session)
+{
+    if (session == 0) return;
+    if (s == leader_) return touch(session);
+    auto& from = servers_[s];
+    if (std::find(from.heard.begin(), from.heard.end(), session) == from.heard.end()) from.heard.push_back(session);
+    if (from.report_due) return;
+    from.report_due = true;
+    const instant half_tick = instant(world_.set.tick) / 2;
+    const auto now = world_.time.now();
+    const auto next = now - now % half_tick + half_tick;
+    world_.time.at(next, [this, s, incarnation = from.incarnation] {
+        auto& self = servers_[s];
+        if (self.incarnation != incarnation) return;
+        self.report_due = false;
+        to_leader(s, [this, report = std::move(self.heard)] {
+            for (const auto id : report) touch(id);
+        });
+        self.heard.clear();
+    });
+}
+
+void ensemble::touch(std::int64_t id)
+{
+    const auto at = sessions_.find(id);
+    if (at == sessions_.end() || !at->second.alive) return;
+    // The leader's clock may run fast: its timeout is a little shorter in true time.
+    const double rate = 1.0 + world_.set.leader_drift_ppm * 1e-6;
+    auto timeout = static_cast<double>(instant(world_.set.session_timeout).count()) / rate;
+    auto deadline = world_.time.now() + instant(static_cast<std::int64_t>(timeout));
+    if (world_.set.expiry_rounded_up) {
+        const instant tick = world_.set.tick;
+        deadline += tick - deadline % tick;
+    }
+    at->second.deadline = std::max(at->second.deadline, deadline);
+    if (at->second.watched) return;
+    at->second.watched = true;
+    world_.time.at(at->second.deadline, [this, id] { check_expiry(id); });
+}
+
+void ensemble::check_expiry(std::int64_t id)
+{
+    auto& s = sessions_[id];
+    if (!s.alive) return;
+    const auto now = world_.time.now();
+    if (now < s.deadline || !servers_[leader_].up) { // nobody expires sessions during an election
+        const auto next = now < s.deadline ? s.deadline : now + instant(world_.set.tick);
+        world_.time.at(next, [this, id] { check_expiry(id); });
+        return;
+    }
+    world_.log.line(world_.time.now(), "leader", "session " + std::to_string(id & 0xff) + " timed out");
+    expire(id);
+}
+
+void ensemble::expire(std::int64_t id)
+{
+    if (!alive(id)) return;
+    sessions_[id].alive = false;
+    transaction t;
+    t.what = transaction::kind::close_session;
+    t.session = id;
+    append({std::move(t), nullptr, 0});
+}
+
+// ---- the administrator
+
+znode_tree::effect ensemble::administrate(transaction t) { return append({std::move(t), nullptr, 0}); }
+
+void ensemble::remove_idle_containers()
+{
+    for (auto& path : leaders_tree().idle_containers()) {
+        transaction t;
+        t.what = transaction::kind::remove_idle_container;
+        t.path = std::move(path);
+        administrate(std::move(t));
+    }
+}
+
+void ensemble::set_creates(const std::string& path, std::uint32_t creates)
+{
+    for (auto& s : servers_) {
+        catch_up(s);
+        s.tree.set_creates(path, creates);
+    }
+}
+
+// ---- faults
+
+void ensemble::hang_up(unsigned s)
+{
+    for (const auto& c : std::vector(servers_[s].clients)) drop(c, true);
+}
+
+void ensemble::restart(unsigned which, instant down)
+{
+    const bool leads = which == leader_;
+    if (leads) zxid_ = ++epoch_ << 32; // the others stop serving until one of them leads
+    for (unsigned s = 0; s < size(); ++s) {
+        if (s != which && !leads) continue;
+        hang_up(s);
+        auto& self = servers_[s];
+        self.up = false;
+        ++self.incarnation;
+        self.report_due = false;
+        self.heard.clear();
+        self.cut_off_until = self.last_to_leader = self.last_from_leader = world_.time.now();
+    }
+    if (leads) {
+        leader_ = static_cast<unsigned>((which + 1 + world_.choose.below(size() - 1, stream::link)) % size());
+        catch_up(servers_[leader_]); // it has all that was committed
+    }
+    for (unsigned s = 0; s < size(); ++s) {
+        if (s != which && !leads) continue;
+        const auto back = s == which || s != leader_ ? down : down / 2;
+        world_.time.after(back, [this, s, incarnation = servers_[s].incarnation] {
+            auto& self = servers_[s];
+            if (self.incarnation != incarnation) return;
+            catch_up(self); // a server comes up with all that its leader has
+            self.up = true;
+            if (s == leader_) { // a new leader gives every session its whole time again
+                for (const auto& [id, session] : sessions_) touch(id);
+            }
+            world_.log.line(world_.time.now(), "server" + std::to_string(s), "serves again");
+        });
+    }
+}
+
+void ensemble::cut_off(unsigned s, instant duration)
+{
+    if (s == leader_) return;
+    auto& self = servers_[s];
+    self.cut_off_until = std::max(self.cut_off_until, world_.time.now() + duration);
+    // A follower that hears nothing of its leader for some ticks gives up and stops serving.
+    const instant patience = 5 * instant(world_.set.tick) / 2;
+    if (duration < patience) return;
+    world_.time.after(patience, [this, s, incarnation = self.incarnation] {
+        auto& cut = servers_[s];
+        if (cut.incarnation != incarnation || cut.cut_off_until <= world_.time.now()) return;
+        restart(s, cut.cut_off_until - world_.time.now());
+    });
+}
+
+} // namespace zklock::simulator

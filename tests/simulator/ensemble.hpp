@@ -1,0 +1,110 @@
+#pragma once
+#include "connection.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zklock::simulator {
+
+/// Several ZooKeeper servers in memory and virtual time: a leader that orders the writes in a log, followers that execute
+/// a prefix of it, sessions that the leader expires.
+///
+/// What it keeps of the real one: a connection's requests are answered in their order; a read sees the writes its
+/// session made before it; a server answers reads from what it knows, however old; a sync brings it up to the leader;
+/// watch events of a transaction leave before its own reply; nobody connects to a server that has seen less than he
+/// has; the writes of a connection that its session has left are not executed; the leader learns only twice a tick whom
+/// a follower has heard.
+class ensemble {
+public:
+    explicit ensemble(world& w);
+
+    [[nodiscard]] unsigned size() const noexcept { return static_cast<unsigned>(servers_.size()); }
+    [[nodiscard]] const znode_tree& leaders_tree() const noexcept { return servers_[leader_].tree; }
+    [[nodiscard]] bool alive(std::int64_t session) const noexcept;
+    [[nodiscard]] std::int64_t last_zxid() const noexcept { return zxid_; }
+    /// How many watches are kept for clients that are still connected.
+    [[nodiscard]] std::size_t watches() const;
+
+    // a client's side
+    connection_ptr connect(endpoint& client, unsigned client_number, unsigned server, std::int64_t session,
+                           std::int64_t last_zxid_seen);
+    void send(const connection_ptr& c, request r);
+    void close(const connection_ptr& c); ///< by the client; the server notices later
+
+    // whoever administers the ensemble: executed by the leader at once
+    znode_tree::effect administrate(transaction t);
+    void expire(std::int64_t session);
+    void remove_idle_containers();
+    /// Before the beginning, on all servers.
+    void set_creates(const std::string& path, std::uint32_t creates);
+
+    // faults
+    void hang_up(unsigned server);                   ///< on all its clients
+    void restart(unsigned server, instant down);     ///< a follower; the leader too, and then another one leads
+    void cut_off(unsigned server, instant duration); ///< a follower from the leader
+
+private:
+    struct server {
+        znode_tree tree;
+        std::size_t applied = 0; ///< entries of the log
+        bool up = true;
+        std::uint32_t incarnation = 0;
+        instant cut_off_until{0};
+        instant last_to_leader{0};
+        instant last_from_leader{0};
+        bool report_due = false;
+        std::vector<std::int64_t> heard; ///< sessions to report to the leader
+        std::vector<connection_ptr> clients;
+    };
+    struct session {
+        bool alive = true;
+        std::int64_t owner = 0; ///< the connection
+        instant deadline{0};
+        bool watched = false;   ///< an expiry check is under way
+    };
+    struct entry {
+        transaction t;
+        connection_ptr origin; ///< who waits for it, if anybody
+        std::int64_t xid = 0;
+    };
+
+    // a server with its clients
+    void arrive(const connection_ptr& c, request r);
+    void arrive_connect(const connection_ptr& c, const request& r);
+    void answer_reads(const connection_ptr& c);
+    void answer_read(const connection_ptr& c, const request& r);
+    void complete(const connection_ptr& c, std::int64_t xid, answer a);
+    void reply(const connection_ptr& c, const request& r, answer a);
+    void send_down(const connection_ptr& c, answer a);
+    void drop(const connection_ptr& c, bool at_once);
+    void forget(const connection_ptr& c);
+    void fire(server& s, const std::vector<std::pair<store::event_kind, std::string>>& events);
+
+    // servers with their leader
+    void to_leader(unsigned server, std::function<void()> f);
+    void from_leader(unsigned server, std::function<void()> f);
+    void execute(const connection_ptr& c, const request& r);
+    znode_tree::effect append(entry e);
+    znode_tree::effect execute_next(server& s);
+    void catch_up(server& s);
+
+    // sessions, at the leader
+    void heard(unsigned server, std::int64_t session);
+    void touch(std::int64_t session);
+    void check_expiry(std::int64_t session);
+
+    world& world_;
+    std::vector<server> servers_;
+    unsigned leader_ = 0;
+    std::vector<std::shared_ptr<const entry>> log_;
+    std::map<std::int64_t, session> sessions_;
+    std::int64_t zxid_ = (std::int64_t{1} << 32);
+    std::int64_t epoch_ = 1;
+    std::int64_t next_session_ = 0x1000'0001;
+    std::int64_t next_connection_ = 1;
+};
+
+} // namespace zklock::simulator

@@ -1,0 +1,209 @@
+// A server with its clients: what arrives on their connections, and what goes back.
+#include "ensemble.hpp"
+
+#include <algorithm>
+
+namespace zklock::simulator {
+
+using store::outcome;
+using stream = choices::stream;
+
+namespace {
+
+bool goes_to_leader(operation what)
+{
+    return what == operation::create || what == operation::remove || what == operation::sync ||
+           what == operation::close_session;
+}
+
+} // namespace
+
+connection_ptr ensemble::connect(endpoint& client, unsigned client_number, unsigned server, std::int64_t session,
+                                 std::int64_t last_zxid_seen)
+{
+    auto c = std::make_shared<connection>(client, client_number, server, next_connection_++);
+    c->session = session;
+    c->last_zxid_seen = last_zxid_seen;
+    request r;
+    r.what = operation::connect;
+    send(c, std::move(r));
+    return c;
+}
+
+void ensemble::send(const connection_ptr& c, request r)
+{
+    if (!c->client_open) return;
+    auto when = world_.time.now() + world_.travel_time(stream::to_server, c->client_number);
+    when = std::max({when, c->client.blocked_until, c->last_to_server});
+    c->last_to_server = when;
+    world_.time.at(when, [this, c, r = std::move(r)]() mutable { arrive(c, std::move(r)); });
+}
+
+void ensemble::close(const connection_ptr& c)
+{
+    if (!c->client_open) return;
+    c->client_open = false;
+    // The server may hear of it at once, or go on reading what was sent, or never hear until the session ends.
+    instant notice = world_.travel_time(stream::to_server, c->client_number);
+    if (!world_.quiet && world_.choose.one_in(3, stream::to_server, c->client_number)) {
+        const auto timeout = static_cast<std::uint64_t>(instant(world_.set.session_timeout).count());
+        notice += instant(world_.choose.below(timeout, stream::to_server, c->client_number));
+    }
+    world_.time.after(notice, [this, c] {
+        if (c->server_open) forget(c);
+    });
+}
+
+void ensemble::arrive(const connection_ptr& c, request r)
+{
+    if (!c->server_open) return;
+    if (r.doom == fate::cut_before) return drop(c, true);
+    if (r.what == operation::connect) return arrive_connect(c, r);
+    heard(c->server, c->session);
+    const bool alone = c->pending.empty();
+    c->pending.push_back(std::move(r));
+    if (goes_to_leader(c->pending.back().what)) {
+        to_leader(c->server, [this, c, forwarded = c->pending.back()] { execute(c, forwarded); });
+    } else if (alone) {
+        answer_reads(c);
+    }
+}
+
+void ensemble::arrive_connect(const connection_ptr& c, const request& r)
+{
+    auto& s = servers_[c->server];
+    if (!c->client_open) return; // a handshake that nobody waits for any more
+    const bool behind = s.applied == 0 ? c->last_zxid_seen != 0 : log_[s.applied - 1]->t.zxid < c->last_zxid_seen;
+    if (!s.up || behind) return drop(c, true);
+    if (c->session != 0) { // a session has one connection at a server
+        for (const auto& old : std::vector(s.clients)) {
+            if (old->session == c->session) forget(old);
+        }
+    }
+    s.clients.push_back(c);
+    c->pending.push_back(r);
+    heard(c->server, c->session);
+    to_leader(c->server, [this, c, r] { execute(c, r); });
+}
+
+void ensemble::answer_reads(const connection_ptr& c)
+{
+    while (c->server_open && !c->pending.empty() && !goes_to_leader(c->pending.front().what)) {
+        const auto r = std::move(c->pending.front());
+        c->pending.pop_front();
+        answer_read(c, r);
+    }
+}
+
+void ensemble::answer_read(const connection_ptr& c, const request& r)
+{
+    answer a;
+    const auto& tree = servers_[c->server].tree;
+    const auto* node = tree.find(r.path);
+    switch (r.what) {
+    case operation::get:
+    case operation::children:
+        if (node == nullptr) {
+            a.result = outcome::no_node;
+        } else if (!node->allowed.read) {
+            a.result = outcome::no_auth;
+        } else {
+            a.stat = znode_tree::stat(*node);
+            if (r.what == operation::children) {
+                a.names = tree.children(r.path);
+            } else {
+                a.data = node->data;
+                if (r.watch && std::find(c->watched.begin(), c->watched.end(), r.path) == c->watched.end()) {
+                    c->watched.push_back(r.path);
+                }
+            }
+        }
+        break;
+    case operation::unwatch: a.result = std::erase(c->watched, r.path) != 0 ? outcome::ok : outcome::no_watcher; break;
+    default: break;
+    }
+    reply(c, r, std::move(a));
+}
+
+void ensemble::complete(const connection_ptr& c, std::int64_t xid, answer a)
+{
+    if (!c->server_open) return;
+    if (c->pending.empty() || c->pending.front().xid != xid) {
+        return world_.violate("simulator: the server answers out of order");
+    }
+    const auto r = std::move(c->pending.front());
+    c->pending.pop_front();
+    if (r.what == operation::connect) c->session = a.session;
+    const bool over = r.what == operation::close_session || (r.what == operation::connect && a.session == 0);
+    reply(c, r, std::move(a));
+    if (over) {
+        if (c->server_open) forget(c);
+        return;
+    }
+    answer_reads(c);
+}
+
+void ensemble::reply(const connection_ptr& c, const request& r, answer a)
+{
+    if (r.doom == fate::cut_after) return drop(c, true);
+    a.xid = r.xid;
+    const auto& s = servers_[c->server];
+    a.zxid = s.applied == 0 ? 0 : log_[s.applied - 1]->t.zxid;
+    send_down(c, std::move(a));
+}
+
+void ensemble::send_down(const connection_ptr& c, answer a)
+{
+    if (!c->client_open) return;
+    auto when = world_.time.now() + world_.travel_time(stream::to_client, c->client_number);
+    when = std::max({when, c->client.blocked_until, c->last_to_client});
+    c->last_to_client = when;
+    world_.time.at(when, [c, a = std::move(a)]() mutable {
+        if (c->client_open) c->client.received(c, std::move(a));
+    });
+}
+
+void ensemble::fire(server& s, const std::vector<std::pair<store::event_kind, std::string>>& events)
+{
+    for (const auto& [kind, path] : events) {
+        if (kind == store::event_kind::created) continue; // nobody watches a node that is not there
+        for (const auto& c : s.clients) {
+            if (std::erase(c->watched, path) == 0) continue;
+            answer a;
+            a.event = kind;
+            a.path = path;
+            send_down(c, std::move(a));
+        }
+    }
+}
+
+void ensemble::drop(const connection_ptr& c, bool at_once)
+{
+    forget(c);
+    if (!c->client_open) return;
+    auto when = world_.time.now() + world_.travel_time(stream::to_client, c->client_number);
+    when = std::max(when, c->client.blocked_until);
+    if (!at_once) when = std::max(when, c->last_to_client);
+    world_.time.at(when, [c] {
+        if (c->client_open) c->client.closed(c);
+    });
+}
+
+void ensemble::forget(const connection_ptr& c)
+{
+    c->server_open = false;
+    c->pending.clear();
+    c->watched.clear();
+    std::erase(servers_[c->server].clients, c);
+}
+
+std::size_t ensemble::watches() const
+{
+    std::size_t count = 0;
+    for (const auto& s : servers_) {
+        for (const auto& c : s.clients) count += c->client_open ? c->watched.size() : 0;
+    }
+    return count;
+}
+
+} // namespace zklock::simulator

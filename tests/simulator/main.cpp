@@ -1,0 +1,134 @@
+#include "queue/mutants.hpp"
+#include "shrink.hpp"
+#include "simulation.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+using namespace zklock;
+using namespace zklock::simulator;
+
+/// Each schedule of a run has a seed of its own, by which it can be repeated alone.
+std::uint64_t seed_of(std::uint64_t first, std::uint64_t number) { return first + number; }
+
+std::uint64_t seed_under_way = 0;
+
+/// A crash of the code under test has to name its seed too.
+void name_the_seed(int signal)
+{
+    char line[96];
+    const int length = std::snprintf(line, sizeof line, "\nkilled by signal %d in the schedule of --seed %llu\n", signal,
+                                     static_cast<unsigned long long>(seed_under_way));
+    if (write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) _exit(3);
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
+struct choice_of_run {
+    std::optional<std::uint64_t> seed;
+    std::uint64_t schedules = 1000;
+    double seconds = 0;
+    std::string mutant;
+    bool list_mutants = false;
+    bool trace = false;
+    bool no_shrinking = false;
+    bool quiet = false;
+};
+
+/// The beginning and the end of a long trace say most.
+std::string shortened(const std::string& text)
+{
+    constexpr std::size_t head = 24'000;
+    constexpr std::size_t tail = 16'000;
+    if (text.size() <= head + tail) return text;
+    const auto resume = text.find('\n', text.size() - tail);
+    return text.substr(0, text.find('\n', head)) + "\n  ...\n" + text.substr(resume + 1);
+}
+
+int report(const plan& failed, const choice_of_run& chosen)
+{
+    const auto first = simulate(failed, false);
+    std::cout << "VIOLATION with --seed " << failed.seed << " --schedules 1: " << first.violation << '\n';
+    if (chosen.quiet) return 1;
+    const auto smallest = chosen.no_shrinking ? failed : shrink(failed, std::chrono::seconds(10));
+    const auto again = simulate(smallest, true);
+    std::cout << "\nThe least that still fails:\n" << describe(smallest) << "\nWhat happens:\n" << shortened(again.trace)
+              << again.violation << '\n';
+    return 1;
+}
+
+int run(const choice_of_run& chosen)
+{
+    const auto seed = chosen.seed ? *chosen.seed : std::random_device{}();
+    if (!chosen.quiet) std::cout << "--seed " << seed << '\n';
+    if (chosen.trace) {
+        const auto p = make_plan(seed);
+        const auto v = simulate(p, true);
+        std::cout << describe(p) << v.trace;
+        if (!v.violation.empty()) return report(p, chosen);
+        std::cout << "no violation, " << v.events << " events, " << v.grants << " grants\n";
+        return 0;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+    std::uint64_t events = 0;
+    std::uint64_t grants = 0;
+    std::uint64_t done = 0;
+    for (; chosen.seconds > 0 ? spent() < chosen.seconds : done < chosen.schedules; ++done) {
+        seed_under_way = seed_of(seed, done);
+        const auto p = make_plan(seed_under_way);
+        const auto v = simulate(p, false);
+        events += v.events;
+        grants += v.grants;
+        if (!v.violation.empty()) {
+            std::cout << "after " << done + 1 << " schedules and " << spent() << " s: ";
+            return report(p, chosen);
+        }
+    }
+    std::cout << done << " schedules, " << events << " events, " << grants << " grants in " << spent()
+              << " s: no violation\n";
+    return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    choice_of_run chosen;
+    CLI::App app{"Runs the locks over a simulated ZooKeeper, under faults placed by chance, and checks what they promise.\n"
+                 "Exit status: 0 no violation, 1 a violation, 2 wrong usage."};
+    app.add_option("--seed", chosen.seed, "of the first schedule; the next ones count up (default: random)");
+    auto* const schedules = app.add_option("--schedules", chosen.schedules, "how many to run")->capture_default_str();
+    app.add_option("--seconds", chosen.seconds, "how long to run, instead of a number")->excludes(schedules)->check(CLI::PositiveNumber);
+    app.add_option("--mutant", chosen.mutant, "run with this fault in the locks");
+    app.add_flag("--list-mutants", chosen.list_mutants, "the names --mutant knows");
+    app.add_flag("--trace", chosen.trace, "show all that happens in the schedule of --seed");
+    app.add_flag("--no-shrinking", chosen.no_shrinking, "show a failing schedule as it is");
+    app.add_flag("--quiet", chosen.quiet, "say only what came of it");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+        return app.exit(e) == 0 ? 0 : 2;
+    }
+    if (chosen.list_mutants) {
+        for (const auto& m : mutants::all) std::cout << m.name << '\n';
+        return 0;
+    }
+    if (!chosen.mutant.empty() && !mutants::activate(chosen.mutant)) {
+        std::cerr << "There is no mutant called " << chosen.mutant << ".\n";
+        return 2;
+    }
+    for (const int signal : {SIGABRT, SIGSEGV, SIGFPE}) std::signal(signal, name_the_seed);
+    return run(chosen);
+}

@@ -1,0 +1,220 @@
+#include "plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+namespace zklock::simulator {
+
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+namespace {
+
+/// What a schedule is mostly about. Too many kinds of trouble at once hide each other.
+enum class theme { calm, network, expiry, servers, administrator, others, everything, count };
+
+class planner {
+public:
+    explicit planner(std::uint64_t seed) : choose_(seed) { plan_.seed = seed; }
+
+    plan make()
+    {
+        theme_ = static_cast<theme>(draw(static_cast<std::uint64_t>(theme::count)));
+        make_settings();
+        make_moments();
+        const auto acquires = one_in(8) ? 20 + draw(30) : 2 + draw(14);
+        for (std::uint64_t i = 0; i < acquires; ++i) plan_.steps.push_back(acquire());
+        if (one_in(3)) add(act::list, 1 + draw(3));
+        make_troubles();
+        std::stable_sort(plan_.steps.begin(), plan_.steps.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+        return std::move(plan_);
+    }
+
+private:
+    std::uint64_t draw(std::uint64_t limit) { return choose_.below(limit, choices::stream::plan); }
+    bool one_in(std::uint64_t n) { return draw(n) == 0; }
+    bool about(theme t) const { return theme_ == t || theme_ == theme::everything; }
+
+    void make_settings()
+    {
+        auto& s = plan_.set;
+        s.servers = std::array{1u, 3u, 3u, 5u}[draw(4)];
+        s.clients = static_cast<unsigned>(2 + draw(3));
+        s.paths = one_in(4) ? 2 : 1;
+        s.session_timeout = milliseconds(std::array{1'000, 2'000, 4'000}[draw(3)]);
+        s.tick = s.session_timeout / static_cast<int>(2 + draw(3));
+        s.expiry_rounded_up = one_in(3);
+        s.delay = microseconds(std::array{50, 200, 1'000, 10'000}[draw(4)]);
+        s.delay_spread = microseconds(std::array{20, 300, 2'000, 20'000}[draw(4)]);
+        if (s.servers > 1 && one_in(2)) s.follower_lag = microseconds(std::array{500, 5'000, 100'000}[draw(3)]);
+        // Within what the clients believe, but up to the edge of it.
+        s.leader_drift_ppm = static_cast<std::int32_t>(draw(4'500));
+        for (unsigned i = 0; i < s.clients; ++i) s.client_drift_ppm.push_back(-static_cast<std::int32_t>(draw(4'500)));
+        if (about(theme::network)) s.one_fault_in = std::array{4u, 10u, 30u, 100u}[draw(4)];
+        if (about(theme::expiry) && one_in(2)) s.one_fault_in = 50;
+        s.parents_exist = !one_in(3);
+        s.parents_are_containers = !one_in(3);
+        s.disconnect_told_at_close = one_in(2);
+        if (one_in(8)) s.node_budget = 150 + draw(300);
+        if (one_in(6)) {
+            s.parents_exist = true;
+            s.first_sequence = std::array{9'999'999u, (1u << 30) - 3u, 2'000'000'000u, 2'146'999'996u}[draw(4)];
+        }
+        s.quiet_after = s.session_timeout * static_cast<int>(1 + draw(4));
+    }
+
+    /// Things happen close to each other, at a few moments.
+    void make_moments()
+    {
+        const auto count = 1 + draw(5);
+        const auto span = static_cast<std::uint64_t>(microseconds(plan_.set.quiet_after).count()) * 9 / 10;
+        for (std::uint64_t i = 0; i < count; ++i) moments_.push_back(microseconds(draw(span)));
+        moments_.front() = microseconds(draw(2) * 30'000);
+    }
+
+    microseconds moment()
+    {
+        const auto spread = std::array<std::uint64_t, 4>{100, 2'000, 50'000, 500'000}[draw(4)];
+        return moments_[draw(moments_.size())] + microseconds(draw(spread));
+    }
+
+    step some(act what)
+    {
+        step s;
+        s.at = moment();
+        s.what = what;
+        s.who = static_cast<unsigned>(draw(plan_.set.clients));
+        s.path = static_cast<unsigned>(draw(plan_.set.paths));
+        s.choice = static_cast<std::uint32_t>(draw(1'000'000));
+        return s;
+    }
+
+    step acquire()
+    {
+        auto s = some(act::acquire);
+        const auto t = static_cast<std::uint64_t>(plan_.set.session_timeout.count());
+        s.duration = milliseconds(one_in(6) ? draw(2 * t) : one_in(3) ? draw(t / 4) : draw(20));
+        s.look_once = one_in(6);
+        if (one_in(3)) s.deadline = milliseconds(one_in(10) ? 0 : draw(one_in(2) ? 3 * t : 60));
+        if (one_in(4)) s.withdraw_after = microseconds(draw(one_in(2) ? 2'000 * t : 30'000));
+        if (one_in(16)) s.max_attempts = static_cast<unsigned>(1 + draw(3));
+        return s;
+    }
+
+    void add(act what, std::uint64_t times)
+    {
+        const auto t = static_cast<std::uint64_t>(plan_.set.session_timeout.count());
+        for (std::uint64_t i = 0; i < times; ++i) {
+            auto s = some(what);
+            switch (what) {
+            case act::block:
+            case act::pause: s.duration = milliseconds(1 + draw(one_in(2) ? t / 3 : 2 * t)); break;
+            case act::restart:
+            case act::cut_off:
+            case act::hang_up:
+                s.who = static_cast<unsigned>(draw(plan_.set.servers));
+                s.duration = milliseconds(1 + draw(one_in(2) ? t / 2 : 2 * t));
+                break;
+            case act::delete_parent:
+            case act::refuse:
+            case act::foreign_contender:
+            case act::foreign_out_of_turn:
+            case act::foreign_child: s.duration = milliseconds(draw(one_in(2) ? 50 : t)); break;
+            default: break;
+            }
+            plan_.steps.push_back(s);
+        }
+    }
+
+    void make_troubles()
+    {
+        if (about(theme::network)) {
+            add(act::cut, draw(4));
+            add(act::block, draw(2));
+            add(act::hang_up, draw(2));
+        }
+        if (about(theme::expiry)) {
+            add(act::pause, draw(3));
+            add(act::block, draw(3));
+            add(act::crash, draw(2));
+            add(act::kill_session, one_in(3) ? 1 : 0);
+        }
+        if (about(theme::servers)) {
+            add(act::restart, draw(3));
+            add(act::cut_off, draw(3));
+            add(act::hang_up, draw(3));
+        }
+        if (about(theme::administrator)) {
+            add(act::delete_contender, draw(4));
+            add(act::delete_parent, one_in(2) ? 1 + draw(2) : 0);
+            add(act::set_contender_data, draw(3));
+            add(act::set_parent_data, draw(3));
+            add(act::refuse, one_in(3) ? 1 : 0);
+        }
+        if (about(theme::others)) {
+            add(act::foreign_contender, draw(6));
+            add(act::foreign_child, draw(3));
+            add(act::foreign_out_of_turn, one_in(6) ? 1 : 0);
+        }
+        if (one_in(3)) add(act::remove_idle_containers, 1 + draw(4));
+        if (one_in(6)) add(act::close_client, 1);
+        if (one_in(12)) add(act::crash, 1);
+    }
+
+    choices choose_;
+    plan plan_;
+    theme theme_ = theme::calm;
+    std::vector<microseconds> moments_;
+};
+
+const char* name_of(act what)
+{
+    static constexpr const char* names[] = {
+        "acquire", "list", "close_client", "cut", "block", "pause", "crash", "hang_up", "restart", "cut_off",
+        "kill_session", "delete_contender", "delete_parent", "set_contender_data", "set_parent_data", "refuse",
+        "remove_idle_containers", "foreign_contender", "foreign_out_of_turn", "foreign_child"};
+    return names[static_cast<int>(what)];
+}
+
+bool is_of_a_server(act what) { return what == act::hang_up || what == act::restart || what == act::cut_off; }
+
+} // namespace
+
+plan make_plan(std::uint64_t seed) { return planner(seed).make(); }
+
+std::string describe(const plan& p)
+{
+    std::ostringstream out;
+    const auto& s = p.set;
+    out << "seed " << p.seed << ": " << s.servers << " servers, " << s.clients << " clients, session timeout "
+        << s.session_timeout.count() << " ms, tick " << s.tick.count() << " ms, delay " << s.delay.count() << '+'
+        << s.delay_spread.count() << " us, follower lag " << s.follower_lag.count() << " us, parents "
+        << (s.parents_exist ? "there" : "missing") << (s.parents_are_containers ? " (containers)" : "") << ", first sequence "
+        << s.first_sequence << ", node budget " << s.node_budget << ", quiet after " << s.quiet_after.count() << " ms";
+    if (!p.faults && s.one_fault_in != 0) out << ", one fault in " << s.one_fault_in << " requests";
+    out << '\n';
+    for (const auto& t : p.steps) {
+        out << "  at " << static_cast<double>(t.at.count()) / 1000 << " ms: " << name_of(t.what);
+        if (is_of_a_server(t.what)) out << " server" << t.who;
+        else if (t.what < act::hang_up || t.what == act::kill_session) out << " client" << t.who;
+        out << ' ' << path_of(t.path);
+        if (t.look_once) out << ", look once";
+        if (t.deadline) out << ", deadline " << t.deadline->count() << " ms";
+        if (t.withdraw_after) out << ", withdraw after " << t.withdraw_after->count() << " us";
+        if (t.max_attempts) out << ", attempts " << t.max_attempts;
+        if (t.duration.count()) out << (t.what == act::acquire ? ", hold " : ", for ") << t.duration.count() << " ms";
+        out << '\n';
+    }
+    static constexpr const char* fates[] = {"none", "cut before the server acts", "cut before the reply",
+                                            "cut while it travels", "stall"};
+    if (p.faults) {
+        for (const auto& f : *p.faults) {
+            out << "  client" << f.client << " request #" << f.request << ": " << fates[static_cast<int>(f.what)] << '\n';
+        }
+    }
+    return out.str();
+}
+
+} // namespace zklock::simulator

@@ -1,0 +1,49 @@
+#pragma once
+#include "world.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zklock::simulator {
+
+enum class act : std::uint8_t {
+    // a client's user
+    acquire, list, close_client,
+    // a client's misfortunes
+    cut, block, pause, crash,
+    // the servers'
+    hang_up, restart, cut_off, kill_session,
+    // whoever administers the ensemble, and other programs
+    delete_contender, delete_parent, set_contender_data, set_parent_data, refuse, remove_idle_containers,
+    foreign_contender, foreign_out_of_turn, foreign_child
+};
+
+/// One thing that happens at a certain time. What the numbers mean depends on the act.
+struct step {
+    std::chrono::microseconds at{0};
+    act what = act::acquire;
+    unsigned who = 0;  ///< a client or a server
+    unsigned path = 0;
+    std::uint32_t choice = 0;               ///< which of several things there are at that time
+    std::chrono::milliseconds duration{0};  ///< of a fault; how long a lock is held
+    bool look_once = false;
+    unsigned max_attempts = 0;
+    std::optional<std::chrono::milliseconds> deadline;
+    std::optional<std::chrono::microseconds> withdraw_after;
+};
+
+/// A whole schedule: what a seed means. `faults` is empty until a failing one is shrunk; the faults then stand there,
+/// and none is placed by chance.
+struct plan {
+    std::uint64_t seed = 0;
+    settings set;
+    std::vector<step> steps; ///< in order of time
+    std::optional<std::vector<placed_fault>> faults;
+};
+
+[[nodiscard]] plan make_plan(std::uint64_t seed);
+[[nodiscard]] std::string describe(const plan& p);
+
+} // namespace zklock::simulator

@@ -1,0 +1,95 @@
+#pragma once
+#include "ensemble.hpp"
+#include "process.hpp"
+#include "store/store.hpp"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+namespace zklock::simulator {
+
+/// store::store over the simulated ensemble: what the bridge makes of the C client, with every liberty the contract
+/// leaves, and complaints when the recipes break their side of it.
+class simulated_store final : public store::store, public endpoint {
+public:
+    simulated_store(world& w, ensemble& e, process& p, unsigned number);
+    /// The process died: the kernel closes its connection.
+    void abandon();
+
+    void attach(::zklock::store::observer& o) override;
+    void create(std::string_view path, std::string_view data, ::zklock::store::node_kind kind, create_done) override;
+    void remove(std::string_view path, done) override;
+    void get(std::string_view path, bool watch, get_done) override;
+    void children(std::string_view path, children_done) override;
+    void unwatch(std::string_view path, done) override;
+    void sync(std::string_view path, done) override;
+    void close(std::function<void()> closed) override;
+
+    // faults
+    void cut();                                                ///< notices at once
+    void block(instant duration);                              ///< nothing travels, nobody is told
+    void plan(std::vector<placed_fault> faults);               ///< instead of faults by chance
+    [[nodiscard]] bool connected() const noexcept { return state_ == state::open; }
+    [[nodiscard]] std::int64_t session_id() const noexcept { return session_; }
+    /// When the client was told that this node is gone, if it was.
+    [[nodiscard]] std::optional<instant> told_deleted(const std::string& path) const;
+
+private:
+    enum class state : std::uint8_t { idle, opening, open, ending, closing, closed };
+    using callback = std::variant<done, create_done, get_done, children_done>;
+    struct waiting {
+        std::int64_t xid = 0;
+        operation what = operation::ping;
+        std::string path;
+        ::zklock::store::scheduler::time_point sent{};
+        callback call;
+    };
+
+    void received(const connection_ptr& from, answer a) override;
+    void closed(const connection_ptr& which) override;
+
+    void submit(operation what, std::string_view path, callback call, std::string_view data = {},
+                ::zklock::store::node_kind kind = ::zklock::store::node_kind::persistent, bool watch = false);
+    [[nodiscard]] fate fate_of_next();
+    void attempt();
+    void attempt_later();
+    void deliver(const connection_ptr& from, const answer& a);
+    void deliver_connect(const answer& a);
+    void call_back(waiting& w, const answer& a);
+    void end_epoch();       ///< the client's end of the connection is gone
+    void end_epoch_step();
+    void keep_alive();
+    void finish_close();
+    void say(const std::string& what);
+
+    world& world_;
+    ensemble& ensemble_;
+    process& process_;
+    unsigned number_;
+    std::string name_;
+    ::zklock::store::observer* observer_ = nullptr;
+    state state_ = state::idle;
+    bool attached_ = false;
+    connection_ptr connection_;
+    std::int64_t session_ = 0;
+    std::int64_t told_session_ = 0; ///< of the last on_connected
+    std::int64_t last_zxid_ = 0;
+    std::int64_t xid_ = 0;
+    std::uint64_t requests_ = 0;
+    std::uint64_t attempts_ = 0;
+    std::deque<waiting> outstanding_;
+    process::time_point heard_{};
+    process::time_point sent_{};
+    std::function<void()> on_closed_;
+    bool planned_ = false;
+    std::vector<placed_fault> plan_;
+    std::unordered_map<std::string, instant> told_deleted_;
+};
+
+} // namespace zklock::simulator

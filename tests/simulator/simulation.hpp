@@ -1,0 +1,21 @@
+#pragma once
+#include "plan.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace zklock::simulator {
+
+struct verdict {
+    std::string violation; ///< empty: none
+    std::uint64_t events = 0;
+    std::uint64_t grants = 0;
+    std::vector<placed_fault> fired; ///< those placed by chance
+    std::string trace;               ///< if wanted
+};
+
+/// Runs one schedule from its beginning to its quiet end.
+[[nodiscard]] verdict simulate(const plan& p, bool traced);
+
+} // namespace zklock::simulator

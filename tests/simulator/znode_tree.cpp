@@ -1,0 +1,189 @@
+#include "znode_tree.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace zklock::simulator {
+
+using store::event_kind;
+using store::node_kind;
+using store::outcome;
+
+namespace {
+
+bool is_ephemeral(node_kind kind)
+{
+    return kind == node_kind::ephemeral || kind == node_kind::ephemeral_sequential;
+}
+
+bool is_sequential(node_kind kind)
+{
+    return kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
+}
+
+/// Ten digits; past 2^31 the servers' counter is negative, and so is the name.
+std::string sequence_digits(std::uint32_t number)
+{
+    char digits[16];
+    std::snprintf(digits, sizeof digits, "%010d", static_cast<std::int32_t>(number));
+    return digits;
+}
+
+znode_tree::effect failed(outcome why)
+{
+    znode_tree::effect e;
+    e.result = why;
+    return e;
+}
+
+} // namespace
+
+znode_tree::znode_tree() { nodes_.emplace("/", node{}); }
+
+znode_tree::effect znode_tree::apply(const transaction& t)
+{
+    using kind = transaction::kind;
+    effect e;
+    switch (t.what) {
+    case kind::create: return create(t);
+    case kind::remove: return remove(t);
+    case kind::set_data:
+        if (const auto at = nodes_.find(t.path); at != nodes_.end()) {
+            at->second.data = t.data;
+            ++at->second.version;
+            e.events.emplace_back(event_kind::data_changed, t.path);
+            return e;
+        }
+        return failed(outcome::no_node);
+    case kind::set_permissions:
+        if (const auto at = nodes_.find(t.path); at != nodes_.end()) {
+            at->second.allowed = t.allowed;
+            return e;
+        }
+        return failed(outcome::no_node);
+    case kind::open_session: return e;
+    case kind::close_session: {
+        auto paths = nodes_of(t.session);
+        // The servers keep them in a hash set: the order of the events means nothing.
+        if (!paths.empty()) std::rotate(paths.begin(), paths.begin() + t.zxid % std::ssize(paths), paths.end());
+        for (const auto& path : paths) erase(nodes_.find(path), e);
+        return e;
+    }
+    case kind::remove_idle_container: {
+        const auto at = nodes_.find(t.path);
+        if (at == nodes_.end()) return failed(outcome::no_node);
+        if (at->second.children != 0) return failed(outcome::not_empty);
+        if (at->second.owner != container_owner) return failed(outcome::bad_arguments);
+        erase(at, e);
+        return e;
+    }
+    }
+    return failed(outcome::unimplemented);
+}
+
+znode_tree::effect znode_tree::create(const transaction& t)
+{
+    const auto parent = parent_of(t.path);
+    if (parent == nodes_.end()) return failed(outcome::no_node);
+    auto& above = parent->second;
+    if (t.session != transaction::administrator && !above.allowed.create) return failed(outcome::no_auth);
+    if (above.owner != 0 && above.owner != container_owner) return failed(outcome::no_child_allowed);
+
+    effect e;
+    e.path = is_sequential(t.node) ? t.path + sequence_digits(above.creates) : t.path;
+    node n;
+    n.data = t.data;
+    n.czxid = t.zxid;
+    n.ctime_ms = t.time_ms;
+    if (is_ephemeral(t.node)) n.owner = t.session;
+    if (t.node == node_kind::container) n.owner = container_owner;
+    const auto [at, fresh] = nodes_.emplace(e.path, std::move(n));
+    if (!fresh) return failed(outcome::node_exists);
+    ++above.creates;
+    ++above.children;
+    if (t.node != node_kind::container) e.stat = stat(at->second); // the servers' answer to such a create has none
+    e.events.emplace_back(event_kind::created, e.path);
+    return e;
+}
+
+znode_tree::effect znode_tree::remove(const transaction& t)
+{
+    const auto at = nodes_.find(t.path);
+    if (at == nodes_.end() || t.path == "/") return failed(outcome::no_node);
+    if (t.session != transaction::administrator && !parent_of(t.path)->second.allowed.remove) {
+        return failed(outcome::no_auth);
+    }
+    if (at->second.children != 0) return failed(outcome::not_empty);
+    effect e;
+    erase(at, e);
+    return e;
+}
+
+void znode_tree::erase(nodes::iterator at, effect& e)
+{
+    --parent_of(at->first)->second.children;
+    e.events.emplace_back(event_kind::deleted, at->first);
+    nodes_.erase(at);
+}
+
+znode_tree::nodes::iterator znode_tree::parent_of(std::string_view path)
+{
+    const auto slash = path.rfind('/');
+    return nodes_.find(slash == 0 ? std::string_view("/") : path.substr(0, slash));
+}
+
+const znode_tree::node* znode_tree::find(std::string_view path) const
+{
+    const auto at = nodes_.find(path);
+    return at == nodes_.end() ? nullptr : &at->second;
+}
+
+std::vector<std::string> znode_tree::children(std::string_view path) const
+{
+    std::vector<std::string> names;
+    const std::string prefix = path == "/" ? std::string("/") : std::string(path) + '/';
+    for (auto at = nodes_.upper_bound(prefix); at != nodes_.end() && at->first.starts_with(prefix); ++at) {
+        auto name = std::string_view(at->first).substr(prefix.size());
+        if (name.find('/') == name.npos) names.emplace_back(name);
+    }
+    return names;
+}
+
+std::vector<std::string> znode_tree::nodes_of(std::int64_t session) const
+{
+    std::vector<std::string> paths;
+    for (const auto& [path, n] : nodes_) {
+        if (n.owner == session && session != 0) paths.push_back(path);
+    }
+    return paths;
+}
+
+std::vector<std::string> znode_tree::idle_containers() const
+{
+    std::vector<std::string> paths;
+    for (const auto& [path, n] : nodes_) {
+        if (n.owner == container_owner && n.children == 0 && n.creates != 0) paths.push_back(path);
+    }
+    return paths;
+}
+
+store::node_stat znode_tree::stat(const node& n)
+{
+    store::node_stat s;
+    s.czxid = n.czxid;
+    s.ctime_ms = n.ctime_ms;
+    s.ephemeral_owner = n.owner;
+    s.version = n.version;
+    // What clients see counts the deletes too.
+    s.cversion = static_cast<std::int32_t>(2 * n.creates - static_cast<std::uint32_t>(n.children));
+    s.num_children = n.children;
+    s.data_length = static_cast<std::int32_t>(n.data.size());
+    return s;
+}
+
+void znode_tree::set_creates(std::string_view path, std::uint32_t creates)
+{
+    nodes_.find(path)->second.creates = creates;
+}
+
+} // namespace zklock::simulator

@@ -1,0 +1,88 @@
+#pragma once
+#include "store/store.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zklock::simulator {
+
+/// What a node's access list lets ordinary sessions do.
+struct permissions {
+    bool create = true;  ///< children
+    bool remove = true;  ///< children
+    bool read = true;
+    bool operator==(const permissions&) const = default;
+};
+
+/// One write as the leader orders it. Every replica that executes the same ones in the same order has the same tree.
+struct transaction {
+    enum class kind : std::uint8_t {
+        create, remove, set_data, set_permissions, open_session, close_session, remove_idle_container
+    };
+    /// No session's: whoever administers the ensemble. Not bound by access lists.
+    static constexpr std::int64_t administrator = 0;
+
+    kind what = kind::create;
+    std::string path;
+    std::string data;
+    store::node_kind node = store::node_kind::persistent;
+    permissions allowed;
+    std::int64_t session = administrator; ///< who writes, or which session opens or closes
+    std::int64_t zxid = 0;
+    std::int64_t time_ms = 0; ///< leader's clock
+};
+
+/// The nodes as one server knows them.
+class znode_tree {
+public:
+    /// What the servers show as the owner of a container.
+    static constexpr std::int64_t container_owner = std::numeric_limits<std::int64_t>::min();
+
+    struct node {
+        std::string data;
+        std::int64_t czxid = 0;
+        std::int64_t ctime_ms = 0;
+        std::int64_t owner = 0;
+        std::int32_t version = 0;
+        std::uint32_t creates = 0; ///< children made so far: the next sequence number
+        std::int32_t children = 0;
+        permissions allowed;
+    };
+
+    struct effect {
+        store::outcome result = store::outcome::ok;
+        std::string path;      ///< of a create, with its sequence number
+        store::node_stat stat; ///< of a create
+        std::vector<std::pair<store::event_kind, std::string>> events;
+    };
+
+    znode_tree();
+
+    effect apply(const transaction& t);
+
+    [[nodiscard]] const node* find(std::string_view path) const;
+    [[nodiscard]] std::vector<std::string> children(std::string_view path) const;
+    [[nodiscard]] std::vector<std::string> nodes_of(std::int64_t session) const;
+    /// Empty containers that had a child once.
+    [[nodiscard]] std::vector<std::string> idle_containers() const;
+    [[nodiscard]] static store::node_stat stat(const node& n);
+    /// As if `creates` children had been made already. For the beginning of a schedule.
+    void set_creates(std::string_view path, std::uint32_t creates);
+
+private:
+    using nodes = std::map<std::string, node, std::less<>>;
+
+    effect create(const transaction& t);
+    effect remove(const transaction& t);
+    void erase(nodes::iterator at, effect& e);
+    nodes::iterator parent_of(std::string_view path);
+
+    nodes nodes_;
+};
+
+} // namespace zklock::simulator

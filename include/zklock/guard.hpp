@@ -42,7 +42,8 @@ public:
     /// The client's executor; the system executor for an empty guard and for one that outlived its context.
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
 
-    /// Whether the lock is held, as far as this process can know: not empty, not lost, and the lease has not ended.
+    /// Whether the lock is held, as far as this process can know: not empty, not lost, and `client_options::loss_notice`
+    /// before the end of the lease has not come.
     /// Looks at the clock, not at the network; costs some 30 ns. From any thread.
     [[nodiscard]] explicit operator bool() const noexcept;
 
@@ -55,9 +56,9 @@ public:
     /// its lock without noticing. 0 for an empty guard. From any thread.
     [[nodiscard]] std::int64_t fencing_token() const noexcept;
 
-    /// Until when the lock is ours at least, under the stated assumptions: the end of the lease less
-    /// `client_options::loss_notice`. It moves on while the servers answer, and is of the past once the lock is lost or
-    /// for an empty guard. Counted on a clock that goes on while the machine is suspended. From any thread.
+    /// Until when the lock is ours at least, under the stated assumptions: the end of the lease. It moves on while the
+    /// servers answer, and is the clock's epoch once the lock is lost or for an empty guard. The loss is declared
+    /// `client_options::loss_notice` before. The clock goes on while the machine is suspended. From any thread.
     [[nodiscard]] lease_clock::time_point held_until() const noexcept;
 
     /// Waits until the lock is lost. The wait does not keep the lock: the guard may go away meanwhile.

@@ -1,0 +1,33 @@
+#pragma once
+#include "adapter/connection_waits.hpp"
+#include "bridge/asio_scheduler.hpp"
+#include "bridge/zookeeper_store.hpp"
+#include "recipes/session.hpp"
+#include "zklock/client_options.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/uuid/random_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
+
+namespace zklock::detail {
+
+namespace asio = boost::asio;
+
+/// What works for one client: made, used and destroyed on its strand.
+struct client_core {
+    client_core(const asio::strand<asio::any_io_executor>& strand, const client_options& options)
+        : scheduler(strand), store(strand, options),
+          session(store, scheduler, options, [this] { return to_string(uuids()); }),
+          waits(store, scheduler, session, !options.chroot.empty() && options.chroot != "/")
+    {
+    }
+
+    boost::uuids::random_generator_mt19937 uuids; // seeded by the system; asking the system each time costs more
+    bridge::asio_scheduler scheduler;
+    bridge::zookeeper_store store;
+    recipes::session session;
+    connection_waits waits;
+};
+
+} // namespace zklock::detail

@@ -1,0 +1,140 @@
+#pragma once
+#include "adapter/client_core.hpp"
+#include "adapter/client_service.hpp"
+#include "zklock/client_options.hpp"
+#include "zklock/connection_state.hpp"
+#include "zklock/lease_clock.hpp"
+#include "zklock/result.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace zklock::detail {
+
+namespace asio = boost::asio;
+
+/// An operation as its client sees it; see operation.hpp.
+class pending_operation
+    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+public:
+    virtual ~pending_operation() = default;
+    pending_operation(const pending_operation&) = delete;
+    pending_operation& operator=(const pending_operation&) = delete;
+
+    /// The client is closed, or was never open: ends the operation if it has not ended.
+    virtual void end_as_closed() = 0;
+    /// The execution context is going away: drops the handler uncalled.
+    virtual void abandon() = 0;
+
+protected:
+    pending_operation() = default;
+    /// Stays alive, and on the list, until it ends.
+    template <class List> void enter(List& list, std::shared_ptr<pending_operation> self) noexcept
+    {
+        self_ = std::move(self);
+        list.push_back(*this);
+    }
+    void leave() noexcept
+    {
+        unlink();
+        self_.reset(); // perhaps the last pointer to this
+    }
+
+private:
+    std::shared_ptr<pending_operation> self_;
+};
+using pending_list = boost::intrusive::list<pending_operation, boost::intrusive::constant_time_size<false>>;
+
+/// What clients, mutexes, guards and operations share.
+///
+/// It may outlive the execution context; what must not is the strand, the executor and the core, which go in
+/// context_gone(). Everything is done on the strand unless it says otherwise.
+class client_state final : public std::enable_shared_from_this<client_state> {
+public:
+    /// Makes the state and starts to open it.
+    [[nodiscard]] static std::shared_ptr<client_state> make(const asio::any_io_executor&, client_options);
+    ~client_state();
+
+    // From any thread.
+
+    /// The user's executor, or the system executor once the context is gone.
+    [[nodiscard]] asio::any_io_executor executor() const;
+    [[nodiscard]] connection_state state() const noexcept { return state_.load(std::memory_order_acquire); }
+    [[nodiscard]] std::int64_t session_id() const noexcept { return session_id_.load(std::memory_order_acquire); }
+    /// The context is there and the session was not closed: what the recipes say still holds.
+    [[nodiscard]] bool alive() const noexcept { return alive_.load(std::memory_order_acquire); }
+    /// Why a client that cannot be used cannot.
+    [[nodiscard]] error_code refusal() const noexcept;
+    /// Runs `f` on the strand, later. False, and `f` is gone, when there is none any more.
+    template <class F> bool post(F f)
+    {
+        const std::lock_guard lock(mutex_);
+        if (!strand_)
+            return false;
+        asio::post(*strand_, [self = shared_from_this(), f = std::move(f)]() mutable { f(); });
+        return true;
+    }
+    /// The last handle went away.
+    void close_in_background();
+
+    // On the strand.
+
+    /// Null when nothing can be started: with invalid options, and once it closes.
+    [[nodiscard]] client_core* open_core() const noexcept { return closing_ ? nullptr : core_.get(); }
+    [[nodiscard]] pending_list& pending() noexcept { return pending_; }
+    /// Ends the session, once. Those in closers() are told when that is done.
+    void close();
+    [[nodiscard]] bool closed() const noexcept { return closed_ || !core_; }
+    [[nodiscard]] pending_list& closers() noexcept { return closers_; }
+
+    /// By the service, while nothing else runs.
+    void context_gone();
+
+private:
+    client_state(const asio::any_io_executor&, client_options);
+    void open();
+    void finish_close();
+
+    const error_code invalid_; // what is wrong with the options, if anything
+    std::optional<client_options> options_; // until open()
+    std::shared_ptr<client_service::registry> registry_;
+
+    mutable std::mutex mutex_; // guards these two
+    asio::any_io_executor executor_;
+    std::optional<asio::strand<asio::any_io_executor>> strand_;
+
+    std::atomic<connection_state> state_;
+    std::atomic<std::int64_t> session_id_{0};
+    std::atomic<bool> alive_{true};
+
+    std::unique_ptr<client_core> core_;
+    pending_list pending_;
+    pending_list closers_;
+    bool closing_ = false;
+    bool closed_ = false;
+};
+
+/// What clients and mutexes share: the client closes when the last one goes.
+class client_handle {
+public:
+    explicit client_handle(std::shared_ptr<client_state> state) : state_(std::move(state)) {}
+    ~client_handle() { state_->close_in_background(); }
+    client_handle(const client_handle&) = delete;
+    client_handle& operator=(const client_handle&) = delete;
+
+    [[nodiscard]] const std::shared_ptr<client_state>& state() const noexcept { return state_; }
+
+private:
+    std::shared_ptr<client_state> state_;
+};
+
+} // namespace zklock::detail

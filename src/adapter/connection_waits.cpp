@@ -1,0 +1,98 @@
+#include "adapter/connection_waits.hpp"
+
+#include "recipes/error_mapping.hpp"
+#include "zklock/errc.hpp"
+
+#include <utility>
+
+namespace zklock::detail {
+
+connection_waits::connection_waits(store::store& store, store::scheduler& scheduler, recipes::session& session,
+                                   bool has_chroot)
+    : store_(store), scheduler_(scheduler), session_(session), chroot_seen_(!has_chroot)
+{
+}
+
+connection_waits::~connection_waits()
+{
+    for (const auto& [id, w] : waits_)
+        scheduler_.cancel(w.timer);
+}
+
+auto connection_waits::add(std::optional<store::scheduler::time_point> deadline, done d) -> id
+{
+    const auto id = ++last_id_;
+    auto& added = waits_[id];
+    added.d = std::move(d);
+    look();
+    if (const auto still = waits_.find(id); deadline && still != waits_.end()) {
+        auto end = [this, id] {
+            auto expired = waits_.extract(id);
+            if (expired)
+                expired.mapped().d(make_error_code(errc::timed_out));
+        };
+        if (*deadline <= scheduler_.now())
+            end();
+        else
+            still->second.timer = scheduler_.call_at(*deadline, end);
+    }
+    return id;
+}
+
+void connection_waits::remove(id gone)
+{
+    if (auto removed = waits_.extract(gone))
+        scheduler_.cancel(removed.mapped().timer);
+}
+
+void connection_waits::state_changed()
+{
+    look();
+}
+
+void connection_waits::end_all(error_code ec)
+{
+    for (auto ended = std::exchange(waits_, {}); auto& [id, w] : ended) {
+        scheduler_.cancel(w.timer);
+        w.d(ec);
+    }
+}
+
+void connection_waits::look()
+{
+    if (waits_.empty())
+        return;
+    switch (session_.state()) {
+    case connection_state::connected:
+        if (chroot_seen_)
+            end_all({});
+        else
+            ask_for_chroot();
+        break;
+    case connection_state::failed: end_all(make_error_code(errc::authentication_failed)); break;
+    case connection_state::closed: end_all(make_error_code(errc::closed)); break;
+    case connection_state::connecting:
+    case connection_state::suspended: break;
+    }
+}
+
+void connection_waits::ask_for_chroot()
+{
+    if (std::exchange(asking_, true))
+        return;
+    store_.get("/", false, [this](const store::get_reply& reply) {
+        asking_ = false;
+        switch (reply.result) {
+        case store::outcome::ok:
+        case store::outcome::no_auth: // it is there, and we may not read it
+            chroot_seen_ = true;
+            end_all({});
+            break;
+        case store::outcome::no_node: end_all(make_error_code(errc::no_such_chroot)); break;
+        case store::outcome::unknown: break; // asked again on the next connection
+        default: end_all(make_error_code(recipes::error_of(reply.result))); break;
+        }
+    });
+}
+
+} // namespace zklock::detail

@@ -1,0 +1,183 @@
+#include "adapter/guard_state.hpp"
+#include "zklock/errc.hpp"
+#include "zklock/guard.hpp"
+
+#include <boost/asio/system_executor.hpp>
+
+namespace zklock {
+namespace detail {
+
+guard_state::~guard_state()
+{
+    if (!acquisition_)
+        return;
+    // On the strand like everything else; where there is none any more, there is nothing to give back.
+    static_cast<void>(client_->post(
+        [client = client_.get(), acquisition = std::move(acquisition_), waits = std::move(waits_)]() mutable {
+            for (const auto& wait : waits)
+                wait->guard_released();
+            if (client->open_core())
+                acquisition->release({});
+        }));
+}
+
+void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, const recipes::grant& grant)
+{
+    acquisition_ = std::move(acquisition);
+    grant_ = grant;
+}
+
+void guard_state::lost()
+{
+    lost_ = true;
+    for (const auto& wait : std::exchange(waits_, {}))
+        wait->guard_lost();
+}
+
+auto guard_state::add(std::shared_ptr<lost_operation> wait) -> waits::iterator
+{
+    return waits_.insert(waits_.end(), std::move(wait));
+}
+
+bool guard_state::release(std::function<void(error_code)> released)
+{
+    if (!acquisition_)
+        return false;
+    for (const auto& wait : std::exchange(waits_, {}))
+        wait->guard_released();
+    std::exchange(acquisition_, nullptr)->release(std::move(released));
+    return true;
+}
+
+void lost_operation::begin()
+{
+    const auto guard = guard_.lock();
+    if (!guard) {
+        complete(asio::error::operation_aborted);
+    } else if (guard->is_lost()) {
+        complete({});
+    } else if (enter_open_client()) {
+        place_ = guard->add(std::static_pointer_cast<lost_operation>(shared_from_this()));
+    }
+}
+
+bool lost_operation::withdraw()
+{
+    if (const auto guard = guard_.lock())
+        guard->remove(place_);
+    return true;
+}
+
+// With the client's session, everything that was held is lost.
+void lost_operation::end_as_closed()
+{
+    if (guard_.expired())
+        complete(asio::error::operation_aborted);
+    else
+        complete({});
+}
+
+namespace {
+
+class release_operation final : public operation<> {
+public:
+    release_operation(std::shared_ptr<guard_state> guard, void_handler handler)
+        : operation(guard->client(), std::move(handler)), guard_(std::move(guard))
+    {
+    }
+
+private:
+    void begin() override
+    {
+        const auto guard = std::exchange(guard_, nullptr);
+        if (!client()->open_core()) {
+            end_as_closed();
+            return;
+        }
+        // Cancelled or not: that only concerns the waiting.
+        const auto self = shared_from_this();
+        if (!guard->release([this, self](error_code ec) { complete(ec); }))
+            complete(make_error_code(errc::not_owner)); // the same lazy release, started again
+        else if (cancelled())
+            complete(asio::error::operation_aborted);
+        else
+            enter(client()->pending(), self);
+    }
+
+    // Before it began: what was held is lost. After that, the session's end is a release.
+    void end_as_closed() override
+    {
+        guard_.reset();
+        complete(make_error_code(errc::lost));
+    }
+
+    std::shared_ptr<guard_state> guard_;
+};
+
+/// For an empty guard, which has no client.
+void refuse(void_handler handler, errc why)
+{
+    const asio::any_io_executor io = asio::system_executor();
+    const auto executor = asio::get_associated_executor(handler, io);
+    asio::post(io, asio::bind_executor(executor, [handler = std::move(handler), why]() mutable {
+                   std::move(handler)(make_error_code(why));
+               }));
+}
+
+} // namespace
+
+void start_release(std::shared_ptr<guard_state> guard, void_handler handler)
+{
+    if (!guard)
+        return refuse(std::move(handler), errc::not_owner);
+    release_operation::launch(std::make_shared<release_operation>(std::move(guard), std::move(handler)));
+}
+
+void start_wait_lost(std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> owner, void_handler handler)
+{
+    if (!owner)
+        return refuse(std::move(handler), errc::not_owner);
+    lost_operation::launch(std::make_shared<lost_operation>(std::move(guard), std::move(owner), std::move(handler)));
+}
+
+asio::any_io_executor executor_of(const std::shared_ptr<client_state>& client)
+{
+    if (!client)
+        return asio::system_executor();
+    return client->executor();
+}
+
+asio::any_io_executor executor_of(const std::shared_ptr<guard_state>& guard)
+{
+    return executor_of(client_of(guard));
+}
+
+std::shared_ptr<client_state> client_of(const std::shared_ptr<guard_state>& guard) noexcept
+{
+    return guard ? guard->client() : nullptr;
+}
+
+} // namespace detail
+
+guard::operator bool() const noexcept
+{
+    return state_ && state_->held();
+}
+
+const std::string& guard::node() const noexcept
+{
+    static const std::string none;
+    return state_ ? state_->grant().node : none;
+}
+
+std::int64_t guard::fencing_token() const noexcept
+{
+    return state_ ? state_->grant().fencing_token : 0;
+}
+
+lease_clock::time_point guard::held_until() const noexcept
+{
+    return state_ ? state_->held_until() : lease_clock::time_point{};
+}
+
+} // namespace zklock

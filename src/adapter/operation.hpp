@@ -1,0 +1,135 @@
+#pragma once
+#include "adapter/client_state.hpp"
+#include "zklock/detail/operations.hpp"
+#include "zklock/lease_clock.hpp"
+#include "zklock/result.hpp"
+
+#include <boost/asio/any_completion_executor.hpp>
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace zklock::detail {
+
+/// An operation with its handler: what is common to all of them. Its end is decided in one place, complete(): the first
+/// to come there wins, be it the result, the cancellation or the client's close.
+///
+/// While it is pending it owns itself, and is on the client's list; whoever may end it holds a pointer, and loses the
+/// race harmlessly.
+template <class... Values>
+class operation : public pending_operation, public std::enable_shared_from_this<operation<Values...>> {
+public:
+    using handler_type = asio::any_completion_handler<void(error_code, Values...)>;
+
+    /// Starts `op` on the client's strand; or ends it, with `errc::closed`, if there is none any more. From any thread.
+    static void launch(const std::shared_ptr<operation>& op)
+    {
+        // The slot belongs to the handler's side, and is not touched again: what is left in it when the operation is over
+        // finds nobody.
+        if (auto slot = asio::get_associated_cancellation_slot(op->handler_); slot.is_connected())
+            slot.assign([weak = std::weak_ptr(op)](asio::cancellation_type type) {
+                if (auto strong = weak.lock(); strong && type != asio::cancellation_type::none)
+                    request_cancel(strong);
+            });
+        if (!op->client_->post([op] { op->begin(); }))
+            op->end_as_closed();
+    }
+
+protected:
+    operation(std::shared_ptr<client_state> client, handler_type handler)
+        : client_(std::move(client)), handler_(std::move(handler)),
+          work_(asio::prefer(client_->executor(), asio::execution::outstanding_work.tracked)),
+          handler_work_(asio::prefer(asio::get_associated_executor(handler_, work_),
+                                     asio::execution::outstanding_work.tracked))
+    {
+    }
+
+    /// On the strand, once.
+    virtual void begin() = 0;
+
+    /// On the strand, while pending: the operation was cancelled. Stops what begin() started. False when it is too late
+    /// for that: the result is on its way, and will be the end.
+    [[nodiscard]] virtual bool withdraw() { return true; }
+
+    /// For begin() of an operation that needs an open client: ends it if there is none, or if it was cancelled before it
+    /// began. Else it is pending from here on.
+    [[nodiscard]] client_core* enter_open_client()
+    {
+        auto* const core = client_->open_core();
+        if (cancelled())
+            complete(asio::error::operation_aborted, Values()...);
+        else if (!core)
+            this->end_as_closed();
+        else
+            this->enter(client_->pending(), this->shared_from_this());
+        return pending() ? core : nullptr;
+    }
+
+    [[nodiscard]] bool cancelled() const noexcept { return cancelled_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool pending() const noexcept { return static_cast<bool>(handler_); }
+    [[nodiscard]] const std::shared_ptr<client_state>& client() const noexcept { return client_; }
+
+    /// Ends the operation: posts the handler. False if it had ended before. On the strand, or before it got there.
+    bool complete(error_code ec, Values... values)
+    {
+        if (!pending())
+            return false;
+        auto handler = std::exchange(handler_, nullptr);
+        auto io = std::exchange(work_, nullptr);
+        auto executor = std::exchange(handler_work_, nullptr);
+        // Through the client's executor to the handler's: never from inside what is running now.
+        asio::post(io, asio::bind_executor(executor, [handler = std::move(handler), ec,
+                                                      ... values = std::move(values)]() mutable {
+                       std::move(handler)(ec, std::move(values)...);
+                   }));
+        this->leave();
+        return true;
+    }
+
+private:
+    static void request_cancel(const std::shared_ptr<operation>& op)
+    {
+        op->cancelled_.store(true, std::memory_order_relaxed);
+        // Not to be had when the context is going away: the handler is then destroyed anyway.
+        static_cast<void>(op->client_->post([op] {
+            if (op->pending() && op->withdraw())
+                op->complete(asio::error::operation_aborted, Values()...);
+        }));
+    }
+
+    void abandon() final
+    {
+        auto handler = std::exchange(handler_, nullptr);
+        work_ = nullptr;
+        handler_work_ = nullptr;
+        this->leave();
+    }
+
+    std::shared_ptr<client_state> client_;
+    handler_type handler_;
+    asio::any_io_executor work_;
+    asio::any_completion_executor handler_work_;
+    std::atomic<bool> cancelled_{false};
+};
+
+/// Nothing for a deadline beyond the end of the clock.
+[[nodiscard]] inline std::optional<lease_clock::time_point> deadline_after(lease_clock::duration timeout)
+{
+    const auto now = lease_clock::now();
+    if (timeout >= lease_clock::time_point::max() - now)
+        return std::nullopt;
+    return now + timeout;
+}
+
+} // namespace zklock::detail

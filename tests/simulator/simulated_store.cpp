@@ -237,8 +237,6 @@ void simulated_store::deliver_connect(const answer& a)
     if (a.session == 0) {
         say("learns that its session is over");
         session_ = last_zxid_ = 0;
-        ensemble_.close(connection_);
-        connection_.reset();
         attempt_later();
         observer_->on_expired();
         return;

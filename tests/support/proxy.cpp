@@ -223,6 +223,11 @@ void proxy::wait_struck(milliseconds limit)
     relay_->wait("every rule struck", limit, [&] { return relay_->state.rules.empty(); });
 }
 
+bool proxy::struck() const
+{
+    return relay_->look([&] { return relay_->state.rules.empty(); });
+}
+
 void proxy::release()
 {
     relay_->change([&] { ++relay_->state.releases; });

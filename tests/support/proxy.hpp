@@ -70,6 +70,8 @@ public:
     void on_next(opcode op, moment at, fate what, std::size_t skip = 0);
     /// Until every on_next() has struck.
     void wait_struck(milliseconds limit = default_limit);
+    /// Whether every on_next() has struck.
+    [[nodiscard]] bool struck() const;
     /// Passes on what fate::hold kept.
     void release();
 

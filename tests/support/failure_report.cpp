@@ -1,51 +1,27 @@
 #include "support/failure_report.hpp"
 
-#include <doctest/doctest.h>
-
-#include <iostream>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 namespace zklock::test {
 
 namespace {
 
     std::mutex mutex;
-    std::vector<std::string> texts;
-
-    struct failure_reporter final : doctest::IReporter {
-        explicit failure_reporter(const doctest::ContextOptions&) {}
-
-        void test_case_end(const doctest::CurrentTestCaseStats& stats) override
-        {
-            const std::lock_guard lock{mutex};
-            if (stats.failure_flags != 0)
-                for (const auto& text : texts) std::cerr << text << '\n';
-            texts.clear();
-        }
-
-        void report_query(const doctest::QueryData&) override {}
-        void test_run_start() override {}
-        void test_run_end(const doctest::TestRunStats&) override {}
-        void test_case_start(const doctest::TestCaseData&) override {}
-        void test_case_reenter(const doctest::TestCaseData&) override {}
-        void test_case_exception(const doctest::TestCaseException&) override {}
-        void subcase_start(const doctest::SubcaseSignature&) override {}
-        void subcase_end() override {}
-        void log_assert(const doctest::AssertData&) override {}
-        void log_message(const doctest::MessageData&) override {}
-        void test_case_skipped(const doctest::TestCaseData&) override {}
-    };
-
-    REGISTER_LISTENER("server logs", 1, failure_reporter);
+    std::vector<std::string> reports;
 
 } // namespace
 
 void report_on_failure(std::string text)
 {
     const std::lock_guard lock{mutex};
-    texts.push_back(std::move(text));
+    reports.push_back(std::move(text));
+}
+
+std::vector<std::string> take_failure_reports()
+{
+    const std::lock_guard lock{mutex};
+    return std::exchange(reports, {});
 }
 
 } // namespace zklock::test

@@ -90,6 +90,7 @@ void connection::resolved(std::vector<std::string> found)
 void connection::attempt()
 {
     last_attempt_ = clock::now();
+    asked_ = lease_clock::now();
     ++attempts_;
     if (!wire_.connect(addresses_[next_address_ % addresses_.size()])) {
         follow_wire();
@@ -425,7 +426,7 @@ void connection::dispatch(message m)
         known_open_ = true;
         known_epoch_ = c->epoch;
         bool renewed = std::exchange(known_session_, c->session_id) != c->session_id;
-        observer_->on_connected(c->session_id, c->session_timeout, renewed);
+        observer_->on_connected({c->session_id, c->session_timeout, renewed, asked_});
     } else if (std::holds_alternative<disconnected>(m)) {
         dispatch_disconnected();
     } else if (std::holds_alternative<expired>(m)) {

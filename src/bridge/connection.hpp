@@ -138,6 +138,7 @@ private:
     unsigned cycles_ = 0;      // without success
     clock::duration backoff_{};
     clock::time_point last_attempt_{};
+    lease_clock::time_point asked_{}; ///< the same moment, on the clock of leases
     std::minstd_rand random_{std::random_device{}()};
 
     clock::time_point due_{};                 // of the phase

@@ -21,23 +21,45 @@ void lease::open(duration session_timeout)
     end();
     timeout_ = session_timeout;
     last_answered_ = {};
+    answered_.clear();
 }
 
-void lease::answered(time_point sent, time_point now)
+void lease::confirmed(time_point sent, time_point now)
 {
     last_answered_ = std::max(last_answered_, sent);
     // A reader may have seen the term end: it stays ended, whatever came in too late.
     if (term_->until() != time_point{} && !fresh(now))
         end();
-    const time_point until = last_answered_ + length();
+    const time_point until = sent + sure();
     if (until > term_->until())
         term_->until_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
-lease::duration lease::length() const noexcept
+void lease::answered(time_point sent, time_point now)
 {
-    const auto sure = std::chrono::duration_cast<duration>(timeout_ * (1.0 - drift_));
-    return sure - margin_.value_or(timeout_ / 4);
+    last_answered_ = std::max(last_answered_, sent);
+    std::optional<time_point> counted;
+    while (!answered_.empty() && answered_.front() <= sent - margin()) {
+        counted = answered_.front();
+        answered_.pop_front();
+    }
+    if (counted)
+        confirmed(*counted, now);
+    constexpr int remembered = 16; // in a margin; many more may be answered
+    if (answered_.empty() || sent - answered_.back() >= margin() / remembered)
+        answered_.push_back(sent);
+    if (margin() == duration::zero())
+        confirmed(sent, now);
+}
+
+lease::duration lease::sure() const noexcept
+{
+    return std::chrono::duration_cast<duration>(timeout_ * (1.0 - drift_));
+}
+
+lease::duration lease::remainder() const noexcept
+{
+    return sure() - std::max(margin(), interval()) - interval();
 }
 
 void lease::end()

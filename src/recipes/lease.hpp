@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -27,9 +28,14 @@ private:
     std::atomic<time_point::rep> until_{0};
 };
 
-/// How long the session is known to live, by this machine's clock: counted from when a request left that a server has
-/// answered, less what the clocks may drift apart and a margin. The margin covers what a follower has heard of the session
-/// and its leader has not yet: followers tell with each ping, every half tick, and no session is shorter than two ticks.
+/// How long the session is known to live, by this machine's clock, counted from when something left that the leader knows
+/// to have come.
+///
+/// The leader decides about the session, but the client talks to a follower, who tells the leader which sessions it heard
+/// from with each of the leader's pings, every half tick. So an answer that came through the leader does not mean that
+/// the leader has counted the request itself as a sign of life; it does mean that the two were in touch, so that what had
+/// left a margin before was counted. No session is shorter than two ticks: a quarter of the time-out covers half a tick.
+/// A connect, in contrast, is known to the leader at once.
 class lease {
 public:
     using time_point = lease_clock::time_point;
@@ -40,7 +46,9 @@ public:
 
     /// A session with this time-out is there. The term of an earlier one ends.
     void open(duration session_timeout);
-    /// The servers were asked something at `sent` and have answered, in the open session.
+    /// The leader knows that the session lived at `sent`.
+    void confirmed(time_point sent, time_point now);
+    /// Something sent at `sent` was answered through the leader. Send times come in order.
     void answered(time_point sent, time_point now);
     /// The session is over, or no longer ours to use.
     void end();
@@ -51,14 +59,15 @@ public:
     [[nodiscard]] time_point ends() const noexcept { return term_->until() - notice_; }
     [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return shown_; }
     [[nodiscard]] duration notice() const noexcept { return notice_; }
-    /// How long one answer keeps it. Not positive, or not longer than the notice: no grant can ever be given.
-    [[nodiscard]] duration length() const noexcept;
-    /// The latest send time that was answered.
-    [[nodiscard]] time_point last_answered() const noexcept { return last_answered_; }
-    /// How often to ask, to keep it fresh.
-    [[nodiscard]] duration heartbeat() const noexcept { return timeout_ / 4; }
+    /// What is left of it when a heartbeat falls due, if every one is answered. Not more than the notice: no grant would last.
+    [[nodiscard]] duration remainder() const noexcept;
+    /// When to ask again, to keep it fresh.
+    [[nodiscard]] time_point next_heartbeat() const noexcept { return last_answered_ + interval(); }
 
 private:
+    [[nodiscard]] duration interval() const noexcept { return timeout_ / 4; }
+    [[nodiscard]] duration margin() const noexcept { return margin_.value_or(timeout_ / 4); }
+    [[nodiscard]] duration sure() const noexcept;
     void begin_term();
 
     double drift_;
@@ -66,6 +75,7 @@ private:
     duration notice_;
     duration timeout_{};
     time_point last_answered_{};
+    std::deque<time_point> answered_; ///< send times that the leader may not have counted yet, some way apart
     std::shared_ptr<lease_term> term_;
     std::shared_ptr<const lease_term> shown_;
 };

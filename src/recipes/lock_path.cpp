@@ -43,7 +43,6 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
     idle_told_ = false;
     const auto contender = std::make_shared<lock_contender>(core_, this, id, std::move(request));
     contenders_.emplace(id, contender);
-    core_.contender_began();
     contender->arm_deadline();
     if (contender->looks_once()) {
         look(contender);
@@ -96,7 +95,6 @@ void lock_path::forget(queue::contender_id id)
         return;
     const contender_ptr contender = found->second;
     contenders_.erase(found);
-    core_.contender_ended();
     if (contender->reserved != 0)
         core_.release(std::exchange(contender->reserved, 0));
 }

@@ -107,9 +107,9 @@ void session::contenders(const std::string& path, std::optional<store::scheduler
 
 // --- what the store tells --------------------------------------------------------------------------------------------------
 
-void session::on_connected(std::int64_t session_id, std::chrono::milliseconds session_timeout, bool renewed)
+void session::on_connected(const store::connect_reply& answer)
 {
-    core_.on_connected(session_id, session_timeout, renewed);
+    core_.on_connected(answer);
     change(connection_state::connected);
     for (const auto& list : std::vector(lists_))
         if (!list->ended())

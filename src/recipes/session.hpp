@@ -48,7 +48,7 @@ public:
     void close(std::function<void()> closed);
 
 private:
-    void on_connected(std::int64_t session_id, std::chrono::milliseconds session_timeout, bool renewed) override;
+    void on_connected(const store::connect_reply&) override;
     void on_disconnected() override;
     void on_expired() override;
     void on_authentication_failed() override;

@@ -54,31 +54,26 @@ void session_core::heard(const store::reply& answer)
 {
     if (answer.result == store::outcome::unknown)
         return;
-    const bool was_fresh = lease_fresh();
-    lease_.answered(answer.sent, scheduler.now());
-    if (!was_fresh && lease_fresh())
+    const auto now = scheduler.now();
+    const bool was_fresh = lease_.fresh(now);
+    lease_.answered(answer.sent, now);
+    if (!was_fresh && lease_.fresh(now))
         for (lock_path* path : std::vector(paths_))
             path->advance();
 }
 
-void session_core::contender_began()
-{
-    if (++contenders_ == 1)
-        plan_beat();
-}
-
 void session_core::plan_beat()
 {
-    if (beat_timer_ == 0 && connected && contenders_ != 0)
-        plan(beat_timer_, std::max(scheduler.now(), lease_.last_answered() + lease_.heartbeat()), &session_core::beat);
+    if (beat_timer_ == 0 && connected)
+        plan(beat_timer_, std::max(scheduler.now(), lease_.next_heartbeat()), &session_core::beat);
 }
 
 /// A sync, because it goes through the leader.
 void session_core::beat()
 {
-    if (!connected || contenders_ == 0)
+    if (!connected)
         return;
-    if (scheduler.now() < lease_.last_answered() + lease_.heartbeat())
+    if (scheduler.now() < lease_.next_heartbeat())
         return plan_beat();
     if (std::exchange(beating_, true))
         return; // its answer plans the next
@@ -106,8 +101,6 @@ void session_core::plan_lease_watch()
 
 void session_core::watch_lease()
 {
-    if (contenders_ == 0)
-        return;
     if (lease_fresh())
         return plan_lease_watch();
     lease_.end();
@@ -176,12 +169,13 @@ void session_core::share_budget()
 
 // --- called by the session ----------------------------------------------------------------------------------------------
 
-void session_core::on_connected(std::int64_t id, std::chrono::milliseconds timeout, bool renewed)
+void session_core::on_connected(const store::connect_reply& answer)
 {
-    session_id = id;
+    session_id = answer.session_id;
     connected = true;
-    if (renewed)
-        lease_.open(timeout);
+    if (answer.renewed)
+        lease_.open(answer.session_timeout);
+    lease_.confirmed(answer.sent, scheduler.now());
     for (lock_path* path : std::vector(paths_))
         path->epoch_began();
     plan_beat();

@@ -18,7 +18,8 @@ namespace zklock::recipes {
 
 class lock_path;
 
-/// What the lock paths of one client share: the lease with its heartbeat, the node budget, and the way out for news.
+/// What the lock paths of one client share: the lease with its heartbeat (which goes on while nobody waits or holds, so that
+/// a lock can be granted by the first answer), the node budget, and the way out for news.
 class session_core {
 public:
     session_core(store::store&, store::scheduler&, const client_options&, std::function<std::string()> new_uuid);
@@ -46,16 +47,13 @@ public:
     [[nodiscard]] bool lease_fresh() const { return lease_.fresh(scheduler.now()); }
     [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return lease_.term(); }
     [[nodiscard]] lease::duration loss_notice() const noexcept { return lease_.notice(); }
-    /// No answer can make the lease last: the margin and the notice take it all.
-    [[nodiscard]] bool lease_impossible() const noexcept { return lease_.length() <= lease_.notice(); }
+    /// The lease cannot last from one heartbeat to the next: the margin and the notice take too much of it.
+    [[nodiscard]] bool lease_impossible() const noexcept { return lease_.remainder() <= lease_.notice(); }
 
     /// Takes note of an answer that came through the leader: to a write or a sync. A follower cut off from its leader
     /// answers reads for a while, although the leader may have ended the session.
     void heard(const store::reply&);
 
-    /// A contender waits or holds; while there are any, the lease is kept fresh.
-    void contender_began();
-    void contender_ended() { --contenders_; }
     /// The path's lock was granted: the end of the lease matters from now on, and whether somebody else deletes the node.
     void granted(lock_path&);
 
@@ -71,7 +69,7 @@ public:
 
     // --- called by the session ----------------------------------------------------------------------------------------
 
-    void on_connected(std::int64_t id, std::chrono::milliseconds timeout, bool renewed);
+    void on_connected(const store::connect_reply&);
     void on_disconnected();
     void on_expired();
     void stop(errc why); ///< nothing will be sent any more
@@ -93,7 +91,6 @@ private:
 
     lease lease_;
     node_budget budget_;
-    std::size_t contenders_ = 0;
     std::vector<lock_path*> paths_;
     std::deque<lock_path*> wanting_budget_;
     bool sharing_budget_ = false;

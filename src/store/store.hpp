@@ -58,6 +58,14 @@ struct children_reply : reply {
     node_stat stat;                                  ///< the parent's
 };
 
+/// How the server answered when a connection was made.
+struct connect_reply {
+    std::int64_t session_id = 0;
+    std::chrono::milliseconds session_timeout{}; ///< as the server grants it
+    bool renewed = false;                        ///< the session is not the one of the last connection, or is the first
+    lease_clock::time_point sent{};              ///< when the connecting began: the leader saw the session after that
+};
+
 enum class event_kind : std::uint8_t { created, deleted, data_changed, children_changed };
 
 /// Who is told about the session. Calls come on the strand, through the same first-in-first-out as the replies.
@@ -65,8 +73,7 @@ class observer {
 public:
     virtual ~observer() = default;
 
-    /// A connection was made. `renewed` is true when the session is not the one of the last call (or is the first).
-    virtual void on_connected(std::int64_t session_id, std::chrono::milliseconds session_timeout, bool renewed) = 0;
+    virtual void on_connected(const connect_reply&) = 0;
     /// The connection ended. Every request sent on it has been answered before this call.
     virtual void on_disconnected() = 0;
     /// The server said that the session is over: its nodes are gone. A new one is being opened. Comes while disconnected.

@@ -139,14 +139,14 @@ public:
     }
 
     // As store::observer.
-    void on_connected(std::int64_t session_id, std::chrono::milliseconds timeout, bool renewed) override
+    void on_connected(const store::connect_reply& answer) override
     {
         ++connections;
-        session = session_id;
-        session_timeout = timeout;
-        was_renewed = renewed;
+        session = answer.session_id;
+        session_timeout = answer.session_timeout;
+        was_renewed = answer.renewed;
         open = true;
-        tell(renewed ? "connected, new" : "connected");
+        tell(answer.renewed ? "connected, new" : "connected");
     }
     void on_disconnected() override
     {

@@ -212,6 +212,7 @@ void simulated_store::attempt()
 {
     if (state_ == state::closed || state_ == state::closing) return;
     state_ = state::opening;
+    asked_ = process_.now();
     const auto server = static_cast<unsigned>(world_.choose.below(ensemble_.size(), stream::connect, number_));
     connection_ = ensemble_.connect(*this, number_, server, session_, last_zxid_);
     say("connects to server" + std::to_string(server));
@@ -249,7 +250,7 @@ void simulated_store::deliver_connect(const answer& a)
     const bool renewed = session_ != told_session_;
     told_session_ = session_;
     keep_alive();
-    observer_->on_connected(session_, world_.set.session_timeout, renewed);
+    observer_->on_connected({session_, world_.set.session_timeout, renewed, asked_});
 }
 
 void simulated_store::keep_alive()

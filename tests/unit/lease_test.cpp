@@ -19,75 +19,100 @@ constexpr lease_clock::time_point at(std::chrono::milliseconds t)
 
 TEST_SUITE("lease")
 {
-    TEST_CASE("lasts from the sending of an answered request, less drift and margin")
+    TEST_CASE("lasts from the connect, less drift")
     {
         lease l(0.01, {}, 0ms);
         CHECK_FALSE(l.fresh(at(1000s)));
         l.open(10s);
         CHECK_FALSE(l.fresh(at(1000s)));
-        l.answered(at(1000s), at(1001s));
-        CHECK(l.term()->until() == at(1000s + 9900ms - 2500ms));
-        CHECK(l.fresh(at(1007s + 399ms)));
-        CHECK_FALSE(l.fresh(at(1007s + 400ms)));
+        l.confirmed(at(1000s), at(1001s));
+        CHECK(l.term()->until() == at(1000s + 9900ms));
+        CHECK(l.fresh(at(1009s + 899ms)));
+        CHECK_FALSE(l.fresh(at(1009s + 900ms)));
     }
 
-    TEST_CASE("is extended within its term, and by nothing older")
+    TEST_CASE("an answer confirms what was sent a margin before it, not itself")
     {
-        lease l(0.0, 1s, 0ms);
+        lease l(0.0, 2s, 0ms);
         l.open(10s);
-        l.answered(at(100s), at(100s));
+        l.confirmed(at(100s), at(100s));
         const auto term = l.term();
-        l.answered(at(105s), at(106s));
-        CHECK(term->until() == at(114s));
-        l.answered(at(103s), at(106s));
+        l.answered(at(102s), at(102s));
+        CHECK(term->until() == at(110s));
+        l.answered(at(103s), at(103s));
+        CHECK(term->until() == at(110s));
+        l.answered(at(104s), at(104s)); // the leader has counted 102
+        CHECK(term->until() == at(112s));
+        l.answered(at(106s), at(106s)); // and 104
         CHECK(term->until() == at(114s));
         CHECK(l.term() == term);
+    }
+
+    TEST_CASE("remembers a bounded number of a flood of answers, and loses little by it")
+    {
+        lease l(0.0, 1600ms, 0ms);
+        l.open(10s);
+        for (auto t = 100'000ms; t <= 104'000ms; t += 1ms)
+            l.answered(at(t), at(t));
+        CHECK(l.term()->until() <= at(112'400ms));
+        CHECK(l.term()->until() > at(112'200ms));
+    }
+
+    TEST_CASE("with no margin counts from the answered request itself")
+    {
+        lease l(0.0, 0s, 0ms);
+        l.open(10s);
+        l.answered(at(100s), at(101s));
+        CHECK(l.term()->until() == at(110s));
     }
 
     TEST_CASE("that has ended stays ended for who was granted in it")
     {
         lease l(0.0, 1s, 0ms);
         l.open(10s);
-        l.answered(at(100s), at(100s));
+        l.confirmed(at(100s), at(100s));
         const auto term = l.term();
-        l.answered(at(108s), at(109s)); // the answer came in the very moment of the end
-        CHECK(l.fresh(at(109s)));
+        l.confirmed(at(109s), at(110s)); // the answer came in the very moment of the end
+        CHECK(l.fresh(at(110s)));
         CHECK(l.term() != term);
-        CHECK(term->until() < at(109s));
-        CHECK(l.term()->until() == at(117s));
+        CHECK(term->until() < at(110s));
+        CHECK(l.term()->until() == at(119s));
     }
 
     TEST_CASE("ends earlier for the notice")
     {
         lease l(0.0, 1s, 2s);
         l.open(10s);
-        l.answered(at(100s), at(100s));
-        CHECK(l.term()->until() == at(109s));
-        CHECK(l.ends() == at(107s));
-        CHECK_FALSE(l.fresh(at(107s)));
+        l.confirmed(at(100s), at(100s));
+        CHECK(l.term()->until() == at(110s));
+        CHECK(l.ends() == at(108s));
+        CHECK_FALSE(l.fresh(at(108s)));
     }
 
     TEST_CASE("ends with the session, and a new session starts from nothing")
     {
         lease l(0.0, 1s, 0ms);
         l.open(10s);
-        l.answered(at(100s), at(100s));
+        l.confirmed(at(100s), at(100s));
+        l.answered(at(101s), at(101s));
         const auto term = l.term();
         l.end();
         CHECK(term->until() < at(100s));
-        CHECK_FALSE(l.fresh(at(100s)));
+        CHECK_FALSE(l.fresh(at(101s)));
         l.open(4s);
-        CHECK_FALSE(l.fresh(at(100s)));
-        l.answered(at(101s), at(101s));
-        CHECK(l.term()->until() == at(104s));
-        CHECK(l.heartbeat() == 1s);
+        l.answered(at(103s), at(103s)); // confirms nothing of the new one
+        CHECK_FALSE(l.fresh(at(103s)));
+        l.answered(at(104s), at(104s));
+        CHECK(l.term()->until() == at(107s));
+        CHECK(l.next_heartbeat() == at(105s));
     }
 
     TEST_CASE("can be impossible")
     {
-        lease l(0.0, 10s, 0ms);
+        CHECK(lease(0.0, 10s, 0ms).remainder() <= 0s);
+        lease l(0.01, {}, 0ms);
         l.open(10s);
-        CHECK(l.length() <= l.notice());
+        CHECK(l.remainder() == 4900ms);
     }
 }
 

@@ -1,0 +1,230 @@
+#pragma once
+// What the tests of faults have in common: sessions behind proxies of their own, operations that go on in the
+// background, and a look at what is left on the server while the clients are still open.
+#include "support/admin_client.hpp"
+#include "support/expect_clean.hpp"
+#include "support/four_letter_words.hpp"
+#include "support/polling.hpp"
+#include "support/proxy.hpp"
+#include "support/run_test.hpp"
+#include "support/zookeeper_server.hpp"
+#include "zklock/zklock.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace zklock::test {
+
+namespace asio = boost::asio;
+using asio::awaitable;
+
+inline constexpr milliseconds long_session{30'000}; ///< no heartbeat of such a session disturbs the count of a short test
+
+/// Waits, in a coroutine, until `holds` is true: for what no operation of the library reports.
+template <class F> awaitable<void> until(std::string_view what, F holds, milliseconds limit = milliseconds{15'000})
+{
+    static_assert(std::is_trivially_destructible_v<F>, "gcc 12 would destroy it twice");
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    const auto end = steady_clock::now() + limit;
+    while (!holds()) {
+        if (steady_clock::now() > end)
+            throw std::runtime_error("not within " + std::to_string(limit.count()) + " ms: " + std::string(what));
+        timer.expires_after(milliseconds{1});
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+}
+
+/// The handler of an operation, and what it was called with. Copies share it.
+template <class Value = std::monostate> class pending {
+public:
+    [[nodiscard]] auto handler()
+    {
+        return asio::bind_cancellation_slot(state_->cancel.slot(), completion{state_});
+    }
+    [[nodiscard]] bool ended() const { return state_->calls != 0; }
+    [[nodiscard]] error_code error() const { return state_->ec; }
+    [[nodiscard]] Value& value() { return state_->value; }
+    [[nodiscard]] steady_clock::time_point ended_at() const { return state_->at; }
+    void cancel(asio::cancellation_type type = asio::cancellation_type::terminal) { state_->cancel.emit(type); }
+
+    awaitable<error_code> end(milliseconds limit = milliseconds{15'000})
+    {
+        const auto state = state_;
+        co_await until("the operation ended", [&state] { return state->calls != 0; }, limit);
+        co_return state->ec;
+    }
+
+private:
+    struct state {
+        asio::cancellation_signal cancel;
+        int calls = 0;
+        error_code ec;
+        Value value;
+        steady_clock::time_point at;
+    };
+    struct completion {
+        std::shared_ptr<state> s;
+
+        void operator()(error_code ec) { operator()(ec, Value()); }
+        void operator()(error_code ec, Value value)
+        {
+            s->at = steady_clock::now();
+            ++s->calls;
+            CHECK(s->calls == 1);
+            s->ec = ec;
+            s->value = std::move(value);
+        }
+    };
+
+    std::shared_ptr<state> state_ = std::make_shared<state>();
+};
+
+[[nodiscard]] inline pending<guard> begin_acquire(mutex lock)
+{
+    pending<guard> p;
+    lock.acquire(p.handler());
+    return p;
+}
+
+[[nodiscard]] inline pending<guard> begin_acquire(mutex lock, milliseconds timeout)
+{
+    pending<guard> p;
+    lock.acquire(timeout, p.handler());
+    return p;
+}
+
+[[nodiscard]] inline pending<> begin_release(guard& held)
+{
+    pending<> p;
+    std::move(held).release(p.handler());
+    return p;
+}
+
+[[nodiscard]] inline pending<> begin_wait_lost(const guard& held)
+{
+    pending<> p;
+    held.wait_lost(p.handler());
+    return p;
+}
+
+[[nodiscard]] inline client_options fault_options(std::string servers, milliseconds session_timeout)
+{
+    client_options o;
+    o.servers = std::move(servers);
+    o.session_timeout = session_timeout;
+    o.connect_backoff = milliseconds{5};
+    o.connect_backoff_limit = milliseconds{50};
+    return o;
+}
+
+/// A client whose connection can be disturbed.
+struct remote_client {
+    remote_client(asio::any_io_executor executor, std::uint16_t server_port, milliseconds session_timeout = long_session)
+        : link(server_port), zk(std::move(executor), fault_options(link.address(), session_timeout))
+    {
+    }
+
+    awaitable<void> connect()
+    {
+        const result<void> connected = co_await zk.wait_connected(milliseconds{15'000});
+        REQUIRE(!connected.has_error());
+    }
+    awaitable<void> close()
+    {
+        const result<void> closed = co_await zk.close();
+        CHECK(!closed.has_error());
+    }
+    awaitable<void> suspended()
+    {
+        co_await until("the client noticed", [this] { return zk.state() == connection_state::suspended; });
+    }
+
+    proxy link;
+    client zk;
+};
+
+/// What the lock protects: nobody else is inside, and the tokens grow.
+struct critical_section {
+    void enter(const guard& held)
+    {
+        CHECK(inside == 0);
+        ++inside;
+        ++grants;
+        CHECK(held.fencing_token() > last_token);
+        last_token = held.fencing_token();
+    }
+    void leave() { --inside; }
+
+    int inside = 0;
+    int grants = 0;
+    std::int64_t last_token = 0;
+};
+
+/// Acquires, visits, releases.
+inline awaitable<void> visit(mutex lock, critical_section& section)
+{
+    result<guard> held = co_await lock.acquire(milliseconds{60'000});
+    REQUIRE(!held.has_error());
+    section.enter(held.value());
+    section.leave();
+    const result<void> released = co_await std::move(held).value().release();
+    CHECK(!released.has_error());
+}
+
+// --- the server's side -------------------------------------------------------------------------------------------------
+
+/// How many children have been created under a path that has none now.
+[[nodiscard]] inline int creates_under(admin_client& admin, const std::string& path)
+{
+    const auto found = admin.exists(path);
+    REQUIRE(found);
+    REQUIRE(found->num_children == 0);
+    return found->cversion / 2; // a create and a delete each count one
+}
+
+[[nodiscard]] inline bool watches_node(std::uint16_t port, std::int64_t session, const std::string& node)
+{
+    const auto all = watches(port);
+    const auto found = all.find(node);
+    return found != all.end() && std::find(found->second.begin(), found->second.end(), session) != found->second.end();
+}
+
+/// The contenders under a path, in the order of their numbers.
+[[nodiscard]] inline std::vector<std::string> queue_of(admin_client& admin, const std::string& path)
+{
+    admin.sync(path);
+    auto names = admin.children(path);
+    std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+        return a.substr(a.size() - 10) < b.substr(b.size() - 10);
+    });
+    return names;
+}
+
+/// Until the server has no ephemeral node and no watch, while the clients are still there. Their end would tidy up.
+inline awaitable<void> nothing_left(std::uint16_t port)
+{
+    co_await until("no node and no watch is left",
+                   [port] { return ephemeral_count(port) == 0 && watch_count(port) == 0; });
+}
+
+} // namespace zklock::test

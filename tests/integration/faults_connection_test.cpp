@@ -1,0 +1,598 @@
+// Connections that end at every point of an acquire and a release, in a session that survives them.
+#include "integration/fault_scene.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <random>
+
+using namespace zklock::test;
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+using asio::awaitable;
+using asio::cancellation_type;
+using zklock::connection_state;
+using zklock::errc;
+using zklock::guard;
+using zklock::mutex;
+using zklock::result;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+/// A new path, there already, so that what is created under it can be counted.
+std::string new_path(admin_client& admin)
+{
+    static int count = 0;
+    auto path = "/faults/connection/" + std::to_string(count++);
+    admin.create_all(path);
+    return path;
+}
+
+struct cut {
+    opcode op;
+    moment at;
+    std::size_t skip = 0;
+};
+
+std::string_view name_of(opcode op)
+{
+    switch (op) {
+    case opcode::connect: return "connect";
+    case opcode::create2: return "create";
+    case opcode::get_children2: return "children";
+    case opcode::get_data: return "get";
+    case opcode::sync: return "sync";
+    case opcode::remove: return "delete";
+    case opcode::watch_event: return "event";
+    default: return "other";
+    }
+}
+
+std::string describe(const std::vector<cut>& cuts)
+{
+    std::string all;
+    for (const cut& c : cuts)
+        all += std::string(name_of(c.op)) + (c.at == moment::request ? " request" : c.at == moment::reply ? " reply" : " delivered") +
+               (c.skip != 0 ? " after " + std::to_string(c.skip) : "") + "; ";
+    return all;
+}
+
+void arm(remote_client& client, const std::vector<cut>& cuts)
+{
+    for (const cut& c : cuts)
+        client.link.on_next(c.op, c.at, fate::cut, c.skip);
+}
+
+/// The first acquire of a session brings a heartbeat along; done elsewhere, it disturbs no count.
+awaitable<void> connect_and_warm_up(remote_client& client)
+{
+    co_await client.connect();
+    mutex elsewhere(client.zk, "/faults/warm");
+    critical_section section;
+    co_await visit(elsewhere, section);
+}
+
+// Each list in turn: the first place is where the acquire or the release is cut, the next ones are in its recovery.
+const std::vector<std::vector<cut>> own_cuts{
+    {{opcode::create2, moment::request}},
+    {{opcode::create2, moment::reply}},
+    {{opcode::create2, moment::delivered}},
+    {{opcode::get_children2, moment::request}},
+    {{opcode::get_children2, moment::reply}},
+    {{opcode::get_children2, moment::delivered}},
+    {{opcode::create2, moment::request}, {opcode::create2, moment::request}},
+    {{opcode::create2, moment::request}, {opcode::create2, moment::reply}},
+    {{opcode::create2, moment::reply}, {opcode::connect, moment::request}},
+    {{opcode::create2, moment::reply}, {opcode::connect, moment::reply}},
+    {{opcode::create2, moment::reply}, {opcode::sync, moment::request}},
+    {{opcode::create2, moment::reply}, {opcode::sync, moment::reply}},
+    {{opcode::create2, moment::request}, {opcode::sync, moment::request}},
+    {{opcode::create2, moment::request}, {opcode::sync, moment::reply}},
+    {{opcode::create2, moment::request}, {opcode::get_children2, moment::reply}},
+    {{opcode::create2, moment::reply}, {opcode::sync, moment::reply}, {opcode::sync, moment::request}},
+    {{opcode::create2, moment::reply}, {opcode::get_children2, moment::request}},
+    {{opcode::create2, moment::reply}, {opcode::get_children2, moment::reply}},
+    {{opcode::create2, moment::reply}, {opcode::get_data, moment::request}},
+    {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply}},
+    {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply}, {opcode::sync, moment::reply}},
+    {{opcode::remove, moment::request}},
+    {{opcode::remove, moment::reply}},
+    {{opcode::remove, moment::delivered}},
+    {{opcode::remove, moment::request}, {opcode::remove, moment::reply}},
+    {{opcode::remove, moment::reply}, {opcode::remove, moment::request}},
+    {{opcode::create2, moment::reply}, {opcode::remove, moment::reply}},
+};
+
+} // namespace
+
+TEST_CASE("an acquire and its release survive a cut at every step, and create one node")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        remote_client client(co_await asio::this_coro::executor, port);
+        admin_client admin(port);
+        co_await connect_and_warm_up(client);
+        const std::int64_t session = client.zk.session_id();
+        for (const auto& cuts : own_cuts) {
+            const auto story = describe(cuts);
+            CAPTURE(story);
+            const auto path = new_path(admin);
+            mutex lock(client.zk, path);
+            arm(client, cuts);
+            auto acquiring = begin_acquire(lock);
+            const auto acquired = co_await acquiring.end();
+            REQUIRE(!acquired);
+            guard& held = acquiring.value();
+            CHECK(held);
+            CHECK(admin.children(path).size() == 1);
+            const auto node = admin.exists(held.node());
+            REQUIRE(node);
+            CHECK(node->ephemeral_owner == session);
+            CHECK(held.fencing_token() == node->czxid * 4096);
+            auto releasing = begin_release(held);
+            CHECK(!co_await releasing.end());
+            // A cut behind the last reply of the story is still to be noticed.
+            co_await until("all cuts were made", [&] { return client.link.struck(); });
+            co_await nothing_left(port);
+            CHECK(creates_under(admin, path) == 1);
+            co_await until("connected", [&] { return client.zk.state() == connection_state::connected; });
+            CHECK(client.zk.session_id() == session);
+        }
+        co_await client.close();
+    };
+    run_test(90s, body);
+    expect_clean(server());
+}
+
+namespace {
+
+const std::vector<std::vector<cut>> waiter_cuts{
+    {{opcode::create2, moment::request}},
+    {{opcode::create2, moment::reply}},
+    {{opcode::create2, moment::delivered}},
+    {{opcode::get_children2, moment::request}},
+    {{opcode::get_children2, moment::reply}},
+    {{opcode::get_data, moment::request}},
+    {{opcode::get_data, moment::reply}},
+    {{opcode::get_data, moment::delivered}},
+    {{opcode::get_data, moment::request, 1}},
+    {{opcode::get_data, moment::reply, 1}},
+    {{opcode::get_data, moment::delivered, 1}},
+    {{opcode::get_data, moment::reply}, {opcode::get_data, moment::reply}},
+    {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply}},
+    {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply, 1}},
+    {{opcode::create2, moment::reply}, {opcode::sync, moment::reply}, {opcode::get_data, moment::request}},
+};
+
+const std::vector<std::vector<cut>> wake_cuts{
+    {{opcode::watch_event, moment::reply}},
+    {{opcode::watch_event, moment::delivered}},
+    {{opcode::watch_event, moment::reply}, {opcode::get_data, moment::reply}},
+    {{opcode::watch_event, moment::delivered}, {opcode::remove, moment::reply}},
+};
+
+/// Both watches of a waiter behind another client: on its predecessor and on its own node.
+bool waits_behind(std::uint16_t port, std::int64_t session, admin_client& admin, const std::string& path)
+{
+    const auto names = queue_of(admin, path);
+    return names.size() == 2 && watches_node(port, session, path + "/" + names[0]) &&
+           watches_node(port, session, path + "/" + names[1]);
+}
+
+} // namespace
+
+TEST_CASE("a waiter survives a cut at every step of its wait and of its wake-up")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client holder(executor, port), waiter(executor, port);
+        admin_client admin(port);
+        co_await connect_and_warm_up(holder);
+        co_await connect_and_warm_up(waiter);
+        const std::int64_t session = waiter.zk.session_id();
+
+        const auto scenario = [&](const std::vector<cut>& cuts, bool at_wake) -> awaitable<void> {
+            const auto story = describe(cuts);
+            CAPTURE(story);
+            const auto path = new_path(admin);
+            auto first = begin_acquire(mutex(holder.zk, path));
+            REQUIRE(!co_await first.end());
+            const std::int64_t first_token = first.value().fencing_token();
+            if (!at_wake)
+                arm(waiter, cuts);
+            auto second = begin_acquire(mutex(waiter.zk, path));
+            if (!at_wake)
+                co_await until("all cuts were made", [&] { return waiter.link.struck(); });
+            co_await until("it waits", [&] { return waits_behind(port, session, admin, path); });
+            CHECK_FALSE(second.ended());
+            if (at_wake)
+                arm(waiter, cuts);
+            auto first_release = begin_release(first.value());
+            REQUIRE(!co_await second.end());
+            CHECK(second.value());
+            CHECK(second.value().fencing_token() > first_token);
+            CHECK(!co_await first_release.end());
+            auto second_release = begin_release(second.value());
+            CHECK(!co_await second_release.end());
+            co_await until("all cuts were made", [&] { return waiter.link.struck(); });
+            co_await nothing_left(port);
+            CHECK(creates_under(admin, path) == 2);
+            CHECK(waiter.zk.session_id() == session);
+        };
+        for (const auto& cuts : waiter_cuts)
+            co_await scenario(cuts, false);
+        for (const auto& cuts : wake_cuts)
+            co_await scenario(cuts, true);
+        co_await waiter.close();
+        co_await holder.close();
+    };
+    run_test(90s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("those who queue behind a lost create, in its client and in another, have their turns")
+{
+    const std::vector<std::vector<cut>> stories{
+        {{opcode::create2, moment::request}},    {{opcode::create2, moment::request, 1}},
+        {{opcode::create2, moment::request, 2}}, {{opcode::create2, moment::reply}},
+        {{opcode::create2, moment::reply, 1}},   {{opcode::create2, moment::reply, 2}},
+        {{opcode::create2, moment::reply, 1}, {opcode::sync, moment::reply}},
+        {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply, 1}},
+        {{opcode::create2, moment::reply, 1}, {opcode::remove, moment::reply}, {opcode::remove, moment::request}},
+    };
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client disturbed(executor, port), calm(executor, port);
+        admin_client admin(port);
+        co_await connect_and_warm_up(disturbed);
+        co_await connect_and_warm_up(calm);
+        for (const auto& cuts : stories) {
+            const auto story = describe(cuts);
+            CAPTURE(story);
+            const auto path = new_path(admin);
+            mutex ours(disturbed.zk, path), theirs(calm.zk, path);
+            auto first = begin_acquire(theirs);
+            REQUIRE(!co_await first.end());
+
+            critical_section section;
+            section.enter(first.value());
+            arm(disturbed, cuts);
+            constexpr int waiters = 7;
+            int ended = 0;
+            const auto count = [&](std::exception_ptr e) {
+                CHECK(!e);
+                ++ended;
+            };
+            for (int i = 0; i < 5; ++i)
+                asio::co_spawn(executor, visit(ours, section), count);
+            co_await until("the create was cut", [&] { return disturbed.link.accepted() > 1; });
+            for (int i = 0; i < 2; ++i)
+                asio::co_spawn(executor, visit(theirs, section), count);
+            co_await until("all have a node", [&] { return admin.children(path).size() == waiters + 1; });
+            CHECK(section.grants == 1);
+            section.leave();
+            auto releasing = begin_release(first.value());
+            CHECK(!co_await releasing.end());
+            co_await until("all had their turn", [&] { return ended == waiters; });
+            CHECK(section.grants == waiters + 1);
+            co_await until("all cuts were made", [&] { return disturbed.link.struck(); });
+            co_await nothing_left(port);
+            CHECK(creates_under(admin, path) == waiters + 1);
+        }
+        co_await disturbed.close();
+        co_await calm.close();
+    };
+    run_test(90s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("whoever gives up while it is unknown whether its node was created leaves none")
+{
+    enum class way { terminal, partial, total, timed_out };
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        remote_client client(co_await asio::this_coro::executor, port);
+        admin_client admin(port);
+        co_await connect_and_warm_up(client);
+        for (const moment where : {moment::request, moment::reply}) {
+            for (const way how : {way::terminal, way::partial, way::total, way::timed_out}) {
+                const auto path = new_path(admin);
+                CAPTURE(path);
+                const int created = where == moment::reply ? 1 : 0;
+                client.link.on_next(opcode::create2, where, fate::cut);
+                client.link.refuse();
+                mutex lock(client.zk, path);
+                auto acquiring = how == way::timed_out ? begin_acquire(lock, 150ms) : begin_acquire(lock);
+                auto behind = begin_acquire(lock);
+                co_await until("the cut was made", [&] { return client.link.struck(); });
+                co_await client.suspended();
+                CHECK(admin.children(path).size() == static_cast<std::size_t>(created));
+                if (how == way::terminal)
+                    acquiring.cancel(cancellation_type::terminal);
+                else if (how == way::partial)
+                    acquiring.cancel(cancellation_type::partial);
+                else if (how == way::total)
+                    acquiring.cancel(cancellation_type::total);
+                const auto ended = co_await acquiring.end(2s); // still without a connection
+                if (how == way::timed_out)
+                    CHECK(ended == errc::timed_out);
+                else
+                    CHECK(ended == asio::error::operation_aborted);
+                CHECK(client.zk.state() == connection_state::suspended);
+                CHECK_FALSE(behind.ended());
+                client.link.accept();
+                REQUIRE(!co_await behind.end()); // it would wait for ever behind a node that was left
+                auto releasing = begin_release(behind.value());
+                CHECK(!co_await releasing.end());
+                co_await nothing_left(port);
+                CHECK(creates_under(admin, path) == created + 1);
+            }
+        }
+        co_await client.close();
+    };
+    run_test(60s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a node of another session is never taken for one's own, whatever its name")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        remote_client client(co_await asio::this_coro::executor, port);
+        admin_client admin(port), forger(port, 60s);
+        co_await connect_and_warm_up(client);
+        for (const bool expires : {false, true}) {
+            CAPTURE(expires);
+            const auto path = new_path(admin);
+            client.link.forget();
+            client.link.on_next(opcode::create2, moment::request, fate::cut);
+            client.link.refuse();
+            auto acquiring = begin_acquire(mutex(client.zk, path));
+            co_await until("the cut was made", [&] { return client.link.struck(); });
+            co_await client.suspended();
+            std::string wanted;
+            for (const auto& seen : client.link.history())
+                if (seen.op == opcode::create2)
+                    wanted = seen.path;
+            REQUIRE(wanted.starts_with(path + "/"));
+            const auto forged = forger.create(wanted, "forged", create_mode::ephemeral_sequential);
+            const std::int64_t old_session = client.zk.session_id();
+            if (expires)
+                client.link.expire_session();
+            client.link.accept();
+            co_await until("it queues behind the forged node", [&] {
+                return admin.children(path).size() == 2 && watches_node(port, client.zk.session_id(), forged);
+            });
+            CHECK_FALSE(acquiring.ended());
+            REQUIRE(forger.remove(forged));
+            REQUIRE(!co_await acquiring.end());
+            CHECK(acquiring.value().node() != forged);
+            const auto node = admin.exists(acquiring.value().node());
+            REQUIRE(node);
+            CHECK(node->ephemeral_owner == client.zk.session_id());
+            CHECK((client.zk.session_id() != old_session) == expires);
+            auto releasing = begin_release(acquiring.value());
+            CHECK(!co_await releasing.end());
+            co_await nothing_left(port);
+        }
+        co_await client.close();
+    };
+    run_test(60s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a session that expires while a create is unknown takes the node with it, and the waiter makes another")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        remote_client client(co_await asio::this_coro::executor, port);
+        admin_client admin(port);
+        co_await connect_and_warm_up(client);
+        const auto path = new_path(admin);
+        const std::int64_t old_session = client.zk.session_id();
+        client.link.on_next(opcode::create2, moment::reply, fate::cut);
+        client.link.refuse();
+        mutex lock(client.zk, path);
+        auto acquiring = begin_acquire(lock);
+        auto withdrawn = begin_acquire(lock);
+        co_await until("the cut was made", [&] { return client.link.struck(); });
+        co_await client.suspended();
+        withdrawn.cancel();
+        CHECK(co_await withdrawn.end() == asio::error::operation_aborted);
+        client.link.expire_session();
+        CHECK(admin.children(path).empty());
+        client.link.accept();
+        REQUIRE(!co_await acquiring.end());
+        CHECK(client.zk.session_id() != old_session);
+        const auto node = admin.exists(acquiring.value().node());
+        REQUIRE(node);
+        CHECK(node->ephemeral_owner == client.zk.session_id());
+        CHECK(admin.children(path).size() == 1);
+        auto releasing = begin_release(acquiring.value());
+        CHECK(!co_await releasing.end());
+        co_await nothing_left(port);
+        co_await client.close();
+    };
+    run_test(60s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("clean-up while disconnected: the first error is told at once, the delete goes out later")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client client(executor, port), other(executor, port);
+        admin_client admin(port);
+        co_await connect_and_warm_up(client);
+        co_await connect_and_warm_up(other);
+        const auto path = new_path(admin);
+        mutex lock(client.zk, path);
+        auto holding = begin_acquire(mutex(other.zk, path));
+        REQUIRE(!co_await holding.end());
+
+        // A waiter that times out, and one that is cancelled, while there is no connection.
+        auto late = begin_acquire(lock, 400ms);
+        auto cancelled = begin_acquire(lock);
+        co_await until("both have nodes", [&] { return admin.children(path).size() == 3; });
+        client.link.refuse();
+        client.link.cut();
+        co_await client.suspended();
+        cancelled.cancel();
+        CHECK(co_await cancelled.end() == asio::error::operation_aborted);
+        CHECK(co_await late.end() == errc::timed_out);
+        const result<guard> tried = co_await lock.try_acquire();
+        CHECK(tried.error() == errc::not_connected);
+        CHECK(admin.children(path).size() == 3);
+        client.link.on_next(opcode::remove, moment::reply, fate::cut); // the clean-up fails once, too
+        client.link.accept();
+        co_await until("both nodes are gone", [&] { return admin.children(path).size() == 1; });
+        co_await until("the cut was made", [&] { return client.link.struck(); });
+        auto handing_over = begin_release(holding.value());
+        CHECK(!co_await handing_over.end());
+        co_await nothing_left(port);
+
+        // A release waits for the connection; cancelling it only ends the waiting; a guard that is dropped releases, too.
+        for (const int how : {0, 1, 2}) {
+            CAPTURE(how);
+            auto held = begin_acquire(lock);
+            co_await until("connected and held", [&] { return held.ended(); });
+            REQUIRE(!held.error());
+            auto next = begin_acquire(mutex(other.zk, path));
+            co_await until("the next one has a node", [&] { return admin.children(path).size() == 2; });
+            client.link.refuse();
+            client.link.cut();
+            co_await client.suspended();
+            pending<> releasing;
+            if (how == 2)
+                held.value() = guard();
+            else
+                releasing = begin_release(held.value());
+            if (how == 1) {
+                releasing.cancel();
+                CHECK(co_await releasing.end() == asio::error::operation_aborted);
+            }
+            CHECK(admin.children(path).size() == 2);
+            CHECK_FALSE(next.ended());
+            CHECK(releasing.ended() == (how == 1));
+            client.link.accept();
+            REQUIRE(!co_await next.end());
+            if (how == 0)
+                CHECK(!co_await releasing.end());
+            auto last = begin_release(next.value());
+            CHECK(!co_await last.end());
+            co_await nothing_left(port);
+        }
+
+        // While disconnected the session may end: the release is then done, and nobody was told of a loss.
+        auto held = begin_acquire(lock);
+        REQUIRE(!co_await held.end());
+        client.link.refuse();
+        client.link.cut();
+        co_await client.suspended();
+        auto releasing = begin_release(held.value());
+        client.link.expire_session();
+        client.link.accept();
+        CHECK(!co_await releasing.end());
+        co_await nothing_left(port);
+        co_await client.close();
+        co_await other.close();
+    };
+    run_test(60s, body);
+    expect_clean(server());
+}
+
+namespace {
+
+/// Cuts one of the links at moments that a seed decides: now, or at some message of the near future.
+awaitable<void> disturb(std::deque<remote_client>& clients, int times, std::mt19937& random, const critical_section& section)
+{
+    constexpr std::array ops{opcode::any,  opcode::create2,     opcode::get_children2, opcode::get_data,
+                             opcode::sync, opcode::watch_event, opcode::remove,        opcode::connect};
+    constexpr std::array moments{moment::request, moment::reply, moment::delivered};
+    const auto upto = [&random](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+    for (int i = 0; i < times; ++i) {
+        proxy& link = clients[upto(clients.size())].link;
+        const auto kind = upto(3);
+        if (kind == 0)
+            link.cut();
+        else
+            link.on_next(ops[upto(ops.size())], moments[upto(moments.size())], fate::cut, upto(4));
+        // The next one when there was some progress, so that cuts come in bursts and apart.
+        const int enough = section.grants + static_cast<int>(upto(6));
+        const auto requests = link.count(opcode::any) + upto(8);
+        co_await until("some progress", [&] { return section.grants >= enough || link.count(opcode::any) > requests; });
+    }
+}
+
+awaitable<void> contend(mutex lock, critical_section& section, const bool& over)
+{
+    while (!over) {
+        result<guard> held = co_await lock.acquire(60s);
+        REQUIRE(!held.has_error());
+        section.enter(held.value());
+        for (int i = 0; i < 3; ++i) {
+            const auto executor = co_await asio::this_coro::executor;
+            co_await asio::post(executor, asio::use_awaitable);
+        }
+        CHECK(held.value());
+        section.leave();
+        const result<void> released = co_await std::move(held).value().release();
+        CHECK(!released.has_error());
+    }
+}
+
+} // namespace
+
+TEST_CASE("fifty random cuts: one holder at a time, growing tokens, everybody gets on, nothing is left")
+{
+    const std::uint16_t port = server().port();
+    const auto seed = std::random_device{}();
+    MESSAGE("seed ", seed);
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        admin_client admin(port);
+        const auto path = new_path(admin);
+        std::deque<remote_client> clients;
+        for (int i = 0; i < 3; ++i)
+            clients.emplace_back(executor, port);
+        critical_section section;
+        bool over = false;
+        int ended = 0;
+        const auto count = [&](std::exception_ptr e) {
+            CHECK(!e);
+            ++ended;
+        };
+        std::vector<std::int64_t> sessions;
+        for (auto& client : clients) {
+            co_await client.connect();
+            sessions.push_back(client.zk.session_id());
+            for (int i = 0; i < 4; ++i)
+                asio::co_spawn(executor, contend(mutex(client.zk, path), section, over), count);
+        }
+        std::mt19937 random(seed);
+        co_await disturb(clients, 50, random, section);
+        over = true;
+        co_await until("everybody is done", [&] { return ended == 12; });
+        MESSAGE("grants under fifty cuts: ", section.grants);
+        co_await nothing_left(port);
+        for (std::size_t i = 0; i < clients.size(); ++i)
+            CHECK(clients[i].zk.session_id() == sessions[i]); // nobody needed a new one
+        for (auto& client : clients)
+            co_await client.close();
+    };
+    run_test(90s, body);
+    expect_clean(server());
+}

@@ -66,8 +66,8 @@ bool wire::open(const std::string& address)
     if (handle_) {
         // No socket is open, so this only says where the next goes. Keeping the handle keeps the last transaction seen,
         // and with it no server that lags behind it is accepted.
-        // The library compares addresses without their ports, and takes a list that it finds equal for no change: it would
-        // go on with the old port. So it is shown another address in between, to which it is never connected.
+        // The library compares addresses without their ports, and takes a list that it finds equal for no change: it
+        // would go on with the old port. So it is shown another address in between, to which it is never connected.
         int code = zoo_set_servers(handle_, nowhere);
         if (code == ZOK)
             code = zoo_set_servers(handle_, address.c_str());

@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <exception>
@@ -185,6 +186,7 @@ asio::awaitable<void> watch_queue(sale& s, tcp::endpoint server, std::chrono::se
     s.opened = clock::now();
     asio::steady_timer pause(executor);
     while (s.shopping > 0) {
+        auto asked = clock::now();
         auto [status, body] = co_await connection.call(http::verb::get, "/queue", nullptr);
         if (status != 200) {
             throw std::runtime_error("GET /queue: " + json::serialize(body));
@@ -195,7 +197,8 @@ asio::awaitable<void> watch_queue(sale& s, tcp::endpoint server, std::chrono::se
             view.buyers.push_back(member<std::string>(contender, "buyer", "?"));
         }
         s.queue_views.push_back(std::move(view));
-        pause.expires_after(15ms);
+        // A long queue is a lot to read: most of the time is left to the orders.
+        pause.expires_after(std::max<clock::duration>(15ms, 5 * (clock::now() - asked)));
         co_await pause.async_wait(asio::use_awaitable);
     }
 }

@@ -40,10 +40,11 @@ std::optional<http_response> answer_to(const boost::system::error_code& error)
         return failure(431, "the header is too long");
     }
     // An end between two requests is how a connection normally ends; any other error of the parser is the client's.
-    if (error == http::error::end_of_stream || error.category() != make_error_code(http::error::bad_method).category()) {
-        return std::nullopt;
+    bool parser = error.category() == make_error_code(http::error::end_of_stream).category();
+    if (parser && error != http::error::end_of_stream) {
+        return failure(400, "not an HTTP request");
     }
-    return failure(400, "not an HTTP request");
+    return std::nullopt;
 }
 
 } // namespace

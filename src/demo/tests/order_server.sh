@@ -99,8 +99,8 @@ expect '201 *"buyer":"Ada"*"token":[1-9]*"outcome":"sold"*' cat "$scratch/first"
 timeout 5 cat <&6 >/dev/null || die "the idle connection is still open"
 exec 6>&-
 
-# --- an old token is refused by the stock itself, and the refusal recorded
-serve --servers "127.0.0.1:$zookeeper_port" --payment 1 --lock-timeout 300
+# --- an old token is refused by the stock itself, and the refusal recorded (servers that are down are passed over)
+serve --servers "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3,127.0.0.1:4,127.0.0.1:$zookeeper_port" --payment 1 --lock-timeout 300
 expect '200 {"queue":\[\]}' request GET /queue
 sqlite3 -batch -init /dev/null "$scratch/shop.db" 'UPDATE stock SET last_token = 9223372036854775807' || die "no update"
 expect '503 *"outcome":"refused: a later token has written"*' request POST /orders '{"buyer":"Ada"}'

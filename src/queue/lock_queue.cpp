@@ -269,6 +269,11 @@ void lock_queue::epoch_began()
             to_remove_.push_back(id);
 }
 
+void lock_queue::contact_lost()
+{
+    connected_ = false;
+}
+
 void lock_queue::epoch_ended()
 {
     connected_ = false;

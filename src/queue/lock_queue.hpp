@@ -101,6 +101,7 @@ public:
     void retry_remove(contender_id);
 
     void epoch_began();
+    void contact_lost();  ///< an outcome was unknown: the epoch is about to end, nothing is sent in it any more
     void epoch_ended();   ///< after every request of the epoch was answered
     void session_ended(); ///< between two epochs
 

@@ -68,17 +68,17 @@ void lock_contender::lose()
     if (!holding())
         return;
     state_ = state::lost;
-    core_.tell([lost = std::exchange(request_.lost, nullptr)] {
-        if (lost)
-            lost();
+    core_.tell([self = shared_from_this()] {
+        if (self->request_.lost) // not released meanwhile
+            std::exchange(self->request_.lost, nullptr)();
     });
 }
 
 void lock_contender::release(std::function<void(error_code)> released)
 {
+    request_.lost = nullptr;
     if (holding() && path_) {
         state_ = state::done;
-        request_.lost = nullptr;
         released_ = std::move(released);
         path_->leave(*this);
     } else if (released) {

@@ -10,7 +10,7 @@
 namespace zklock::recipes {
 
 /// One acquire on a lock_path: what its caller asked, and what it has been told so far.
-class lock_contender final : public acquisition {
+class lock_contender final : public acquisition, public std::enable_shared_from_this<lock_contender> {
 public:
     /// Without a path it can only fail.
     lock_contender(session_core&, lock_path*, queue::contender_id, acquire_request);

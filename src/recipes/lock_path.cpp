@@ -289,9 +289,11 @@ void lock_path::make_path(parent_kind kind)
     ++answers_due_;
     parents_.make(path_, kind, [this](outcome result) {
         --answers_due_;
-        if (result == outcome::no_node)
+        if (result == outcome::unknown)
+            core_.contact_lost();
+        else if (result == outcome::no_node)
             fail_all_waiting(errc::no_such_chroot);
-        else if (result != outcome::ok && result != outcome::unknown)
+        else if (result != outcome::ok)
             fail_all_waiting(error_of(result));
         advance();
     });

@@ -37,6 +37,7 @@ public:
     // --- called by the session ----------------------------------------------------------------------------------------
 
     void epoch_began();
+    void contact_lost() { queue_.contact_lost(); }
     void epoch_ended();
     void session_ended();
     void lease_lapsed();
@@ -80,6 +81,8 @@ private:
         ++answers_due_;
         return [this, f = std::move(f)](const auto& answer) {
             --answers_due_;
+            if (answer.result == store::outcome::unknown)
+                core_.contact_lost();
             f(answer);
             advance();
         };

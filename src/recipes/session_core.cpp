@@ -53,7 +53,7 @@ void session_core::deliver_news()
 void session_core::heard(const store::reply& answer)
 {
     if (answer.result == store::outcome::unknown)
-        return;
+        return contact_lost();
     const auto now = scheduler.now();
     const bool was_fresh = lease_.fresh(now);
     lease_.answered(answer.sent, now);
@@ -179,6 +179,14 @@ void session_core::on_connected(const store::connect_reply& answer)
     for (lock_path* path : std::vector(paths_))
         path->epoch_began();
     plan_beat();
+}
+
+void session_core::contact_lost()
+{
+    if (!std::exchange(connected, false))
+        return;
+    for (lock_path* path : paths_)
+        path->contact_lost();
 }
 
 void session_core::on_disconnected()

@@ -32,9 +32,12 @@ public:
     const client_options options;
     const std::function<std::string()> new_uuid;
 
+    /// Takes note of an outcome that is unknown: nothing is sent any more in this epoch, whose end is on its way.
+    void contact_lost();
+
     /// Of the current session; 0 when there is none.
     std::int64_t session_id = 0;
-    bool connected = false;
+    bool connected = false; ///< and no answer has been lost
     /// Why nothing can be done any more, once that is so.
     std::optional<errc> over;
 

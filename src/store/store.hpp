@@ -90,7 +90,8 @@ public:
 /// come through one FIFO in the order in which they arrived, never inside a call to the store.
 ///
 /// **Epochs.** From on_connected to on_disconnected is one epoch. Requests may be made only inside an epoch; each is
-/// answered exactly once, before the epoch's on_disconnected. `outcome::unknown` is only ever given on the way to it.
+/// answered exactly once, before the epoch's on_disconnected. `outcome::unknown` is only ever given on the way to it, to
+/// every request that is unanswered then or made after: whoever sees it had better make none until the next epoch.
 /// No watch survives an epoch. (What the wire library does otherwise is the bridge's business to hide.)
 ///
 /// **Lifetime.** After the answer to close(), or once the store is destroyed, no function and no observer is called.

@@ -356,6 +356,25 @@ TEST_SUITE("lock queue, one look")
 
 TEST_SUITE("lock queue, connection lost")
 {
+    TEST_CASE("after the first lost answer nothing is sent before the next epoch")
+    {
+        driver q;
+        q.hold();
+        q.join_and_send(2);
+        CHECK(q.act() == "read");
+        q.contact_lost();
+        q.create_unknown(2);
+        CHECK(q.act() == "");
+        q.read_failed();
+        q.join(3, false);
+        q.leave(1);
+        CHECK(q.next_to_create() == 0);
+        CHECK(q.act() == "");
+        q.epoch_ended();
+        q.epoch_began();
+        CHECK(q.act() == "sync, read, remove 1 " + ours(1, 0));
+    }
+
     TEST_CASE("a create of unknown outcome is looked for after a sync, before any other create")
     {
         driver q;

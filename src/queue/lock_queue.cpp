@@ -198,7 +198,7 @@ void lock_queue::inspect_unknown(contender_id id)
         return;
     contender& c = found->second;
     c.prefix = node_of(c).substr(0, node_of(c).size() - sequence_digits);
-    lose_place(c);
+    c.spot->second = 0; // it counts, for those behind it, until it is known whose it is
     move(id, c, phase::unknown);
 }
 

@@ -100,7 +100,9 @@ void lock_path::send_remove(const contender_ptr& contender, const std::string& n
         default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
             queue_.remove_failed(contender->id);
             contender->finish_release(error_of(answer.result));
+            ++answers_due_;
             core_.later(before_next_try, [this, id = contender->id] {
+                --answers_due_;
                 queue_.retry_remove(id);
                 advance();
             });

@@ -454,6 +454,17 @@ TEST_SUITE("lock queue, connection lost")
             q.children_read({ours(1, 4)}, true);
             CHECK(q.act() == "inspect 1 " + ours(1, 4));
         }
+        SUBCASE("cut while it is inspected: its node still counts for who is behind it")
+        {
+            q.children_read({ours(1, 4)}, true);
+            q.send_creates();
+            CHECK(q.act() == "inspect 1 " + ours(1, 4) + ", read");
+            q.created(2, ours(2, 5), 5);
+            q.children_read({ours(1, 4), ours(2, 5)}, true);
+            q.contact_lost();
+            q.inspect_unknown(1);
+            CHECK(q.act() == "");
+        }
         SUBCASE("the session ended: forgotten with it, and created again")
         {
             q.read_failed();

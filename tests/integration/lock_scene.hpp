@@ -1,0 +1,133 @@
+#pragma once
+// What the tests of the mutex have in common, besides what they share with those of faults.
+#include "integration/fault_scene.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <atomic>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace zklock::test {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+/// A count that a test can do with less of where everything is slow.
+[[nodiscard]] constexpr std::size_t scaled(std::size_t count) { return sanitized ? count / 5 : count; }
+
+/// The value; or the error, which fails the test.
+template <class T> T must(result<T> r)
+{
+    if (r.has_error())
+        throw std::runtime_error("unexpected error: " + r.error().message());
+    if constexpr (!std::is_void_v<T>)
+        return std::move(r).value();
+}
+
+/// Success has none.
+template <class T> [[nodiscard]] error_code error_in(const result<T>& r)
+{
+    return r.has_error() ? r.error() : error_code();
+}
+
+/// Waits for the grant.
+inline awaitable<guard> granted(pending<guard> attempt)
+{
+    const error_code ec = co_await attempt.end();
+    if (ec)
+        throw std::runtime_error("no grant: " + ec.message());
+    co_return std::move(attempt.value());
+}
+
+inline awaitable<void> release(guard held)
+{
+    must(co_await std::move(held).release());
+}
+
+/// Waits until the path's node has so many children.
+inline awaitable<void> until_queued(admin_client& admin, const std::string& path, std::size_t count)
+{
+    const auto look = [&] {
+        admin.sync("/");
+        return admin.children(path).size() == count;
+    };
+    co_await until("so many are in the queue", look);
+}
+
+/// Waits until the server holds exactly these ephemeral nodes, and no watch but those of sessions on nodes of their own,
+/// by which a holder notices that somebody deletes its node.
+inline awaitable<void> until_only_left(std::uint16_t port, std::vector<std::string> nodes)
+{
+    std::string found;
+    const auto look = [&] {
+        found.clear();
+        std::set<std::string> live;
+        std::map<std::string, std::int64_t> owners;
+        for (const auto& [session, paths] : ephemerals(port))
+            for (const auto& path : paths) {
+                live.insert(path);
+                owners[path] = session;
+                if (std::find(nodes.begin(), nodes.end(), path) == nodes.end())
+                    found += " node " + path;
+            }
+        for (const auto& path : nodes)
+            if (!live.contains(path))
+                found += " missing " + path;
+        for (const auto& [path, sessions] : watches(port))
+            for (const auto session : sessions)
+                if (owners[path] != session)
+                    found += " watch on " + path;
+        return found.empty();
+    };
+    try {
+        co_await until("what should be left on the server", look);
+    } catch (const std::runtime_error& e) {
+        throw std::runtime_error(e.what() + (" but:" + found));
+    }
+}
+inline awaitable<void> until_only_left(std::uint16_t port, std::string node) // gcc 12 fails at lists in coroutines
+{
+    std::vector<std::string> nodes(1, std::move(node));
+    return until_only_left(port, std::move(nodes));
+}
+
+/// Runs them all at once, until the last has ended. Rethrows what the first to fail threw.
+inline awaitable<void> together(std::vector<awaitable<void>> parts, milliseconds limit = milliseconds{60'000})
+{
+    struct state {
+        std::mutex guards;
+        std::exception_ptr failure;
+        std::atomic<std::size_t> running;
+    };
+    const auto shared = std::make_shared<state>();
+    shared->running = parts.size();
+    const auto executor = co_await asio::this_coro::executor;
+    for (auto& part : parts)
+        asio::co_spawn(executor, std::move(part), [shared](std::exception_ptr e) {
+            if (e) {
+                const std::lock_guard lock(shared->guards);
+                if (!shared->failure)
+                    shared->failure = e;
+            }
+            --shared->running;
+        });
+    state* const raw = shared.get();
+    const auto all_ended = [raw] { return raw->running == 0; };
+    co_await until("all have ended", all_ended, limit);
+    if (shared->failure)
+        std::rethrow_exception(shared->failure);
+}
+
+} // namespace zklock::test

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -44,6 +45,7 @@ struct choice_of_run {
     bool trace = false;
     bool no_shrinking = false;
     bool quiet = false;
+    bool survey = false;
 };
 
 /// The beginning and the end of a long trace say most.
@@ -85,20 +87,25 @@ int run(const choice_of_run& chosen)
     std::uint64_t events = 0;
     std::uint64_t grants = 0;
     std::uint64_t done = 0;
+    std::map<std::string, std::pair<std::uint64_t, std::string>> kinds; // with an example
     for (; chosen.seconds > 0 ? spent() < chosen.seconds : done < chosen.schedules; ++done) {
         seed_under_way = seed_of(seed, done);
         const auto p = make_plan(seed_under_way);
         const auto v = simulate(p, false);
         events += v.events;
         grants += v.grants;
-        if (!v.violation.empty()) {
+        if (!v.violation.empty() && chosen.survey) {
+            auto& [count, example] = kinds[kind_of(v.violation)];
+            if (count++ == 0) example = "--seed " + std::to_string(p.seed) + ' ' + v.violation;
+        } else if (!v.violation.empty()) {
             std::cout << "after " << done + 1 << " schedules and " << spent() << " s: ";
             return report(p, chosen);
         }
     }
     std::cout << done << " schedules, " << events << " events, " << grants << " grants in " << spent()
-              << " s: no violation\n";
-    return 0;
+              << " s: " << (kinds.empty() ? "no violation" : "violations") << '\n';
+    for (const auto& [kind, found] : kinds) std::cout << found.first << " x  " << found.second << '\n';
+    return kinds.empty() ? 0 : 1;
 }
 
 } // namespace
@@ -115,6 +122,7 @@ int main(int argc, char** argv)
     app.add_flag("--list-mutants", chosen.list_mutants, "the names --mutant knows");
     app.add_flag("--trace", chosen.trace, "show all that happens in the schedule of --seed");
     app.add_flag("--no-shrinking", chosen.no_shrinking, "show a failing schedule as it is");
+    app.add_flag("--survey", chosen.survey, "go on after a violation, and say at the end how often each kind came");
     app.add_flag("--quiet", chosen.quiet, "say only what came of it");
     try {
         app.parse(argc, argv);

@@ -9,9 +9,6 @@
 
 namespace zklock::simulator {
 
-namespace {
-
-/// What a violation says, without who and which: a smaller plan has other contenders and the same fault.
 std::string kind_of(const std::string& violation)
 {
     auto from = violation.find(": ");
@@ -23,6 +20,8 @@ std::string kind_of(const std::string& violation)
     }
     return kind.substr(0, 40);
 }
+
+namespace {
 
 class shrinker {
 public:

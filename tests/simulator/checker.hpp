@@ -53,6 +53,7 @@ public:
     void released(contender_record& c, boost::system::error_code ec);
     void listed(unsigned client, unsigned path, std::int64_t session, boost::system::error_code ec,
                 const std::vector<contender>& queue);
+    void client_closes(unsigned client) { closing_.push_back(client); }
     void client_died(unsigned client);
 
     // what others did to us, which excuses some things
@@ -87,6 +88,7 @@ private:
     std::vector<std::string> deleted_;
     std::vector<std::int64_t> killed_;
     std::vector<std::string> out_of_turn_;
+    std::vector<unsigned> closing_; ///< clients
     std::uint64_t grants_ = 0;
 };
 

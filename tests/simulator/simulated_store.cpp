@@ -76,7 +76,7 @@ void simulated_store::submit(operation what, std::string_view path, callback cal
     r.kind = kind;
     r.watch = watch;
     sent_ = process_.now();
-    outstanding_.push_back({r.xid, what, r.path, sent_, std::move(call)});
+    outstanding_.push_back({r.xid, what, r.path, sent_, std::move(call), watch});
     if (state_ == state::ending) return; // the answer `unknown` is on its way
     const auto doom = fate_of_next();
     if (world_.log.on()) {
@@ -161,7 +161,7 @@ void simulated_store::deliver(const connection_ptr& from, const answer& a)
     }
     auto w = std::move(outstanding_.front());
     outstanding_.pop_front();
-    if (a.result == outcome::no_node && (w.what == operation::get || w.what == operation::remove)) {
+    if (a.result == outcome::no_node && ((w.what == operation::get && w.watch) || w.what == operation::remove)) {
         told_deleted_.emplace(w.path, world_.time.now());
     }
     call_back(w, a);
@@ -266,7 +266,7 @@ void simulated_store::keep_alive()
             request r;
             r.xid = ++xid_;
             sent_ = process_.now();
-            outstanding_.push_back({r.xid, operation::ping, {}, sent_, done{}});
+            outstanding_.push_back({r.xid, operation::ping, {}, sent_, done{}, false});
             ensemble_.send(connection_, std::move(r));
         }
         keep_alive();

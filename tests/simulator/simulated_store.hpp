@@ -37,7 +37,8 @@ public:
     void plan(std::vector<placed_fault> faults);               ///< instead of faults by chance
     [[nodiscard]] bool connected() const noexcept { return state_ == state::open; }
     [[nodiscard]] std::int64_t session_id() const noexcept { return session_; }
-    /// When the client was told that this node is gone, if it was.
+    /// When the client was told that this node is gone, if it was: by an event or an answer that the locks look at.
+    /// (What a mere list of contenders comes across is not among them.)
     [[nodiscard]] std::optional<instant> told_deleted(const std::string& path) const;
 
 private:
@@ -49,6 +50,7 @@ private:
         std::string path;
         ::zklock::store::scheduler::time_point sent{};
         callback call;
+        bool watch = false;
     };
 
     void received(const connection_ptr& from, answer a) override;

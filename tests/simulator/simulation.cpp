@@ -251,6 +251,7 @@ void simulation::close(client& c)
 {
     if (c.closing || !c.session) return;
     c.closing = true;
+    checker_.client_closes(c.number);
     call(c, [&](recipes::session& session) {
         session.close([this, &c] {
             if (may_tell(c)) c.closed = true;

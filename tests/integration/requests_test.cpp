@@ -1,0 +1,281 @@
+// What the operations of a mutex cost in requests to the server, counted on the wire. Pings are not counted; the sessions
+// are so long that no heartbeat falls into a test.
+#include "integration/lock_scene.hpp"
+
+#include <initializer_list>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+std::string text(const std::vector<seen_request>& requests)
+{
+    std::string all;
+    for (const auto& seen : requests)
+        if (seen.op != opcode::ping)
+            all += std::to_string(static_cast<int>(seen.op)) + (seen.in_multi ? "* " : " ") + seen.path + "; ";
+    return all;
+}
+
+struct expected_count {
+    opcode op;
+    std::size_t count;
+};
+
+/// Exactly these requests, and no others, since the last look.
+void expect_requests(proxy& link, std::initializer_list<expected_count> expected)
+{
+    const auto history = link.history();
+    INFO("requests: " << text(history));
+    std::size_t total = 0;
+    for (const auto& [op, count] : expected) {
+        CAPTURE(static_cast<int>(op));
+        CHECK(link.count(op) == count);
+        total += count;
+    }
+    CHECK(link.count(opcode::any) == total);
+    link.forget();
+}
+
+/// A session's first contender brings a heartbeat along, for there is no lease yet. This one takes it.
+awaitable<void> warm_up(remote_client& remote)
+{
+    co_await remote.connect();
+    mutex elsewhere(remote.zk, "/requests/elsewhere");
+    guard held = must(co_await elsewhere.acquire());
+    co_await release(std::move(held));
+    remote.link.forget();
+}
+
+/// Tells what happens on a path without a request of the counted client.
+awaitable<void> until_watched(const remote_client& remote, const std::string& node)
+{
+    const auto look = [&] { return watches_node(server().port(), remote.zk.session_id(), node); };
+    co_await until("the predecessor is watched", look);
+}
+
+} // namespace
+
+TEST_CASE("alone: a create and a read together, and a delete")
+{
+    const std::string path = "/requests/alone";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port());
+        admin.create_all(path);
+        co_await warm_up(remote);
+        mutex lock(remote.zk, path);
+        for (int i = 0; i < 5; ++i) {
+            guard held = must(co_await lock.acquire());
+            CHECK(remote.link.count(opcode::any) <= 2);
+            expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_children2, 1}});
+            co_await release(std::move(held));
+            expect_requests(remote.link, {{opcode::remove, 1}});
+        }
+
+        // The two travel together: the read does not wait for the create's answer.
+        remote.link.block(direction::replies);
+        auto attempt = begin_acquire(lock);
+        const auto both = [&] { return remote.link.count(opcode::get_children2) == 1; };
+        co_await until("the read is on its way", both);
+        CHECK_FALSE(attempt.ended());
+        remote.link.unblock();
+        guard held = co_await granted(attempt);
+        expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_children2, 1}});
+        co_await release(std::move(held));
+        remote.link.forget();
+
+        // The destructor costs the same.
+        held = must(co_await lock.acquire());
+        remote.link.forget();
+        held = guard();
+        co_await nothing_left(server().port());
+        expect_requests(remote.link, {{opcode::remove, 1}});
+        co_await remote.close();
+    };
+    run_test(30s, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("the first on a path that does not exist makes its parents")
+{
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        co_await warm_up(remote);
+        mutex lock(remote.zk, "/requests/deep/a/b/c");
+        guard held = must(co_await lock.acquire());
+        // In vain: create and read. Parents, bottom up until one has a parent, and down again: c, b, a, deep, a, b, c.
+        // Then both once more.
+        expect_requests(remote.link, {{opcode::create2, 2}, {opcode::get_children2, 2}, {opcode::create_container, 7}});
+        co_await release(std::move(held));
+        expect_requests(remote.link, {{opcode::remove, 1}});
+
+        // Only the first.
+        held = must(co_await lock.acquire());
+        expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_children2, 1}});
+        co_await release(std::move(held));
+        co_await remote.close();
+    };
+    run_test(30s, body);
+    expect_clean(server(), {"/requests/deep/a/b/c"});
+}
+
+TEST_CASE("contended: one watch on the predecessor, one on the own node, and no second read for the grant")
+{
+    const std::string path = "/requests/contended";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote);
+        mutex lock(remote.zk, path);
+        const auto foreign = [&] { return admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential); };
+
+        const std::string holder = foreign();
+        auto attempt = begin_acquire(lock);
+        co_await until_watched(remote, holder);
+        expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_children2, 1}, {opcode::get_data, 2}});
+        const std::string own = path + "/" + queue_of(admin, path).back();
+        CHECK(watches_node(server().port(), remote.zk.session_id(), own));
+
+        // Those behind it in the same session cost a create each; nobody but the first needs a watch or a look.
+        auto behind = begin_acquire(lock);
+        co_await until_queued(admin, path, 3);
+        auto last = begin_acquire(lock);
+        co_await until_queued(admin, path, 4);
+        CHECK(remote.link.count(opcode::create2) == 2);
+        CHECK(remote.link.count(opcode::get_data) == 0);
+        CHECK(remote.link.count(opcode::any) == 2);
+        remote.link.forget();
+
+        // One that gives up costs its delete.
+        last.cancel();
+        co_await until_queued(admin, path, 3);
+        expect_requests(remote.link, {{opcode::remove, 1}});
+
+        admin.remove(holder);
+        guard held = co_await granted(attempt);
+        const std::size_t for_the_grant = remote.link.count(opcode::any);
+        CHECK(for_the_grant <= 1); // at most a look whether somebody in between went unwatched
+        remote.link.forget();
+        auto releasing = begin_release(held);
+        held = co_await granted(behind);
+        const error_code ec = co_await releasing.end();
+        CHECK_FALSE(ec);
+        CHECK(remote.link.count(opcode::remove) == 1);
+        remote.link.forget();
+        co_await release(std::move(held));
+        CHECK(remote.link.count(opcode::remove) == 1);
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(30s, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a waiter that gives up takes its node and its watch with it: two requests")
+{
+    const std::string path = "/requests/cancelled";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote);
+        mutex lock(remote.zk, path);
+        const std::string holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        auto attempt = begin_acquire(lock);
+        co_await until_watched(remote, holder);
+        remote.link.forget();
+        attempt.cancel();
+        co_await until_only_left(server().port(), holder);
+        CHECK(remote.link.count(opcode::remove) == 1);
+        CHECK(remote.link.count(opcode::any) == 2); // the delete, and the end of the watch
+        admin.remove(holder);
+        co_await remote.close();
+    };
+    run_test(30s, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("try_acquire: a read when it is busy, nothing when we know; contenders: a read and one for each")
+{
+    const std::string path = "/requests/try";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote);
+        mutex lock(remote.zk, path);
+        const std::string holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
+        expect_requests(remote.link, {{opcode::get_children2, 1}});
+        CHECK(error_in(co_await lock.acquire(0s)) == errc::timed_out);
+        expect_requests(remote.link, {{opcode::get_children2, 1}});
+        admin.remove(holder);
+
+        guard held = must(co_await lock.try_acquire());
+        expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_children2, 2}});
+        CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
+        expect_requests(remote.link, {});
+
+        auto waiting = begin_acquire(lock);
+        co_await until_queued(admin, path, 2);
+        remote.link.forget();
+        const auto listed = must(co_await lock.contenders());
+        CHECK(listed.size() == 2);
+        expect_requests(remote.link, {{opcode::get_children2, 1}, {opcode::get_data, 2}});
+        waiting.cancel();
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(30s, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("no herd: of many waiting sessions a release wakes one")
+{
+    const std::string path = "/requests/herd";
+    constexpr std::size_t waiters = 5;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        const std::string holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        std::vector<std::unique_ptr<remote_client>> sessions;
+        std::vector<pending<guard>> attempts;
+        std::string predecessor = holder;
+        for (std::size_t i = 0; i < waiters; ++i) {
+            sessions.push_back(std::make_unique<remote_client>(executor, server().port(), 120s));
+            co_await warm_up(*sessions[i]);
+            attempts.push_back(begin_acquire(mutex(sessions[i]->zk, path)));
+            co_await until_watched(*sessions[i], predecessor);
+            predecessor = path + "/" + queue_of(admin, path).back();
+            sessions[i]->link.forget();
+        }
+        admin.remove(holder);
+        guard held = co_await granted(attempts[0]);
+        co_await release(std::move(held));
+        held = co_await granted(attempts[1]);
+        for (std::size_t i = 2; i < waiters; ++i) {
+            CAPTURE(i);
+            expect_requests(sessions[i]->link, {});
+            CHECK_FALSE(attempts[i].ended());
+        }
+        for (std::size_t i = 2; i < waiters; ++i)
+            attempts[i].cancel();
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+        for (auto& session : sessions)
+            co_await session->close();
+    };
+    run_test(30s, body);
+    expect_clean(server(), {path});
+}

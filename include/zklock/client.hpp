@@ -75,8 +75,8 @@ public:
             detail::initiate_wait_connected(handle_, detail::saturate(timeout)), token);
     }
 
-    /// Ends the session. Everything pending completes first: waiting acquires with `errc::closed`, held locks are lost,
-    /// releases under way succeed as the session ends. Afterwards every operation ends with `errc::closed`.
+    /// Ends the session. Everything pending completes first: waiting acquires, and releases under way, with
+    /// `errc::closed`; held locks are lost. Afterwards every operation ends with `errc::closed`.
     ///
     /// It is bounded in time, connected or not. Without a connection the servers cannot be told: nodes then live until
     /// the session's time-out.

@@ -50,7 +50,8 @@ public:
     virtual bool withdraw() = 0;
 
     /// Gives the lock back. `released` is called later, once, when the node is gone or its session is; with
-    /// `errc::lost` if the lock was lost before. May be empty. Only after a grant, and once.
+    /// `errc::lost` if the lock was lost before, and why it cannot be told if the session is closed first or the server
+    /// refuses. May be empty. Only after a grant, and once.
     virtual void release(std::function<void(error_code)> released) = 0;
 
     /// Granted, not released, not lost. Turns false at held_until() less the notice. From any thread.

@@ -12,8 +12,8 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-contender_list::contender_list(session_core& core, std::string path, done f)
-    : core_(core), path_(std::move(path)), done_(std::move(f))
+contender_list::contender_list(session_core& core, std::string path, std::function<void(const std::string&)> gone, done f)
+    : core_(core), path_(std::move(path)), gone_(std::move(gone)), done_(std::move(f))
 {
 }
 
@@ -70,7 +70,9 @@ void contender_list::list(const std::vector<std::string>& names)
                 c.created = std::chrono::system_clock::time_point(std::chrono::milliseconds(answer.stat.ctime_ms));
             } else if (answer.result == outcome::unknown) {
                 self->cut_ = true;
-            } else if (answer.result != outcome::no_node) {
+            } else if (answer.result == outcome::no_node) {
+                self->gone_(node);
+            } else {
                 self->fail(error_of(answer.result));
             }
             if (--self->answers_due_ == 0)

@@ -19,7 +19,8 @@ class contender_list : public std::enable_shared_from_this<contender_list> {
 public:
     using done = std::function<void(error_code, std::vector<contender>)>;
 
-    contender_list(session_core&, std::string path, done);
+    /// `gone` is told of each node that turned out not to exist.
+    contender_list(session_core&, std::string path, std::function<void(const std::string& node)> gone, done);
 
     /// Sends the requests; there is a connection.
     void start();
@@ -36,6 +37,7 @@ private:
 
     session_core& core_;
     const std::string path_;
+    const std::function<void(const std::string&)> gone_;
     done done_;
     std::vector<contender> found_;
     std::size_t answers_due_ = 0;

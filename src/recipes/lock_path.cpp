@@ -158,13 +158,8 @@ void lock_path::stop(errc why)
     for (const auto& [id, contender] : contenders_) {
         contender->fail(why);
         contender->lose();
+        contender->finish_release(why);
     }
-}
-
-void lock_path::end_releases(error_code ec)
-{
-    for (const auto& [id, contender] : contenders_)
-        contender->finish_release(ec);
 }
 
 bool lock_path::notice_long_holder(store::scheduler::time_point now)

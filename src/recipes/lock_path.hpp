@@ -41,10 +41,8 @@ public:
     void epoch_ended();
     void session_ended();
     void lease_lapsed();
-    /// Nothing will be sent any more: what waits ends with `why`, what is held is lost.
+    /// Nothing will be sent any more: what waits, and releases under way, end with `why`; what is held is lost.
     void stop(errc why);
-    /// Releases under way end like this.
-    void end_releases(error_code);
     /// Has the node of a holder that holds on watched. False when there is none to look at again.
     bool notice_long_holder(store::scheduler::time_point now);
     /// Does whatever can be done now.

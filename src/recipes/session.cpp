@@ -94,7 +94,8 @@ std::shared_ptr<acquisition> session::refuse(acquire_request request, errc why)
 void session::contenders(const std::string& path, std::optional<store::scheduler::time_point> deadline,
                          std::function<void(error_code, std::vector<contender>)> done)
 {
-    const auto list = std::make_shared<contender_list>(core_, path, std::move(done));
+    const auto gone = [this](const std::string& node) { on_node_event(store::event_kind::deleted, node); };
+    const auto list = std::make_shared<contender_list>(core_, path, gone, std::move(done));
     if (const auto why = objection(path))
         return list->fail(*why);
     std::erase_if(lists_, [](const auto& l) { return l->ended(); });
@@ -131,8 +132,6 @@ void session::on_expired()
 void session::on_authentication_failed()
 {
     stop(errc::authentication_failed);
-    for (const auto& [name, path] : paths_)
-        path->end_releases(errc::authentication_failed);
     change(connection_state::failed);
 }
 
@@ -163,8 +162,6 @@ void session::close(std::function<void()> closed)
     change(connection_state::closed);
     core_.store.close([this] {
         gone_ = true;
-        for (const auto& [name, path] : paths_)
-            path->end_releases({});
         for (auto& f : std::exchange(closed_, {}))
             core_.tell(std::move(f));
     });

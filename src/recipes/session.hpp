@@ -43,8 +43,8 @@ public:
     void contenders(const std::string& path, std::optional<store::scheduler::time_point> deadline,
                     std::function<void(error_code, std::vector<contender>)> done);
 
-    /// Ends the session. What waits ends with `errc::closed`, what is held is lost, releases under way end well once
-    /// the session is gone; then `closed` is called. Again: called when the first is done.
+    /// Ends the session. What waits, and releases under way, end with `errc::closed`: a session that cannot be told to end
+    /// takes its nodes with it later. What is held is lost. Then `closed` is called. Again: called when the first is done.
     void close(std::function<void()> closed);
 
 private:

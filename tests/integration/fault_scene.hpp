@@ -38,7 +38,7 @@ namespace zklock::test {
 namespace asio = boost::asio;
 using asio::awaitable;
 
-inline constexpr milliseconds long_session{30'000}; ///< no heartbeat of such a session disturbs the count of a short test
+inline constexpr milliseconds long_session{30'000}; ///< its heartbeats are too rare to disturb a short test
 
 /// Waits, in a coroutine, until `holds` is true: for what no operation of the library reports.
 template <class F> awaitable<void> until(std::string_view what, F holds, milliseconds limit = milliseconds{15'000})
@@ -139,7 +139,8 @@ private:
 
 /// A client whose connection can be disturbed.
 struct remote_client {
-    remote_client(asio::any_io_executor executor, std::uint16_t server_port, milliseconds session_timeout = long_session)
+    remote_client(asio::any_io_executor executor, std::uint16_t server_port,
+                  milliseconds session_timeout = long_session)
         : link(server_port), zk(std::move(executor), fault_options(link.address(), session_timeout))
     {
     }
@@ -191,7 +192,7 @@ inline awaitable<void> visit(mutex lock, critical_section& section)
     CHECK(!released.has_error());
 }
 
-// --- the server's side -------------------------------------------------------------------------------------------------
+// --- the server's side ---------------------------------------------------------------------------------------------
 
 /// How many children have been created under a path that has none now.
 [[nodiscard]] inline int creates_under(admin_client& admin, const std::string& path)

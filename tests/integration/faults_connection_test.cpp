@@ -61,9 +61,11 @@ std::string_view name_of(opcode op)
 std::string describe(const std::vector<cut>& cuts)
 {
     std::string all;
-    for (const cut& c : cuts)
-        all += std::string(name_of(c.op)) + (c.at == moment::request ? " request" : c.at == moment::reply ? " reply" : " delivered") +
-               (c.skip != 0 ? " after " + std::to_string(c.skip) : "") + "; ";
+    for (const cut& c : cuts) {
+        all += name_of(c.op);
+        all += c.at == moment::request ? " request" : c.at == moment::reply ? " reply" : " delivered";
+        all += (c.skip != 0 ? " after " + std::to_string(c.skip) : "") + "; ";
+    }
     return all;
 }
 
@@ -464,7 +466,7 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
         CHECK(!co_await handing_over.end());
         co_await nothing_left(port);
 
-        // A release waits for the connection; cancelling it only ends the waiting; a guard that is dropped releases, too.
+        // A release waits for the connection; its cancellation only ends the waiting; a dropped guard releases, too.
         for (const int how : {0, 1, 2}) {
             CAPTURE(how);
             auto held = begin_acquire(lock);
@@ -517,7 +519,8 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
 namespace {
 
 /// Cuts one of the links at moments that a seed decides: now, or at some message of the near future.
-awaitable<void> disturb(std::deque<remote_client>& clients, int times, std::mt19937& random, const critical_section& section)
+awaitable<void> disturb(std::deque<remote_client>& clients, int times, std::mt19937& random,
+                        const critical_section& section)
 {
     constexpr std::array ops{opcode::any,  opcode::create2,     opcode::get_children2, opcode::get_data,
                              opcode::sync, opcode::watch_event, opcode::remove,        opcode::connect};

@@ -45,7 +45,7 @@ awaitable<void> release_well(pending<guard>& held)
 
 } // namespace
 
-// --- sessions that end --------------------------------------------------------------------------------------------------
+// --- sessions that end ---------------------------------------------------------------------------------------------
 
 TEST_CASE("a holder whose session is ended loses the lock and is told, and the next waiter has it")
 {
@@ -181,7 +181,7 @@ TEST_CASE("with a limit on its attempts an acquire says what used them up")
     expect_clean(server());
 }
 
-// --- a server that restarts ---------------------------------------------------------------------------------------------
+// --- a server that restarts ----------------------------------------------------------------------------------------
 
 TEST_CASE("a server is killed and restarted on its data: the holder goes on holding, the waiters keep their places")
 {
@@ -239,7 +239,7 @@ TEST_CASE("a server is killed and restarted on its data: the holder goes on hold
     expect_clean(own);
 }
 
-TEST_CASE("a server is away for longer than the lease: the holder is told, and gives the lock up although its session lives on")
+TEST_CASE("a server is away for longer than the lease: the holder is told, and gives up, although its session lives")
 {
     zookeeper_server own;
     const std::uint16_t port = own.port();
@@ -277,7 +277,7 @@ TEST_CASE("a server is away for longer than the lease: the holder is told, and g
     expect_clean(own);
 }
 
-// --- nodes deleted by others --------------------------------------------------------------------------------------------
+// --- nodes deleted by others ---------------------------------------------------------------------------------------
 
 TEST_CASE("a waiter whose node is deleted by others queues again at the tail and is not granted before its turn")
 {
@@ -496,7 +496,7 @@ TEST_CASE("the parent is deleted under a holder and waiters, and made again")
     expect_clean(server());
 }
 
-// --- clients that are closed --------------------------------------------------------------------------------------------
+// --- clients that are closed ---------------------------------------------------------------------------------------
 
 TEST_CASE("a client is closed with holders and waiters: all ends once, then the close, and nothing is left at once")
 {
@@ -633,7 +633,8 @@ TEST_CASE("a close is bounded in time: no server, a server that never answers, o
 {
     enum class network { no_server, silent_from_the_start, silent_later, cut_later };
     const std::uint16_t port = server().port();
-    for (const network how : {network::no_server, network::silent_from_the_start, network::silent_later, network::cut_later}) {
+    for (const network how :
+         {network::no_server, network::silent_from_the_start, network::silent_later, network::cut_later}) {
         CAPTURE(static_cast<int>(how));
         const auto body = [&]() -> awaitable<void> {
             const auto executor = co_await asio::this_coro::executor;

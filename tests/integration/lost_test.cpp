@@ -1,0 +1,418 @@
+// Being told that the lock is lost: when, how often, and before anybody else can have it.
+#include "integration/fault_scene.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <deque>
+#include <optional>
+
+using namespace zklock::test;
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+using asio::awaitable;
+using zklock::connection_state;
+using zklock::errc;
+using zklock::guard;
+using zklock::lease_clock;
+using zklock::mutex;
+using zklock::result;
+
+namespace {
+
+server_options short_ticks()
+{
+    server_options options;
+    options.tick_time = 200ms;
+    options.min_session_timeout = 400ms;
+    return options;
+}
+
+zookeeper_server& server()
+{
+    static zookeeper_server one(short_ticks());
+    return one;
+}
+
+std::string new_path()
+{
+    static int count = 0;
+    return "/lost/" + std::to_string(count++);
+}
+
+awaitable<void> until_queued(admin_client& admin, const std::string& path, std::size_t count)
+{
+    co_await until("the contenders have nodes", [&] { return admin.children(path).size() == count; });
+}
+
+awaitable<void> release_well(pending<guard>& held)
+{
+    auto releasing = begin_release(held.value());
+    CHECK(!co_await releasing.end());
+}
+
+milliseconds between(steady_clock::time_point from, steady_clock::time_point to)
+{
+    return std::chrono::duration_cast<milliseconds>(to - from);
+}
+
+} // namespace
+
+TEST_CASE("wait_lost: silent at a release, at a cancellation, and for a guard that goes away; latched after a loss")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port);
+        co_await a.connect();
+        const auto path = new_path();
+        mutex lock(a.zk, path);
+        const guard empty;
+        auto of_nobody = begin_wait_lost(empty);
+        CHECK(co_await of_nobody.end() == errc::not_owner);
+
+        auto held = begin_acquire(lock);
+        REQUIRE(!co_await held.end());
+        auto until_released = begin_wait_lost(held.value());
+        for (const auto type :
+             {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
+            auto cancelled = begin_wait_lost(held.value());
+            cancelled.cancel(type);
+            CHECK(co_await cancelled.end() == asio::error::operation_aborted);
+        }
+        CHECK_FALSE(until_released.ended());
+        CHECK(held.value());
+        co_await release_well(held);
+        CHECK(co_await until_released.end() == asio::error::operation_aborted);
+
+        pending<> until_dropped;
+        {
+            auto dropped = begin_acquire(lock);
+            REQUIRE(!co_await dropped.end());
+            until_dropped = begin_wait_lost(dropped.value());
+        }
+        CHECK(co_await until_dropped.end() == asio::error::operation_aborted);
+
+        held = begin_acquire(lock);
+        REQUIRE(!co_await held.end());
+        auto lost = begin_wait_lost(held.value());
+        a.link.expire_session();
+        CHECK(!co_await lost.end());
+        for (int i = 0; i < 2; ++i) { // it has happened already: told again, to each who asks
+            auto late = begin_wait_lost(held.value());
+            CHECK_FALSE(late.ended());
+            CHECK(!co_await late.end());
+        }
+        CHECK_FALSE(held.value());
+        CHECK(held.value().held_until() == lease_clock::time_point{});
+        auto releasing = begin_release(held.value());
+        CHECK(co_await releasing.end() == errc::lost);
+        auto after = begin_wait_lost(held.value());
+        CHECK(co_await after.end() == errc::not_owner);
+        co_await nothing_left(port);
+        co_await a.close();
+    };
+    run_test(30s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a holder that is cut off is told before the server gives the lock to the next")
+{
+    const std::uint16_t port = server().port();
+    constexpr auto session = 2000ms;
+    milliseconds least{1'000'000}, most{0};
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client next(executor, port);
+        co_await next.connect();
+        admin_client admin(port, 60s);
+        // All at once: each with a lock of its own, cut off at another moment of its life.
+        struct holder {
+            holder(asio::any_io_executor executor, std::uint16_t port) : client(executor, port, session) {}
+            remote_client client;
+            std::string path = new_path();
+            pending<guard> held, waiting;
+            pending<> lost;
+            std::int64_t token = 0;
+            steady_clock::time_point cut_at;
+        };
+        std::deque<holder> holders;
+        for (int i = 0; i < 8; ++i) {
+            auto& h = holders.emplace_back(executor, port);
+            co_await h.client.connect();
+            h.held = begin_acquire(mutex(h.client.zk, h.path));
+            REQUIRE(!co_await h.held.end());
+            h.token = h.held.value().fencing_token();
+            h.lost = begin_wait_lost(h.held.value());
+            h.waiting = begin_acquire(mutex(next.zk, h.path));
+            co_await until_queued(admin, h.path, 2);
+        }
+        asio::steady_timer timer(executor);
+        for (std::size_t i = 0; i < holders.size(); ++i) {
+            auto& h = holders[i];
+            // The phase of its heartbeats is what matters: some are cut right after one, some right before the next.
+            const auto syncs = h.client.link.count(opcode::sync);
+            co_await until("a heartbeat", [&] { return h.client.link.count(opcode::sync) > syncs; });
+            const auto heartbeat = steady_clock::now();
+            const auto phase = session / 4 * static_cast<int>(i) / 8;
+            co_await until("the phase", [&] { return steady_clock::now() >= heartbeat + phase; });
+            CHECK(h.held.value());
+            h.client.link.block();
+            h.cut_at = steady_clock::now();
+        }
+        for (auto& h : holders) {
+            CAPTURE(h.path);
+            CHECK(!co_await h.lost.end());
+            REQUIRE(!co_await h.waiting.end());
+            CHECK(h.lost.ended_at() < h.waiting.ended_at());
+            CHECK_FALSE(h.held.value());
+            CHECK(h.waiting.value().fencing_token() > h.token);
+            CHECK(between(h.cut_at, h.lost.ended_at()) <= session);
+            const auto margin = between(h.lost.ended_at(), h.waiting.ended_at());
+            least = std::min(least, margin);
+            most = std::max(most, margin);
+            h.client.link.unblock();
+        }
+        for (auto& h : holders) {
+            auto releasing = begin_release(h.held.value());
+            CHECK(co_await releasing.end() == errc::lost);
+            co_await release_well(h.waiting);
+        }
+        co_await nothing_left(port);
+        for (auto& h : holders)
+            co_await h.client.close();
+        co_await next.close();
+    };
+    run_test(60s, body);
+    MESSAGE("told ", least.count(), " to ", most.count(), " ms before the next had it; sessions of ", session.count());
+    expect_clean(server());
+}
+
+TEST_CASE("the guard itself turns false on time, also while its executor is busy, and stays so")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port, 1000ms);
+        co_await a.connect();
+        const auto path = new_path();
+        auto held = begin_acquire(mutex(a.zk, path));
+        REQUIRE(!co_await held.end());
+        auto lost = begin_wait_lost(held.value());
+        a.link.block(direction::replies);
+        // Nothing of the client runs meanwhile.
+        const auto cut_at = steady_clock::now();
+        wait_until("the guard turns false", 5s, [&] { return !held.value(); });
+        CHECK(between(cut_at, steady_clock::now()) < 1100ms);
+        CHECK_FALSE(lost.ended());
+        a.link.unblock();
+        CHECK(!co_await lost.end());
+        CHECK_FALSE(held.value());
+        auto releasing = begin_release(held.value());
+        CHECK(co_await releasing.end() == errc::lost);
+        co_await nothing_left(port);
+        co_await a.close();
+    };
+    run_test(30s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a notice comes so much earlier")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        proxy link(port);
+        auto options = fault_options(link.address(), 2000ms);
+        options.loss_notice = 300ms;
+        zklock::client zk(executor, options);
+        const result<void> connected = co_await zk.wait_connected(10s);
+        REQUIRE(!connected.has_error());
+        auto held = begin_acquire(mutex(zk, new_path()));
+        REQUIRE(!co_await held.end());
+        link.block();
+        auto lost = begin_wait_lost(held.value());
+        lease_clock::time_point ends;
+        const auto last_look = [&] {
+            if (held.value())
+                ends = held.value().held_until();
+            return lost.ended();
+        };
+        co_await until("it is lost", last_look);
+        const auto early = ends - lease_clock::now();
+        CHECK(early > 150ms);
+        CHECK(early <= 300ms);
+        link.unblock();
+        const result<void> closed = co_await zk.close();
+        CHECK(!closed.has_error());
+    };
+    run_test(30s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("run: the body is cancelled when the lock is lost, and the loss outranks what it gives")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port, 1000ms), b(executor, port);
+        co_await a.connect();
+        co_await b.connect();
+        const auto path = new_path();
+        mutex lock(a.zk, path);
+
+        bool cancelled = false, held_at_the_end = true;
+        steady_clock::time_point cancelled_at;
+        auto waits = [&](guard& held) -> awaitable<result<int>> {
+            asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+            a.link.block();
+            try {
+                co_await timer.async_wait(asio::use_awaitable);
+            } catch (const boost::system::system_error& e) {
+                cancelled = e.code() == asio::error::operation_aborted;
+                cancelled_at = steady_clock::now();
+                held_at_the_end = static_cast<bool>(held);
+                throw;
+            }
+            co_return 1;
+        };
+        auto waiting = pending<guard>();
+        const auto queue = [&]() -> awaitable<void> {
+            admin_client admin(port);
+            co_await until_queued(admin, path, 1);
+            mutex(b.zk, path).acquire(waiting.handler());
+        };
+        asio::co_spawn(executor, queue(), [](std::exception_ptr e) { CHECK(!e); });
+        const result<int> ran = co_await lock.run(waits);
+        CHECK(ran.has_error());
+        CHECK(ran.error() == errc::lost);
+        CHECK(cancelled);
+        CHECK_FALSE(held_at_the_end);
+        REQUIRE(!co_await waiting.end());
+        CHECK(cancelled_at < waiting.ended_at());
+        a.link.unblock();
+        co_await release_well(waiting);
+
+        // A body that pays no heed gives its value in vain; an exception of its own gets through.
+        auto heedless = [&](guard& held) -> awaitable<result<int>> {
+            co_await asio::this_coro::throw_if_cancelled(false);
+            a.link.expire_session();
+            const result<void> lost = co_await held.wait_lost();
+            CHECK((!lost.has_error() || lost.error() == asio::error::operation_aborted));
+            co_return 2;
+        };
+        const result<int> in_vain = co_await lock.run(5s, heedless);
+        CHECK(in_vain.has_error());
+        CHECK(in_vain.error() == errc::lost);
+        auto throws = [&](guard& held) -> awaitable<result<int>> {
+            co_await asio::this_coro::throw_if_cancelled(false);
+            a.link.expire_session();
+            const result<void> lost = co_await held.wait_lost();
+            throw std::logic_error("its own");
+            co_return lost.has_error() ? 3 : 4;
+        };
+        std::string thrown;
+        try {
+            const result<int> never = co_await lock.run(5s, throws);
+            CHECK_FALSE(never.has_value());
+        } catch (const std::logic_error& e) {
+            thrown = e.what();
+        }
+        CHECK(thrown == "its own");
+
+        // And without a loss all is well.
+        auto well = [](guard& held) -> awaitable<result<int>> { co_return held ? 5 : 6; };
+        const result<int> good = co_await lock.run(5s, well);
+        REQUIRE(!good.has_error());
+        CHECK(good.value() == 5);
+        co_await nothing_left(port);
+        co_await a.close();
+        co_await b.close();
+    };
+    run_test(30s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a holder whose connection returns in time goes on holding")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port, 6000ms), b(executor, port);
+        co_await a.connect();
+        co_await b.connect();
+        admin_client admin(port);
+        const auto path = new_path();
+        auto held = begin_acquire(mutex(a.zk, path));
+        REQUIRE(!co_await held.end());
+        auto lost = begin_wait_lost(held.value());
+        auto waiting = begin_acquire(mutex(b.zk, path));
+        co_await until_queued(admin, path, 2);
+        const std::int64_t session = a.zk.session_id();
+        for (int i = 0; i < 5; ++i) {
+            a.link.refuse();
+            a.link.cut();
+            co_await a.suspended();
+            CHECK(held.value());
+            const auto until_then = held.value().held_until();
+            CHECK(until_then > lease_clock::now());
+            CHECK(a.zk.session_id() == session);
+            a.link.accept();
+            co_await until("connected", [&] { return a.zk.state() == connection_state::connected; });
+            co_await until("the lease is renewed", [&] { return held.value().held_until() > until_then; });
+            CHECK(held.value());
+        }
+        // Silence that nobody cuts, for a part of the lease.
+        a.link.block();
+        const auto blocked_at = steady_clock::now();
+        co_await until("some silence", [&] { return steady_clock::now() > blocked_at + 1s; });
+        CHECK(held.value());
+        const auto until_then = held.value().held_until();
+        a.link.unblock();
+        co_await until("the lease is renewed", [&] { return held.value().held_until() > until_then; });
+        CHECK_FALSE(lost.ended());
+        CHECK_FALSE(waiting.ended());
+        CHECK(a.zk.session_id() == session);
+        co_await release_well(held);
+        REQUIRE(!co_await waiting.end());
+        CHECK(co_await lost.end() == asio::error::operation_aborted);
+        co_await release_well(waiting);
+        co_await nothing_left(port);
+        co_await a.close();
+        co_await b.close();
+    };
+    run_test(30s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a lease is kept fresh for as long as the lock is held, and a waiter's session for as long as it waits")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port, 1500ms), b(executor, port, 1500ms);
+        co_await a.connect();
+        co_await b.connect();
+        const auto path = new_path();
+        auto held = begin_acquire(mutex(a.zk, path));
+        REQUIRE(!co_await held.end());
+        auto lost = begin_wait_lost(held.value());
+        auto waiting = begin_acquire(mutex(b.zk, path));
+        const auto begun = steady_clock::now();
+        bool always = true;
+        co_await until("three time-outs passed", [&] {
+            always = always && static_cast<bool>(held.value());
+            return steady_clock::now() > begun + 4500ms;
+        });
+        CHECK(always);
+        CHECK_FALSE(lost.ended());
+        CHECK_FALSE(waiting.ended());
+        co_await release_well(held);
+        REQUIRE(!co_await waiting.end());
+        co_await release_well(waiting);
+        co_await nothing_left(port);
+        co_await a.close();
+        co_await b.close();
+    };
+    run_test(30s, body);
+    expect_clean(server());
+}

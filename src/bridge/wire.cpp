@@ -309,8 +309,10 @@ void callbacks::on_log(const char* message) noexcept
         if (auto text = line.find(": "); text != line.npos)
             line.remove_prefix(text + 2);
     }
-    if (line.starts_with("Delaying connection after"))
-        return; // it does not: connect() asks twice
+    // Both tell of delays that are ours: connect() asks twice, and rests before that.
+    if (line.starts_with("Delaying connection after") ||
+        (line.starts_with("Exceeded deadline by") && !wire::library_call::current->has_socket()))
+        return;
     while (line.ends_with('\n'))
         line.remove_suffix(1);
     wire::library_call::current->log(level, std::string{line});

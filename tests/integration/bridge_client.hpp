@@ -74,7 +74,7 @@ public:
         while (!holds()) {
             context_.restart();
             if (context_.run_one_until(end) == 0 && steady_clock::now() >= end)
-                throw std::runtime_error("the event did not come: " + story());
+                throw std::runtime_error("the event did not come: " + story() + "log: " + last_log());
         }
     }
     /// Runs what is ready now.
@@ -176,6 +176,13 @@ public:
         lines.push_back(line);
         if (on_line)
             on_line(line);
+    }
+    [[nodiscard]] std::string last_log() const
+    {
+        std::string last;
+        for (std::size_t i = log.size() > 20 ? log.size() - 20 : 0; i < log.size(); ++i)
+            last += "\n  " + log[i];
+        return last;
     }
     [[nodiscard]] std::string story() const
     {

@@ -1,0 +1,241 @@
+// time limit: 240 s
+// How a store ends: in good order, in a hurry, inside its own completions, and with its context.
+#include "integration/bridge_client.hpp"
+#include "support/admin_client.hpp"
+#include "support/expect_clean.hpp"
+#include "support/four_letter_words.hpp"
+#include "support/port_lease.hpp"
+#include "support/proxy.hpp"
+#include "support/zookeeper_server.hpp"
+
+#include <boost/asio/execution_context.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+using lines = std::vector<std::string>;
+
+/// What the longest single handler of the context took while `holds` was awaited.
+milliseconds longest_turn(bridge_client& c, const std::function<bool()>& holds)
+{
+    auto longest = steady_clock::duration::zero();
+    auto end = steady_clock::now() + default_limit;
+    while (!holds() && steady_clock::now() < end) {
+        c.context().restart();
+        if (auto start = steady_clock::now(); c.context().poll_one())
+            longest = std::max(longest, steady_clock::now() - start);
+        else
+            std::this_thread::yield();
+    }
+    REQUIRE(holds());
+    return std::chrono::duration_cast<milliseconds>(longest);
+}
+
+/// Tells when its context is going away.
+struct going_away : asio::execution_context::service {
+    using key_type = going_away;
+    static inline asio::execution_context::id id;
+    explicit going_away(asio::execution_context& e) : asio::execution_context::service(e) {}
+    void shutdown() override
+    {
+        if (ending)
+            ending();
+    }
+    std::function<void()> ending;
+};
+
+} // namespace
+
+TEST_CASE("close ends the session at once, every time, idle or in the middle of work")
+{
+    zookeeper_server server;
+    for (int i = 0; i < 200; ++i) {
+        bridge_client c{options_for(server.address())};
+        c.wait_connected();
+        CHECK(c.create("/e" + std::to_string(i), node_kind::ephemeral).result == outcome::ok);
+        int answered = 0;
+        const int pending = i % 4 * 100;
+        for (int n = 0; n < pending; ++n)
+            c.store().create("/s" + std::to_string(i) + '-', std::string(500, 'x'), node_kind::ephemeral_sequential,
+                             [&](const store::create_reply&) { ++answered; });
+        c.lines.clear();
+        c.close();
+        CHECK(answered == pending);
+        CHECK(c.lines == lines{"disconnected"});
+        if (ephemeral_count(server.port()) != 0) {
+            FAIL("ephemeral nodes were left in round ", i);
+        }
+    }
+}
+
+TEST_CASE("dropping the store without close ends the session too, and does not take time")
+{
+    zookeeper_server server;
+    auto longest = steady_clock::duration::zero();
+    for (int i = 0; i < 200; ++i) {
+        bridge_client c{options_for(server.address())};
+        c.wait_connected();
+        CHECK(c.create("/e" + std::to_string(i), node_kind::ephemeral).result == outcome::ok);
+        auto start = steady_clock::now();
+        c.destroy_store();
+        longest = std::max(longest, steady_clock::now() - start);
+    }
+    MESSAGE("longest of 200: ", std::chrono::duration_cast<std::chrono::microseconds>(longest).count(), " us");
+    CHECK(longest < 100ms);
+    expect_clean(server, {}, 3000ms); // the sessions' time-out is 10 s
+}
+
+TEST_CASE("a server that does not answer stalls neither close nor the destructor")
+{
+    zookeeper_server server;
+    auto short_lived = options_for(server.address());
+    short_lived.session_timeout = 2000ms;
+    bridge_client closing{options_for(server.address())}, dropped{options_for(server.address())}, full{short_lived};
+    for (auto* c : {&closing, &dropped, &full})
+        c->wait_connected();
+    CHECK(closing.create("/c", node_kind::ephemeral).result == outcome::ok);
+    CHECK(dropped.create("/d", node_kind::ephemeral).result == outcome::ok);
+    server.pause();
+
+    bool closed = false;
+    auto start = steady_clock::now();
+    closing.store().close([&] { closed = true; });
+    auto longest = longest_turn(closing, [&] { return closed; });
+    CHECK(steady_clock::now() - start < 3s);
+    CHECK(longest < 100ms);
+
+    start = steady_clock::now();
+    dropped.destroy_store();
+    CHECK(steady_clock::now() - start < 100ms);
+
+    // More than the sockets take: the library would wait three seconds for room.
+    int answered = 0;
+    for (int i = 0; i < 100; ++i)
+        full.store().create("/f", std::string(500'000, 'x'), node_kind::ephemeral,
+                            [&](const store::create_reply& r) { answered += r.result == outcome::unknown; });
+    closed = false;
+    full.store().close([&] { closed = true; });
+    longest = longest_turn(full, [&] { return closed; });
+    CHECK(longest < 100ms);
+    CHECK(answered == 100);
+
+    server.resume();
+    // The first two could ask for the end of their sessions, so nothing waits for their time-out, 10 s. The third could not.
+    expect_clean(server, {}, 6000ms);
+}
+
+TEST_CASE("closed or destroyed inside a completion, an event, or the news of a connection")
+{
+    zookeeper_server server;
+    admin_client admin{server.port()};
+    admin.create("/w");
+    for (bool destroy : {false, true})
+        for (const char* where : {"connected, new", "event 1 /w", "event 2 /w", "disconnected", "answer"}) {
+            CAPTURE(where);
+            proxy between{server.port()};
+            if (!admin.exists("/w"))
+                admin.create("/w");
+            bridge_client c{options_for(between.address())};
+            bool closed = false, ended = false;
+            c.on_line = [&](const std::string& line) {
+                CHECK_FALSE((ended && destroy)); // nobody is called any more
+                if (line != where || ended)
+                    return;
+                ended = true;
+                if (destroy)
+                    c.destroy_store();
+                else
+                    c.store().close([&] { closed = true; });
+            };
+            auto finished = [&] { return destroy ? ended : closed; };
+            c.run_until([&] { return c.open || ended; });
+            if (!ended) {
+                bool armed = false;
+                c.store().get("/w", true, [&](const store::get_reply&) { armed = true; });
+                c.run_until([&] { return armed; });
+                for (int i = 0; i < 1000; ++i)
+                    c.store().sync("/", [&](const store::reply&) {
+                        if (!ended)
+                            c.tell("answer");
+                        else
+                            CHECK_FALSE(destroy);
+                    });
+                if (std::string{where} == "event 1 /w")
+                    admin.remove("/w");
+                else if (std::string{where} == "event 2 /w")
+                    admin.set("/w", "x");
+                else if (std::string{where} == "disconnected")
+                    between.cut();
+            }
+            c.run_until(finished);
+            c.run_ready();
+        }
+    expect_clean(server, {}, 5000ms);
+}
+
+TEST_CASE("close before there is a connection, while resolving, and while nobody is there")
+{
+    port_lease nobody;
+    for (const auto& servers : {"127.0.0.1:" + std::to_string(nobody.port()), std::string{"no-such-host.invalid:1"}})
+        for (int turns : {0, 1, 5}) {
+            bridge_client c{options_for(servers)};
+            for (int i = 0; i < turns; ++i) {
+                c.context().restart();
+                c.context().poll_one();
+            }
+            c.close();
+            CHECK(c.lines.empty());
+            bool called = false;
+            c.store().sync("/", [&](const store::reply&) { called = true; });
+            c.run_ready();
+            CHECK_FALSE(called); // after the answer to close
+        }
+}
+
+TEST_CASE("the context goes first: shutdown drops everything uncalled, and what is left of the store is inert")
+{
+    zookeeper_server server;
+    struct silent : store::observer {
+        void on_connected(const store::connect_reply&) override { connected = true; }
+        void on_disconnected() override { FAIL("called"); }
+        void on_expired() override { FAIL("called"); }
+        void on_authentication_failed() override { FAIL("called"); }
+        void on_node_event(event_kind, std::string_view) override { FAIL("called"); }
+        bool connected = false;
+    };
+    for (bool early : {false, true}) { // the service before or after those of the I/O objects
+        silent observer;
+        auto context = std::make_unique<asio::io_context>();
+        if (early)
+            asio::use_service<going_away>(*context);
+        std::optional<asio::strand<asio::any_io_executor>> strand{asio::any_io_executor{context->get_executor()}};
+        bridge::zookeeper_store store{*strand, options_for(server.address())};
+        bridge::asio_scheduler scheduler{*strand};
+        strand.reset();
+        asio::use_service<going_away>(*context).ending = [&] {
+            store.shutdown();
+            scheduler.shutdown();
+        };
+        store.attach(observer);
+        while (!observer.connected)
+            context->run_one();
+        (void)scheduler.call_at(lease_clock::now() + 1h, [] { FAIL("called"); });
+        scheduler.post([] { FAIL("called"); });
+        auto alive = std::make_shared<int>();
+        store.create("/e", "", node_kind::ephemeral, [alive](const store::create_reply&) { FAIL("called"); });
+        auto start = steady_clock::now();
+        context.reset();
+        CHECK(steady_clock::now() - start < 100ms);
+        CHECK(alive.use_count() == 1);
+        store.sync("/", [alive](const store::reply&) { FAIL("called"); });
+        scheduler.post([alive] { FAIL("called"); });
+        CHECK(alive.use_count() == 1);
+    }
+    expect_clean(server, {}, 5000ms);
+}

@@ -1,0 +1,320 @@
+// time limit: 180 s
+// Connections that end in every way the library knows, and how the store comes back.
+#include "integration/bridge_client.hpp"
+#include "support/admin_client.hpp"
+#include "support/four_letter_words.hpp"
+#include "support/port_lease.hpp"
+#include "support/proxy.hpp"
+#include "support/zookeeper_ensemble.hpp"
+#include "support/zookeeper_server.hpp"
+
+#include <algorithm>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+int resolutions = 0;
+
+/// Our descriptors of connections to that port.
+std::vector<int> sockets_to(std::uint16_t port)
+{
+    std::vector<int> found;
+    for (int fd = 0; fd < 1024; ++fd) {
+        sockaddr_in peer{};
+        socklen_t size = sizeof peer;
+        if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 && peer.sin_family == AF_INET &&
+            ntohs(peer.sin_port) == port)
+            found.push_back(fd);
+    }
+    return found;
+}
+
+using names = std::vector<std::string>;
+
+} // namespace
+
+extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found)
+{
+    ++resolutions;
+    static auto real = reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+    return real(node, service, hints, found);
+}
+
+TEST_CASE("an idle connection lives on pings, resolves nothing, and a request on it leaves at once")
+{
+    zookeeper_server server;
+    proxy between{server.port()};
+    auto options = options_for(between.address());
+    options.session_timeout = 1500ms;
+    bridge_client c{options};
+    c.wait_connected();
+    between.forget();
+    resolutions = 0;
+    c.run_until([&] { return between.count(opcode::ping) >= 4; });
+    auto start = steady_clock::now();
+    CHECK(c.sync("/") == outcome::ok);
+    CHECK(steady_clock::now() - start < 200ms); // a corked socket that nobody uncorks takes as long
+    for (int i = 0; i < 1000; ++i)
+        CHECK(c.sync("/") == outcome::ok);
+    CHECK(resolutions == 0);
+    CHECK(c.disconnections == 0);
+    c.close();
+}
+
+TEST_CASE("a lost connection: answers first, then the news, then the same session again, without its watches")
+{
+    zookeeper_server server;
+    admin_client admin{server.port()};
+    admin.create("/w");
+    proxy between{server.port()};
+    bridge_client c{options_for(between.address())};
+    c.wait_connected();
+    auto session = c.session;
+    CHECK(c.get("/w", true).result == outcome::ok);
+    c.lines.clear();
+
+    between.on_next(opcode::create2, moment::reply, fate::cut);
+    for (const char* path : {"/1", "/2", "/3"})
+        c.store().create(path, "", node_kind::ephemeral, [&](const store::create_reply& r) {
+            CHECK(r.result == outcome::unknown);
+            CHECK(c.open);
+            c.tell("unknown");
+        });
+    c.wait_connected(2);
+    CHECK(c.lines == names{"unknown", "unknown", "unknown", "disconnected", "connected"});
+    CHECK(c.session == session);
+    CHECK(c.get("/1").stat.ephemeral_owner == session); // it was done, though nobody knew
+    CHECK(watch_count(server.port()) == 0);
+    CHECK(between.count(opcode::set_watches) == 0);
+    admin.set("/w", "x");
+    CHECK(c.sync("/") == outcome::ok);
+    CHECK(c.events.empty());
+    c.close();
+}
+
+TEST_CASE("a send that fails closes the library's socket silently: the requests are unknown and never mixed up with later ones")
+{
+    zookeeper_server server;
+    bridge_client c{options_for(server.address())};
+    c.wait_connected();
+    for (std::size_t round = 0; round < 20; ++round) {
+        auto name = "/r" + std::to_string(round);
+        c.lines.clear();
+        auto tell = [&](const store::create_reply& r) {
+            c.tell(r.result == outcome::unknown && c.open ? "unknown" : "wrong");
+        };
+        c.store().create(name + "-before", "", node_kind::ephemeral, tell);
+        auto sockets = sockets_to(server.port());
+        REQUIRE(sockets.size() == 2); // the library's and Asio's
+        ::shutdown(sockets[0], SHUT_WR);
+        for (int i = 0; i < 3; ++i) // in the same turn: the first of them closes, the others come too late
+            c.store().create(name + "-after" + std::to_string(i), "", node_kind::ephemeral, tell);
+        c.wait_connected(round + 2);
+        CHECK(c.lines == names{"unknown", "unknown", "unknown", "unknown", "disconnected", "connected"});
+        CHECK_FALSE(c.was_renewed);
+        CHECK(sockets_to(server.port()).size() == 2);
+        CHECK(c.sync("/") == outcome::ok);
+        auto there = c.children("/").names;
+        CHECK(std::count_if(there.begin(), there.end(), [&](const auto& n) {
+                  return ('/' + n).starts_with(name + "-after");
+              }) == 0);
+        CHECK(c.remove("/none") == outcome::no_node);
+    }
+    c.close();
+}
+
+TEST_CASE("a request made inside the last answer of an epoch is answered before its end")
+{
+    zookeeper_server server;
+    proxy between{server.port()};
+    bridge_client c{options_for(between.address())};
+    c.wait_connected();
+    c.lines.clear();
+    between.on_next(opcode::sync, moment::request, fate::cut);
+    c.store().sync("/", [&](const store::reply& r) {
+        CHECK(r.result == outcome::unknown);
+        c.tell("first");
+        c.store().remove("/x", [&](const store::reply& again) {
+            CHECK(again.result == outcome::unknown);
+            CHECK(c.open);
+            c.tell("second");
+        });
+    });
+    c.wait_connected(2);
+    CHECK(c.lines == names{"first", "second", "disconnected", "connected"});
+    c.close();
+}
+
+TEST_CASE("an expired session is told while disconnected, and followed by a new one")
+{
+    zookeeper_server server;
+    proxy between{server.port()};
+    bridge_client c{options_for(between.address())};
+    c.wait_connected();
+    auto session = c.session;
+    CHECK(c.create("/e", node_kind::ephemeral).result == outcome::ok);
+    c.lines.clear();
+    between.expire_session();
+    c.wait_connected(2);
+    CHECK(c.lines == names{"disconnected", "expired", "connected, new"});
+    CHECK(c.session != session);
+    CHECK(c.get("/e").result == outcome::no_node);
+    CHECK(c.create("/e", node_kind::ephemeral).stat.ephemeral_owner == c.session);
+    c.close();
+}
+
+TEST_CASE("a silent server is left in time, and an attempt that hangs is given up for the next server")
+{
+    zookeeper_server server;
+    proxy first{server.port()}, second{server.port()};
+    auto options = options_for(first.address() + ',' + second.address());
+    options.session_timeout = 6000ms;
+    bridge_client c{options};
+    c.wait_connected();
+    auto session = c.session;
+    auto& used = first.connections() ? first : second;
+    used.block(); // what is there hangs, and new connections are accepted and hang too
+    c.wait_connected(2);
+    CHECK(c.session == session);
+    (&used == &first ? second : first).cut(); // goes back to the one that hangs, and must leave it in time
+    c.wait_connected(3);
+    CHECK(c.session == session);
+    CHECK(c.expiries == 0);
+    c.close();
+}
+
+TEST_CASE("no server at the start, and one later; attempts become rarer")
+{
+    proxy refusing{1}; // nobody serves port 1: it accepts and hangs up
+    auto options = options_for(refusing.address());
+    options.connect_backoff = 20ms;
+    options.connect_backoff_limit = 200ms;
+    bridge_client c{options};
+    auto start = steady_clock::now();
+    c.run_until([&] { return refusing.accepted() >= 10; });
+    // After the first attempt: 20, 40, 80, 160, then 200 ms each, all down to a half by jitter.
+    CHECK(steady_clock::now() - start >= 600ms);
+    CHECK(refusing.accepted() == 10);
+    CHECK(c.lines.empty());
+    CHECK_FALSE(c.log.empty());
+    c.close();
+}
+
+TEST_CASE("with two servers, of which one is dead, the other is found at once")
+{
+    zookeeper_server server;
+    port_lease dead;
+    auto options = options_for("127.0.0.1:" + std::to_string(dead.port()) + ',' + server.address());
+    options.connect_backoff = 10s; // so that a whole cycle in vain would be noticed
+    options.connect_backoff_limit = 10s;
+    for (int i = 0; i < 10; ++i) {
+        bridge_client c{options};
+        auto start = steady_clock::now();
+        c.wait_connected();
+        CHECK(steady_clock::now() - start < 2s);
+        c.close();
+    }
+}
+
+TEST_CASE("host names are resolved, also to IPv6, and a name without an address does not stand in the way")
+{
+    zookeeper_server server;
+    bridge_client c{options_for("no-such-host.invalid:1,localhost:" + std::to_string(server.port()))};
+    c.wait_connected();
+    CHECK(c.sync("/") == outcome::ok);
+    CHECK(std::any_of(c.log.begin(), c.log.end(),
+                      [](const auto& line) { return line.find("no-such-host.invalid") != line.npos; }));
+    c.close();
+
+    port_lease nobody; // on IPv6 neither
+    bridge_client six{options_for("[::1]:" + std::to_string(nobody.port()))};
+    six.run_until([&] {
+        return std::any_of(six.log.begin(), six.log.end(), [&](const auto& line) {
+            return line.find("[::1]:" + std::to_string(nobody.port())) != line.npos;
+        });
+    });
+    six.close();
+}
+
+TEST_CASE("more watches than fit into one packet do not keep a client from coming back")
+{
+    zookeeper_server server;
+    admin_client admin{server.port()};
+    proxy between{server.port()};
+    bridge_client c{options_for(between.address())};
+    c.wait_connected();
+    const int count = 20'000;
+    const std::string filling(60, 'x');
+    int made = 0;
+    CHECK(c.create("/many", node_kind::persistent).result == outcome::ok);
+    for (int i = 0; i < count; ++i) {
+        auto path = "/many/" + filling + std::to_string(i);
+        c.store().create(path, "", node_kind::ephemeral, [](const store::create_reply&) {});
+        c.store().get(path, true, [&](const store::get_reply& r) { made += r.result == outcome::ok; });
+    }
+    c.run_until([&] { return made == count; });
+    CHECK(watch_count(server.port()) == count);
+    between.cut();
+    // One turn of the executor may not take long, whatever it has to clean up.
+    auto longest = steady_clock::duration::zero();
+    while (c.connections < 2) {
+        c.context().restart();
+        if (c.context().run_one_for(30s) == 0)
+            break;
+        auto start = steady_clock::now();
+        c.run_ready();
+        longest = std::max(longest, steady_clock::now() - start);
+    }
+    CHECK(c.connections == 2);
+    MESSAGE("longest turn with 20,000 watches: ", std::chrono::duration_cast<milliseconds>(longest).count(), " ms");
+    CHECK(longest < 500ms);
+    CHECK(c.session_timeout > 0ms);
+    CHECK(watch_count(server.port()) == 0);
+    c.close();
+}
+
+TEST_CASE("no socket is inherited by child processes")
+{
+    zookeeper_server server;
+    proxy between{server.port()};
+    bridge_client c{options_for(between.address())};
+    c.wait_connected();
+    for (std::size_t round = 1; round <= 3; ++round) {
+        auto sockets = sockets_to(between.port());
+        CHECK(sockets.size() == 2);
+        for (int fd : sockets)
+            CHECK((::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+        between.cut();
+        c.wait_connected(round + 1);
+    }
+    c.close();
+    CHECK(sockets_to(between.port()).empty());
+}
+
+TEST_CASE("an ensemble's member dies under the client: the session moves to another")
+{
+    zookeeper_ensemble ensemble{3};
+    bridge_client c{options_for(ensemble.address())};
+    c.wait_connected();
+    auto session = c.session;
+    CHECK(c.create("/e", node_kind::ephemeral).result == outcome::ok);
+    for (std::size_t i = 0; i < 3; ++i)
+        if (auto there = connected_sessions(ensemble[i].port());
+            std::find(there.begin(), there.end(), session) != there.end())
+            ensemble[i].kill();
+    c.wait_disconnected();
+    c.wait_connected(2);
+    CHECK(c.session == session);
+    CHECK(c.sync("/") == outcome::ok);
+    CHECK(c.get("/e").stat.ephemeral_owner == session);
+    c.close();
+}

@@ -1,0 +1,63 @@
+// Host lists and chroots as people write them.
+#include "bridge/host_list.hpp"
+#include "integration/bridge_client.hpp"
+#include "zklock/errc.hpp"
+
+using namespace zklock;
+using namespace zklock::test;
+using bridge::host_port;
+
+TEST_CASE("host lists")
+{
+    auto one = [](const char* text) {
+        auto found = bridge::parse_servers(text);
+        REQUIRE(found.has_value());
+        REQUIRE(found.value().size() == 1);
+        return found.value()[0];
+    };
+    CHECK(one("127.0.0.1:2182") == host_port{"127.0.0.1", 2182, true});
+    CHECK(one("[::1]:2182") == host_port{"::1", 2182, true});
+    CHECK(one("[fe80::1]") == host_port{"fe80::1", 2181, true});
+    CHECK(one("zoo-1.example.org:65535") == host_port{"zoo-1.example.org", 65535, false});
+    CHECK(one("zoo") == host_port{"zoo", 2181, false});
+    CHECK(one(" zoo:1 ") == host_port{"zoo", 1, false});
+    CHECK(one("zoo:1,zoo:1") == host_port{"zoo", 1, false});
+    CHECK(bridge::parse_servers("a:1, b:2,[::1]:3").value().size() == 3);
+
+    for (const char* bad : {"", " ", ",", "a,", ",a", "a:0", "a:65536", "a:", "a:x", "a:1x", "a:-1", ":2181", "::1", "::1:2181",
+                            "[::1", "[::1]x", "[::1]:", "[127.0.0.1]:1", "[a]:1", "a b:1", "a:1/chroot", "a:1:2", "1.2.3:1",
+                            "256.1.1.1:1", "a;b:1", "\xc3\xa4:1"}) {
+        CAPTURE(bad);
+        auto found = bridge::parse_servers(bad);
+        REQUIRE(found.has_error());
+        CHECK(found.error() == make_error_code(errc::invalid_option));
+    }
+}
+
+TEST_CASE("chroots")
+{
+    CHECK(bridge::parse_chroot("").value().empty());
+    CHECK(bridge::parse_chroot("/").value().empty());
+    CHECK(bridge::parse_chroot("/a/b.c").value() == "/a/b.c");
+    const std::string with_nul{"/a\0", 3};
+    for (const auto& bad : {std::string{"a"}, std::string{"/a/"}, std::string{"//"}, std::string{"/a//b"}, std::string{"/."},
+                            std::string{"/a/.."}, std::string{"/a\n"}, with_nul}) {
+        CAPTURE(bad);
+        CHECK(bridge::parse_chroot(bad).has_error());
+    }
+}
+
+TEST_CASE("a store with a bad configuration says so, never connects, and can be closed")
+{
+    bridge_client servers{options_for("a:b")};
+    CHECK(servers.store().configuration_error() == make_error_code(errc::invalid_option));
+    servers.run_ready();
+    CHECK(servers.sync("/") == outcome::unknown);
+    servers.close();
+    auto options = options_for("127.0.0.1:1");
+    options.chroot = "x/";
+    bridge_client chroot{options};
+    CHECK(chroot.store().configuration_error() == make_error_code(errc::invalid_option));
+    chroot.close();
+    CHECK(chroot.lines.empty());
+}

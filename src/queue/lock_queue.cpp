@@ -285,9 +285,6 @@ void lock_queue::epoch_ended()
 
 void lock_queue::session_ended()
 {
-    view_.clear();
-    to_remove_.clear();
-    doubt_turn_ = 0;
     std::vector<contender_id> ids;
     for (const auto& [id, c] : contenders_)
         ids.push_back(id);
@@ -300,6 +297,9 @@ void lock_queue::session_ended()
         else if (c.now != phase::wanted)
             want_again(id, c);
     }
+    view_.clear(); // the contenders' places are in it until here
+    to_remove_.clear();
+    doubt_turn_ = 0;
 }
 
 // --- changes of state ----------------------------------------------------------------------------------------------

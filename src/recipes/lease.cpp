@@ -20,13 +20,13 @@ void lease::open(duration session_timeout)
 {
     end();
     timeout_ = session_timeout;
-    last_answered_ = {};
-    answered_.clear();
+    last_answer_ = {};
+    uncounted_.clear();
 }
 
 void lease::confirmed(time_point sent, time_point now)
 {
-    last_answered_ = std::max(last_answered_, sent);
+    last_answer_ = std::max(last_answer_, sent);
     // A reader may have seen the term end: it stays ended, whatever came in too late.
     if (term_->until() != time_point{} && !fresh(now))
         end();
@@ -37,19 +37,19 @@ void lease::confirmed(time_point sent, time_point now)
 
 void lease::answered(time_point sent, time_point now)
 {
-    last_answered_ = std::max(last_answered_, sent);
     std::optional<time_point> counted;
-    while (!answered_.empty() && answered_.front() <= sent - margin()) {
-        counted = answered_.front();
-        answered_.pop_front();
+    while (!uncounted_.empty() && uncounted_.front().answered <= sent - margin()) {
+        counted = uncounted_.front().sent;
+        uncounted_.pop_front();
     }
+    if (margin() == duration::zero())
+        counted = sent;
     if (counted)
         confirmed(*counted, now);
+    last_answer_ = now;
     constexpr int remembered = 16; // in a margin; many more may be answered
-    if (answered_.empty() || sent - answered_.back() >= margin() / remembered)
-        answered_.push_back(sent);
-    if (margin() == duration::zero())
-        confirmed(sent, now);
+    if (uncounted_.empty() || now - uncounted_.back().answered >= margin() / remembered)
+        uncounted_.push_back({sent, now});
 }
 
 lease::duration lease::sure() const noexcept

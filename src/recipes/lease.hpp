@@ -33,8 +33,9 @@ private:
 ///
 /// The leader decides about the session, but the client talks to a follower, who tells the leader which sessions it heard
 /// from with each of the leader's pings, every half tick. So an answer that came through the leader does not mean that
-/// the leader has counted the request itself as a sign of life; it does mean that the two were in touch, so that what had
-/// left a margin before was counted. No session is shorter than two ticks: a quarter of the time-out covers half a tick.
+/// the leader has counted the request itself as a sign of life; it does mean that the two were in touch, so that requests
+/// answered a margin before it left were counted. No session is shorter than two ticks: a quarter of the time-out covers
+/// half a tick.
 /// A connect, in contrast, is known to the leader at once.
 class lease {
 public:
@@ -48,7 +49,7 @@ public:
     void open(duration session_timeout);
     /// The leader knows that the session lived at `sent`.
     void confirmed(time_point sent, time_point now);
-    /// Something sent at `sent` was answered through the leader. Send times come in order.
+    /// Something sent at `sent` was answered just now, through the leader. Calls come in the order of both times.
     void answered(time_point sent, time_point now);
     /// The session is over, or no longer ours to use.
     void end();
@@ -62,7 +63,7 @@ public:
     /// What is left of it when a heartbeat falls due, if every one is answered. Not more than the notice: no grant would last.
     [[nodiscard]] duration remainder() const noexcept;
     /// When to ask again, to keep it fresh.
-    [[nodiscard]] time_point next_heartbeat() const noexcept { return last_answered_ + interval(); }
+    [[nodiscard]] time_point next_heartbeat() const noexcept { return last_answer_ + interval(); }
 
 private:
     [[nodiscard]] duration interval() const noexcept { return timeout_ / 4; }
@@ -74,8 +75,12 @@ private:
     std::optional<duration> margin_;
     duration notice_;
     duration timeout_{};
-    time_point last_answered_{};
-    std::deque<time_point> answered_; ///< send times that the leader may not have counted yet, some way apart
+    struct exchange {
+        time_point sent;
+        time_point answered;
+    };
+    time_point last_answer_{};
+    std::deque<exchange> uncounted_; ///< by the leader, for all we know; some way apart
     std::shared_ptr<lease_term> term_;
     std::shared_ptr<const lease_term> shown_;
 };

@@ -48,6 +48,19 @@ TEST_SUITE("lease")
         CHECK(l.term() == term);
     }
 
+    TEST_CASE("a request that was long on its way is a late sign of life")
+    {
+        lease l(0.0, 2s, 0ms);
+        l.open(10s);
+        l.answered(at(100s), at(105s)); // the server may have seen it at 105 only
+        l.answered(at(104s), at(106s));
+        l.answered(at(106s), at(106s));
+        CHECK_FALSE(l.fresh(at(106s)));
+        l.answered(at(107s), at(107s)); // 105 is a margin ago
+        CHECK(l.term()->until() == at(110s));
+        CHECK(l.next_heartbeat() == at(107s + 2500ms));
+    }
+
     TEST_CASE("remembers a bounded number of a flood of answers, and loses little by it")
     {
         lease l(0.0, 1600ms, 0ms);

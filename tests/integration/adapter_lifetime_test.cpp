@@ -1,0 +1,357 @@
+// What outlives what: handles, guards, operations, the execution context; and closing at awkward moments.
+#include "support/admin_client.hpp"
+#include "support/expect_clean.hpp"
+#include "support/run_test.hpp"
+#include "support/zookeeper_server.hpp"
+#include "zklock/zklock.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/system_executor.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_future.hpp>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <future>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+client_options options_for(const std::string& servers)
+{
+    client_options options;
+    options.servers = servers;
+    return options;
+}
+
+void run_until(asio::io_context& io, const std::function<bool()>& holds)
+{
+    const auto deadline = steady_clock::now() + 20s;
+    while (!holds() && steady_clock::now() < deadline) {
+        io.restart();
+        io.run_one_for(10ms);
+    }
+    REQUIRE(holds());
+}
+
+void run_dry(asio::io_context& io)
+{
+    io.restart();
+    io.run_for(20s);
+    REQUIRE(io.stopped());
+}
+
+guard hold(asio::io_context& io, mutex& lock)
+{
+    guard held;
+    lock.acquire(20s, [&](error_code ec, guard g) {
+        CHECK_FALSE(ec);
+        held = std::move(g);
+    });
+    run_until(io, [&] { return static_cast<bool>(held); });
+    return held;
+}
+
+} // namespace
+
+TEST_CASE("the last handle closes: what is pending ends, guards are lost")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    std::optional<client> c(std::in_place, io, options_for(server.address()));
+    std::optional<mutex> lock(std::in_place, *c, "/life");
+    guard held = hold(io, *lock);
+    std::optional<error_code> acquired, lost, connected;
+    lock->acquire([&](error_code ec, guard) { acquired = ec; });
+    held.wait_lost([&](error_code ec) { lost = ec; });
+
+    c.reset(); // the mutex is a handle, too
+    io.restart();
+    io.run_for(50ms);
+    CHECK_FALSE(acquired);
+    CHECK(held);
+
+    auto copy = *lock;
+    lock.reset();
+    io.restart();
+    io.run_for(50ms);
+    CHECK_FALSE(acquired);
+    CHECK(copy.path() == "/life");
+    { auto last = std::move(copy); }
+    run_dry(io);
+    CHECK(acquired == make_error_code(errc::closed));
+    CHECK(lost == error_code());
+    CHECK_FALSE(held);
+
+    // Of what is left: an operation each.
+    std::optional<error_code> released;
+    lost.reset();
+    held.wait_lost([&](error_code ec) { lost = ec; });
+    std::move(held).release([&](error_code ec) { released = ec; });
+    run_dry(io);
+    CHECK(lost == error_code());
+    CHECK(released == make_error_code(errc::lost));
+    expect_clean(server, {"/life"});
+}
+
+TEST_CASE("close: everything pending first, then the close, again, and nothing afterwards")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    client c(io, options_for(server.address()));
+    client nowhere(io, options_for("127.0.0.1:1"));
+    mutex lock(c, "/life");
+    guard held = hold(io, lock);
+    std::vector<std::string> order;
+    auto note = [&](std::string what) {
+        return [&order, what](error_code ec, auto&&...) { order.push_back(what + ec.message()); };
+    };
+    auto note_guard = note("acquire: ");
+    const auto closed = make_error_code(errc::closed).message();
+    const auto success = error_code().message();
+
+    lock.acquire(note_guard);
+    lock.acquire(1h, note_guard);
+    held.wait_lost(note("lost: "));
+    std::size_t queued = 0;
+    while (queued < 3) {
+        std::optional<std::size_t> found;
+        lock.contenders([&](error_code, const std::vector<contender>& queue) { found = queue.size(); });
+        run_until(io, [&] { return found.has_value(); });
+        queued = *found;
+    }
+    nowhere.wait_connected(1h, note("connected: "));
+    nowhere.close(note("close: "));
+    run_until(io, [&] { return order.size() == 2; });
+    CHECK(order == std::vector<std::string>{"connected: " + closed, "close: " + success});
+    order.clear();
+
+    c.close(note("close: "));
+    c.close(note("close again: "));
+    lock.acquire(note_guard); // too late
+    run_until(io, [&] { return order.size() == 6; });
+    CHECK(order[4] == "close: " + success);
+    CHECK(order[5] == "close again: " + success);
+    CHECK(std::count(order.begin(), order.end(), "acquire: " + closed) == 3);
+    CHECK(std::count(order.begin(), order.end(), "lost: " + success) == 1);
+
+    order.clear();
+    lock.acquire(note_guard);
+    c.wait_connected(1h, note("connected: "));
+    lock.contenders(note("contenders: "));
+    c.close(note("close: "));
+    run_dry(io);
+    CHECK(order == std::vector<std::string>{"acquire: " + closed, "connected: " + closed, "contenders: " + closed,
+                                            "close: " + success});
+    CHECK(c.state() == connection_state::closed);
+    CHECK(c.session_id() == 0);
+    expect_clean(server, {"/life"});
+}
+
+TEST_CASE("a handler that closes, and one that destroys everything")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    auto c = std::make_unique<client>(io, options_for(server.address()));
+    auto lock = std::make_unique<mutex>(*c, "/life");
+    guard held;
+    int ended = 0;
+    for (int i = 0; i < 3; ++i)
+        lock->acquire([&](error_code ec, guard) {
+            CHECK((!ec || ec == errc::closed));
+            ++ended;
+        });
+    lock->acquire(20s, [&](error_code ec, guard g) {
+        CHECK_FALSE(ec);
+        auto mine = std::move(g);
+        ++ended;
+        lock->acquire([&](error_code, guard) { ++ended; });
+        lock.reset();
+        c.reset();
+    });
+    run_dry(io);
+    CHECK(ended == 5);
+
+    client other(io, options_for(server.address()));
+    mutex again(other, "/life");
+    again.acquire(20s, [&](error_code, guard g) {
+        held = std::move(g);
+        other.close([&](error_code) {
+            CHECK_FALSE(held);
+            ++ended;
+        });
+    });
+    run_dry(io);
+    CHECK(ended == 6);
+    expect_clean(server, {"/life"});
+}
+
+TEST_CASE("the context goes first: handlers are destroyed uncalled, what is left is inert")
+{
+    zookeeper_server server;
+    const auto sentinel = std::make_shared<int>();
+    int called = 0;
+    auto never = [&called, sentinel](auto&&...) { ++called; };
+    guard held;
+    std::optional<client> c;
+    std::optional<mutex> lock;
+    auto later = [&] { return lock->acquire(asio::deferred); };
+    std::optional<decltype(later())> deferred;
+
+    std::optional<client> nowhere;
+    using granting = std::future<void>;
+    auto ready = [](granting& g, auto limit) { return g.wait_for(limit) == std::future_status::ready; };
+    auto fill = [&](const asio::any_io_executor& executor, const std::function<void(granting&)>& wait_for) {
+        std::promise<void> granted;
+        auto grant = granted.get_future();
+        c.emplace(executor, options_for(server.address()));
+        lock.emplace(*c, "/life");
+        lock->acquire(20s, [&](error_code, guard g) {
+            held = std::move(g);
+            granted.set_value();
+        });
+        wait_for(grant);
+        lock->acquire(never);
+        lock->acquire([never, other = mutex(*lock), inner = guard()](auto&&...) mutable { never(); }); // owns a handle
+        held.wait_lost(never);
+        nowhere.emplace(executor, options_for("127.0.0.1:1"));
+        nowhere->wait_connected(1h, never);
+        mutex(*nowhere, "/life").contenders(never);
+        deferred.emplace(later());
+        asio::co_spawn(
+            executor,
+            [](mutex m, auto n) -> asio::awaitable<void> {
+                auto body = [](guard&) -> asio::awaitable<void> { co_return; };
+                static_cast<void>(co_await m.run(body));
+                n();
+            }(*lock, never),
+            asio::detached);
+    };
+    SUBCASE("an io_context")
+    {
+        asio::io_context io;
+        fill(io.get_executor(), [&](granting& g) { run_until(io, [&] { return ready(g, 0s); }); });
+        io.restart();
+        SUBCASE("at once") {}
+        SUBCASE("after a few steps") { io.poll(); }
+        SUBCASE("while it closes")
+        {
+            io.poll();
+            c->close(never);
+            io.poll_one();
+        }
+    }
+    SUBCASE("a strand of the user's own")
+    {
+        asio::io_context io;
+        fill(asio::make_strand(io), [&](granting& g) { run_until(io, [&] { return ready(g, 0s); }); });
+        io.restart();
+        io.poll();
+    }
+    SUBCASE("a pool")
+    {
+        asio::thread_pool pool(1);
+        fill(pool.get_executor(), [&](granting& g) { REQUIRE(ready(g, 20s)); });
+        pool.stop();
+        pool.join();
+    }
+    CHECK_FALSE(held);
+    CHECK(held.fencing_token() > 0); // what was, still was
+    CHECK(held.node().starts_with("/life/"));
+    CHECK(held.held_until() < lease_clock::now());
+    CHECK(c->state() == connection_state::closed);
+    CHECK(c->session_id() == 0);
+    CHECK(called == 0);
+    CHECK(sentinel.use_count() == 2); // here, and in `never`
+
+    CHECK(held.get_executor() == asio::any_io_executor(asio::system_executor()));
+    held.wait_lost(asio::use_future).get(); // lost
+    CHECK(std::move(held).release(as_result(asio::use_future)).get().error() == errc::lost);
+    CHECK(lock->acquire(as_result(asio::use_future)).get().error() == errc::closed);
+    CHECK(std::move(*deferred)(as_result(asio::use_future)).get().error() == errc::closed);
+    CHECK(lock->contenders(as_result(asio::use_future)).get().error() == errc::closed);
+    CHECK(c->wait_connected(1h, as_result(asio::use_future)).get().error() == errc::closed);
+    CHECK(c->close(as_result(asio::use_future)).get());
+    deferred.reset();
+    lock.reset();
+    c.reset();
+    CHECK(called == 0);
+    expect_clean(server, {"/life"}, 20s);
+}
+
+TEST_CASE("bad options, and a chroot that is not there: each operation says so")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    const std::vector<std::function<void(client_options&)>> wrong{
+        [](client_options& o) { o.servers = ""; },
+        [](client_options& o) { o.servers = "host:port"; },
+        [](client_options& o) { o.chroot = "no/slash"; },
+        [](client_options& o) { o.session_timeout = 0ms; },
+        [](client_options& o) { o.session_timeout = -1ms; },
+        [](client_options& o) { o.clock_drift = 0.5; },
+        [](client_options& o) { o.clock_drift = -0.1; },
+        [](client_options& o) { o.clock_drift = std::numeric_limits<double>::quiet_NaN(); },
+        [](client_options& o) { o.lease_margin = o.session_timeout; },
+        [](client_options& o) { o.loss_notice = o.session_timeout; },
+        [](client_options& o) { o.connect_backoff = 0ms; },
+        [](client_options& o) { o.node_budget_limit = 2 * 1024 * 1024; },
+        [](client_options& o) { o.node_budget = o.node_budget_limit + 1; },
+        [](client_options& o) { o.identifier = "two\nlines"; },
+        [](client_options& o) { o.auth.push_back({"", "secret"}); },
+    };
+    for (const auto& spoil : wrong) {
+        auto options = options_for(server.address());
+        spoil(options);
+        client c(io, options);
+        CHECK(c.state() == connection_state::failed);
+        std::optional<error_code> connected, acquired, closed;
+        c.wait_connected(1h, [&](error_code ec) { connected = ec; });
+        mutex(c, "/life").acquire([&](error_code ec, guard) { acquired = ec; });
+        c.close([&](error_code ec) { closed = ec; });
+        run_dry(io);
+        CHECK(connected == make_error_code(errc::invalid_option));
+        CHECK(acquired == make_error_code(errc::invalid_option));
+        CHECK(closed == error_code());
+    }
+
+    auto options = options_for(server.address());
+    options.chroot = "/not/there";
+    client c(io, options);
+    std::optional<error_code> connected;
+    c.wait_connected(20s, [&](error_code ec) { connected = ec; });
+    run_until(io, [&] { return connected.has_value(); });
+    CHECK(connected == make_error_code(errc::no_such_chroot));
+    admin_client{server.port()}.create_all("/not/there");
+    connected.reset();
+    c.wait_connected(20s, [&](error_code ec) { connected = ec; });
+    run_until(io, [&] { return connected.has_value(); });
+    CHECK(connected == error_code());
+    connected.reset();
+    c.wait_connected(0s, [&](error_code ec) { connected = ec; }); // known by now
+    run_until(io, [&] { return connected.has_value(); });
+    CHECK(connected == error_code());
+    client nobody(io, options_for("127.0.0.1:1"));
+    for (const auto timeout : {0ms, -5ms, 20ms}) {
+        connected.reset();
+        nobody.wait_connected(timeout, [&](error_code ec) { connected = ec; });
+        run_until(io, [&] { return connected.has_value(); });
+        CHECK(connected == make_error_code(errc::timed_out));
+    }
+    c.close(asio::detached);
+    nobody.close(asio::detached);
+    run_dry(io);
+}

@@ -19,7 +19,8 @@ struct client_core {
     client_core(const asio::strand<asio::any_io_executor>& strand, const client_options& options)
         : scheduler(strand), store(strand, options),
           session(store, scheduler, options, [this] { return to_string(uuids()); }),
-          waits(store, scheduler, session, !options.chroot.empty() && options.chroot != "/")
+          waits(store, scheduler, session,
+                (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
     {
     }
 

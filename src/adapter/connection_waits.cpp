@@ -8,8 +8,8 @@
 namespace zklock::detail {
 
 connection_waits::connection_waits(store::store& store, store::scheduler& scheduler, recipes::session& session,
-                                   bool has_chroot)
-    : store_(store), scheduler_(scheduler), session_(session), chroot_seen_(!has_chroot)
+                                   bool look_first)
+    : store_(store), scheduler_(scheduler), session_(session), root_seen_(!look_first)
 {
 }
 
@@ -64,10 +64,10 @@ void connection_waits::look()
         return;
     switch (session_.state()) {
     case connection_state::connected:
-        if (chroot_seen_)
+        if (root_seen_)
             end_all({});
         else
-            ask_for_chroot();
+            ask_for_root();
         break;
     case connection_state::failed: end_all(make_error_code(errc::authentication_failed)); break;
     case connection_state::closed: end_all(make_error_code(errc::closed)); break;
@@ -76,7 +76,7 @@ void connection_waits::look()
     }
 }
 
-void connection_waits::ask_for_chroot()
+void connection_waits::ask_for_root()
 {
     if (std::exchange(asking_, true))
         return;
@@ -85,7 +85,7 @@ void connection_waits::ask_for_chroot()
         switch (reply.result) {
         case store::outcome::ok:
         case store::outcome::no_auth: // it is there, and we may not read it
-            chroot_seen_ = true;
+            root_seen_ = true;
             end_all({});
             break;
         case store::outcome::no_node: end_all(make_error_code(errc::no_such_chroot)); break;

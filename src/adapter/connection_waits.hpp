@@ -11,13 +11,14 @@
 
 namespace zklock::detail {
 
-/// Those who wait for a connection that can be used: one on which the chroot's node was seen, once per client.
+/// Those who wait for a connection that can be used: one on which the chroot's node was seen, once per client. Where there
+/// are credentials the root is looked at, too: the answer comes after the server's verdict on them.
 class connection_waits {
 public:
     using done = std::function<void(error_code)>;
     using id = std::uint64_t;
 
-    connection_waits(store::store& store, store::scheduler& scheduler, recipes::session& session, bool has_chroot);
+    connection_waits(store::store& store, store::scheduler& scheduler, recipes::session& session, bool look_first);
     ~connection_waits();
 
     /// Calls `d` once: at once where the answer is known, else when it is, or with `errc::timed_out` at the deadline.
@@ -37,12 +38,12 @@ private:
     };
 
     void look();
-    void ask_for_chroot();
+    void ask_for_root();
 
     store::store& store_;
     store::scheduler& scheduler_;
     recipes::session& session_;
-    bool chroot_seen_;
+    bool root_seen_;
     bool asking_ = false;
     id last_id_ = 0;
     std::map<id, wait> waits_;

@@ -17,7 +17,7 @@ namespace asio = boost::asio;
 /// `void(result<T>)`, and hands that to another token.
 ///
 /// So `co_await op(as_result(asio::use_awaitable))` gives a `result<T>`: nothing is thrown for an error, and the error
-/// cannot be overlooked. The handler's executor, allocator and cancellation slot are those of the inner token's handler.
+/// cannot be overlooked. Executor, allocator and cancellation slot are those of the inner token's handler.
 ///
 /// It works with every token that accepts the changed signature, and on every Asio operation with one of the two
 /// signatures, not only on this library's. The idea, and the shape, are those of Boost.Asio's `as_tuple`.

@@ -18,9 +18,9 @@ namespace zklock {
 
 /// A connection to a ZooKeeper ensemble: one session at a time, a new one after an expiry.
 ///
-/// **Handles.** A client is a handle to shared state, and so is each mutex made from it; copies are cheap. When the last
-/// of them goes without a `close()`, the client closes in the background: what is pending completes with `errc::closed`,
-/// what is held is lost. A pending operation is no handle, and neither is a guard.
+/// **Handles.** A client is a handle to shared state, and so is each mutex made from it; copies are cheap. When the
+/// last of them goes without a `close()`, the client closes in the background: what is pending completes with
+/// `errc::closed`, what is held is lost. A pending operation is no handle, and neither is a guard.
 ///
 /// **Executor.** All work is done on the given executor, on a strand of the client's own; no thread is created, except
 /// by Asio's resolver for host *names*. The executor's context may be run by any number of threads. `run()` of an
@@ -37,7 +37,7 @@ namespace zklock {
 /// `errc::invalid_option` (an option of the client is out of range), `errc::authentication_failed`.
 ///
 /// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, as with Asio's I/O objects,
-/// except that the const member functions `state()`, `session_id()` and `get_executor()` may be called from any threads.
+/// except that `state()`, `session_id()` and `get_executor()` may be called from any threads.
 class client {
 public:
     using executor_type = asio::any_io_executor;

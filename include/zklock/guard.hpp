@@ -12,17 +12,17 @@ namespace zklock {
 /// A lock that is held: what a successful acquire gives. Movable, not copyable; may be empty (moved from, released, or
 /// made by the default constructor).
 ///
-/// **Release.** `std::move(g).release()` tells when the lock is free. A guard that is destroyed, assigned over, or whose
-/// release was asked for but never started, releases in the background: the delete of its node is queued, and repeated
-/// until it succeeded or the session is over. A guard never blocks.
+/// **Release.** `std::move(g).release()` tells when the lock is free. A guard that is destroyed, assigned over, or
+/// whose release was asked for but never started, releases in the background: the delete of its node is queued, and
+/// repeated until it succeeded or the session is over. A guard never blocks.
 ///
 /// **Loss.** A lock can be lost while the guard exists: the session may expire while the servers cannot be reached,
 /// somebody may delete its node, the client may be closed. The guard says so at the latest at `held_until()`, which is
 /// before the servers can give the lock to anybody else, if the clocks' drift is within the stated bound. From then on
 /// it stays lost. What must not happen twice is protected by `fencing_token()`, not by a look at the guard.
 ///
-/// **Lifetime.** A guard does not keep its client open. When the client closes, its guards are lost. A guard may outlive
-/// the execution context of its client: it is then inert, which is to say lost, and doing nothing when destroyed.
+/// **Lifetime.** A guard does not keep its client open. When the client closes, its guards are lost. A guard may
+/// outlive the execution context of its client: it is then inert, which is to say lost, and does nothing when destroyed.
 ///
 /// **Thread safety.** Distinct guards: safe. One guard: its const member functions may be called from any threads at
 /// once, with each other; moving, assigning, releasing and destroying are for one thread at a time, and not at the same
@@ -42,8 +42,8 @@ public:
     /// The client's executor; the system executor for an empty guard and for one that outlived its context.
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
 
-    /// Whether the lock is held, as far as this process can know: not empty, not lost, and `client_options::loss_notice`
-    /// before the end of the lease has not come.
+    /// Whether the lock is held, as far as this process can know: not empty, not lost, and the end of the lease is more
+    /// than `client_options::loss_notice` away.
     /// Looks at the clock, not at the network; costs some 30 ns. From any thread.
     [[nodiscard]] explicit operator bool() const noexcept;
 
@@ -63,8 +63,8 @@ public:
 
     /// Waits until the lock is lost. The wait does not keep the lock: the guard may go away meanwhile.
     ///
-    /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's),
-    /// never inside this call. Several waits may be pending.
+    /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's
+    /// own), never inside this call. Several waits may be pending.
     /// - success: the lock is lost. Also when it was lost before the call: a loss stays.
     /// - `asio::error::operation_aborted`: it was released, the guard was destroyed, or the wait was cancelled.
     /// - `errc::not_owner`: the guard is empty.
@@ -84,14 +84,16 @@ public:
     /// A waiter of the same client has the lock before this completes; others as soon as the servers have the delete.
     /// While disconnected, the delete waits for the next connection, or for the end of the session.
     ///
-    /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's),
-    /// never inside this call.
+    /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's
+    /// own), never inside this call.
     /// - success: the node is gone, or its session is.
     /// - `errc::lost`: the lock had been lost before it could be released.
+    /// - `errc::closed`: the client was closed meanwhile; the node ends with the session.
+    /// - `errc::authentication_failed`: the servers have refused the credentials meanwhile.
     /// - `errc::not_owner`: the guard was empty.
     /// - `asio::error::operation_aborted`: cancelled.
     ///
-    /// @par Cancellation Terminal, partial and total only stop the waiting: the release itself goes on in the background.
+    /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background.
     /// With a lazy token (`use_awaitable`, `deferred`) that is never started, it happens in the background, too.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(Token&& token = Token()) &&

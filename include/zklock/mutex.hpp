@@ -119,8 +119,8 @@ public:
     /// its cancellation state lets through (terminal, unless it says otherwise). The lock is then released in the
     /// background.
     ///
-    /// A run keeps the client open. The idea of a task that runs while the lock is held, and is cancelled before anybody
-    /// else can hold it, is that of `dist_lock` in userver.
+    /// A run keeps the client open. The idea of a task that runs while the lock is held, and is cancelled before
+    /// anybody else can hold it, is that of `dist_lock` in userver.
     template <class Body> [[nodiscard]] auto run(Body&& body)
     {
         detail::check_body<Body>();

@@ -10,7 +10,7 @@ namespace zklock::detail {
 class client_state;
 
 /// The clients of one execution context. The context tells it when it is destroyed, and it tells the clients, so that
-/// whatever of theirs is still held by somebody (a guard, say) has let go of the context's objects before they are gone.
+/// whatever of theirs is still held by somebody (a guard, say) has let go of the context's objects by then.
 class client_service final : public boost::asio::execution_context::service {
 public:
     static boost::asio::execution_context::id id;

@@ -35,8 +35,8 @@ public:
     /// Starts `op` on the client's strand; or ends it, with `errc::closed`, if there is none any more. From any thread.
     static void launch(const std::shared_ptr<operation>& op)
     {
-        // The slot belongs to the handler's side, and is not touched again: what is left in it when the operation is over
-        // finds nobody.
+        // The slot belongs to the handler's side, and is not touched again: what is left in it when the operation is
+        // over finds nobody.
         if (auto slot = asio::get_associated_cancellation_slot(op->handler_); slot.is_connected())
             slot.assign([weak = std::weak_ptr(op)](asio::cancellation_type type) {
                 if (auto strong = weak.lock(); strong && type != asio::cancellation_type::none)
@@ -62,8 +62,8 @@ protected:
     /// for that: the result is on its way, and will be the end.
     [[nodiscard]] virtual bool withdraw() { return true; }
 
-    /// For begin() of an operation that needs an open client: ends it if there is none, or if it was cancelled before it
-    /// began. Else it is pending from here on.
+    /// For begin() of an operation that needs an open client: ends it if there is none, or if it was cancelled before
+    /// it began. Else it is pending from here on.
     [[nodiscard]] client_core* enter_open_client()
     {
         auto* const core = client_->open_core();

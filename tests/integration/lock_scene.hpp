@@ -77,8 +77,8 @@ inline awaitable<void> until_queued(admin_client& admin, const std::string& path
     co_await until("so many are in the queue", look);
 }
 
-/// Waits until the server holds exactly these ephemeral nodes, and no watch but those of sessions on nodes of their own,
-/// by which a contender notices that somebody deletes its node.
+/// Waits until the server holds exactly these ephemeral nodes, and no watch but those of sessions on nodes of their
+/// own, by which a contender notices that somebody deletes its node.
 inline awaitable<void> until_only_left(std::uint16_t port, std::vector<std::string> nodes)
 {
     std::string found;
@@ -139,8 +139,8 @@ inline awaitable<void> together(std::vector<awaitable<void>> parts, milliseconds
         std::rethrow_exception(shared->failure);
 }
 
-/// This test program once more, as a process of its own that plays one of its skipped test cases, whose name must have no
-/// comma. Make it on the main thread. What it printed is shown if the test fails.
+/// This test program once more, as a process of its own that plays one of its skipped test cases, whose name must have
+/// no comma. Make it on the main thread. What it printed is shown if the test fails.
 class played_process {
 public:
     played_process(const std::string& test_case, const std::vector<std::string>& environment)

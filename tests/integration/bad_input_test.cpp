@@ -1,0 +1,546 @@
+// time limit: 180 s
+// What is not right: each a clear error, reported by the operation; nothing is sent that should not be, nothing lost.
+#include "integration/lock_scene.hpp"
+
+#include <cmath>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+client_options options()
+{
+    return fault_options(server().address(), milliseconds{30'000});
+}
+
+/// Every operation of a mutex says the same.
+awaitable<void> expect_refused(mutex lock, errc why)
+{
+    CHECK(error_in(co_await lock.acquire()) == why);
+    CHECK(error_in(co_await lock.acquire(10s)) == why);
+    CHECK(error_in(co_await lock.acquire(0s)) == why);
+    CHECK(error_in(co_await lock.try_acquire()) == why);
+    CHECK(error_in(co_await lock.contenders()) == why);
+    bool ran = false;
+    const auto body = [&ran](guard&) -> awaitable<void> {
+        ran = true;
+        co_return;
+    };
+    CHECK(error_in(co_await lock.run(body)) == why);
+    CHECK(error_in(co_await lock.run(10s, body)) == why);
+    CHECK_FALSE(ran);
+}
+
+/// As good as new.
+awaitable<void> expect_usable(const client& zk, const std::string& path)
+{
+    mutex lock(zk, path);
+    guard held = must(co_await lock.acquire(10s));
+    CHECK(held);
+    co_await release(std::move(held));
+}
+
+} // namespace
+
+TEST_CASE("paths that are none")
+{
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port());
+        co_await remote.connect();
+        remote.link.forget();
+        std::vector<std::string> paths;
+        for (const char* text : {"", "locks/x", "x", "/", "//", "/a//b", "//a", "/a/", "/a/b/", "/.", "/a/./b"})
+            paths.emplace_back(text);
+        for (const char* text : {"/a/../b", "/a/..", "/a\x01", "/a\nb", "/\x1f", "/\x7f", "/\xc2\x80", "/\xed\xa0\x80",
+                                 "/\xff\xfe", "/a\xc3", "/\xc0\xaf"}) // forbidden to ZooKeeper, or no UTF-8
+            paths.emplace_back(text);
+        paths.push_back(std::string("/a\0b", 4));
+        paths.push_back(std::string("\0", 1));
+        paths.push_back("/" + std::string(100'000, 'a'));
+        for (const std::string& path : paths) {
+            CAPTURE(path);
+            mutex lock(remote.zk, path);
+            CHECK(lock.path() == path);
+            co_await expect_refused(lock, errc::invalid_path);
+        }
+        CHECK(remote.link.count(opcode::any) == 0);
+        CHECK(remote.zk.state() == connection_state::connected);
+
+        co_await expect_usable(remote.zk, "/bad_input/Schl\xc3\xb6sser/\xe9\x8d\xb5/with space");
+        co_await expect_usable(remote.zk, "/bad_input/.../..a/.b");
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(30s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("options out of range")
+{
+    struct wrong {
+        const char* name;
+        void (*spoil)(client_options&);
+    };
+    const std::vector<wrong> all{
+        {"no servers", [](client_options& o) { o.servers = ""; }},
+        {"a comma", [](client_options& o) { o.servers = ","; }},
+        {"a comma too many", [](client_options& o) { o.servers += ","; }},
+        {"an empty one between", [](client_options& o) { o.servers = "127.0.0.1:1,,127.0.0.1:2"; }},
+        {"no host", [](client_options& o) { o.servers = ":2181"; }},
+        {"an empty port", [](client_options& o) { o.servers = "localhost:"; }},
+        {"port 0", [](client_options& o) { o.servers = "localhost:0"; }},
+        {"a port too large", [](client_options& o) { o.servers = "localhost:65536"; }},
+        {"a negative port", [](client_options& o) { o.servers = "localhost:-1"; }},
+        {"a port of letters", [](client_options& o) { o.servers = "localhost:port"; }},
+        {"more than a port", [](client_options& o) { o.servers = "localhost:2181x"; }},
+        {"half an IPv4 address", [](client_options& o) { o.servers = "127.0.1:2181"; }},
+        {"an IPv4 address out of range", [](client_options& o) { o.servers = "127.0.0.256:2181"; }},
+        {"an open bracket", [](client_options& o) { o.servers = "[::1:2181"; }},
+        {"a bracket around nothing", [](client_options& o) { o.servers = "[]:2181"; }},
+        {"a host with a blank", [](client_options& o) { o.servers = "my host:2181"; }},
+        {"a host with a path", [](client_options& o) { o.servers = "localhost:2181/chroot"; }},
+        {"a host with a NUL", [](client_options& o) { o.servers = std::string("local\0host:2181", 15); }},
+        {"a relative chroot", [](client_options& o) { o.chroot = "app"; }},
+        {"a chroot with a slash behind", [](client_options& o) { o.chroot = "/app/"; }},
+        {"a chroot with two slashes", [](client_options& o) { o.chroot = "//app"; }},
+        {"a chroot with a NUL", [](client_options& o) { o.chroot = std::string("/a\0b", 4); }},
+        {"a chroot of dots", [](client_options& o) { o.chroot = "/a/.."; }},
+        {"no session time-out", [](client_options& o) { o.session_timeout = 0ms; }},
+        {"a negative session time-out", [](client_options& o) { o.session_timeout = -1ms; }},
+        {"a session of months", [](client_options& o) { o.session_timeout = std::chrono::hours(24 * 60); }},
+        {"the longest session", [](client_options& o) { o.session_timeout = milliseconds::max(); }},
+        {"a drift of a half", [](client_options& o) { o.clock_drift = 0.5; }},
+        {"a negative drift", [](client_options& o) { o.clock_drift = -0.01; }},
+        {"a drift that is no number", [](client_options& o) { o.clock_drift = std::nan(""); }},
+        {"a negative margin", [](client_options& o) { o.lease_margin = -1ms; }},
+        {"a margin as long as the session", [](client_options& o) { o.lease_margin = o.session_timeout; }},
+        {"a negative notice", [](client_options& o) { o.loss_notice = -1ms; }},
+        {"a notice as long as the lease", [](client_options& o) { o.loss_notice = o.session_timeout * 3 / 4; }},
+        {"a notice beyond all", [](client_options& o) { o.loss_notice = milliseconds::max(); }},
+        {"no back-off", [](client_options& o) { o.connect_backoff = 0ms; }},
+        {"a back-off over its limit", [](client_options& o) { o.connect_backoff = o.connect_backoff_limit + 1ms; }},
+        {"no budget", [](client_options& o) { o.node_budget = 0; }},
+        {"a budget over its limit", [](client_options& o) { o.node_budget_limit = o.node_budget - 1; }},
+        {"a limit that harms", [](client_options& o) { o.node_budget_limit = 1024 * 1024 + 1; }},
+        {"an identifier of two lines", [](client_options& o) { o.identifier = "a\nb"; }},
+        {"an identifier too long", [](client_options& o) { o.identifier.assign(64 * 1024 + 1, 'x'); }},
+        {"credentials of no scheme", [](client_options& o) { o.auth.resize(1); }},
+        {"an unknown ACL", [](client_options& o) { o.access = static_cast<acl>(77); }},
+    };
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        for (const auto& [name, spoil] : all) {
+            CAPTURE(name);
+            client_options spoilt = options();
+            spoil(spoilt);
+            client zk(executor, spoilt);
+            CHECK(zk.state() == connection_state::failed);
+            CHECK(zk.session_id() == 0);
+            CHECK(error_in(co_await zk.wait_connected(10s)) == errc::invalid_option);
+            CHECK(error_in(co_await zk.wait_connected(0s)) == errc::invalid_option);
+            co_await expect_refused(mutex(zk, "/bad_input/options"), errc::invalid_option);
+            must(co_await zk.close());
+        }
+
+        // Those of a mutex.
+        client zk(executor, options());
+        must(co_await zk.wait_connected(10s));
+        mutex_options spoilt;
+        spoilt.identifier.assign(64 * 1024 + 1, 'x');
+        mutex too_long(zk, "/bad_input/options", spoilt);
+        CHECK(error_in(co_await too_long.acquire()) == errc::invalid_option);
+        CHECK(error_in(co_await too_long.try_acquire()) == errc::invalid_option);
+        spoilt.identifier = "two\nlines";
+        mutex two_lines(zk, "/bad_input/options", spoilt);
+        CHECK(error_in(co_await two_lines.acquire()) == errc::invalid_option);
+        spoilt.identifier.assign(64 * 1024, 'x');
+        mutex longest(zk, "/bad_input/options", spoilt);
+        guard held = must(co_await longest.acquire(10s));
+        const auto listed = must(co_await longest.contenders());
+        REQUIRE(listed.size() == 1);
+        CHECK(listed[0].identifier == spoilt.identifier);
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+        must(co_await zk.close());
+    };
+    run_test(60s, body);
+    expect_clean(server(), {"/bad_input/options"});
+}
+
+TEST_CASE("names that contradict those in use for the path")
+{
+    const std::string path = "/bad_input/names";
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, options());
+        mutex_options kazoo;
+        kazoo.names = naming::kazoo;
+        mutex one(zk, path);
+        mutex other(zk, path, kazoo);
+        guard held = must(co_await one.acquire(10s));
+        CHECK(error_in(co_await other.acquire(10s)) == errc::invalid_option);
+        CHECK(error_in(co_await other.try_acquire()) == errc::invalid_option);
+        CHECK(held);
+        co_await release(std::move(held));
+        held = must(co_await other.acquire(10s));
+        CHECK(held.node().find("__lock__") != std::string::npos);
+        CHECK(error_in(co_await one.try_acquire()) == errc::invalid_option);
+        co_await release(std::move(held));
+        co_await expect_usable(zk, path);
+        co_await nothing_left(server().port());
+        must(co_await zk.close());
+    };
+    run_test(30s, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("servers that cannot be reached, or are not there yet")
+{
+    const std::string path = "/bad_input/late";
+    zookeeper_server late;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        const port_lease nobody;
+        const std::string dead = "127.0.0.1:" + std::to_string(nobody.port());
+        for (const std::string& servers : {dead, std::string("host.invalid:2181"), dead + ",host.invalid"}) {
+            CAPTURE(servers);
+            client zk(executor, fault_options(servers, 10s));
+            mutex lock(zk, path);
+            CHECK(error_in(co_await lock.try_acquire()) == errc::not_connected);
+            CHECK(error_in(co_await lock.acquire(0s)) == errc::timed_out);
+            CHECK(error_in(co_await lock.acquire(200ms)) == errc::timed_out);
+            CHECK(error_in(co_await zk.wait_connected(0s)) == errc::timed_out);
+            CHECK(error_in(co_await zk.wait_connected(100ms)) == errc::timed_out);
+            CHECK(zk.state() == connection_state::connecting);
+            CHECK(zk.session_id() == 0);
+            must(co_await zk.close());
+        }
+
+        // One that lives is found among them.
+        for (const std::string& servers : {dead + "," + server().address(), server().address() + " , " + dead,
+                                           "host.invalid:2181," + server().address()}) {
+            CAPTURE(servers);
+            client zk(executor, fault_options(servers, 10s));
+            must(co_await zk.wait_connected(30s));
+            co_await expect_usable(zk, path);
+            must(co_await zk.close());
+        }
+
+        // Queued before the server is up.
+        late.kill();
+        client zk(executor, fault_options(late.address(), 10s));
+        mutex lock(zk, path);
+        auto first = begin_acquire(lock);
+        auto second = begin_acquire(lock, 60s);
+        CHECK(error_in(co_await lock.acquire(200ms)) == errc::timed_out);
+        CHECK_FALSE(first.ended());
+        late.start();
+        guard held = co_await granted(first);
+        CHECK(held);
+        co_await release(std::move(held));
+        held = co_await granted(second);
+        co_await release(std::move(held));
+        co_await nothing_left(late.port());
+        must(co_await zk.close());
+    };
+    run_test(90s, body);
+    expect_clean(late, {path});
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("parents whose ACL forbids it")
+{
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, options());
+        must(co_await zk.wait_connected(10s));
+        admin_client admin(server().port(), 60s);
+        admin.create_all("/bad_input");
+        const auto rules = [](std::int32_t permissions) {
+            access_rule rule;
+            rule.permissions = permissions;
+            return std::vector<access_rule>(1, rule);
+        };
+        constexpr std::int32_t read = 1, create = 4, remove = 8, administer = 16;
+
+        // Nothing may be created: neither a contender nor a parent.
+        const std::string sealed = "/bad_input/sealed";
+        admin.create(sealed, {}, create_mode::persistent, rules(read | administer));
+        mutex lock(zk, sealed);
+        CHECK(error_in(co_await lock.acquire()) == errc::access_denied);
+        CHECK(error_in(co_await lock.try_acquire()) == errc::access_denied);
+        CHECK(must(co_await lock.contenders()).empty());
+        mutex below(zk, sealed + "/below/deep");
+        CHECK(error_in(co_await below.acquire()) == errc::access_denied);
+        co_await nothing_left(server().port());
+        admin.set_access(sealed, rules(31));
+        co_await expect_usable(zk, sealed);
+        co_await expect_usable(zk, sealed + "/below/deep");
+
+        // Created, but the queue may not be read.
+        const std::string dark = "/bad_input/dark";
+        admin.create(dark, {}, create_mode::persistent, rules(create | remove | administer));
+        mutex unseen(zk, dark);
+        CHECK(error_in(co_await unseen.acquire()) == errc::access_denied);
+        CHECK(error_in(co_await unseen.try_acquire()) == errc::access_denied);
+        CHECK(error_in(co_await unseen.contenders()) == errc::access_denied);
+        co_await nothing_left(server().port());
+        admin.set_access(dark, rules(31));
+        co_await expect_usable(zk, dark);
+
+        // Created, but not to be deleted: the release says so, and goes on trying.
+        const std::string sticky = "/bad_input/sticky";
+        admin.create(sticky, {}, create_mode::persistent, rules(read | create | administer));
+        mutex stuck(zk, sticky);
+        guard held = must(co_await stuck.acquire());
+        const std::string node = held.node();
+        CHECK(error_in(co_await std::move(held).release()) == errc::access_denied);
+        CHECK(admin.exists(node));
+        admin.set_access(sticky, rules(31));
+        co_await nothing_left(server().port());
+        co_await expect_usable(zk, sticky);
+        must(co_await zk.close());
+    };
+    run_test(30s, body);
+    expect_clean(server(), {"/bad_input/sealed/below/deep", "/bad_input/dark", "/bad_input/sticky"});
+}
+
+TEST_CASE("nodes that only those with the credentials may touch")
+{
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        const auto with = [&](const char* secret, acl access) {
+            client_options o = options();
+            if (*secret != '\0')
+                o.auth.push_back({"digest", secret});
+            o.access = access;
+            return o;
+        };
+        client ann(executor, with("ann:secret", acl::creator_all));
+        client ann_again(executor, with("ann:secret", acl::creator_all));
+        client bob(executor, with("bob:secret", acl::creator_all));
+        client wrong(executor, with("ann:guessed", acl::creator_all));
+        client anybody(executor, with("", acl::open));
+
+        const std::string path = "/bad_input/private/ann";
+        admin_client admin(server().port());
+        admin.create_all("/bad_input");
+        mutex lock(ann, path);
+        guard held = must(co_await lock.acquire(10s));
+        auto friendly = begin_acquire(mutex(ann_again, path));
+        for (client* stranger : {&bob, &wrong, &anybody}) {
+            must(co_await stranger->wait_connected(10s));
+            co_await expect_refused(mutex(*stranger, path), errc::access_denied);
+        }
+        CHECK(held);
+        CHECK_FALSE(friendly.ended());
+        co_await release(std::move(held));
+        held = co_await granted(friendly);
+        co_await release(std::move(held));
+        co_await expect_usable(ann, path);
+
+        // To be read by all.
+        const std::string open_path = "/bad_input/readable/ann";
+        client ann_in_public(executor, with("ann:secret", acl::creator_all_or_read));
+        mutex in_public(ann_in_public, open_path);
+        held = must(co_await in_public.acquire(10s));
+        mutex looked_at(bob, open_path);
+        const auto listed = must(co_await looked_at.contenders());
+        REQUIRE(listed.size() == 1);
+        CHECK(listed[0].node == held.node());
+        CHECK(error_in(co_await looked_at.acquire(10s)) == errc::access_denied);
+        CHECK(error_in(co_await looked_at.try_acquire()) == errc::busy); // it sees that without writing
+        co_await release(std::move(held));
+        CHECK(error_in(co_await looked_at.try_acquire()) == errc::access_denied);
+
+        // Whoever has no credentials can create nothing that needs them.
+        client nameless(executor, with("", acl::creator_all));
+        mutex impossible(nameless, "/bad_input/nameless");
+        CHECK(error_in(co_await impossible.acquire(10s)) == errc::invalid_option);
+
+        co_await nothing_left(server().port());
+        for (client* zk : {&ann, &ann_again, &bob, &wrong, &anybody, &ann_in_public, &nameless})
+            must(co_await zk->close());
+    };
+    run_test(30s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a scheme that the server does not know")
+{
+    const auto body = [&]() -> awaitable<void> {
+        client_options unknown = options();
+        unknown.auth.push_back({"no_such_scheme", "secret"});
+        client zk(co_await asio::this_coro::executor, unknown);
+        mutex lock(zk, "/bad_input/scheme");
+        auto early = begin_acquire(lock);
+        CHECK(error_in(co_await zk.wait_connected(10s)) == errc::authentication_failed);
+        const error_code ec = co_await early.end();
+        CHECK(ec == errc::authentication_failed);
+        CHECK_FALSE(early.value());
+        co_await expect_refused(lock, errc::authentication_failed);
+        CHECK(zk.state() == connection_state::failed);
+        CHECK(zk.session_id() == 0);
+        CHECK(error_in(co_await zk.wait_connected(10s)) == errc::authentication_failed);
+        co_await nothing_left(server().port());
+        must(co_await zk.close());
+        CHECK(error_in(co_await lock.acquire()) == errc::closed);
+    };
+    run_test(30s, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a chroot that does not exist, and one that does")
+{
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        admin_client admin(server().port());
+        client_options below = options();
+        below.chroot = "/bad_input/chroot/app";
+        client zk(executor, below);
+        mutex lock(zk, "/locks/one");
+        CHECK(error_in(co_await zk.wait_connected(10s)) == errc::no_such_chroot);
+        CHECK(error_in(co_await lock.acquire()) == errc::no_such_chroot);
+        CHECK(error_in(co_await lock.acquire(10s)) == errc::no_such_chroot);
+        CHECK(error_in(co_await lock.try_acquire()) == errc::no_such_chroot);
+        CHECK_FALSE(admin.exists("/bad_input/chroot/app")); // not ours to make
+        co_await nothing_left(server().port());
+
+        admin.create_all("/bad_input/chroot/app");
+        must(co_await zk.wait_connected(10s));
+        guard held = must(co_await lock.acquire(10s));
+        CHECK(held.node().starts_with("/locks/one/_c_"));
+        CHECK(admin.exists("/bad_input/chroot/app" + held.node()));
+        const auto listed = must(co_await lock.contenders());
+        REQUIRE(listed.size() == 1);
+        CHECK(listed[0].node == held.node());
+
+        // The same lock, seen from the root: they exclude each other.
+        client whole(executor, options());
+        mutex same(whole, "/bad_input/chroot/app/locks/one");
+        auto waiting = begin_acquire(same);
+        co_await until_queued(admin, same.path(), 2);
+        CHECK_FALSE(waiting.ended());
+        auto third = begin_acquire(lock);
+        co_await until_queued(admin, same.path(), 3);
+        co_await release(std::move(held));
+        held = co_await granted(waiting);
+        CHECK(held.node().starts_with(same.path() + "/_c_"));
+        CHECK_FALSE(third.ended());
+        co_await release(std::move(held));
+        held = co_await granted(third);
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+
+        // The root as a chroot is none.
+        client_options root = options();
+        root.chroot = "/";
+        client at_root(executor, root);
+        must(co_await at_root.wait_connected(10s));
+        co_await expect_usable(at_root, same.path());
+        for (client* each : {&zk, &whole, &at_root})
+            must(co_await each->close());
+    };
+    run_test(30s, body);
+    expect_clean(server(), {"/bad_input/chroot/app/locks/one"});
+}
+
+TEST_CASE("a parent that is an ephemeral node")
+{
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, options());
+        must(co_await zk.wait_connected(10s));
+        admin_client admin(server().port(), 60s);
+        admin.create_all("/bad_input");
+        const std::string parent = admin.create("/bad_input/ephemeral", {}, create_mode::ephemeral);
+        for (const std::string& path : {parent, parent + "/child", parent + "/child/deep"}) {
+            CAPTURE(path);
+            mutex lock(zk, path);
+            CHECK(error_in(co_await lock.acquire(10s)) == errc::invalid_path);
+            CHECK(error_in(co_await lock.try_acquire()) == errc::invalid_path);
+            CHECK(must(co_await lock.contenders()).empty());
+        }
+        // A lock below a holder's node is one, too.
+        mutex outer(zk, "/bad_input/outer");
+        guard held = must(co_await outer.acquire(10s));
+        mutex inner(zk, held.node());
+        CHECK(error_in(co_await inner.acquire(10s)) == errc::invalid_path);
+        CHECK(held);
+        co_await release(std::move(held));
+        admin.remove(parent);
+        co_await nothing_left(server().port());
+        must(co_await zk.close());
+    };
+    run_test(30s, body);
+    expect_clean(server(), {"/bad_input/outer"});
+}
+
+TEST_CASE("used after its close")
+{
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, options());
+        mutex lock(zk, "/bad_input/closed");
+        guard held = must(co_await lock.acquire(10s));
+        auto waiting = begin_acquire(lock);
+        must(co_await zk.close());
+        CHECK(zk.state() == connection_state::closed);
+        CHECK(zk.session_id() == 0);
+        const error_code ec = co_await waiting.end();
+        CHECK(ec == errc::closed);
+        CHECK_FALSE(held);
+        CHECK(error_in(co_await held.wait_lost()) == error_code());
+        CHECK(error_in(co_await std::move(held).release()) == errc::lost);
+        CHECK(error_in(co_await std::move(held).release()) == errc::not_owner);
+        co_await expect_refused(lock, errc::closed);
+        co_await expect_refused(mutex(zk, "no path"), errc::closed);
+        CHECK(error_in(co_await zk.wait_connected(10s)) == errc::closed);
+        must(co_await zk.close());
+        must(co_await zk.close());
+        co_await nothing_left(server().port());
+    };
+    run_test(30s, body);
+    expect_clean(server(), {"/bad_input/closed"});
+}
+
+TEST_CASE("node budget: past the limit an error, in between a queue in the client")
+{
+    const std::string path = "/bad_input/budget";
+    const auto body = [&]() -> awaitable<void> {
+        client_options small = options();
+        const std::size_t node = path.size() + 1 + std::string_view("_c_-lock-").size() + 36 + 10 + 4;
+        small.node_budget = 2 * node;
+        small.node_budget_limit = 3 * node + node / 2;
+        client zk(co_await asio::this_coro::executor, small);
+        admin_client admin(server().port());
+        mutex lock(zk, path);
+        guard held = must(co_await lock.acquire(10s));
+        auto second = begin_acquire(lock);
+        co_await until_queued(admin, path, 2);
+        auto third = begin_acquire(lock);
+        CHECK(error_in(co_await lock.acquire(100ms)) == errc::timed_out);
+        CHECK(admin.children(path).size() == 2);
+
+        // Other paths get their first node up to the limit.
+        guard elsewhere = must(co_await mutex(zk, "/bad_input/budget1").acquire(10s));
+        CHECK(error_in(co_await mutex(zk, "/bad_input/budget2").acquire(10s)) == errc::over_budget);
+        CHECK(error_in(co_await mutex(zk, "/bad_input/budget2").try_acquire()) == errc::over_budget);
+
+        co_await release(std::move(elsewhere));
+        co_await release(std::move(held));
+        held = co_await granted(second);
+        co_await until_queued(admin, path, 2);
+        CHECK_FALSE(third.ended());
+        co_await release(std::move(held));
+        held = co_await granted(third);
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+        must(co_await zk.close());
+    };
+    run_test(30s, body);
+    expect_clean(server(), {path});
+}

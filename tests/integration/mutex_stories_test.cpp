@@ -1,0 +1,295 @@
+// time limit: 180 s
+// The stories the library is drawn from: three clients queue on an ensemble and leave by both ways, two clients take
+// turns, and what happens to the lock's parent.
+#include "integration/lock_scene.hpp"
+
+#include <array>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+constexpr milliseconds short_session{3'000};
+
+client_options options()
+{
+    return fault_options(server().address(), milliseconds{30'000});
+}
+
+/// A, B and C queue, each on a server of its own; the first to hold is another process, which is killed. Then a holder
+/// is cut off from the world, and at last they release as they should.
+void tell_the_story(std::size_t members)
+{
+    zookeeper_ensemble ensemble(members);
+    const std::string path = "/stories/ensemble";
+    const auto story = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        admin_client admin(ensemble[ensemble.leader()].port(), 60s);
+        played_process a("a process that holds a lock until it is killed",
+                         std::vector<std::string>{"ZKLOCK_SERVERS=" + ensemble.address(), "ZKLOCK_PATH=" + path});
+        co_await until_queued(admin, path, 1);
+        const std::string a_node = path + "/" + queue_of(admin, path).front();
+        CHECK(admin.get(a_node).starts_with("A"));
+
+        remote_client b(executor, ensemble[0].port(), short_session);
+        co_await b.connect();
+        auto b_turn = begin_acquire(mutex(b.zk, path));
+        co_await until_queued(admin, path, 2);
+        client c(executor, fault_options(ensemble[1].address(), milliseconds{30'000}));
+        mutex c_lock(c, path);
+        auto c_turn = begin_acquire(c_lock);
+        co_await until_queued(admin, path, 3);
+        const auto listed = must(co_await c_lock.contenders());
+        REQUIRE(listed.size() == 3);
+        CHECK(listed[0].node == a_node);
+        CHECK(listed[0].identifier == "A");
+        CHECK(listed[1].session_id == b.zk.session_id());
+        CHECK(listed[2].ours);
+
+        // The holder crashes: the lock is free when its session is over.
+        CHECK(a.running());
+        a.kill();
+        guard b_guard = co_await granted(b_turn);
+        CHECK(b_guard.node() == listed[1].node);
+        CHECK_FALSE(admin.exists(a_node));
+        CHECK_FALSE(c_turn.ended());
+
+        // The next one loses the network: it is told before C has the lock.
+        auto b_lost = begin_wait_lost(b_guard);
+        b.link.block();
+        const error_code lost = co_await b_lost.end();
+        CHECK_FALSE(lost);
+        CHECK_FALSE(b_guard);
+        CHECK_FALSE(c_turn.ended());
+        guard c_guard = co_await granted(c_turn);
+        CHECK(c_guard.node() == listed[2].node);
+        CHECK(c_guard.fencing_token() > b_guard.fencing_token());
+        CHECK(b_lost.ended_at() < c_turn.ended_at());
+        b.link.unblock();
+
+        // Back again, B queues behind C, and is served when C releases.
+        auto again = begin_acquire(mutex(b.zk, path));
+        co_await until_queued(admin, path, 2);
+        CHECK_FALSE(again.ended());
+        co_await release(std::move(c_guard));
+        b_guard = co_await granted(again);
+        co_await release(std::move(b_guard));
+
+        // All by releases: three on the followers and the leader, first come, first served.
+        std::vector<client> sessions;
+        std::vector<pending<guard>> turns;
+        for (std::size_t i = 0; i < 3; ++i) {
+            sessions.emplace_back(executor, fault_options(ensemble[(i + 1) % members].address(), milliseconds{30'000}));
+            turns.push_back(begin_acquire(mutex(sessions.back(), path)));
+            co_await until_queued(admin, path, i + 1);
+        }
+        for (std::size_t i = 0; i < 3; ++i) {
+            guard held = co_await granted(turns[i]);
+            for (std::size_t j = i + 1; j < 3; ++j)
+                CHECK_FALSE(turns[j].ended());
+            co_await release(std::move(held));
+        }
+        for (std::size_t i = 0; i < members; ++i)
+            co_await nothing_left(ensemble[i].port());
+        for (client& zk : sessions)
+            must(co_await zk.close());
+        must(co_await c.close());
+        co_await b.close();
+    };
+    run_test(90s, story);
+    expect_clean(ensemble, {path});
+}
+
+} // namespace
+
+TEST_CASE("a process that holds a lock until it is killed" * doctest::skip())
+{
+    const auto body = []() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor,
+                  fault_options(played_process::argument("ZKLOCK_SERVERS"), short_session));
+        mutex_options options;
+        options.identifier = "A";
+        mutex lock(zk, played_process::argument("ZKLOCK_PATH"), options);
+        const guard held = must(co_await lock.acquire());
+        const result<void> lost = co_await held.wait_lost(); // nobody will tell
+        CHECK(lost.has_error());
+    };
+    run_test(120s, body);
+}
+
+TEST_CASE("A, B and C on three servers")
+{
+    tell_the_story(3);
+}
+
+TEST_CASE("A, B and C on five servers")
+{
+    tell_the_story(5);
+}
+
+TEST_CASE("two clients: one holds, the other waits, then gets it")
+{
+    const std::string path = "/stories/two";
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        admin_client admin(server().port());
+        client one(executor, options());
+        client two(executor, options());
+        mutex ours(one, path);
+        mutex theirs(two, path);
+        for (int round = 0; round < 3; ++round) {
+            guard held = must(co_await ours.acquire(10s));
+            auto waiting = begin_acquire(theirs, 10s);
+            co_await until_queued(admin, path, 2);
+            CHECK(error_in(co_await theirs.acquire(50ms)) == errc::timed_out);
+            CHECK_FALSE(waiting.ended());
+            co_await release(std::move(held));
+            held = co_await granted(waiting);
+            CHECK(held);
+            co_await release(std::move(held));
+        }
+        co_await nothing_left(server().port());
+        must(co_await one.close());
+        must(co_await two.close());
+    };
+    run_test(30s, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a predecessor that goes before it can be watched, or before it can be seen")
+{
+    const std::string path = "/stories/gone";
+    struct when {
+        opcode op;
+        moment at;
+    };
+    constexpr std::array moments{
+        when{opcode::create2, moment::request},       when{opcode::create2, moment::reply},
+        when{opcode::get_children2, moment::request}, when{opcode::get_children2, moment::reply},
+        when{opcode::get_data, moment::request},      when{opcode::get_data, moment::reply}};
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        for (const auto& [op, at] : moments) {
+            CAPTURE(static_cast<int>(op));
+            CAPTURE(static_cast<int>(at));
+            remote_client remote(executor, server().port());
+            co_await remote.connect();
+            mutex lock(remote.zk, path);
+            const auto earlier = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+            const auto holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+            remote.link.on_next(op, at, fate::hold);
+            auto attempt = begin_acquire(lock);
+            proxy& link = remote.link;
+            const opcode awaited = op;
+            const auto on_its_way = [&link, awaited] { return link.count(awaited) != 0; };
+            co_await until("the request is on its way", on_its_way);
+            remote.link.wait_struck();
+            admin.remove(holder);
+            remote.link.release();
+            const auto watched = [&] { return watches_node(server().port(), remote.zk.session_id(), earlier); };
+            co_await until("the one before the predecessor is watched", watched);
+            CHECK_FALSE(attempt.ended());
+
+            admin.remove(earlier);
+            guard held = co_await granted(attempt);
+            co_await release(std::move(held));
+            co_await nothing_left(server().port());
+            co_await remote.close();
+        }
+    };
+    run_test(30s, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("missing parents are made, by many at once, and made again")
+{
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        admin_client admin(server().port());
+        client zk(executor, options());
+        client other(executor, options());
+
+        // Both find the parents missing at once, and several contenders of each.
+        std::vector<pending<guard>> attempts;
+        for (int i = 0; i < 6; ++i)
+            attempts.push_back(begin_acquire(mutex(i % 2 == 0 ? zk : other, "/stories/parents/a/b/c")));
+        std::size_t grants = 0;
+        while (grants < attempts.size()) {
+            const auto ready = [&] {
+                return std::any_of(attempts.begin(), attempts.end(), [](auto& p) { return p.ended() && p.value(); });
+            };
+            co_await until("one of them has it", ready);
+            std::size_t holders = 0;
+            for (auto& attempt : attempts)
+                if (attempt.ended() && attempt.value()) {
+                    ++holders;
+                    guard held = std::move(attempt.value());
+                    co_await release(std::move(held));
+                    break;
+                }
+            grants += holders;
+        }
+
+        mutex lock(zk, "/stories/parents_deleted/a/b");
+        guard held = must(co_await lock.acquire());
+        co_await release(std::move(held));
+
+        // Somebody deletes the parent while nobody needs it.
+        admin.remove_all("/stories/parents_deleted");
+        held = must(co_await lock.acquire());
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+        must(co_await zk.close());
+        must(co_await other.close());
+    };
+    run_test(30s, body);
+    expect_clean(server(), {"/stories/parents/a/b/c", "/stories/parents_deleted/a/b"});
+}
+
+TEST_CASE("parents are containers, which the server deletes again and again, or persistent if one likes")
+{
+    const std::string path = "/stories/containers/deep";
+    const std::string lasting_path = "/stories/persistent/deep";
+    server_options eager;
+    eager.container_check_interval = milliseconds{20};
+    zookeeper_server cleaner(eager);
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        admin_client admin(cleaner.port());
+        client zk(executor, fault_options(cleaner.address(), milliseconds{30'000}));
+        mutex_options lasting;
+        lasting.parents = parent_kind::persistent;
+        mutex lasting_lock(zk, lasting_path, lasting);
+        guard first = must(co_await lasting_lock.acquire(10s));
+        co_await release(std::move(first));
+
+        mutex lock(zk, path);
+        std::int64_t last_token = 0;
+        std::size_t deletions = 0;
+        for (int i = 0; i < 200; ++i) {
+            guard held = must(co_await lock.acquire(10s));
+            CHECK(held.fencing_token() > last_token); // although the numbers begin again with each new parent
+            last_token = held.fencing_token();
+            co_await release(std::move(held));
+            if (i % 20 != 0)
+                continue;
+            const auto gone = [&] { return !admin.exists(path); };
+            co_await until("the server deleted the container", gone);
+            ++deletions;
+        }
+        CHECK(deletions == 10);
+        CHECK(admin.exists(lasting_path)); // it has been empty for longer than any of those that are gone
+        must(co_await zk.close());
+    };
+    run_test(60s, body);
+    expect_clean(cleaner, {path, lasting_path});
+}

@@ -22,7 +22,7 @@ namespace zklock {
 /// it stays lost. What must not happen twice is protected by `fencing_token()`, not by a look at the guard.
 ///
 /// **Lifetime.** A guard does not keep its client open. When the client closes, its guards are lost. A guard may
-/// outlive the execution context of its client: it is then inert, which is to say lost, and does nothing when destroyed.
+/// outlive the execution context of its client: it is then inert, that is lost, and does nothing when destroyed.
 ///
 /// **Thread safety.** Distinct guards: safe. One guard: its const member functions may be called from any threads at
 /// once, with each other; moving, assigning, releasing and destroying are for one thread at a time, and not at the same

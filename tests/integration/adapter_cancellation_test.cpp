@@ -330,7 +330,7 @@ TEST_CASE("coroutines: cancelled while waiting, while releasing, and as one of a
             guard mine = std::move(held.value());
             asio::steady_timer forever(co_await asio::this_coro::executor, 1h);
             co_await forever.async_wait(asio::as_tuple(asio::use_awaitable));
-            co_await std::move(mine).release();
+            static_cast<void>(co_await std::move(mine).release());
         };
         thrown = false;
         over.expires_after(1h);
@@ -367,8 +367,8 @@ TEST_CASE("coroutines: cancelled while waiting, while releasing, and as one of a
         co_await over.async_wait(asio::as_tuple(asio::use_awaitable));
         CHECK(first == error_code(asio::error::operation_aborted));
         CHECK(second == error_code(asio::error::operation_aborted));
-        co_await std::move(again.value()).release();
-        co_await c.close();
+        static_cast<void>(co_await std::move(again.value()).release());
+        static_cast<void>(co_await c.close());
     };
     run_test(60s, body);
     expect_clean(server, {"/cancel"});

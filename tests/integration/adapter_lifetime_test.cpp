@@ -74,7 +74,7 @@ TEST_CASE("the last handle closes: what is pending ends, guards are lost")
     std::optional<client> c(std::in_place, io, options_for(server.address()));
     std::optional<mutex> lock(std::in_place, *c, "/life");
     guard held = hold(io, *lock);
-    std::optional<error_code> acquired, lost, connected;
+    std::optional<error_code> acquired, lost;
     lock->acquire([&](error_code ec, guard) { acquired = ec; });
     held.wait_lost([&](error_code ec) { lost = ec; });
 

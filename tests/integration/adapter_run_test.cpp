@@ -123,7 +123,7 @@ TEST_CASE("what the body gives is what run gives, and the lock is free afterward
         result<void> bad = co_await invalid.run(nothing);
         CHECK(bad.error() == errc::invalid_path);
         CHECK_FALSE(ran);
-        co_await c.close();
+        static_cast<void>(co_await c.close());
     };
     SUBCASE("one thread") { run_test(30s, test); }
     SUBCASE("two threads") { run_test_on_threads(2, 30s, test); }
@@ -180,7 +180,7 @@ TEST_CASE("cancelled: while it waits for the lock, and while the body runs")
         CHECK(seen_by_body == error_code(asio::error::operation_aborted));
         CHECK(outcome == error_code(asio::error::operation_aborted));
         CHECK(co_await is_free(lock));
-        co_await c.close();
+        static_cast<void>(co_await c.close());
     };
     run_test(30s, test);
     expect_clean(server, {"/run"});

@@ -131,7 +131,7 @@ TEST_CASE("tokens for coroutines")
             } // never started: the lock is given back all the same
             result<guard> third = co_await lock.acquire(20s);
             REQUIRE(third);
-            co_await std::move(third.value()).release();
+            static_cast<void>(co_await std::move(third.value()).release());
         }
         SUBCASE("|| cancels the slower")
         {
@@ -144,7 +144,7 @@ TEST_CASE("tokens for coroutines")
             held.value() = guard();
             auto granted = co_await (lock.acquire(asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
             REQUIRE(granted.index() == 0);
-            co_await std::move(std::get<0>(granted)).release();
+            static_cast<void>(co_await std::move(std::get<0>(granted)).release());
         }
         SUBCASE("&& waits for both")
         {
@@ -254,7 +254,7 @@ TEST_CASE("tokens for callbacks, groups and futures")
         c.wait_connected(20s, asio::use_future).get();
         guard held = lock.acquire(20s, asio::use_future).get();
         CHECK(held);
-        CHECK_THROWS_AS(lock.try_acquire(asio::use_future).get(), boost::system::system_error);
+        CHECK_THROWS_AS(static_cast<void>(lock.try_acquire(asio::use_future).get()), boost::system::system_error);
         std::future<std::vector<contender>> queue = lock.contenders(asio::use_future);
         CHECK(queue.get().size() == 1);
         std::future<result<void>> released = std::move(held).release(as_result(asio::use_future));

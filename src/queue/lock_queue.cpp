@@ -69,11 +69,36 @@ void lock_queue::create_sent(contender_id id, std::string prefix)
 void lock_queue::created(contender_id id, std::string_view node, std::int32_t sequence)
 {
     contender& c = at(id);
+    const bool numbers_began_again = sequence >= 0 && own_node_from(sequence);
+    if (numbers_began_again)
+        forget_view();
     give_place(id, c, node, sequence);
     if (c.abandoned)
         start_leaving(id, c);
     else
         move(id, c, phase::queued);
+}
+
+/// Whether a node of ours is known with that number or a higher one. A parent's numbers only grow, and answers come in
+/// order: so when a new node gets a lower one, others have deleted the parent and made it again.
+bool lock_queue::own_node_from(std::int32_t sequence) const
+{
+    for (auto known = view_.lower_bound({sequence, {}}); known != view_.end(); ++known)
+        if (known->second != 0)
+            return true;
+    return false;
+}
+
+/// All that was in it is gone.
+void lock_queue::forget_view()
+{
+    for (auto known = view_.begin(); known != view_.end();) {
+        const auto gone = known++;
+        if (gone->second != 0)
+            own_node_gone(gone->second);
+        else
+            view_.erase(gone);
+    }
 }
 
 void lock_queue::create_failed(contender_id id)

@@ -167,6 +167,8 @@ private:
     void lose_place(const contender&);
     [[nodiscard]] static const std::string& node_of(const contender& c) { return c.spot->first.node; }
     void own_node_gone(contender_id);
+    [[nodiscard]] bool own_node_from(std::int32_t sequence) const;
+    void forget_view();
     void update_view(const std::vector<std::string>& names);
     void look_up_unknown(const std::vector<std::string>& names, bool complete);
 

@@ -247,6 +247,23 @@ TEST_SUITE("lock queue")
         CHECK(q.act() == "watch " + foreign(0));
     }
 
+    TEST_CASE("a number lower than an earlier one of ours: the parent is another, and all known nodes are gone")
+    {
+        driver q;
+        q.hold();
+        q.join_and_send(2);
+        CHECK(q.act() == "read");
+        q.created(2, ours(2, 1), 1);
+        q.children_read({ours(1, 0), ours(2, 1)}, true);
+        q.join_and_send(3);
+        q.created(3, ours(3, 1), 1);
+        q.send_creates();
+        CHECK(q.act() == "read, lost 1");
+        q.created(2, ours(2, 2), 2);
+        q.children_read({foreign(0), ours(3, 1), ours(2, 2)}, true);
+        CHECK(q.act() == "watch " + ours(3, 1) + ", watch " + foreign(0));
+    }
+
     TEST_CASE("a foreign contender between two of ours is waited for")
     {
         driver q;

@@ -1,13 +1,9 @@
 #include "bridge/connection.hpp"
 
-#include <boost/asio/post.hpp>
-
 #include <algorithm>
 #include <utility>
 
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,8 +18,6 @@ namespace {
 constexpr int packets_at_once = 64;
 constexpr std::chrono::milliseconds shortest_attempt{500};
 
-void set_cork(int fd, int on) { ::setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on); }
-
 } // namespace
 
 connection::connection(const strand_type& strand, client_options options, std::vector<host_port> servers,
@@ -31,14 +25,6 @@ connection::connection(const strand_type& strand, client_options options, std::v
     : options_(std::move(options)), servers_(std::move(servers)), wire_(inbox_, options_, std::move(chroot)),
       io_(std::in_place, strand)
 {
-}
-
-template <class F> void connection::post(F f)
-{
-    asio::post(io_->strand, [self = shared_from_this(), f = std::move(f)] {
-        if (self->io_)
-            f(*self);
-    });
 }
 
 void connection::start(store::observer& observer)
@@ -101,8 +87,8 @@ void connection::attempt()
     refresh();
 }
 
-/// A server that swallows everything must not cost the session: the others get their chance in the third of the time-out
-/// that is left when a dead connection is noticed. If nobody answers, each cycle is more patient.
+/// A server that swallows everything must not cost the session: the others get their chance in the third of the
+/// time-out that is left when a dead connection is noticed. If nobody answers, each cycle is more patient.
 auto connection::attempt_limit() const -> clock::duration
 {
     clock::duration longest = options_.session_timeout * 2 / 3;
@@ -237,12 +223,13 @@ void connection::drop_socket()
     io_->awaiting_read = io_->awaiting_write = io_->corked = false;
 }
 
-/// Leaves nothing unread, because closing a socket with unread data resets it, and what the library sent last may be lost.
+/// Leaves nothing unread, because closing a socket with unread data resets it, and what the library sent last may be
+/// lost.
 void connection::part_from_socket()
 {
     if (io_ && io_->socket) {
         int own = io_->socket->native_handle();
-        set_cork(own, 0);
+        cork(false);
         ::shutdown(own, SHUT_WR);
         while (::recv(own, scratch_.data(), scratch_.size(), MSG_DONTWAIT) > 0) {
         }
@@ -343,117 +330,6 @@ void connection::on_time()
         break;
     }
     deliver();
-}
-
-// ---- turns
-
-bool connection::may_send() const
-{
-    return io_ && known_open_ && phase_ == phase::connected && wire_.is_connected() && wire_.epoch() == known_epoch_;
-}
-
-/// The first request of a turn holds the socket back until the executor has run what is ready now.
-void connection::begin_turn()
-{
-    if (std::exchange(turn_open_, true))
-        return;
-    if (io_->socket) {
-        set_cork(io_->socket->native_handle(), 1);
-        io_->corked = true;
-    }
-    post([](connection& c) { c.end_turn(); });
-}
-
-void connection::end_turn()
-{
-    turn_open_ = false;
-    if (io_->socket && std::exchange(io_->corked, false))
-        set_cork(io_->socket->native_handle(), 0);
-    if (phase_ == phase::connected)
-        refresh();
-}
-
-/// Answers a request that cannot be sent, in its place before the loss that the caller has not been told yet.
-void connection::strand_request(std::unique_ptr<request> r)
-{
-    if (!io_ || finished_)
-        return;
-    if (known_open_) {
-        stranded_.push_back(std::move(r));
-        return;
-    }
-    inbox_.emplace_back(answer{std::move(r), store::outcome::unknown, {}, {}, {}});
-    post_delivery();
-}
-
-// ---- delivery
-
-void connection::post_delivery()
-{
-    if (std::exchange(delivery_posted_, true))
-        return;
-    post([](connection& c) {
-        c.delivery_posted_ = false;
-        c.deliver();
-    });
-}
-
-/// Gives to the caller what is in the inbox now; what that brings about comes in a later turn.
-void connection::deliver()
-{
-    struct later { // also when a function throws out of the executor
-        connection& self;
-        ~later()
-        {
-            if (self.io_ && !self.inbox_.empty())
-                self.post_delivery();
-        }
-    } at_end{*this};
-    for (auto n = inbox_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
-        auto next = std::move(inbox_.front());
-        inbox_.pop_front();
-        dispatch(std::move(next));
-    }
-}
-
-void connection::dispatch(message m)
-{
-    if (auto* a = std::get_if<answer>(&m)) {
-        a->deliver();
-    } else if (auto* e = std::get_if<node_event>(&m)) {
-        observer_->on_node_event(e->kind, e->path);
-    } else if (auto* c = std::get_if<connected>(&m)) {
-        known_open_ = true;
-        known_epoch_ = c->epoch;
-        bool renewed = std::exchange(known_session_, c->session_id) != c->session_id;
-        observer_->on_connected({c->session_id, c->session_timeout, renewed, asked_});
-    } else if (std::holds_alternative<disconnected>(m)) {
-        dispatch_disconnected();
-    } else if (std::holds_alternative<expired>(m)) {
-        observer_->on_expired();
-    } else if (std::holds_alternative<authentication_failed>(m)) {
-        observer_->on_authentication_failed();
-    } else if (auto* line = std::get_if<log_line>(&m)) {
-        options_.log(line->level, line->text);
-    } else {
-        finished_ = true;
-        auto dropped = std::exchange(inbox_, {});
-        auto done = std::exchange(closed_, nullptr);
-        if (done)
-            done();
-    }
-}
-
-void connection::dispatch_disconnected()
-{
-    if (stranded_.empty()) {
-        known_open_ = false;
-        observer_->on_disconnected();
-        return;
-    }
-    inbox_.emplace_front(disconnected{});
-    for (; !stranded_.empty(); stranded_.pop_back())
-        inbox_.emplace_front(answer{std::move(stranded_.back()), store::outcome::unknown, {}, {}, {}});
 }
 
 } // namespace zklock::bridge

@@ -6,6 +6,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 
@@ -107,6 +108,7 @@ private:
     // Turns.
     void begin_turn();
     void end_turn();
+    void cork(bool on);
     [[nodiscard]] bool may_send() const;
     void strand_request(std::unique_ptr<request>);
 
@@ -122,7 +124,13 @@ private:
     void drain();
     void finish_closing();
 
-    template <class F> void post(F f);
+    template <class F> void post(F f)
+    {
+        boost::asio::post(io_->strand, [self = shared_from_this(), f = std::move(f)] {
+            if (self->io_)
+                f(*self);
+        });
+    }
 
     const client_options options_;
     const std::vector<host_port> servers_;

@@ -1,7 +1,6 @@
 #include "bridge/connection.hpp"
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/post.hpp>
 
 #include <utility>
 
@@ -44,9 +43,9 @@ void connection::close(std::function<void()> closed)
     phase_ = phase::flushing;
     due_ = clock::now() + patience;
     if (orderly)
-        boost::asio::post(io_->strand, [self = shared_from_this()] {
-            if (self->io_ && self->phase_ == phase::flushing)
-                self->flush();
+        post([](connection& c) {
+            if (c.phase_ == phase::flushing)
+                c.flush();
         });
     else
         finish_closing();

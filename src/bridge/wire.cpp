@@ -56,7 +56,7 @@ bool wire::connect(const std::string& address)
     if (code != ZOK)
         log(log_level::warning, "cannot connect to " + address + ": " + std::string{describe(code)});
     else if (fd_ != -1)
-        ::fcntl(fd_, F_SETFD, FD_CLOEXEC); // the library does not, and each child process would keep the session's socket
+        ::fcntl(fd_, F_SETFD, FD_CLOEXEC); // the library does not, and child processes would keep the socket
     settle();
     return has_socket();
 }
@@ -157,7 +157,7 @@ void wire::abandon()
         bool idle = is_connected() && zookeeper_interest(handle_, &fd, &interest, &within) == ZOK && fd == fd_ &&
                     fd != -1 && !(interest & ZOOKEEPER_WRITE) && is_ready(fd, POLLOUT);
         if (idle && zoo_state(handle_) == ZOO_CONNECTED_STATE)
-            ::shutdown(fd, SHUT_RD); // the library's wait for an answer ends at once, and the request to close still leaves
+            ::shutdown(fd, SHUT_RD); // ends the library's wait for an answer, and its request to close still leaves
         else
             cut();
     }

@@ -12,7 +12,7 @@ namespace zklock::bridge {
 
 class connection;
 
-/// The store over the ZooKeeper C client, on an Asio strand. It starts no thread (Asio's resolver does, for host names),
+/// The store over the ZooKeeper C client, on an Asio strand. It starts no thread (Asio's resolver does, for names),
 /// blocks nobody, and keeps reconnecting until close().
 ///
 /// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before

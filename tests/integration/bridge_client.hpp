@@ -103,7 +103,8 @@ public:
     }
     outcome remove(const std::string& path)
     {
-        return wait<outcome>([&](auto done) { store_->remove(path, [done](const store::reply& r) { done(r.result); }); });
+        return wait<outcome>(
+            [&](auto done) { store_->remove(path, [done](const store::reply& r) { done(r.result); }); });
     }
     read get(const std::string& path, bool watch = false)
     {

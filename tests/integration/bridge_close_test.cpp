@@ -126,7 +126,8 @@ TEST_CASE("a server that does not answer stalls neither close nor the destructor
     CHECK(answered == 100);
 
     server.resume();
-    // The first two could ask for the end of their sessions, so nothing waits for their time-out, 10 s. The third could not.
+    // The first two could ask for the end of their sessions, so nothing waits for their time-out, 10 s. The third could
+    // not.
     expect_clean(server, {}, 6000ms);
 }
 

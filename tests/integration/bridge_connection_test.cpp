@@ -101,7 +101,7 @@ TEST_CASE("a lost connection: answers first, then the news, then the same sessio
     c.close();
 }
 
-TEST_CASE("a send that fails closes the library's socket silently: the requests are unknown and never mixed up with later ones")
+TEST_CASE("a send that fails closes the library's socket silently: requests are unknown, later ones not mixed up")
 {
     zookeeper_server server;
     bridge_client c{options_for(server.address())};

@@ -212,7 +212,8 @@ TEST_CASE("bad paths and data are answered, and cost nobody the connection unles
     bridge_client c{options_for(server.address())};
     c.wait_connected();
     const std::string with_nul{"/a\0b", 4};
-    for (const auto& path : {std::string{}, std::string{"a"}, std::string{"/a/"}, std::string{"//"}, std::string{"/a//b"},
+    for (const auto& path : {std::string{}, std::string{"a"}, std::string{"/a/"}, std::string{"//"},
+                             std::string{"/a//b"},
                              std::string{"/./a"}, std::string{"/a/.."}, std::string{"/a\x01"}, with_nul}) {
         CAPTURE(path);
         CHECK(c.create(path, node_kind::persistent).result == outcome::bad_arguments);

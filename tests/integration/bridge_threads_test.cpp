@@ -56,7 +56,8 @@ TEST_CASE("stores on strands of a thread pool")
                 store.create("/p-", "", node_kind::ephemeral_sequential, [this](const zklock::store::create_reply& r) {
                     good += r.result == outcome::ok;
                     if (++answered == 200)
-                        (void)scheduler.call_at(scheduler.now() + 5ms, [this] { store.close([this] { done.set_value(); }); });
+                        (void)scheduler.call_at(scheduler.now() + 5ms,
+                                                [this] { store.close([this] { done.set_value(); }); });
                 });
         }
         void on_disconnected() override {}

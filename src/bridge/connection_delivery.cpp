@@ -1,0 +1,125 @@
+#include "bridge/connection.hpp"
+
+#include <utility>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+// What goes in and out: the requests of one turn of the executor leave together, and everything that came is given to
+// the caller from one queue.
+
+namespace zklock::bridge {
+
+bool connection::may_send() const
+{
+    return io_ && known_open_ && phase_ == phase::connected && wire_.is_connected() && wire_.epoch() == known_epoch_;
+}
+
+/// The first request of a turn holds the socket back until the executor has run what is ready now.
+void connection::begin_turn()
+{
+    if (std::exchange(turn_open_, true))
+        return;
+    cork(true);
+    post([](connection& c) { c.end_turn(); });
+}
+
+void connection::end_turn()
+{
+    turn_open_ = false;
+    cork(false);
+    if (phase_ == phase::connected)
+        refresh();
+}
+
+void connection::cork(bool on)
+{
+    if (!io_->socket || std::exchange(io_->corked, on) == on)
+        return;
+    int value = on;
+    ::setsockopt(io_->socket->native_handle(), IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+}
+
+/// Answers a request that cannot be sent, in its place before the loss that the caller has not been told yet.
+void connection::strand_request(std::unique_ptr<request> r)
+{
+    if (!io_ || finished_)
+        return;
+    if (known_open_) {
+        stranded_.push_back(std::move(r));
+        return;
+    }
+    inbox_.emplace_back(answer{std::move(r), store::outcome::unknown, {}, {}, {}});
+    post_delivery();
+}
+
+void connection::post_delivery()
+{
+    if (std::exchange(delivery_posted_, true))
+        return;
+    post([](connection& c) {
+        c.delivery_posted_ = false;
+        c.deliver();
+    });
+}
+
+/// Gives to the caller what is in the inbox now; what that brings about comes in a later turn.
+void connection::deliver()
+{
+    struct later { // also when a function throws out of the executor
+        connection& self;
+        ~later()
+        {
+            if (self.io_ && !self.inbox_.empty())
+                self.post_delivery();
+        }
+    } at_end{*this};
+    for (auto n = inbox_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
+        auto next = std::move(inbox_.front());
+        inbox_.pop_front();
+        dispatch(std::move(next));
+    }
+}
+
+void connection::dispatch(message m)
+{
+    if (auto* a = std::get_if<answer>(&m)) {
+        a->deliver();
+    } else if (auto* e = std::get_if<node_event>(&m)) {
+        observer_->on_node_event(e->kind, e->path);
+    } else if (auto* c = std::get_if<connected>(&m)) {
+        known_open_ = true;
+        known_epoch_ = c->epoch;
+        bool renewed = std::exchange(known_session_, c->session_id) != c->session_id;
+        observer_->on_connected({c->session_id, c->session_timeout, renewed, asked_});
+    } else if (std::holds_alternative<disconnected>(m)) {
+        dispatch_disconnected();
+    } else if (std::holds_alternative<expired>(m)) {
+        observer_->on_expired();
+    } else if (std::holds_alternative<authentication_failed>(m)) {
+        observer_->on_authentication_failed();
+    } else if (auto* line = std::get_if<log_line>(&m)) {
+        options_.log(line->level, line->text);
+    } else {
+        finished_ = true;
+        auto dropped = std::exchange(inbox_, {});
+        auto done = std::exchange(closed_, nullptr);
+        if (done)
+            done();
+    }
+}
+
+void connection::dispatch_disconnected()
+{
+    if (stranded_.empty()) {
+        known_open_ = false;
+        observer_->on_disconnected();
+        return;
+    }
+    inbox_.emplace_front(disconnected{});
+    for (; !stranded_.empty(); stranded_.pop_back())
+        inbox_.emplace_front(answer{std::move(stranded_.back()), store::outcome::unknown, {}, {}, {}});
+}
+
+} // namespace zklock::bridge

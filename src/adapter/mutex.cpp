@@ -46,8 +46,10 @@ private:
         if (!core)
             return;
         lock_ = std::make_shared<guard_state>(client());
-        request_.done = [this, self = shared_from_this()](error_code ec, const recipes::grant& grant) {
-            finish(ec, grant);
+        // Not a strong pointer: the acquisition keeps this function, and is kept by the operation.
+        request_.done = [this, self = weak_from_this()](error_code ec, const recipes::grant& grant) {
+            if (const auto alive = self.lock())
+                finish(ec, grant);
         };
         request_.lost = [lock = std::weak_ptr(lock_)] {
             if (const auto held = lock.lock())

@@ -217,7 +217,9 @@ TEST_CASE("lost: the body is cancelled, and lost outranks whatever it gave")
         // One that throws because it was cancelled: the reason counts, not the exception.
         auto throws = [&](guard&) -> asio::awaitable<void> {
             asio::steady_timer timer(co_await asio::this_coro::executor, 24h);
+            between.refuse(); // lest the client takes its session back while it is being ended
             between.expire_session(c.session_id());
+            between.accept();
             co_await timer.async_wait(asio::use_awaitable);
         };
         result<void> expired = co_await lock.run(throws);
@@ -226,7 +228,9 @@ TEST_CASE("lost: the body is cancelled, and lost outranks whatever it gave")
         // One that ends otherwise keeps its exception.
         bool passed = false;
         auto own_error = [&](guard&) -> asio::awaitable<void> {
+            between.refuse(); // lest the client takes its session back while it is being ended
             between.expire_session(c.session_id());
+            between.accept();
             static_cast<void>(co_await sleep_for_ever());
             throw std::runtime_error("mine");
         };

@@ -192,17 +192,24 @@ void lock_path::advance()
         return;
     while (send_create() == sent::create) {
     }
+    act();
+}
+
+void lock_path::act()
+{
     for (const queue::action& action : queue_.next(core_.lease_fresh()))
         perform(action);
     if (idle() && !std::exchange(idle_told_, true))
         core_.tell(on_idle_);
 }
 
-bool lock_path::create_one()
+lock_path::sent lock_path::create_one()
 {
+    if (core_.over)
+        return sent::nothing_to_create;
     const sent what = send_create();
-    advance();
-    return what != sent::no_room;
+    act();
+    return what;
 }
 
 lock_path::sent lock_path::send_create()

@@ -47,17 +47,18 @@ public:
     bool notice_long_holder(store::scheduler::time_point now);
     /// Does whatever can be done now.
     void advance();
-    /// Sends one create that has waited for the node budget; false when there is still no room.
-    bool create_one();
+    enum class sent { create, nothing_to_create, no_room };
+    /// Sends one create that has waited for the node budget.
+    sent create_one();
     /// A node event for the child of that name.
     void on_node_event(store::event_kind, std::string_view node);
 
 private:
     using contender_ptr = std::shared_ptr<lock_contender>;
-    enum class sent { create, nothing_to_create, no_room };
 
     void look(const contender_ptr&);
     sent send_create();
+    void act();
     void create(lock_contender&);
     void on_created(lock_contender&, const store::create_reply&);
     void make_path(parent_kind);

@@ -139,13 +139,16 @@ void session_core::plan(store::scheduler::timer_id& timer, store::scheduler::tim
 
 node_budget::verdict session_core::reserve(std::size_t bytes, bool first_of_path)
 {
+    // Whoever has waited longer comes first, also when it is the path itself that has freed some.
+    if (!first_of_path && !wanting_budget_.empty() && !sharing_budget_)
+        return node_budget::verdict::wait;
     return budget_.reserve(bytes, first_of_path);
 }
 
 void session_core::release(std::size_t bytes)
 {
     budget_.release(bytes);
-    if (!wanting_budget_.empty() && !std::exchange(sharing_budget_, true))
+    if (!wanting_budget_.empty() && !std::exchange(budget_freed_, true))
         tell([this] { share_budget(); });
 }
 
@@ -158,13 +161,18 @@ void session_core::wait_for_budget(lock_path& path)
 /// One node at a time to each path in turn.
 void session_core::share_budget()
 {
-    sharing_budget_ = false;
+    budget_freed_ = false;
+    sharing_budget_ = true;
     while (!wanting_budget_.empty()) {
         lock_path* const path = wanting_budget_.front();
+        const lock_path::sent what = path->create_one();
+        if (what == lock_path::sent::no_room)
+            break;
         wanting_budget_.pop_front();
-        if (!path->create_one())
-            break; // it is waiting again, at the tail
+        if (what == lock_path::sent::create)
+            wanting_budget_.push_back(path);
     }
+    sharing_budget_ = false;
 }
 
 // --- called by the session ----------------------------------------------------------------------------------------------

@@ -96,6 +96,7 @@ private:
     node_budget budget_;
     std::vector<lock_path*> paths_;
     std::deque<lock_path*> wanting_budget_;
+    bool budget_freed_ = false;
     bool sharing_budget_ = false;
     std::deque<std::function<void()>> news_;
     bool delivering_ = false;

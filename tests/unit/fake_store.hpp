@@ -1,0 +1,153 @@
+#pragma once
+#include "store/scheduler.hpp"
+#include "store/store.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zklock::unit {
+
+/// Time that moves when the test says so.
+class manual_scheduler final : public store::scheduler {
+public:
+    [[nodiscard]] time_point now() const override { return now_; }
+    [[nodiscard]] timer_id call_at(time_point when, std::function<void()> f) override
+    {
+        timers_.emplace(std::pair(when, ++last_), std::move(f));
+        return last_;
+    }
+    void cancel(timer_id id) override
+    {
+        std::erase_if(timers_, [id](const auto& timer) { return timer.first.second == id; });
+    }
+    void post(std::function<void()> f) override { posted_.push_back(std::move(f)); }
+
+    /// Runs what is posted, and what that posts.
+    void run()
+    {
+        while (!posted_.empty()) {
+            const auto f = std::move(posted_.front());
+            posted_.pop_front();
+            f();
+        }
+    }
+    /// Lets time pass, with all that falls due.
+    void pass(lease_clock::duration d)
+    {
+        const auto until = now_ + d;
+        run();
+        while (!timers_.empty() && timers_.begin()->first.first <= until) {
+            now_ = std::max(now_, timers_.begin()->first.first);
+            const auto f = std::move(timers_.begin()->second);
+            timers_.erase(timers_.begin());
+            f();
+            run();
+        }
+        now_ = until;
+    }
+
+private:
+    time_point now_{std::chrono::hours(1)};
+    std::deque<std::function<void()>> posted_;
+    std::map<std::pair<time_point, timer_id>, std::function<void()>> timers_;
+    timer_id last_ = 0;
+};
+
+/// A store whose requests wait for the test to answer them.
+class fake_store final : public store::store {
+public:
+    struct request {
+        std::string what; ///< "create /a/b", "sync /", …
+        std::function<void(zklock::store::outcome)> answer;
+        std::function<void(const std::vector<std::string>&)> list;  ///< of a children request
+        std::function<void(std::int64_t czxid, std::int32_t number)> number; ///< of a sequential create
+        std::function<void(std::int64_t owner, std::string data)> show;      ///< of a get
+    };
+
+    explicit fake_store(manual_scheduler& clock) : clock_(clock) {}
+
+    zklock::store::observer* observer = nullptr;
+    std::deque<request> requests;
+    std::function<void()> closed;
+
+    void attach(zklock::store::observer& o) override { observer = &o; }
+    void create(std::string_view path, std::string_view, zklock::store::node_kind kind, create_done done) override
+    {
+        using zklock::store::node_kind;
+        const char* const verb = kind == node_kind::container               ? "container "
+                                 : kind == node_kind::ephemeral_sequential ? "create "
+                                                                           : "persistent ";
+        request& r = add(verb, path);
+        const auto sent = clock_.now();
+        r.answer = [done, sent](zklock::store::outcome o) { done({{o, sent}, {}, {}}); };
+        r.number = [done, sent, node = std::string(path)](std::int64_t czxid, std::int32_t number) {
+            char digits[16];
+            std::snprintf(digits, sizeof digits, "%010d", number);
+            zklock::store::node_stat stat;
+            stat.czxid = czxid;
+            done({{zklock::store::outcome::ok, sent}, node + digits, stat});
+        };
+    }
+    void remove(std::string_view path, done f) override { simple("remove ", path, std::move(f)); }
+    void get(std::string_view path, bool watch, get_done done) override
+    {
+        request& r = add(watch ? "watch " : "get ", path);
+        const auto sent = clock_.now();
+        r.answer = [done, sent](zklock::store::outcome o) { done({{o, sent}, {}, {}}); };
+        r.show = [done, sent](std::int64_t owner, std::string data) {
+            zklock::store::node_stat stat;
+            stat.ephemeral_owner = owner;
+            stat.czxid = 77;
+            done({{zklock::store::outcome::ok, sent}, data, stat});
+        };
+    }
+    void children(std::string_view path, children_done done) override
+    {
+        request& r = add("children ", path);
+        const auto sent = clock_.now();
+        r.answer = [done, sent](zklock::store::outcome o) { done({{o, sent}, nullptr, {}}); };
+        r.list = [done, sent](const std::vector<std::string>& names) {
+            done({{zklock::store::outcome::ok, sent}, &names, {}});
+        };
+    }
+    void unwatch(std::string_view path, done f) override { simple("unwatch ", path, std::move(f)); }
+    void sync(std::string_view path, done f) override { simple("sync ", path, std::move(f)); }
+    void close(std::function<void()> f) override { closed = std::move(f); }
+
+    /// The oldest unanswered request; it is the caller's to answer.
+    request take()
+    {
+        request r = std::move(requests.front());
+        requests.pop_front();
+        return r;
+    }
+    /// What is unanswered, as text.
+    [[nodiscard]] std::string pending() const
+    {
+        std::string text;
+        for (const request& r : requests)
+            text += (text.empty() ? "" : ", ") + r.what;
+        return text;
+    }
+
+private:
+    request& add(const char* verb, std::string_view path)
+    {
+        return requests.emplace_back(request{verb + std::string(path), {}, {}, {}, {}});
+    }
+    void simple(const char* verb, std::string_view path, done f)
+    {
+        add(verb, path).answer = [f = std::move(f), sent = clock_.now()](zklock::store::outcome o) { f({o, sent}); };
+    }
+
+    manual_scheduler& clock_;
+};
+
+} // namespace zklock::unit

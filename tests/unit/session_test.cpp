@@ -1,0 +1,441 @@
+#include "fake_store.hpp"
+
+#include "recipes/session.hpp"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace zklock;
+using boost::system::error_code;
+using store::outcome;
+
+namespace {
+
+/// A session over a store that the test answers for.
+struct scene {
+    unit::manual_scheduler clock;
+    unit::fake_store servers{clock};
+    client_options options;
+    int uuids = 0;
+    std::optional<recipes::session> session;
+
+    struct attempt {
+        std::shared_ptr<recipes::acquisition> handle;
+        std::optional<error_code> ended;
+        recipes::grant given;
+        int losses = 0;
+        std::optional<error_code> released;
+    };
+
+    scene() { options.identifier = "me"; }
+
+    void start()
+    {
+        session.emplace(servers, clock, options, [this] {
+            char text[40];
+            std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012d", ++uuids);
+            return std::string(text);
+        });
+    }
+    void connect(std::int64_t id = 5, bool renewed = true)
+    {
+        servers.observer->on_connected({id, 10s, renewed, clock.now()});
+        clock.run();
+    }
+    std::shared_ptr<attempt> acquire(const std::string& path, mutex_options o = {},
+                                     recipes::patience mode = recipes::patience::queue)
+    {
+        const auto a = std::make_shared<attempt>();
+        recipes::acquire_request request;
+        request.path = path;
+        request.options = o;
+        request.mode = mode;
+        request.done = [a](error_code ec, const recipes::grant& g) {
+            CHECK_FALSE(a->ended);
+            a->ended = ec;
+            a->given = g;
+        };
+        request.lost = [a] { ++a->losses; };
+        a->handle = session->acquire(std::move(request));
+        CHECK_FALSE(a->ended);
+        clock.run();
+        return a;
+    }
+    void release(attempt& a)
+    {
+        a.handle->release([&a](error_code ec) { a.released = ec; });
+        clock.run();
+    }
+    void answer(outcome o)
+    {
+        servers.take().answer(o);
+        clock.run();
+    }
+    void number(std::int64_t czxid, std::int32_t n)
+    {
+        servers.take().number(czxid, n);
+        clock.run();
+    }
+    void list(const std::vector<std::string>& names)
+    {
+        servers.take().list(names);
+        clock.run();
+    }
+    static std::string node(int uuid, int n)
+    {
+        char text[80];
+        std::snprintf(text, sizeof text, "_c_00000000-0000-4000-8000-%012d-lock-%010d", uuid, n);
+        return text;
+    }
+    std::shared_ptr<attempt> hold(const std::string& path, int n)
+    {
+        const auto a = acquire(path);
+        number(100 + n, n);
+        list({node(uuids, n)});
+        REQUIRE(a->ended);
+        REQUIRE_FALSE(*a->ended);
+        return a;
+    }
+};
+
+} // namespace
+
+TEST_SUITE("session")
+{
+    TEST_CASE("a grant names the node and a token made of its czxid; a release is one delete")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.acquire("/p");
+        CHECK(s.servers.pending() == "create /p/_c_00000000-0000-4000-8000-000000000001-lock-, children /p");
+        s.number(42, 3);
+        s.list({scene::node(1, 3)});
+        CHECK(a->ended == error_code());
+        CHECK(a->given.node == "/p/" + scene::node(1, 3));
+        CHECK(a->given.fencing_token == 42 * 4096);
+        CHECK(a->handle->held(s.clock.now()));
+        s.release(*a);
+        CHECK_FALSE(a->handle->held(s.clock.now()));
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 3));
+        s.answer(outcome::ok);
+        CHECK(a->released == error_code());
+        CHECK(a->losses == 0);
+        s.release(*a);
+        CHECK(a->released == make_error_code(errc::not_owner));
+    }
+
+    TEST_CASE("missing parents are made, from the top, as containers where there are any")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.acquire("/p/q");
+        s.answer(outcome::no_node);
+        CHECK(s.servers.pending() == "children /p/q, container /p/q");
+        s.answer(outcome::no_node);
+        s.answer(outcome::no_node);
+        CHECK(s.servers.pending() == "container /p");
+        s.answer(outcome::unimplemented);
+        CHECK(s.servers.pending() == "persistent /p");
+        s.answer(outcome::ok);
+        CHECK(s.servers.pending() == "persistent /p/q");
+        s.answer(outcome::node_exists); // somebody else was faster
+        CHECK(s.servers.pending() == "create /p/q/_c_00000000-0000-4000-8000-000000000002-lock-, children /p/q");
+        CHECK_FALSE(a->ended);
+    }
+
+    TEST_CASE("what cannot be created ends with its reason, and leaves nothing to do")
+    {
+        const std::vector<std::pair<outcome, errc>> reasons = {{outcome::no_auth, errc::access_denied},
+                                                               {outcome::no_child_allowed, errc::invalid_path},
+                                                               {outcome::invalid_acl, errc::invalid_option},
+                                                               {outcome::quota_exceeded, errc::server_error}};
+        for (const auto& [answer, error] : reasons) {
+            scene s;
+            s.start();
+            s.connect();
+            const auto a = s.acquire("/p");
+            s.answer(answer);
+            CHECK(a->ended == make_error_code(error));
+            s.list({});
+            CHECK(s.servers.pending() == "");
+        }
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.acquire("/p");
+        s.answer(outcome::no_node);
+        s.answer(outcome::no_node);
+        s.answer(outcome::no_node);
+        CHECK(a->ended == make_error_code(errc::no_such_chroot));
+    }
+
+    TEST_CASE("numbers that are running out are refused, and the node deleted")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.acquire("/p");
+        s.number(42, 2'147'483'600);
+        CHECK(a->ended == make_error_code(errc::sequence_exhausted));
+        s.servers.take();
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 2'147'483'600));
+        const auto b = s.acquire("/q");
+        s.servers.take();
+        s.number(std::int64_t{1} << 51, 0);
+        CHECK(b->ended == make_error_code(errc::token_exhausted));
+    }
+
+    TEST_CASE("attempts can be limited")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        mutex_options once;
+        once.max_attempts = 1;
+        const auto a = s.acquire("/p", once);
+        s.answer(outcome::unknown);
+        s.answer(outcome::unknown);
+        CHECK(s.servers.pending() == "");
+        s.servers.observer->on_disconnected();
+        s.connect(5, false);
+        CHECK(s.servers.pending() == "sync /p, children /p");
+        s.answer(outcome::ok);
+        s.list({});
+        CHECK(a->ended == make_error_code(errc::not_connected));
+    }
+
+    TEST_CASE("a try looks before it writes")
+    {
+        scene s;
+        s.start();
+        const auto early = s.acquire("/p", {}, recipes::patience::look_once);
+        CHECK(early->ended == make_error_code(errc::not_connected));
+        s.connect();
+        const auto a = s.acquire("/p", {}, recipes::patience::look_once);
+        CHECK(s.servers.pending() == "children /p");
+        s.list({"_c_x-lock-0000000000"});
+        CHECK(a->ended == make_error_code(errc::busy));
+        CHECK(s.servers.pending() == "");
+        const auto b = s.acquire("/p", {}, recipes::patience::look_once);
+        s.answer(outcome::no_node);
+        s.number(50, 1);
+        s.list({scene::node(1, 1)});
+        CHECK(b->ended == error_code());
+        const auto c = s.acquire("/p", {}, recipes::patience::look_once);
+        CHECK(c->ended == make_error_code(errc::busy));
+        CHECK(s.servers.pending() == "");
+    }
+
+    TEST_CASE("a lost lease is a loss, told once, before the release, and the node is deleted")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.hold("/p", 0);
+        const auto until = a->handle->held_until();
+        s.clock.pass(until - s.clock.now() - 1ms);
+        CHECK(a->handle->held(s.clock.now()));
+        CHECK(a->losses == 0);
+        s.servers.requests.clear(); // heartbeats and watches that nobody answers
+        s.clock.pass(1ms);
+        CHECK_FALSE(a->handle->held(s.clock.now()));
+        CHECK(a->losses == 1);
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
+        s.release(*a);
+        CHECK(a->released == make_error_code(errc::lost));
+        CHECK(a->losses == 1);
+    }
+
+    TEST_CASE("heartbeats keep the lease")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.hold("/p", 0);
+        for (int beat = 0; beat < 20; ++beat) {
+            s.clock.pass(2'600ms);
+            std::string seen;
+            while (!s.servers.requests.empty()) {
+                const auto r = s.servers.take();
+                seen += r.what;
+                if (r.show)
+                    r.show(5, "me");
+                else
+                    r.answer(outcome::ok);
+            }
+            CHECK(seen.ends_with("sync /"));
+        }
+        CHECK(a->losses == 0);
+        CHECK(a->handle->held_until() > s.clock.now() + 2s);
+    }
+
+    TEST_CASE("a delete that is forbidden is reported, and tried again")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.hold("/p", 0);
+        s.release(*a);
+        s.answer(outcome::no_auth);
+        CHECK(a->released == make_error_code(errc::access_denied));
+        s.clock.pass(1s);
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
+        s.answer(outcome::ok);
+        s.clock.pass(1s);
+        CHECK(s.servers.pending() == "");
+    }
+
+    TEST_CASE("closing ends everything with its word, then says that it is done")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto holder = s.hold("/p", 0);
+        const auto leaving = s.hold("/q", 0);
+        s.release(*leaving);
+        const auto waiter = s.acquire("/p");
+        int closed = 0;
+        s.session->close([&] { ++closed; });
+        s.session->close([&] { ++closed; });
+        s.clock.run();
+        CHECK(waiter->ended == make_error_code(errc::closed));
+        CHECK(holder->losses == 1);
+        CHECK_FALSE(holder->handle->held(s.clock.now()));
+        CHECK(leaving->released == make_error_code(errc::closed));
+        CHECK(s.session->state() == connection_state::closed);
+        CHECK(closed == 0);
+        s.servers.closed();
+        s.clock.run();
+        CHECK(closed == 2);
+        CHECK(s.acquire("/p")->ended == make_error_code(errc::closed));
+        s.session->close([&] { ++closed; });
+        s.clock.run();
+        CHECK(closed == 3);
+    }
+
+    TEST_CASE("bad input is told, not thrown")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        for (const std::string path : {"", "p", "/", "/p/", "//p", "/p//q"})
+            CHECK(s.acquire(path)->ended == make_error_code(errc::invalid_path));
+        mutex_options long_winded;
+        long_winded.identifier.assign(70'000, 'x');
+        CHECK(s.acquire("/p", long_winded)->ended == make_error_code(errc::invalid_option));
+        mutex_options two_lines;
+        two_lines.identifier = "a\nb";
+        CHECK(s.acquire("/p", two_lines)->ended == make_error_code(errc::invalid_option));
+        const auto a = s.acquire("/p");
+        mutex_options kazoo;
+        kazoo.names = naming::kazoo;
+        CHECK(s.acquire("/p", kazoo)->ended == make_error_code(errc::invalid_option));
+        CHECK_FALSE(a->ended);
+    }
+
+    TEST_CASE("a lease that could never last is an invalid option")
+    {
+        scene s;
+        s.options.lease_margin = 8s;
+        s.start();
+        s.connect();
+        CHECK(s.acquire("/p")->ended == make_error_code(errc::invalid_option));
+    }
+}
+
+TEST_SUITE("session, node budget")
+{
+    TEST_CASE("further waiters get their nodes as others free theirs, each path in turn")
+    {
+        scene s;
+        const std::size_t one = 4 + std::string("/p/").size() + scene::node(1, 0).size();
+        s.options.node_budget = 2 * one;
+        s.options.node_budget_limit = 4 * one;
+        s.start();
+        s.connect();
+        const auto p1 = s.hold("/p", 0);
+        const auto p2 = s.acquire("/p");
+        s.servers.requests.clear();
+        const auto p3 = s.acquire("/p");
+        CHECK(s.servers.pending() == "");
+        const auto q1 = s.hold("/q", 0); // the first of its path
+        const auto q2 = s.acquire("/q");
+        CHECK(s.servers.pending() == "");
+        const auto r1 = s.hold("/r", 0);
+        CHECK(s.acquire("/t")->ended == make_error_code(errc::over_budget));
+
+        s.release(*r1);
+        s.answer(outcome::ok);
+        CHECK(s.servers.pending() == ""); // still above
+        s.release(*q1); // q has no other node, and need not wait
+        CHECK(s.servers.pending().starts_with("create /q/"));
+        CHECK_FALSE(p3->ended);
+    }
+
+    TEST_CASE("who has no node yet can go without the network")
+    {
+        scene s;
+        s.options.node_budget = 1;
+        s.start();
+        s.connect();
+        const auto first = s.hold("/p", 0);
+        const auto second = s.acquire("/p");
+        CHECK(second->handle->withdraw());
+        CHECK_FALSE(second->handle->withdraw());
+        CHECK(s.servers.pending() == "");
+        s.release(*first);
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
+    }
+}
+
+TEST_SUITE("session, contenders")
+{
+    TEST_CASE("are listed in the queue's order, with what their nodes say")
+    {
+        scene s;
+        s.start();
+        std::optional<std::vector<contender>> found;
+        s.session->contenders("/p", {}, [&](error_code ec, std::vector<contender> all) {
+            CHECK_FALSE(ec);
+            found = std::move(all);
+        });
+        s.clock.run();
+        CHECK(s.servers.pending() == ""); // waits for a connection
+        s.connect();
+        s.list({"lock-0000000009", "config", "ab__lock__0000000002", "lock-0000000005"});
+        CHECK(s.servers.pending() == "get /p/lock-0000000009, get /p/ab__lock__0000000002, get /p/lock-0000000005");
+        s.servers.take().show(5, "nine\nkey=value");
+        s.servers.take().show(6, "two");
+        s.answer(outcome::no_node);
+        REQUIRE(found);
+        REQUIRE(found->size() == 2);
+        CHECK((*found)[0].sequence == 2);
+        CHECK((*found)[0].identifier == "two");
+        CHECK_FALSE((*found)[0].ours);
+        CHECK((*found)[1].identifier == "nine");
+        CHECK((*found)[1].ours);
+        CHECK((*found)[1].node == "/p/lock-0000000009");
+    }
+
+    TEST_CASE("are read again after a cut, until the deadline")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        std::optional<error_code> ended;
+        s.session->contenders("/p", s.clock.now() + 5s, [&](error_code ec, std::vector<contender>) { ended = ec; });
+        s.answer(outcome::unknown);
+        s.servers.observer->on_disconnected();
+        s.connect(5, false);
+        CHECK(s.servers.pending() == "children /p");
+        s.clock.pass(5s);
+        CHECK(ended == make_error_code(errc::timed_out));
+    }
+}

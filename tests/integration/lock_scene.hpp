@@ -68,13 +68,14 @@ inline awaitable<void> release(guard held)
 }
 
 /// Waits until the path's node has so many children.
-inline awaitable<void> until_queued(admin_client& admin, const std::string& path, std::size_t count)
+inline awaitable<void> until_queued(admin_client& admin, const std::string& path, std::size_t count,
+                                    milliseconds limit = milliseconds{15'000})
 {
     const auto look = [&] {
         admin.sync("/");
         return admin.children(path).size() == count;
     };
-    co_await until("so many are in the queue", look);
+    co_await until("so many are in the queue", look, limit);
 }
 
 /// Waits until the server holds exactly these ephemeral nodes, and no watch but those of sessions on nodes of their

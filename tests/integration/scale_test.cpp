@@ -181,7 +181,7 @@ TEST_CASE("an ensemble survives the death of a client with fifty thousand waiter
         played_process crowd("a process with far too many waiters",
                              std::vector<std::string>{"ZKLOCK_SERVERS=" + ensemble.address(), "ZKLOCK_PATH=" + path});
         const std::size_t allowed = allowed_nodes(path);
-        co_await until_queued(admin, path, 1 + allowed);
+        co_await until_queued(admin, path, 1 + allowed, milliseconds{60'000});
         CHECK(crowd.running());
 
         std::size_t bytes = 0;

@@ -1,5 +1,6 @@
 #include "queue/lock_queue.hpp"
 
+#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
 #include <algorithm>
@@ -20,6 +21,8 @@ void lock_queue::join(contender_id id, bool look_once)
 void lock_queue::leave(contender_id id)
 {
     contender& c = at(id);
+    if (ZKLOCK_MUTANT(cancelled_unknown_create_forgotten) && c.now == phase::unknown)
+        return forget(id, action::kind::gone);
     switch (c.now) {
     case phase::wanted: forget(id, action::kind::gone); break;
     case phase::creating:
@@ -44,8 +47,11 @@ void lock_queue::hold_on(contender_id id)
 std::vector<contender_id> lock_queue::lapse()
 {
     const std::vector<contender_id> lost(held_.begin(), held_.end());
-    for (contender_id id : lost)
+    for (contender_id id : lost) {
         start_leaving(id, at(id));
+        if (ZKLOCK_MUTANT(lapsed_holder_keeps_its_node))
+            to_remove_.pop_back();
+    }
     return lost;
 }
 
@@ -73,6 +79,8 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
     if (numbers_began_again)
         forget_view();
     give_place(id, c, node, sequence);
+    if (c.abandoned && ZKLOCK_MUTANT(cancelled_create_not_deleted))
+        return c.spot->second = 0, forget(id, action::kind::gone);
     if (c.abandoned)
         start_leaving(id, c);
     else
@@ -112,6 +120,8 @@ void lock_queue::create_failed(contender_id id)
 
 void lock_queue::create_unknown(contender_id id)
 {
+    if (ZKLOCK_MUTANT(create_repeated_without_look_up))
+        return create_failed(id);
     move(id, at(id), phase::unknown);
 }
 
@@ -124,7 +134,7 @@ void lock_queue::children_read(const std::vector<std::string>& names, bool synce
     answered_turn_ = sent.turn;
     update_view(names);
     if (!unknown_.empty())
-        look_up_unknown(names, sent.looks_up && synced);
+        look_up_unknown(names, sent.looks_up && (synced || ZKLOCK_MUTANT(look_up_without_sync)));
 }
 
 void lock_queue::read_failed()
@@ -223,6 +233,10 @@ void lock_queue::inspect_unknown(contender_id id)
         return;
     contender& c = found->second;
     c.prefix = node_of(c).substr(0, node_of(c).size() - sequence_digits);
+    if (ZKLOCK_MUTANT(inspected_node_forgotten)) {
+        lose_place(c);
+        return move(id, c, phase::unknown);
+    }
     c.spot->second = 0; // it counts, for those behind it, until it is known whose it is
     move(id, c, phase::unknown);
 }
@@ -248,6 +262,8 @@ void lock_queue::unwatched(std::string_view node)
 
 void lock_queue::watch_fired(std::string_view node)
 {
+    if (ZKLOCK_MUTANT(used_up_watch_not_armed_again))
+        return;
     watches_.erase(std::string(node));
 }
 
@@ -290,21 +306,24 @@ void lock_queue::epoch_began()
     connected_ = true;
     to_remove_.clear();
     for (const auto& [id, c] : contenders_)
-        if (c.now == phase::leaving)
+        if (c.now == phase::leaving && !ZKLOCK_MUTANT(delete_not_retried))
             to_remove_.push_back(id);
 }
 
 void lock_queue::contact_lost()
 {
-    connected_ = false;
+    connected_ = ZKLOCK_MUTANT(requests_after_a_lost_answer);
 }
 
 void lock_queue::epoch_ended()
 {
     connected_ = false;
-    watches_.clear();
+    if (!ZKLOCK_MUTANT(watches_outlive_their_epoch))
+        watches_.clear();
     reads_.clear();
     last_read_turn_ = answered_turn_ = 0;
+    if (ZKLOCK_MUTANT(disconnection_counts_as_deletion))
+        std::erase_if(view_, [](const auto& known) { return known.second == 0; });
     // Whoever left unseen in the meantime is found out when its watch is armed again.
 }
 
@@ -406,6 +425,8 @@ void lock_queue::own_node_gone(contender_id id)
     if (found == contenders_.end())
         return;
     contender& c = found->second;
+    if (ZKLOCK_MUTANT(own_deleted_node_ignored) && c.now == phase::queued)
+        return;
     lose_place(c);
     switch (c.now) {
     case phase::held: return forget(id, action::kind::lost);

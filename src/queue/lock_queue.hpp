@@ -1,4 +1,6 @@
 #pragma once
+#include "queue/mutants.hpp"
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -137,7 +139,13 @@ private:
     struct place {
         std::int32_t sequence;
         std::string node;
-        friend auto operator<=>(const place&, const place&) = default;
+        friend bool operator==(const place&, const place&) = default;
+        friend std::strong_ordering operator<=>(const place& a, const place& b)
+        {
+            if (a.sequence != b.sequence && !ZKLOCK_MUTANT(sorted_by_whole_name))
+                return a.sequence <=> b.sequence;
+            return a.node <=> b.node;
+        }
     };
     using view = std::map<place, contender_id>; ///< live nodes; 0 for those of others
     struct contender {

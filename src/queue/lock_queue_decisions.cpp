@@ -1,6 +1,7 @@
 // What to do next: the second half of lock_queue.
 #include "queue/lock_queue.hpp"
 
+#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
 #include <iterator>
@@ -32,7 +33,8 @@ std::vector<action> lock_queue::next(bool lease_fresh)
             const auto c = contenders_.find(id);
             if (c == contenders_.end() || std::exchange(c->second.removing, true))
                 continue;
-            actions.push_back({action::kind::remove, id, node_of(c->second)});
+            const bool wrong = ZKLOCK_MUTANT(deletes_the_lowest_node);
+            actions.push_back({action::kind::remove, id, wrong ? view_.begin()->first.node : node_of(c->second)});
         }
     }
     if (connected_) {
@@ -70,9 +72,9 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
             read(actions, false);
         return false;
     }
-    const contender_id id = queued_.begin()->second;
+    const contender_id id = (ZKLOCK_MUTANT(youngest_waiter_first) ? *queued_.rbegin() : *queued_.begin()).second;
     contender& c = at(id);
-    if (!c.covered) {
+    if (!c.covered && !ZKLOCK_MUTANT(grant_without_a_view)) {
         if (connected_ && last_read_turn_ < c.create_turn)
             read(actions, false);
         return false;
@@ -82,6 +84,8 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
         if (predecessor->second != 0)
             return false; // one of ours: we shall know
         if (c.look_once) {
+            if (ZKLOCK_MUTANT(refused_look_keeps_its_node))
+                return c.spot->second = 0, forget(id, action::kind::gone), true;
             start_leaving(id, c);
             news_.push_back({action::kind::refused, id, {}});
             return true;
@@ -89,14 +93,15 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
         c.waited_for_another = true;
         if (!connected_)
             return false;
-        arm(actions, node_of(c));
+        if (!ZKLOCK_MUTANT(own_node_not_watched))
+            arm(actions, node_of(c));
         if (answered_turn_ >= doubt_turn_)
-            arm(actions, predecessor->first.node);
+            arm(actions, (ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor)->first.node);
         else if (last_read_turn_ < doubt_turn_)
             read(actions, false);
         return false;
     }
-    if (c.waited_for_another) {
+    if (c.waited_for_another && !ZKLOCK_MUTANT(own_node_not_watched)) {
         const auto own = watches_.find(node_of(c));
         if (own == watches_.end() || own->second != watch_state::armed) {
             if (connected_)
@@ -104,7 +109,7 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
             return false;
         }
     }
-    if (!lease_fresh)
+    if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
         return false;
     move(id, c, phase::held);
     news_.push_back({action::kind::granted, id, {}});
@@ -129,7 +134,7 @@ lock_queue::view::iterator lock_queue::nearest_below(const contender& c)
     auto below = c.spot;
     while (below != view_.begin()) {
         --below;
-        if (below->second == 0 || at(below->second).now != phase::leaving)
+        if (below->second == 0 || (at(below->second).now != phase::leaving && !ZKLOCK_MUTANT(own_nodes_do_not_count)))
             return below;
     }
     return view_.end();
@@ -139,7 +144,7 @@ void lock_queue::read(std::vector<action>& actions, bool looks_up)
 {
     last_read_turn_ = ++turn_;
     reads_.push_back({last_read_turn_, looks_up});
-    if (looks_up)
+    if (looks_up && !ZKLOCK_MUTANT(look_up_without_sync))
         actions.push_back({action::kind::synchronize, 0, {}});
     actions.push_back({action::kind::read_children, 0, {}});
 }
@@ -153,7 +158,7 @@ void lock_queue::arm(std::vector<action>& actions, const std::string& node)
 /// A node of ours takes its watches with it; those of others would stay on the server after us.
 void lock_queue::disarm_unneeded(std::vector<action>& actions)
 {
-    if (watches_.empty())
+    if (watches_.empty() || ZKLOCK_MUTANT(watch_left_on_the_server))
         return;
     std::string needed;
     if (contending_ > held_.size()) {

@@ -11,7 +11,41 @@
 
 // clang-format off
 #define ZKLOCK_MUTANT_LIST(X) \
-    X(none)
+    X(none) \
+    X(cancelled_create_not_deleted) \
+    X(cancelled_unknown_create_forgotten) \
+    X(create_repeated_without_look_up) \
+    X(deadline_restarted) \
+    X(delete_not_retried) \
+    X(deletes_the_lowest_node) \
+    X(disconnection_counts_as_deletion) \
+    X(every_event_is_a_deletion) \
+    X(every_number_is_a_contender) \
+    X(grant_without_a_fresh_lease) \
+    X(grant_without_a_view) \
+    X(inspected_node_forgotten) \
+    X(lapsed_holder_keeps_its_node) \
+    X(lease_counts_from_the_answer) \
+    X(look_up_without_sync) \
+    X(loss_not_told) \
+    X(loss_told_after_the_release) \
+    X(no_heartbeat) \
+    X(no_second_look_at_a_predecessor_gone) \
+    X(own_deleted_node_ignored) \
+    X(own_node_not_watched) \
+    X(own_nodes_do_not_count) \
+    X(parent_made_by_another_is_an_error) \
+    X(refused_look_keeps_its_node) \
+    X(requests_after_a_lost_answer) \
+    X(sorted_by_whole_name) \
+    X(token_not_read_after_a_look_up) \
+    X(unknown_delete_counts_as_done) \
+    X(used_up_watch_not_armed_again) \
+    X(watch_left_on_the_server) \
+    X(watch_on_the_next_higher_node) \
+    X(watches_outlive_their_epoch) \
+    X(withdrawn_node_stays) \
+    X(youngest_waiter_first)
 // clang-format on
 
 namespace zklock::mutants {

@@ -1,5 +1,7 @@
 #include "queue/node_name.hpp"
 
+#include "queue/mutants.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -24,6 +26,8 @@ std::optional<std::int32_t> sequence_of(std::string_view child) noexcept
         return std::nullopt;
     std::string_view prefix = child.substr(0, child.size() - sequence_digits);
 
+    if (ZKLOCK_MUTANT(every_number_is_a_contender))
+        prefix = "lock-";
     const auto of_a_lock = [](std::string_view p) { return p.ends_with("lock-") || p.ends_with("__lock__"); };
     bool negative = false;
     if (!of_a_lock(prefix)) {

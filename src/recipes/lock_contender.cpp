@@ -1,5 +1,6 @@
 #include "recipes/lock_contender.hpp"
 
+#include "queue/mutants.hpp"
 #include "recipes/lock_path.hpp"
 
 #include <utility>
@@ -21,7 +22,9 @@ void lock_contender::arm_deadline()
 {
     if (!request_.deadline)
         return;
-    deadline_ = core_.scheduler.call_at(*request_.deadline, [this] {
+    const auto again = *request_.deadline - core_.scheduler.now();
+    const auto when = *request_.deadline + (ZKLOCK_MUTANT(deadline_restarted) ? again : again.zero());
+    deadline_ = core_.scheduler.call_at(when, [this] {
         deadline_ = 0;
         path_->give_up(*this, errc::timed_out);
     });
@@ -40,6 +43,10 @@ bool lock_contender::withdraw()
     end_wait(state::done);
     request_.done = nullptr;
     request_.lost = nullptr;
+    if (ZKLOCK_MUTANT(withdrawn_node_stays)) {
+        request_.done = [](error_code, const recipes::grant&) {};
+        return true;
+    }
     path_->leave(*this);
     return true;
 }
@@ -68,6 +75,8 @@ void lock_contender::lose()
     if (!holding())
         return;
     state_ = state::lost;
+    if (ZKLOCK_MUTANT(loss_not_told))
+        return;
     core_.tell([self = shared_from_this()] {
         if (self->request_.lost) // not released meanwhile
             std::exchange(self->request_.lost, nullptr)();
@@ -76,7 +85,8 @@ void lock_contender::lose()
 
 void lock_contender::release(std::function<void(error_code)> released)
 {
-    request_.lost = nullptr;
+    if (!ZKLOCK_MUTANT(loss_told_after_the_release))
+        request_.lost = nullptr;
     if (holding() && path_) {
         state_ = state::done;
         released_ = std::move(released);

@@ -1,5 +1,6 @@
 #include "recipes/lock_path.hpp"
 
+#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/error_mapping.hpp"
@@ -177,7 +178,7 @@ bool lock_path::notice_long_holder(store::scheduler::time_point now)
 
 void lock_path::on_node_event(store::event_kind kind, std::string_view node)
 {
-    if (kind == store::event_kind::deleted)
+    if (kind == store::event_kind::deleted || ZKLOCK_MUTANT(every_event_is_a_deletion))
         queue_.node_gone(node);
     else
         queue_.watch_fired(node);

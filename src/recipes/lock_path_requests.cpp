@@ -1,6 +1,7 @@
 // What the lock_queue wants done, as requests and news: the second half of lock_path.
 #include "recipes/lock_path.hpp"
 
+#include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 #include "recipes/error_mapping.hpp"
 
@@ -61,7 +62,7 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
         switch (answer.result) {
         case outcome::ok: {
             const bool ours = answer.stat.ephemeral_owner == core_.session_id;
-            if (ours && contender->waiting())
+            if (ours && contender->waiting() && !ZKLOCK_MUTANT(token_not_read_after_a_look_up))
                 numbered(*contender, answer.stat.czxid, queue::sequence_of(node).value_or(queue::sequence_limit));
             return queue_.inspected(contender->id, node, ours);
         }
@@ -81,7 +82,10 @@ void lock_path::send_watch(const std::string& node)
     core_.store.get(full(node), true, expect([this, node](const store::get_reply& answer) {
         switch (answer.result) {
         case outcome::ok: return queue_.watched(node);
-        case outcome::no_node: return queue_.node_gone(node);
+        case outcome::no_node:
+            if (ZKLOCK_MUTANT(no_second_look_at_a_predecessor_gone))
+                return queue_.watched(node);
+            return queue_.node_gone(node);
         case outcome::unknown: return queue_.watch_failed(node);
         default: queue_.watch_failed(node); return fail_all_waiting(error_of(answer.result));
         }
@@ -96,7 +100,10 @@ void lock_path::send_remove(const contender_ptr& contender, const std::string& n
         switch (answer.result) {
         case outcome::ok:
         case outcome::no_node: return queue_.removed(contender->id);
-        case outcome::unknown: return queue_.remove_failed(contender->id);
+        case outcome::unknown:
+            if (ZKLOCK_MUTANT(unknown_delete_counts_as_done))
+                return queue_.removed(contender->id);
+            return queue_.remove_failed(contender->id);
         default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
             queue_.remove_failed(contender->id);
             contender->finish_release(error_of(answer.result));

@@ -1,5 +1,6 @@
 #include "recipes/parent_maker.hpp"
 
+#include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 
 #include <utility>
@@ -20,6 +21,8 @@ void parent_maker::create_next()
         switch (answer.result) {
         case store::outcome::ok:
         case store::outcome::node_exists:
+            if (ZKLOCK_MUTANT(parent_made_by_another_is_an_error) && answer.result != store::outcome::ok)
+                return finish(store::outcome::server_error);
             missing_.pop_back();
             if (missing_.empty())
                 return finish(store::outcome::ok);

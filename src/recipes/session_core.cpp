@@ -1,5 +1,6 @@
 #include "recipes/session_core.hpp"
 
+#include "queue/mutants.hpp"
 #include "recipes/lock_path.hpp"
 
 #include <algorithm>
@@ -57,6 +58,8 @@ void session_core::heard(const store::reply& answer)
     const auto now = scheduler.now();
     const bool was_fresh = lease_.fresh(now);
     lease_.answered(answer.sent, now);
+    if (ZKLOCK_MUTANT(lease_counts_from_the_answer))
+        lease_.confirmed(now, now);
     if (!was_fresh && lease_.fresh(now))
         for (lock_path* path : std::vector(paths_))
             path->advance();
@@ -71,7 +74,7 @@ void session_core::plan_beat()
 /// A sync, because it goes through the leader.
 void session_core::beat()
 {
-    if (!connected)
+    if (!connected || ZKLOCK_MUTANT(no_heartbeat))
         return;
     if (scheduler.now() < lease_.next_heartbeat())
         return plan_beat();

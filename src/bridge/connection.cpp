@@ -94,7 +94,7 @@ auto connection::attempt_limit() const -> clock::duration
     clock::duration longest = options_.session_timeout * 2 / 3;
     auto first = std::max<clock::duration>(options_.session_timeout / (3 * static_cast<int>(addresses_.size())),
                                            shortest_attempt);
-    return std::min(longest, first * (1 << std::min(cycles_, 8u)));
+    return std::min(longest, first * (1 << std::min(silent_cycles_, 8u)));
 }
 
 void connection::attempt_failed()
@@ -105,7 +105,7 @@ void connection::attempt_failed()
         rest(clock::duration::zero());
         return;
     }
-    ++cycles_;
+    silent_cycles_ += std::exchange(silence_, false); // a refusal comes at once, and calls for no patience
     rest(jittered(backoff_));
     backoff_ = std::min<clock::duration>(backoff_ * 2, options_.connect_backoff_limit);
 }
@@ -116,7 +116,8 @@ void connection::reconnect(bool to_the_same)
     phase_ = phase::resting;
     next_address_ += to_the_same ? 0 : 1;
     attempts_ = 0;
-    cycles_ = 0;
+    silent_cycles_ = 0;
+    silence_ = false;
     backoff_ = options_.connect_backoff;
     auto earliest = last_attempt_ + jittered(options_.connect_backoff);
     rest(std::max(earliest - clock::now(), clock::duration::zero()));
@@ -177,8 +178,10 @@ void connection::follow_wire()
             reconnect(true);
         else if (phase_ == phase::connected)
             reconnect(false);
-        else
+        else {
+            silence_ = silence_ || clock::now() >= last_attempt_ + attempt_limit();
             attempt_failed();
+        }
         break;
     case phase::flushing:
         finish_closing();

@@ -143,7 +143,8 @@ private:
     std::vector<std::string> addresses_; // in the order of this cycle
     std::size_t next_address_ = 0;
     std::size_t attempts_ = 0; // in this cycle over the addresses
-    unsigned cycles_ = 0;      // without success
+    bool silence_ = false;     // an attempt of this cycle was not answered in its time
+    unsigned silent_cycles_ = 0;
     clock::duration backoff_{};
     clock::time_point last_attempt_{};
     lease_clock::time_point asked_{}; ///< the same moment, on the clock of leases

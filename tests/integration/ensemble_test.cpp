@@ -15,11 +15,6 @@
 #include <random>
 #include <thread>
 
-#if defined(__GNUC__) && !defined(__clang__)
-// gcc 12 inlines one of the two functions that Asio gives to coroutine frames, and takes them for a mismatch.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
 using namespace zklock::test;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;

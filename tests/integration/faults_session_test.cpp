@@ -245,7 +245,7 @@ TEST_CASE("a server is away for longer than the lease: the holder is told, and g
     const std::uint16_t port = own.port();
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port, 3s), b(executor, port);
+        remote_client a(executor, port, 3s), b(executor, port, 12s);
         co_await a.connect();
         co_await b.connect();
         const auto path = new_path();
@@ -275,6 +275,36 @@ TEST_CASE("a server is away for longer than the lease: the holder is told, and g
     };
     run_test(60s, body);
     expect_clean(own);
+}
+
+TEST_CASE("however often a server has refused, the first connection that it swallows costs a third of the time-out")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port, 6s);
+        co_await a.connect();
+        const std::int64_t session = a.zk.session_id();
+        a.link.refuse();
+        a.link.cut();
+        const auto cut_at = steady_clock::now();
+        co_await until("many refusals", [&] { return steady_clock::now() > cut_at + 500ms; });
+        const std::size_t before = a.link.accepted();
+        a.link.block();
+        a.link.accept();
+        co_await until("a connection is swallowed", [&] { return a.link.accepted() == before + 1; });
+        const auto begun = steady_clock::now();
+        co_await until("the next attempt", [&] { return a.link.accepted() == before + 2; });
+        const auto took = steady_clock::now() - begun;
+        CHECK(took >= 1500ms);
+        CHECK(took < 3500ms);
+        a.link.unblock();
+        co_await until("connected", [&] { return a.zk.state() == connection_state::connected; });
+        CHECK(a.zk.session_id() == session);
+        co_await a.close();
+    };
+    run_test(30s, body);
+    expect_clean(server());
 }
 
 // --- nodes deleted by others ---------------------------------------------------------------------------------------

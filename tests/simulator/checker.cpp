@@ -100,6 +100,13 @@ void checker::granted(contender_record& c, const recipes::grant& g)
     if (c.store->told_deleted(g.node) && on_time && world_.time.now() - *c.store->told_deleted(g.node) > 1ms) {
         world_.violate(label(c) + ": granted, though the client knew that its node was deleted");
     }
+    if (contains(deleted_waiting_, g.node)) {
+        world_.violate(label(c) + ": granted, though others deleted its node while it waited for another client");
+    }
+    const auto until = c.handle->held_until();
+    if (until != process::time_point() && c.where->now() > until + 1ms && c.where->runs_undelayed()) {
+        world_.violate(label(c) + ": granted with a lease that had ended");
+    }
     if (!c.believes()) return; // it was paused between the grant and the news of it
     check_grant_in_tree(c);
     check_holders(c);
@@ -170,6 +177,10 @@ void checker::check_told(contender_record& c)
     if (c.now != phase::holding || c.where->dead() || c.where->paused_until() + promptly > world_.time.now()) return;
     const auto until = c.handle->held_until();
     const bool known_lost = until == process::time_point(); // and the news is on its way
+    if (known_lost && !c.seen_lost) c.seen_lost = world_.time.now();
+    if (c.seen_lost && world_.time.now() > *c.seen_lost + promptly) {
+        world_.violate(label(c) + ": lost, and it was not told");
+    }
     if (!known_lost && c.where->now() > until + promptly && world_.time.now() > c.granted_at + promptly) {
         world_.violate(label(c) + ": its lease has ended and it was not told");
     }
@@ -224,6 +235,7 @@ void checker::lost(contender_record& c)
 void checker::releasing(contender_record& c)
 {
     say(c, "releases");
+    check_told(c);
     if (c.now == phase::holding) c.now = phase::releasing;
 }
 
@@ -271,7 +283,34 @@ void checker::client_died(unsigned client)
     }
 }
 
-void checker::deleted_by_others(const std::string& node) { deleted_.push_back(node); }
+void checker::deleted_by_others(const std::string& node)
+{
+    deleted_.push_back(node);
+    const auto* const c = owner_of(node);
+    if (c == nullptr) return;
+    // After another delete the client may still think that the contender is not its first.
+    const auto last = last_deleted_.find(c->path);
+    const bool alone = last == last_deleted_.end() || last->second + 2 * instant(plan_.set.session_timeout) < world_.time.now();
+    if (alone && waits_for_another(node)) deleted_waiting_.push_back(node);
+    last_deleted_[c->path] = world_.time.now();
+}
+
+/// Its contender waits, is the first of its client, and another client is before it.
+bool checker::waits_for_another(const std::string& node)
+{
+    const auto* const c = owner_of(node);
+    if (c == nullptr || c->now != phase::waiting) return false;
+    const auto& tree = ensemble_.leaders_tree();
+    const auto own = contender_sequence(name_in(node));
+    bool another = false;
+    for (const auto& name : tree.children(path_of(c->path))) {
+        const auto sequence = contender_sequence(name);
+        if (!sequence || *sequence >= *own) continue;
+        if (tree.find(path_of(c->path) + '/' + name)->owner == tree.find(node)->owner) return false;
+        another = true;
+    }
+    return another;
+}
 
 bool checker::all_ended() const
 {

@@ -34,6 +34,7 @@ struct contender_record {
     recipes::grant given;
     instant granted_at{0};
     bool lost = false; ///< was told
+    std::optional<instant> seen_lost; ///< when it was first seen that its handle says so
 
     /// Holds, as far as its own process can know.
     [[nodiscard]] bool believes() const;
@@ -72,6 +73,7 @@ private:
     [[nodiscard]] bool excused(const contender_record& c) const;
     [[nodiscard]] contender_record* owner_of(const std::string& node);
     void check_grant_in_tree(contender_record& c);
+    [[nodiscard]] bool waits_for_another(const std::string& node);
     void check_holders(contender_record& c);
     void check_told(contender_record& c);
     [[nodiscard]] std::string label(const contender_record& c) const;
@@ -86,6 +88,8 @@ private:
     std::unordered_map<std::string, contender_record*> by_tag_;
     std::map<unsigned, std::int64_t> last_token_; ///< by path
     std::vector<std::string> deleted_;
+    std::map<unsigned, instant> last_deleted_; ///< by others, by path
+    std::vector<std::string> deleted_waiting_; ///< while their contenders waited for another client
     std::vector<std::int64_t> killed_;
     std::vector<std::string> out_of_turn_;
     std::vector<unsigned> closing_; ///< clients

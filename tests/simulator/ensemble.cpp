@@ -63,7 +63,7 @@ void ensemble::execute(const connection_ptr& c, const request& r)
                 sessions_[c->session].owner = c->id;
                 touch(c->session);
             }
-            from_leader(c->server, [this, c, xid = r.xid, a] { complete(c, xid, a); });
+            confirm_session(c, r.xid, std::move(a));
             return;
         }
     case operation::create: t.what = transaction::kind::create; break;
@@ -82,6 +82,18 @@ void ensemble::execute(const connection_ptr& c, const request& r)
     t.data = r.data;
     t.node = r.kind;
     append({std::move(t), c, r.xid});
+}
+
+/// The leader answers about a session at once: what it has proposed before may be committed, and learned of by the server,
+/// only after the client has begun to read there.
+void ensemble::confirm_session(const connection_ptr& c, std::int64_t xid, answer a)
+{
+    const auto& s = servers_[c->server];
+    auto when = world_.time.now();
+    if (c->server != leader_) when = std::max(when + world_.travel_time(stream::link, c->server), s.cut_off_until);
+    world_.time.at(when, [this, c, xid, a = std::move(a), incarnation = s.incarnation] {
+        if (servers_[c->server].incarnation == incarnation) complete(c, xid, a);
+    });
 }
 
 znode_tree::effect ensemble::append(entry e)

@@ -87,6 +87,7 @@ private:
     void to_leader(unsigned server, std::function<void()> f);
     void from_leader(unsigned server, std::function<void()> f);
     void execute(const connection_ptr& c, const request& r);
+    void confirm_session(const connection_ptr& c, std::int64_t xid, answer a);
     znode_tree::effect append(entry e);
     znode_tree::effect execute_next(server& s);
     void catch_up(server& s);

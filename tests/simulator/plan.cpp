@@ -117,9 +117,11 @@ private:
                 s.who = static_cast<unsigned>(draw(plan_.set.servers));
                 s.duration = milliseconds(1 + draw(one_in(2) ? t / 2 : 2 * t));
                 break;
+            case act::foreign_contender: // one in four stays until the end
+                if (!one_in(4)) s.duration = milliseconds(1 + draw(one_in(2) ? 50 : t));
+                break;
             case act::delete_parent:
             case act::refuse:
-            case act::foreign_contender:
             case act::foreign_out_of_turn:
             case act::foreign_child: s.duration = milliseconds(draw(one_in(2) ? 50 : t)); break;
             default: break;

@@ -52,6 +52,7 @@ void process::post(std::function<void()> f)
 {
     if (dead_) return;
     ready_.push_back(std::move(f));
+    ++posted_;
     if (!turn_wanted_) want_turn(world_.time.now() + std::chrono::microseconds(1));
 }
 
@@ -69,11 +70,16 @@ void process::turn()
     // One at a time, so that what arrives meanwhile may find its place in between.
     auto next = std::move(ready_.front());
     ready_.pop_front();
+    ++taken_;
     next();
     if (!ready_.empty() && !turn_wanted_ && !dead_) want_turn(world_.time.now() + std::chrono::microseconds(1));
 }
 
-void process::pause(instant duration) { paused_until_ = std::max(paused_until_, world_.time.now() + duration); }
+void process::pause(instant duration)
+{
+    paused_until_ = std::max(paused_until_, world_.time.now() + duration);
+    posted_before_pause_ = posted_;
+}
 
 void process::kill()
 {

@@ -23,6 +23,8 @@ public:
     void kill();                  ///< nothing runs in it any more
     [[nodiscard]] bool dead() const noexcept { return dead_; }
     [[nodiscard]] instant paused_until() const noexcept { return paused_until_; }
+    /// Whether what is running was put in line after the last pause began, so that no pause delayed it.
+    [[nodiscard]] bool runs_undelayed() const noexcept { return taken_ > posted_before_pause_; }
 
     [[nodiscard]] time_point local(instant true_time) const;
     [[nodiscard]] instant true_time(time_point local_time) const;
@@ -38,6 +40,9 @@ private:
     instant paused_until_{0};
     bool dead_ = false;
     bool turn_wanted_ = false;
+    std::uint64_t posted_ = 0;
+    std::uint64_t taken_ = 0;
+    std::uint64_t posted_before_pause_ = 0;
     std::deque<std::function<void()>> ready_;
     std::unordered_map<timer_id, std::function<void()>> timers_;
     timer_id last_timer_ = 0;

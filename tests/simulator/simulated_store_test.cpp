@@ -30,11 +30,11 @@ settings calm(unsigned servers)
 struct client final : store::observer {
     client(world& w, ensemble& e, unsigned number) : where(w, number, 0), store(w, e, where, number) { store.attach(*this); }
 
-    void on_connected(std::int64_t id, std::chrono::milliseconds, bool renewed) override
+    void on_connected(const store::connect_reply& r) override
     {
-        session = id;
+        session = r.session_id;
         connected = true;
-        note(renewed ? "new session" : "same session");
+        note(r.renewed ? "new session" : "same session");
     }
     void on_disconnected() override
     {

@@ -338,6 +338,7 @@ void simulation::join_foreign(const step& s)
     const auto made = ensemble_.administrate(t);
     if (made.result != store::outcome::ok) return;
     foreign_nodes_.push_back(made.path);
+    if (s.duration == 0ms) return;
     world_.time.after(s.duration, [this, node = made.path] {
         if (ensemble_.leaders_tree().find(node) != nullptr) delete_node(node);
     });
@@ -366,6 +367,7 @@ void simulation::become_quiet()
 {
     world_.log.line(world_.time.now(), "admin", "leaves everybody in peace from now on");
     world_.quiet = true;
+    if (checker_.all_ended()) return; // others may stay: nobody waits for them, nor may watch them
     for (const auto& node : foreign_nodes_) {
         if (ensemble_.leaders_tree().find(node) != nullptr) delete_node(node);
     }

@@ -144,7 +144,7 @@ awaitable<void> close_all(crowd& all)
 
 } // namespace
 
-TEST_CASE("a server is killed under a holder and its waiters: the lock is kept, the order too, and all have their turns")
+TEST_CASE("a server is killed under a holder and its waiters: lock and order are kept, and all have their turns")
 {
     enum class victim { leader, follower };
     for (const victim who : {victim::leader, victim::follower}) {

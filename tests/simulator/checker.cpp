@@ -270,7 +270,7 @@ void checker::listed(unsigned client, unsigned path, std::int64_t session, boost
         if (i != 0 && queue[i].sequence < queue[i - 1].sequence) world_.violate(who + ": not in order");
         const auto sequence = contender_sequence(name_in(queue[i].node));
         if (!sequence || *sequence != queue[i].sequence) world_.violate(who + ": lists " + queue[i].node);
-        if (queue[i].ours != (queue[i].session_id == session)) world_.violate(who + ": wrong about whose " + queue[i].node + " is");
+        if (session != 0 && queue[i].ours != (queue[i].session_id == session)) world_.violate(who + ": wrong about whose " + queue[i].node + " is");
     }
 }
 

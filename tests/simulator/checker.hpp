@@ -52,6 +52,7 @@ public:
     void lost(contender_record& c);
     void releasing(contender_record& c);
     void released(contender_record& c, boost::system::error_code ec);
+    /// `session` is 0 if another one began meanwhile.
     void listed(unsigned client, unsigned path, std::int64_t session, boost::system::error_code ec,
                 const std::vector<contender>& queue);
     void client_closes(unsigned client) { closing_.push_back(client); }

@@ -241,8 +241,8 @@ void simulation::list(const step& s)
     if (where.closing) return;
     call(where, [&](recipes::session& session) {
         session.contenders(path_of(s.path), where.where.now() + 2 * plan_.set.session_timeout,
-                           [this, &s, &where](boost::system::error_code ec, std::vector<contender> queue) {
-            if (may_tell(where)) checker_.listed(s.who, s.path, where.session->id(), ec, queue);
+                           [this, &s, &where, id = session.id()](boost::system::error_code ec, std::vector<contender> queue) {
+            if (may_tell(where)) checker_.listed(s.who, s.path, id == where.session->id() ? id : 0, ec, queue);
         });
     });
 }
@@ -367,7 +367,8 @@ void simulation::become_quiet()
 {
     world_.log.line(world_.time.now(), "admin", "leaves everybody in peace from now on");
     world_.quiet = true;
-    if (checker_.all_ended()) return; // others may stay: nobody waits for them, nor may watch them
+    const auto wanted = std::count_if(plan_.steps.begin(), plan_.steps.end(), [](const step& s) { return s.what == act::acquire; });
+    if (checker_.all_ended() && contenders_ == wanted) return; // others may stay: nobody waits for them, nor may watch them
     for (const auto& node : foreign_nodes_) {
         if (ensemble_.leaders_tree().find(node) != nullptr) delete_node(node);
     }

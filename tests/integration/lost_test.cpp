@@ -118,7 +118,7 @@ TEST_CASE("wait_lost: silent at a release, at a cancellation, and for a guard th
 TEST_CASE("a holder that is cut off is told before the server gives the lock to the next")
 {
     const std::uint16_t port = server().port();
-    constexpr auto session = 2000ms;
+    static constexpr auto session = 2000ms;
     milliseconds least{1'000'000}, most{0};
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;

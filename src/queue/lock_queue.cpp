@@ -234,7 +234,8 @@ void lock_queue::inspect_unknown(contender_id id)
     contender& c = found->second;
     c.prefix = node_of(c).substr(0, node_of(c).size() - sequence_digits);
     if (ZKLOCK_MUTANT(inspected_node_forgotten)) {
-        lose_place(c);
+        watches_.erase(node_of(c));
+        view_.erase(c.spot);
         return move(id, c, phase::unknown);
     }
     c.spot->second = 0; // it counts, for those behind it, until it is known whose it is
@@ -413,12 +414,6 @@ void lock_queue::give_place(contender_id id, contender& c, std::string_view node
     c.prefix.clear();
 }
 
-void lock_queue::lose_place(const contender& c)
-{
-    watches_.erase(node_of(c));
-    view_.erase(c.spot);
-}
-
 void lock_queue::own_node_gone(contender_id id)
 {
     const auto found = contenders_.find(id);
@@ -427,12 +422,14 @@ void lock_queue::own_node_gone(contender_id id)
     contender& c = found->second;
     if (ZKLOCK_MUTANT(own_deleted_node_ignored) && c.now == phase::queued)
         return;
-    lose_place(c);
+    const view::iterator place = c.spot; // the contender's phase is left by way of it
     switch (c.now) {
-    case phase::held: return forget(id, action::kind::lost);
-    case phase::leaving: return forget(id, action::kind::gone);
-    default: return want_again(id, c);
+    case phase::held: forget(id, action::kind::lost); break;
+    case phase::leaving: forget(id, action::kind::gone); break;
+    default: want_again(id, c);
     }
+    watches_.erase(place->first.node);
+    view_.erase(place);
 }
 
 } // namespace zklock::queue

@@ -172,7 +172,6 @@ private:
     void want_again(contender_id, contender&);
     void start_leaving(contender_id, contender&);
     void give_place(contender_id, contender&, std::string_view node, std::int32_t sequence);
-    void lose_place(const contender&);
     [[nodiscard]] static const std::string& node_of(const contender& c) { return c.spot->first.node; }
     void own_node_gone(contender_id);
     [[nodiscard]] bool own_node_from(std::int32_t sequence) const;

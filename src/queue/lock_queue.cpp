@@ -277,8 +277,15 @@ void lock_queue::node_gone(std::string_view node)
     const auto gone = view_.find({*sequence, std::string(node)});
     if (gone == view_.end())
         return;
-    if (gone->second != 0)
-        return own_node_gone(gone->second);
+    if (gone->second != 0) {
+        const contender_id id = gone->second;
+        const bool by_others = at(id).now != phase::leaving;
+        own_node_gone(id);
+        // Whoever deletes one of ours may have deleted more: the next is to look at its own before it is granted.
+        if (by_others && !queued_.empty())
+            at(queued_.begin()->second).waited_for_another = true;
+        return;
+    }
     view_.erase(gone);
     // The nodes before it went unwatched: they may be gone too.
     doubt_turn_ = ++turn_;

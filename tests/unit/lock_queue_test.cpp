@@ -560,6 +560,22 @@ TEST_SUITE("lock queue, connection lost")
         CHECK(q.idle());
     }
 
+    TEST_CASE("after others have deleted one of ours, the next is granted only when it has seen its own")
+    {
+        driver q;
+        q.hold();
+        q.join_and_send(2);
+        CHECK(q.act() == "read");
+        q.created(2, ours(2, 1), 1);
+        q.children_read({ours(1, 0), ours(2, 1)}, true);
+        q.hold_on(1);
+        CHECK(q.act() == "watch " + ours(1, 0));
+        q.node_gone(ours(1, 0));
+        CHECK(q.act() == "watch " + ours(2, 1) + ", lost 1");
+        q.watched(ours(2, 1));
+        CHECK(q.act() == "granted 2");
+    }
+
     TEST_CASE("a node of ours that a list no longer shows is gone")
     {
         driver q;

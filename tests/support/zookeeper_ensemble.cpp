@@ -7,12 +7,12 @@
 
 namespace zklock::test {
 
-zookeeper_ensemble::zookeeper_ensemble(std::size_t servers, const server_options& options)
+zookeeper_ensemble::zookeeper_ensemble(std::size_t servers, const server_options& options, const peer_route& route)
 {
     // Somebody outside these tests may take a port between our look and a server's bind.
     constexpr int attempts = 3;
     for (int attempt = 1;; ++attempt) {
-        start(servers, options);
+        start(servers, options, route);
         try {
             wait_all();
             return;
@@ -23,17 +23,23 @@ zookeeper_ensemble::zookeeper_ensemble(std::size_t servers, const server_options
     }
 }
 
-void zookeeper_ensemble::start(std::size_t servers, const server_options& options)
+void zookeeper_ensemble::start(std::size_t servers, const server_options& options, const peer_route& route)
 {
     servers_.clear();
     quorum_ports_ = std::vector<port_lease>(2 * servers);
-    std::vector<std::string> lines;
-    for (std::size_t i = 0; i < servers; ++i)
-        lines.push_back("server." + std::to_string(i + 1) + "=127.0.0.1:" + std::to_string(quorum_ports_[2 * i].port()) +
-                        ":" + std::to_string(quorum_ports_[2 * i + 1].port()));
-    for (std::size_t i = 0; i < servers; ++i)
+    for (std::size_t from = 0; from < servers; ++from) {
+        std::vector<std::string> lines;
+        for (std::size_t to = 0; to < servers; ++to) {
+            std::string line = "server." + std::to_string(to + 1) + "=127.0.0.1";
+            for (const auto& lease : {&quorum_ports_[2 * to], &quorum_ports_[2 * to + 1]}) {
+                const bool direct = !route || from == to;
+                line += ":" + std::to_string(direct ? lease->port() : route(from, to, lease->port()));
+            }
+            lines.push_back(line);
+        }
         servers_.emplace_back(
-            new zookeeper_server{options, port_lease{}, {.id = static_cast<int>(i + 1), .lines = lines}});
+            new zookeeper_server{options, port_lease{}, {.id = static_cast<int>(from + 1), .lines = lines}});
+    }
 }
 
 std::string zookeeper_ensemble::address() const

@@ -2,17 +2,23 @@
 #include "support/zookeeper_server.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace zklock::test {
 
+/// By which port a member reaches a port of another one. Members count from 0.
+using peer_route = std::function<std::uint16_t(std::size_t from, std::size_t to, std::uint16_t port)>;
+
 /// Several servers that form one ensemble.
 class zookeeper_ensemble {
 public:
     /// Starts them and returns when all of them serve.
-    explicit zookeeper_ensemble(std::size_t servers, const server_options& options = server_options());
+    explicit zookeeper_ensemble(std::size_t servers, const server_options& options = server_options(),
+                                const peer_route& route = peer_route());
 
     [[nodiscard]] std::size_t size() const noexcept { return servers_.size(); }
     [[nodiscard]] zookeeper_server& operator[](std::size_t index) { return *servers_.at(index); }
@@ -30,7 +36,7 @@ public:
     void wait_all(milliseconds limit = default_limit);
 
 private:
-    void start(std::size_t servers, const server_options& options);
+    void start(std::size_t servers, const server_options& options, const peer_route& route);
     std::size_t find(const std::string& mode, milliseconds limit);
     void wait_serving(std::size_t members, milliseconds limit);
 

@@ -1,0 +1,257 @@
+#include "chaos/history.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+namespace zklock::chaos {
+namespace {
+
+/// From the grant to the end of the belief in it.
+struct tenure {
+    int process;
+    unsigned number;
+    const operation* what;
+    instant from, until;
+};
+
+std::string name(int process, unsigned number)
+{
+    return "process " + std::to_string(process) + " operation " + std::to_string(number);
+}
+
+std::string milliseconds_between(instant from, instant to)
+{
+    std::ostringstream out;
+    out << static_cast<double>(to - from) / 1e6 << " ms";
+    return out.str();
+}
+
+/// The stretch of [from, until] that a process was not allowed to run.
+instant paused(const process_history& p, instant from, instant until)
+{
+    instant sum = 0;
+    for (const auto& [begin, end] : p.pauses)
+        sum += std::max<instant>(0, std::min(end, until) - std::max(begin, from));
+    return sum;
+}
+
+class checker {
+public:
+    explicit checker(const history& h) : h_(h) {}
+
+    std::vector<std::string> run()
+    {
+        for (const auto& [number, p] : h_.processes)
+            check_process(number, p);
+        for (const auto& [path, tenures] : tenures_by_path())
+            check_path(path, tenures);
+        check_writes();
+        return std::move(found_);
+    }
+
+private:
+    void say(std::string what) { found_.push_back(std::move(what)); }
+
+    void check_process(int number, const process_history& p)
+    {
+        for (const auto& what : p.twice)
+            say("process " + std::to_string(number) + ": noted twice: " + what);
+        if (!p.closed && !p.killed)
+            say("process " + std::to_string(number) + " did not come to its end");
+        for (const auto& [n, o] : p.operations)
+            check_operation(name(number, n) + " (" + o.mode + " on " + o.path + ")", p, o);
+    }
+
+    void check_operation(const std::string& who, const process_history& p, const operation& o)
+    {
+        if (!o.ended) {
+            if (!p.killed)
+                say(who + " never completed");
+            return;
+        }
+        static const std::map<std::string, std::set<std::string>> expected{{"timed", {"granted", "timed_out"}},
+                                                                           {"unlimited", {"granted"}},
+                                                                           {"try", {"granted", "busy", "not_connected"}},
+                                                                           {"cancelled", {"granted", "aborted"}}};
+        if (!expected.at(o.mode).contains(o.outcome))
+            say(who + " ended with " + o.outcome);
+        if (o.outcome == "timed_out" && *o.ended < o.limit.value())
+            say(who + " timed out " + milliseconds_between(*o.ended, *o.limit) + " early");
+        if (o.limit) {
+            const auto late = *o.ended - std::max(*o.limit, o.started) - paused(p, o.started, *o.ended);
+            if (late > h_.patience)
+                say(who + " ended " + milliseconds_between(0, late) + " late");
+        }
+        if (o.outcome == "granted")
+            check_tenure(who, p, o);
+    }
+
+    void check_tenure(const std::string& who, const process_history& p, const operation& o)
+    {
+        if (o.token <= 0)
+            say(who + " was granted with token " + std::to_string(o.token));
+        if (p.killed)
+            return; // what it did not finish, nobody could
+        if (!o.believed || !o.released)
+            return say(who + " was granted and never came to its release");
+        if (!o.told)
+            return say(who + " was never told how its hold ended");
+        if (o.lost ? o.told_outcome != "lost" : o.told_outcome != "aborted" && o.told_outcome != "lost")
+            say(who + (o.lost ? " lost" : " released") + " its lock, and was told: " + o.told_outcome);
+        if (o.lost ? o.release_outcome != "lost" : o.release_outcome != "ok" && o.release_outcome != "lost")
+            say(who + (o.lost ? " lost" : " released") + " its lock, and the release ended with " + o.release_outcome);
+        for (const auto& [begin, end] : p.pauses)
+            if (end - begin > h_.session_timeout && *o.ended < begin && *o.believed > end)
+                say(who + " still believed in its lock after a pause of " + milliseconds_between(begin, end));
+    }
+
+    [[nodiscard]] std::map<std::string, std::vector<tenure>> tenures_by_path() const
+    {
+        std::map<std::string, std::vector<tenure>> all;
+        for (const auto& [number, p] : h_.processes)
+            for (const auto& [n, o] : p.operations)
+                if (o.ended && o.outcome == "granted")
+                    all[o.path].push_back({number, n, &o, *o.ended, end_of_belief(p, o)});
+        for (auto& [path, tenures] : all)
+            std::sort(tenures.begin(), tenures.end(), [](const auto& a, const auto& b) { return a.from < b.from; });
+        return all;
+    }
+
+    [[nodiscard]] static instant end_of_belief(const process_history& p, const operation& o)
+    {
+        if (!o.held)
+            return *o.ended;
+        return o.believed ? *o.believed : p.killed ? std::max(*p.killed, *o.ended) : *o.ended;
+    }
+
+    void check_path(const std::string& path, const std::vector<tenure>& tenures)
+    {
+        std::map<std::int64_t, const tenure*> tokens;
+        const tenure* last = nullptr; // of those that believed they held
+        const tenure* longest = nullptr;
+        for (const auto& t : tenures) {
+            if (const auto [known, is_new] = tokens.emplace(t.what->token, &t); !is_new)
+                say(path + ": token " + std::to_string(t.what->token) + " was given to " + name(t.process, t.number) +
+                    " and to " + name(known->second->process, known->second->number));
+            if (!t.what->held)
+                continue; // over before its process noticed: no order among those
+            if (longest && t.from < longest->until)
+                say(path + ": TWO HOLDERS for " + milliseconds_between(t.from, std::min(t.until, longest->until)) + ": " +
+                    name(t.process, t.number) + " was granted at " + std::to_string(t.from) + ", and " +
+                    name(longest->process, longest->number) + " believed it held until " +
+                    std::to_string(longest->until));
+            if (last && t.what->token <= last->what->token)
+                say(path + ": " + name(t.process, t.number) + " was granted after " + name(last->process, last->number) +
+                    ", with a smaller token");
+            last = &t;
+            if (!longest || t.until > longest->until)
+                longest = &t;
+        }
+    }
+
+    void check_writes()
+    {
+        struct written {
+            std::int64_t token = 0;
+            instant arrived = 0; ///< the first write with it
+        };
+        std::map<std::string, written> largest;
+        for (const auto& w : h_.writes) {
+            auto& seen = largest[w.path];
+            const auto who = name(w.process, w.operation) + " writing to " + w.path;
+            if (w.accepted && w.token < seen.token)
+                say(who + " was let in with a token smaller than one before");
+            if (!w.accepted && w.token >= seen.token)
+                say(who + " was refused with the largest token");
+            if (!w.accepted && w.sent > seen.arrived)
+                say(who + " believed it held " + milliseconds_between(seen.arrived, w.sent) +
+                    " after another had written with a larger token");
+            if (w.accepted && w.token > seen.token)
+                seen = {w.token, w.arrived};
+            const auto p = h_.processes.find(w.process);
+            const bool known = p != h_.processes.end() && p->second.operations.contains(w.operation);
+            if (!known || p->second.operations.at(w.operation).token != w.token)
+                say(who + " had no such token");
+        }
+    }
+
+    const history& h_;
+    std::vector<std::string> found_;
+};
+
+} // namespace
+
+process_history read_history(const std::filesystem::path& file)
+{
+    process_history p;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words(line);
+        std::string what;
+        unsigned number = 0;
+        instant time = 0;
+        words >> what >> number >> time;
+        auto& o = p.operations[number];
+        const auto once = [&](auto& field) {
+            if (field)
+                p.twice.push_back(line);
+            field = time;
+        };
+        if (what == "start") {
+            instant limit = 0;
+            words >> o.mode >> limit >> o.path;
+            o.started = time;
+            if (o.mode == "timed")
+                o.limit = time + limit;
+        } else if (what == "cancel") {
+            once(o.limit);
+        } else if (what == "end") {
+            once(o.ended);
+            words >> o.outcome >> o.token >> o.held;
+        } else if (what == "believed") {
+            once(o.believed);
+            words >> o.lost;
+        } else if (what == "released") {
+            once(o.released);
+            words >> o.release_outcome;
+        } else if (what == "told") {
+            once(o.told);
+            words >> o.told_outcome;
+        } else if (what == "closed") {
+            once(p.closed);
+            p.operations.erase(number);
+        } else {
+            throw std::runtime_error("unknown event: " + line);
+        }
+        if (!words)
+            throw std::runtime_error("incomplete event: " + line);
+    }
+    return p;
+}
+
+std::vector<std::string> violations(const history& h)
+{
+    return checker(h).run();
+}
+
+summary summarise(const history& h)
+{
+    summary s;
+    for (const auto& [number, p] : h.processes)
+        for (const auto& [n, o] : p.operations) {
+            ++s.operations;
+            s.grants += o.outcome == "granted";
+            s.timed_out += o.outcome == "timed_out";
+            s.cancelled += o.outcome == "aborted";
+            s.busy += o.outcome == "busy" || o.outcome == "not_connected";
+            s.losses += o.lost;
+        }
+    for (const auto& w : h.writes)
+        ++(w.accepted ? s.accepted : s.refused);
+    return s;
+}
+
+} // namespace zklock::chaos

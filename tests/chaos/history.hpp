@@ -1,0 +1,83 @@
+#pragma once
+#include "zklock/lease_clock.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zklock::chaos {
+
+/// Nanoseconds of the lease clock, which all processes of the machine share.
+using instant = std::int64_t;
+
+[[nodiscard]] inline instant now()
+{
+    return lease_clock::now().time_since_epoch().count();
+}
+[[nodiscard]] constexpr instant in_nanoseconds(lease_clock::duration d)
+{
+    return d.count();
+}
+
+/// What the resource was asked.
+struct write_record {
+    int process = 0;
+    unsigned operation = 0;
+    std::string path;
+    std::int64_t token = 0;
+    instant sent = 0; ///< the guard said that it was held, after this moment
+    instant arrived = 0;
+    bool accepted = false;
+};
+
+/// One acquire and what came of it, as its process noted it.
+struct operation {
+    std::string path;
+    std::string mode;                 ///< timed, unlimited, try or cancelled
+    instant started = 0;
+    std::optional<instant> limit;     ///< timed: not to end before; cancelled: when it was
+    std::optional<instant> ended;
+    std::string outcome;              ///< granted, or the error
+    std::int64_t token = 0;
+    bool held = false;                ///< what the guard said at `ended`
+    std::optional<instant> believed;  ///< until when it was believed to be held: the release, or the last that the guard said
+    bool lost = false;                ///< how that ended
+    std::optional<instant> released;  ///< when the release was done
+    std::string release_outcome;
+    std::optional<instant> told;      ///< when wait_lost completed
+    std::string told_outcome;
+};
+
+/// One client process.
+struct process_history {
+    std::map<unsigned, operation> operations;
+    std::vector<std::string> twice;   ///< what was noted more than once
+    std::optional<instant> closed;    ///< it came to its end by itself
+    std::optional<instant> killed;    ///< by a nemesis; it was dead then
+    std::vector<std::pair<instant, instant>> pauses;
+};
+
+/// Reads what a process noted (worker.cpp writes it). Throws when that makes no sense.
+[[nodiscard]] process_history read_history(const std::filesystem::path& file);
+
+struct history {
+    std::map<int, process_history> processes;
+    std::vector<write_record> writes;
+    instant session_timeout = 0;
+    instant patience = 0; ///< how much later than asked something may end on a busy machine
+};
+
+/// What was promised and not kept, in words; empty if all is well.
+[[nodiscard]] std::vector<std::string> violations(const history& h);
+
+struct summary {
+    std::size_t operations = 0, grants = 0, timed_out = 0, cancelled = 0, busy = 0, losses = 0, accepted = 0, refused = 0;
+};
+[[nodiscard]] summary summarise(const history& h);
+
+} // namespace zklock::chaos

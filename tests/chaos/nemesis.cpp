@@ -1,0 +1,162 @@
+#include "chaos/nemesis.hpp"
+
+#include <memory>
+
+namespace zklock::chaos {
+namespace {
+
+std::size_t any_of(std::size_t count, random_source& random)
+{
+    return std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
+}
+
+std::size_t any_client(scene& s, random_source& random)
+{
+    return any_of(s.chosen.clients, random);
+}
+
+void isolate(scene& s, std::size_t member)
+{
+    s.for_each_member([&](network::site other) {
+        if (other != member)
+            s.net.cut(member, other);
+    });
+}
+
+using going_on = std::function<void()>;
+
+going_on pause_holding_client(scene& s, random_source& random)
+{
+    s.pause_client(any_client(s, random));
+    return {};
+}
+
+going_on flapping(scene& s, random_source& random)
+{
+    const auto client = s.site_of_client(any_client(s, random));
+    return [&s, client, cut = false]() mutable {
+        cut = !cut;
+        s.for_each_member([&](network::site member) {
+            if (cut)
+                s.net.reset(client, member);
+            else
+                s.net.half_open(client, member);
+        });
+    };
+}
+
+/// The leader wakes from a pause in which others took over, and one client can reach nobody but it.
+going_on stale_leader(scene& s, random_source& random)
+{
+    const auto leader = s.ensemble.leader();
+    const auto client = s.site_of_client(any_client(s, random));
+    s.ensemble[leader].pause();
+    s.for_each_member([&](network::site member) {
+        if (member != leader)
+            s.net.cut(client, member);
+    });
+    const auto wakes = test::steady_clock::now() + s.chosen.session_timeout * 5 / 4;
+    return [&s, leader, wakes, awake = false]() mutable {
+        if (awake || test::steady_clock::now() < wakes)
+            return;
+        awake = true;
+        s.ensemble[leader].resume();
+    };
+}
+
+} // namespace
+
+const std::vector<nemesis>& all_nemeses()
+{
+    static const std::vector<nemesis> all{
+        {"kill-leader", victim::servers, false,
+         [](scene& s, random_source&) -> going_on { return s.ensemble[s.ensemble.leader()].kill(), going_on(); }},
+        {"kill-follower", victim::servers, false,
+         [](scene& s, random_source&) -> going_on { return s.ensemble[s.ensemble.follower()].kill(), going_on(); }},
+        {"kill-all", victim::servers, false,
+         [](scene& s, random_source&) -> going_on {
+             s.for_each_member([&](network::site member) { s.ensemble[member].kill(); });
+             return {};
+         }},
+        {"pause-leader", victim::servers, true,
+         [](scene& s, random_source&) -> going_on { return s.ensemble[s.ensemble.leader()].pause(), going_on(); }},
+        {"pause-follower", victim::servers, true,
+         [](scene& s, random_source&) -> going_on { return s.ensemble[s.ensemble.follower()].pause(), going_on(); }},
+        {"stale-leader", victim::servers, true, stale_leader},
+        {"partition-leader", victim::servers, true,
+         [](scene& s, random_source&) -> going_on { return isolate(s, s.ensemble.leader()), going_on(); }},
+        {"partition-follower", victim::servers, true,
+         [](scene& s, random_source&) -> going_on { return isolate(s, s.ensemble.follower()), going_on(); }},
+        {"cut-follower-from-leader", victim::servers, true,
+         [](scene& s, random_source&) -> going_on {
+             return s.net.cut(s.ensemble.leader(), s.ensemble.follower()), going_on();
+         }},
+        {"one-way-leader", victim::servers, true,
+         [](scene& s, random_source& random) -> going_on {
+             const auto leader = s.ensemble.leader(), follower = s.ensemble.follower();
+             if (any_of(2, random) == 0)
+                 s.net.block(leader, follower);
+             else
+                 s.net.block(follower, leader);
+             return {};
+         }},
+        {"slow-servers", victim::servers, false,
+         [](scene& s, random_source& random) -> going_on {
+             const milliseconds delay(1 + any_of(static_cast<std::size_t>(s.chosen.tick.count()), random));
+             s.for_each_member([&](network::site a) {
+                 s.for_each_member([&](network::site b) {
+                     if (a < b)
+                         s.net.slow(a, b, delay);
+                 });
+             });
+             return {};
+         }},
+        {"kill-client", victim::clients, false,
+         [](scene& s, random_source& random) -> going_on { return s.kill_client(any_client(s, random)), going_on(); }},
+        {"pause-client", victim::clients, true, pause_holding_client},
+        {"partition-client", victim::clients, true,
+         [](scene& s, random_source& random) -> going_on {
+             const auto client = s.site_of_client(any_client(s, random));
+             s.for_each_member([&](network::site member) { s.net.cut(client, member); });
+             return {};
+         }},
+        {"one-way-client", victim::clients, true,
+         [](scene& s, random_source& random) -> going_on {
+             const auto client = s.site_of_client(any_client(s, random));
+             const bool requests = any_of(2, random) == 0;
+             s.for_each_member([&](network::site member) {
+                 s.net.block(requests ? client : member, requests ? member : client);
+             });
+             return {};
+         }},
+        {"short-silence", victim::clients, false,
+         [](scene& s, random_source& random) -> going_on {
+             const auto client = s.site_of_client(any_client(s, random));
+             s.for_each_member([&](network::site member) { s.net.cut(client, member); });
+             return {};
+         }},
+        {"flapping-client", victim::clients, false, flapping},
+        {"half-open-at-client", victim::clients, true,
+         [](scene& s, random_source& random) -> going_on {
+             const auto client = s.site_of_client(any_client(s, random));
+             s.for_each_member([&](network::site member) { s.net.half_open(client, member); });
+             return {};
+         }},
+        {"half-open-at-server", victim::clients, true,
+         [](scene& s, random_source& random) -> going_on {
+             const auto client = s.site_of_client(any_client(s, random));
+             s.for_each_member([&](network::site member) { s.net.half_open(member, client); });
+             return {};
+         }},
+        {"slow-client", victim::clients, false,
+         [](scene& s, random_source& random) -> going_on {
+             const auto client = s.site_of_client(any_client(s, random));
+             const milliseconds delay(1 + any_of(static_cast<std::size_t>(s.chosen.session_timeout.count()) / 6, random));
+             s.for_each_member([&](network::site member) { s.net.slow(client, member, delay); });
+             return {};
+         }},
+    };
+    return all;
+}
+
+} // namespace zklock::chaos

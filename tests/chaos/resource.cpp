@@ -1,0 +1,75 @@
+#include "chaos/resource.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+namespace asio = boost::asio;
+
+namespace zklock::chaos {
+namespace {
+
+constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
+
+} // namespace
+
+resource::resource(const std::filesystem::path& socket) : acceptor_(thread_.context(), protocol::endpoint(socket.string()))
+{
+    asio::co_spawn(thread_.context(), accept(), asio::detached);
+}
+
+std::vector<write_record> resource::stop()
+{
+    thread_.stop();
+    return std::move(writes_);
+}
+
+asio::awaitable<void> resource::accept()
+{
+    for (;;) {
+        auto [ec, client] = co_await acceptor_.async_accept(as_tuple);
+        if (!ec)
+            asio::co_spawn(thread_.context(), serve(std::move(client)), asio::detached);
+    }
+}
+
+asio::awaitable<void> resource::serve(protocol::socket client)
+{
+    std::string input;
+    for (;;) {
+        const auto [ended, size] = co_await asio::async_read_until(client, asio::dynamic_buffer(input), '\n', as_tuple);
+        if (ended)
+            co_return; // the process has ended
+        const std::string answer = write(input.substr(0, size)) ? "1\n" : "0\n";
+        input.erase(0, size);
+        const auto [failed, written] = co_await asio::async_write(client, asio::buffer(answer), as_tuple);
+        if (failed)
+            co_return;
+    }
+}
+
+bool resource::write(const std::string& request)
+{
+    write_record w;
+    std::istringstream in(request);
+    in >> w.process >> w.operation >> w.path >> w.token >> w.sent;
+    if (!in)
+        throw std::runtime_error("resource: cannot read " + request);
+    w.arrived = now();
+    auto& largest = largest_[w.path];
+    w.accepted = w.token >= largest;
+    if (w.accepted)
+        largest = w.token;
+    writes_.push_back(w);
+    return w.accepted;
+}
+
+} // namespace zklock::chaos

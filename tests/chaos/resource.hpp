@@ -1,0 +1,41 @@
+#pragma once
+#include "chaos/history.hpp"
+#include "chaos/io_thread.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace zklock::chaos {
+
+/// What the locks protect: it takes writes over a Unix socket, refuses one whose token is smaller than the largest it has
+/// seen for the path, and keeps a record of both. One request per line, `process operation path token sent`; the answer
+/// is `1` or `0`.
+class resource {
+public:
+    explicit resource(const std::filesystem::path& socket);
+    ~resource() { thread_.stop(); }
+    resource(const resource&) = delete;
+    resource& operator=(const resource&) = delete;
+
+    /// Ends it, and gives what was written, in that order.
+    [[nodiscard]] std::vector<write_record> stop();
+
+private:
+    using protocol = boost::asio::local::stream_protocol;
+
+    boost::asio::awaitable<void> accept();
+    boost::asio::awaitable<void> serve(protocol::socket client);
+    bool write(const std::string& request);
+
+    io_thread thread_;
+    protocol::acceptor acceptor_;
+    std::map<std::string, std::int64_t> largest_;
+    std::vector<write_record> writes_;
+};
+
+} // namespace zklock::chaos

@@ -1,0 +1,20 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace zklock::chaos {
+
+struct rounds_options {
+    double minutes = 1;
+    std::uint64_t seed = 0;
+    std::size_t members = 3;
+    std::vector<std::string> nemeses; ///< empty: all
+};
+
+/// Lets client processes compete for locks while one misfortune after the other comes over them and their servers, and
+/// then checks the history. Returns the exit status: 0 nothing wrong, 1 a violation.
+int run_rounds(const rounds_options& options);
+
+} // namespace zklock::chaos

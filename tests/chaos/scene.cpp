@@ -1,0 +1,197 @@
+#include "chaos/scene.hpp"
+
+#include "chaos/worker.hpp"
+#include "support/expect_clean.hpp"
+
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+namespace zklock::chaos {
+namespace {
+
+constexpr milliseconds longest_end{60'000};
+
+test::zookeeper_ensemble behind(network& net, const scene::settings& chosen)
+{
+    const auto route = [&net](std::size_t from, std::size_t to, std::uint16_t port) { return net.route(from, to, port); };
+    return test::zookeeper_ensemble(chosen.members, servers_with_ticks(chosen.tick), route);
+}
+
+} // namespace
+
+std::string this_program()
+{
+    return std::filesystem::read_symlink("/proc/self/exe").string();
+}
+
+test::server_options servers_with_ticks(milliseconds tick, std::vector<std::string> config)
+{
+    test::server_options options;
+    options.tick_time = tick;
+    options.min_session_timeout = 2 * tick;
+    options.heap = "128m";
+    options.config = std::move(config);
+    return options;
+}
+
+scene::scene(const settings& s)
+    : chosen(s), ensemble(behind(net, chosen)), resource_(directory_.path() / "resource"), clients_(chosen.clients)
+{
+    for (std::size_t i = 0; i < clients_.size(); ++i) {
+        for (std::size_t member = 0; member < ensemble.size(); ++member)
+            clients_[i].servers += (member == 0 ? "127.0.0.1:" : ",127.0.0.1:") +
+                                   std::to_string(net.route(site_of_client(i), member, ensemble[member].port()));
+        start_client(i);
+    }
+}
+
+scene::~scene() = default;
+
+std::filesystem::path scene::file(const char* kind, int process) const
+{
+    return directory_.path() / (kind + std::to_string(process));
+}
+
+void scene::for_each_member(const std::function<void(network::site)>& f)
+{
+    for (network::site member = 0; member < chosen.members; ++member)
+        f(member);
+}
+
+// --- clients -------------------------------------------------------------------------------------------------------------
+
+void scene::start_client(std::size_t client)
+{
+    auto& c = clients_.at(client);
+    c.number = ++last_process_;
+    const std::vector<std::string> command{this_program(),
+                                           "worker",
+                                           "--servers=" + c.servers,
+                                           "--events=" + file("events-", c.number).string(),
+                                           "--resource=" + (directory_.path() / "resource").string(),
+                                           "--process=" + std::to_string(c.number),
+                                           "--seed=" + std::to_string(chosen.seed + static_cast<unsigned>(c.number)),
+                                           "--session-timeout=" + std::to_string(chosen.session_timeout.count())};
+    c.process = test::child_process(command, directory_.path(), file("output-", c.number));
+}
+
+void scene::kill_client(std::size_t client)
+{
+    auto& c = clients_.at(client);
+    c.process.kill();
+    killed_[c.number] = now();
+}
+
+void scene::pause_client(std::size_t client)
+{
+    auto& c = clients_.at(client);
+    c.process.signal(SIGSTOP);
+    c.paused_at = now();
+}
+
+void scene::resume_client(std::size_t client)
+{
+    auto& c = clients_.at(client);
+    if (c.paused_at == 0)
+        return;
+    pauses_[c.number].emplace_back(std::exchange(c.paused_at, 0), now());
+    c.process.signal(SIGCONT);
+}
+
+void scene::look_after_clients()
+{
+    for (auto& c : clients_)
+        if (!killed_.contains(c.number) && !c.process.running())
+            throw std::runtime_error("client process " + std::to_string(c.number) + " ended by itself, with status " +
+                                     std::to_string(c.process.wait()) + "\n" + output());
+}
+
+// --- time ----------------------------------------------------------------------------------------------------------------
+
+void scene::pass(milliseconds time, const std::function<void()>& now_and_then)
+{
+    const auto end = test::steady_clock::now() + time;
+    while (test::steady_clock::now() < end) {
+        look_after_clients();
+        if (now_and_then)
+            now_and_then();
+        const auto left = std::chrono::ceil<milliseconds>(end - test::steady_clock::now());
+        ::poll(nullptr, 0, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 50)));
+    }
+}
+
+void scene::heal()
+{
+    net.heal_all();
+    for (std::size_t i = 0; i < ensemble.size(); ++i) {
+        if (ensemble[i].running())
+            ensemble[i].resume();
+        else
+            ensemble[i].start();
+    }
+    for (std::size_t i = 0; i < clients_.size(); ++i) {
+        resume_client(i);
+        if (killed_.contains(clients_[i].number))
+            start_client(i);
+    }
+    ensemble.wait_all();
+}
+
+void scene::finish(std::vector<std::string>& violations)
+{
+    for (auto& c : clients_)
+        c.process.signal(SIGTERM);
+    for (auto& c : clients_)
+        try {
+            if (const int status = c.process.wait(longest_end); status != 0)
+                violations.push_back("client process " + std::to_string(c.number) + " ended with status " +
+                                     std::to_string(status));
+        } catch (const std::runtime_error& e) {
+            violations.push_back(e.what());
+            c.process.kill(); // what it noted tells which operation it is stuck in
+        }
+    std::vector<std::string> paths;
+    for (unsigned i = 0; i < worker_options().paths; ++i)
+        paths.push_back(path_of(i));
+    try {
+        test::expect_clean(ensemble, paths, chosen.session_timeout + longest_end);
+    } catch (const std::runtime_error& e) {
+        violations.push_back(e.what());
+    }
+}
+
+history scene::take_history()
+{
+    history h;
+    h.session_timeout = in_nanoseconds(chosen.session_timeout);
+    h.writes = resource_.stop();
+    for (int number = 1; number <= last_process_; ++number) {
+        auto& p = h.processes[number] = read_history(file("events-", number));
+        p.pauses = pauses_[number];
+        if (const auto dead = killed_.find(number); dead != killed_.end())
+            p.killed = dead->second;
+    }
+    return h;
+}
+
+std::string scene::output() const
+{
+    std::string all;
+    for (int number = 1; number <= last_process_; ++number) {
+        std::ifstream in(file("output-", number));
+        const std::string text(std::istreambuf_iterator<char>(in), {});
+        if (!text.empty())
+            all += "Process " + std::to_string(number) + " printed:\n" + text + '\n';
+    }
+    return all;
+}
+
+} // namespace zklock::chaos

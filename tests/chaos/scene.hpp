@@ -1,0 +1,84 @@
+#pragma once
+#include "chaos/history.hpp"
+#include "chaos/network.hpp"
+#include "chaos/resource.hpp"
+#include "support/child_process.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/zookeeper_ensemble.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace zklock::chaos {
+
+/// This program, for starting itself with other arguments.
+[[nodiscard]] std::string this_program();
+
+[[nodiscard]] test::server_options servers_with_ticks(milliseconds tick, std::vector<std::string> config = {});
+
+/// An ensemble, client processes, what they write to, and the network between all of them. Members are the sites from 0,
+/// clients the sites after them. Lives on the main thread.
+class scene {
+public:
+    struct settings {
+        std::size_t members = 3, clients = 4;
+        milliseconds tick{200}, session_timeout{2000};
+        std::uint64_t seed = 0;
+    };
+    explicit scene(const settings& chosen);
+    ~scene();
+    scene(const scene&) = delete;
+    scene& operator=(const scene&) = delete;
+
+    const settings chosen;
+    network net;
+    test::zookeeper_ensemble ensemble;
+
+    [[nodiscard]] network::site site_of_client(std::size_t client) const { return chosen.members + client; }
+    /// Cuts, slows … everything between a client and the members.
+    void for_each_member(const std::function<void(network::site)>& f);
+
+    void kill_client(std::size_t client);
+    void start_client(std::size_t client);
+    void pause_client(std::size_t client);
+    void resume_client(std::size_t client);
+
+    /// Lets time pass while it looks after the clients: throws when one ends that nobody killed. Calls `now_and_then`
+    /// every 50 ms.
+    void pass(milliseconds time, const std::function<void()>& now_and_then = {});
+
+    /// Everything runs and can talk, and the members have found each other.
+    void heal();
+
+    /// Asks all clients to come to their end, waits for that and for the end of the sessions of those that were killed.
+    /// Complaints about what was left or did not end are added to `violations`.
+    void finish(std::vector<std::string>& violations);
+
+    /// After finish().
+    [[nodiscard]] history take_history();
+    /// What the processes printed, if anything.
+    [[nodiscard]] std::string output() const;
+
+private:
+    struct client_process {
+        int number = 0;
+        test::child_process process;
+        std::string servers;
+        instant paused_at = 0;
+    };
+    void look_after_clients();
+    [[nodiscard]] std::filesystem::path file(const char* kind, int process) const;
+
+    test::temporary_directory directory_;
+    resource resource_;
+    std::vector<client_process> clients_;
+    int last_process_ = 0;
+    std::map<int, instant> killed_;
+    std::map<int, std::vector<std::pair<instant, instant>>> pauses_;
+};
+
+} // namespace zklock::chaos

@@ -1,0 +1,26 @@
+#pragma once
+#include "support/polling.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace zklock::chaos {
+
+struct worker_options {
+    std::string servers;
+    std::string events;   ///< the file that it appends to, see history.cpp
+    std::string resource; ///< the socket of the resource
+    int process = 0;
+    std::uint64_t seed = 0;
+    unsigned contenders = 4;
+    unsigned paths = 3;
+    std::int64_t session_timeout = 2000; ///< milliseconds
+};
+
+[[nodiscard]] std::string path_of(unsigned number);
+
+/// The life of one client process: contenders that acquire, hold, write and release by chance, until SIGTERM comes; then
+/// each path is acquired once more, and the client is closed. Returns the exit status.
+int run_worker(const worker_options& options);
+
+} // namespace zklock::chaos

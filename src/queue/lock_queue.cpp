@@ -192,7 +192,7 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
         const auto sequence = sequence_of(name);
         if (!sequence)
             continue;
-        const auto hit = prefixes.find(std::string_view(name).substr(0, name.size() - sequence_digits));
+        const auto hit = prefixes.find(prefix_of(name, *sequence));
         if (hit == prefixes.end())
             continue;
         const contender_id id = hit->second;
@@ -232,7 +232,7 @@ void lock_queue::inspect_unknown(contender_id id)
     if (found == contenders_.end() || found->second.now != phase::inspecting)
         return;
     contender& c = found->second;
-    c.prefix = node_of(c).substr(0, node_of(c).size() - sequence_digits);
+    c.prefix = prefix_of(node_of(c), c.spot->first.sequence);
     if (ZKLOCK_MUTANT(inspected_node_forgotten)) {
         watches_.erase(node_of(c));
         view_.erase(c.spot);

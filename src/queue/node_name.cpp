@@ -47,4 +47,10 @@ std::optional<std::int32_t> sequence_of(std::string_view child) noexcept
     return static_cast<std::int32_t>(value);
 }
 
+std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept
+{
+    const std::size_t sign = sequence < 0 ? 1 : 0;
+    return child.substr(0, child.size() - sequence_digits - sign);
+}
+
 } // namespace zklock::queue

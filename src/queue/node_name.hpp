@@ -18,6 +18,9 @@ namespace zklock::queue {
 /// `__lock__` (kazoo) and the number does not count.
 [[nodiscard]] std::optional<std::int32_t> sequence_of(std::string_view child) noexcept;
 
+/// What was asked for, before the server completed it: of a child whose number is `sequence`.
+[[nodiscard]] std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept;
+
 inline constexpr std::size_t sequence_digits = 10;
 
 /// Where a parent's numbers are too close to their end at 2^31, past which they turn negative and no longer grow.

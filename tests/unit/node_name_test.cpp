@@ -33,6 +33,8 @@ TEST_SUITE("node names")
         CHECK(sequence_of("lock--2147483648") == std::int64_t{-2147483648});
         CHECK(sequence_of("_c_ab-lock--0000000001") == -1);
         CHECK(sequence_of("ab__lock__-2147483647") == -2147483647);
+        CHECK(prefix_of("_c_ab-lock--2147483648", -2147483648) == "_c_ab-lock-");
+        CHECK(prefix_of("_c_ab-lock-2147483647", 2147483647) == "_c_ab-lock-");
     }
 
     TEST_CASE("of children that are no contenders tell nothing")

@@ -305,7 +305,7 @@ bool checker::waits_for_another(const std::string& node)
     bool another = false;
     for (const auto& name : tree.children(path_of(c->path))) {
         const auto sequence = contender_sequence(name);
-        if (!sequence || *sequence >= *own) continue;
+        if (!sequence || *sequence >= *own || contains(out_of_turn_, path_of(c->path) + '/' + name)) continue;
         if (tree.find(path_of(c->path) + '/' + name)->owner == tree.find(node)->owner) return false;
         another = true;
     }

@@ -101,7 +101,7 @@ znode_tree::effect znode_tree::create(const transaction& t)
     if (!fresh) return failed(outcome::node_exists);
     ++above.creates;
     ++above.children;
-    if (t.node != node_kind::container) e.stat = stat(at->second); // the servers' answer to such a create has none
+    e.stat = stat(at->second);
     e.events.emplace_back(event_kind::created, e.path);
     return e;
 }
@@ -172,7 +172,7 @@ store::node_stat znode_tree::stat(const node& n)
     store::node_stat s;
     s.czxid = n.czxid;
     s.ctime_ms = n.ctime_ms;
-    s.ephemeral_owner = n.owner;
+    s.ephemeral_owner = n.owner == container_owner ? 0 : n.owner; // clients are not shown the servers' mark
     s.version = n.version;
     // What clients see counts the deletes too.
     s.cversion = static_cast<std::int32_t>(2 * n.creates - static_cast<std::uint32_t>(n.children));

@@ -40,7 +40,7 @@ struct transaction {
 /// The nodes as one server knows them.
 class znode_tree {
 public:
-    /// What the servers show as the owner of a container.
+    /// How the servers mark a container.
     static constexpr std::int64_t container_owner = std::numeric_limits<std::int64_t>::min();
 
     struct node {

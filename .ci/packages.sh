@@ -3,7 +3,7 @@
 packages_library=(cmake ninja-build g++ libboost1.81-dev libzookeeper-st-dev)
 packages_server=(default-jre-headless libzookeeper-java) # a ZooKeeper of one's own, started as a plain Java program
 packages_demo=(libsqlite3-dev sqlite3 libcli11-dev libfmt-dev)
-packages_tests=(doctest-dev libcli11-dev clang-16 libclang-rt-16-dev procps)
+packages_tests=(doctest-dev libcli11-dev clang-16 libclang-rt-16-dev llvm-16 procps)
 
 # install_packages NAME...: installs those that are missing; does nothing, and needs no rights, when none is.
 install_packages() {

@@ -57,6 +57,9 @@ bool read_server(std::string_view text, host_port& server)
     if (!rest.empty() && (rest.front() != ':' || !read_port(rest.substr(1), server.port)))
         return false;
 
+    // What is made of an address ends at a NUL, and what follows its '%' could be anything.
+    if (std::any_of(host.begin(), host.end(), [](unsigned char c) { return c <= ' ' || c >= 0x7f; }))
+        return false;
     server.host = host;
     boost::system::error_code not_an_address;
     auto address = boost::asio::ip::make_address(server.host, not_an_address);

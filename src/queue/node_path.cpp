@@ -38,11 +38,10 @@ std::uint32_t next_character(std::string_view& text) noexcept
     return value >= smallest && value <= 0x10'ffff ? value : malformed;
 }
 
-/// The ranges of org.apache.zookeeper.common.PathUtils.
+/// The ranges of org.apache.zookeeper.common.PathUtils, which sees what lies beyond 0xffff as surrogates: forbidden.
 bool forbidden(std::uint32_t c) noexcept
 {
-    return c == malformed || c <= 0x1f || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff)
-        || (c >= 0xfff0 && c <= 0xffff);
+    return c <= 0x1f || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff) || c >= 0xfff0;
 }
 
 bool valid_component(std::string_view component) noexcept

@@ -33,6 +33,8 @@ TEST_CASE("host lists")
         REQUIRE(found.has_error());
         CHECK(found.error() == make_error_code(errc::invalid_option));
     }
+    CHECK(bridge::parse_servers(std::string_view{"127.0.0.1\0x:1", 13}).has_error());
+    CHECK(bridge::parse_servers("[fe80::1%a b]:1").has_error());
 }
 
 TEST_CASE("chroots")

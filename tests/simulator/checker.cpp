@@ -40,9 +40,11 @@ bool contender_record::believes() const
 checker::checker(world& w, const ensemble& e, const plan& p) : world_(w), ensemble_(e), plan_(p)
 {
     const auto slowest = 2 * (p.set.delay + 10 * p.set.delay_spread) + p.set.follower_lag;
-    expects_faults_ = p.set.one_fault_in != 0 || (p.faults && !p.faults->empty()) || 10 * slowest > p.set.session_timeout;
+    expects_faults_ =
+        p.set.one_fault_in != 0 || (p.faults && !p.faults->empty()) || 10 * slowest > p.set.session_timeout;
     for (const auto& s : p.steps) {
-        if (s.what != act::acquire && s.what != act::list && s.what < act::remove_idle_containers) expects_faults_ = true;
+        if (s.what != act::acquire && s.what != act::list && s.what < act::remove_idle_containers)
+            expects_faults_ = true;
         if (s.what == act::refuse) expects_refusals_ = true;
     }
 }
@@ -84,7 +86,8 @@ void checker::granted(contender_record& c, const recipes::grant& g)
 {
     say(c, "is granted " + name_in(g.node) + ", token " + std::to_string(g.fencing_token));
     if (c.now != phase::waiting) {
-        return world_.violate(label(c) + ": granted, though its wait had ended (" + std::to_string(static_cast<int>(c.now)) + ')');
+        return world_.violate(label(c) + ": granted, though its wait had ended (" +
+                              std::to_string(static_cast<int>(c.now)) + ')');
     }
     ++grants_;
     c.now = phase::holding;
@@ -193,7 +196,8 @@ void checker::check_told(contender_record& c)
 void checker::failed(contender_record& c, boost::system::error_code ec)
 {
     say(c, "fails: " + ec.message());
-    if (c.now != phase::waiting) return world_.violate(label(c) + ": failed, though its wait had ended: " + ec.message());
+    if (c.now != phase::waiting)
+        return world_.violate(label(c) + ": failed, though its wait had ended: " + ec.message());
     c.now = phase::failed;
     const auto is = [&](errc e) { return ec == make_error_code(e); };
     if (is(errc::timed_out)) {
@@ -270,7 +274,8 @@ void checker::listed(unsigned client, unsigned path, std::int64_t session, boost
         if (i != 0 && queue[i].sequence < queue[i - 1].sequence) world_.violate(who + ": not in order");
         const auto sequence = contender_sequence(name_in(queue[i].node));
         if (!sequence || *sequence != queue[i].sequence) world_.violate(who + ": lists " + queue[i].node);
-        if (session != 0 && queue[i].ours != (queue[i].session_id == session)) world_.violate(who + ": wrong about whose " + queue[i].node + " is");
+        if (session != 0 && queue[i].ours != (queue[i].session_id == session))
+            world_.violate(who + ": wrong about whose " + queue[i].node + " is");
     }
 }
 
@@ -290,7 +295,8 @@ void checker::deleted_by_others(const std::string& node)
     if (c == nullptr) return;
     // After another delete the client may still think that the contender is not its first.
     const auto last = last_deleted_.find(c->path);
-    const bool alone = last == last_deleted_.end() || last->second + 2 * instant(plan_.set.session_timeout) < world_.time.now();
+    const bool alone =
+        last == last_deleted_.end() || last->second + 2 * instant(plan_.set.session_timeout) < world_.time.now();
     if (alone && waits_for_another(node)) deleted_waiting_.push_back(node);
     last_deleted_[c->path] = world_.time.now();
 }
@@ -325,7 +331,8 @@ bool checker::nothing_left() const
     for (unsigned p = 0; p < plan_.set.paths; ++p) {
         for (const auto& name : tree.children(path_of(p))) {
             const auto* node = tree.find(path_of(p) + '/' + name);
-            if (by_tag_.contains(node->data.substr(0, node->data.find('\n'))) && ensemble_.alive(node->owner)) return false;
+            if (by_tag_.contains(node->data.substr(0, node->data.find('\n'))) && ensemble_.alive(node->owner))
+                return false;
         }
     }
     return ensemble_.watches() == 0;
@@ -344,7 +351,8 @@ void checker::finish()
         }
     }
     if (!nothing_left()) {
-        world_.violate(ensemble_.watches() != 0 ? "a watch is left on a server" : "a node is left though all operations have ended");
+        world_.violate(ensemble_.watches() != 0 ? "a watch is left on a server"
+                                                : "a node is left though all operations have ended");
     }
 }
 

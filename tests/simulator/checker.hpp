@@ -33,7 +33,7 @@ struct contender_record {
     std::optional<process::time_point> deadline;
     recipes::grant given;
     instant granted_at{0};
-    bool lost = false; ///< was told
+    bool lost = false;                ///< was told
     std::optional<instant> seen_lost; ///< when it was first seen that its handle says so
 
     /// Holds, as far as its own process can know.
@@ -63,9 +63,9 @@ public:
     void killed(std::int64_t session) { killed_.push_back(session); }
     void made_out_of_turn(const std::string& node) { out_of_turn_.push_back(node); }
 
-    [[nodiscard]] bool all_ended() const;       ///< nobody waits, holds or releases
-    [[nodiscard]] bool nothing_left() const;    ///< no node and no watch of ours
-    void finish();                              ///< complains about what has not ended
+    [[nodiscard]] bool all_ended() const;    ///< nobody waits, holds or releases
+    [[nodiscard]] bool nothing_left() const; ///< no node and no watch of ours
+    void finish();                           ///< complains about what has not ended
 
     [[nodiscard]] std::deque<contender_record>& records() noexcept { return records_; }
     [[nodiscard]] std::uint64_t grants() const noexcept { return grants_; }

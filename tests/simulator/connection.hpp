@@ -51,7 +51,9 @@ public:
 /// One TCP connection. Its ends close at different times: what a server reads from a client that is gone, it executes.
 struct connection {
     connection(endpoint& c, unsigned number, unsigned at_server, std::int64_t which)
-        : client(c), client_number(number), server(at_server), id(which) {}
+        : client(c), client_number(number), server(at_server), id(which)
+    {
+    }
 
     endpoint& client;
     unsigned client_number;
@@ -65,9 +67,9 @@ struct connection {
 
     // the server's end
     std::int64_t session = 0;
-    std::int64_t last_zxid_seen = 0;    ///< what the client said when it connected
-    std::deque<request> pending;        ///< not answered yet; reads wait behind writes
-    std::vector<std::string> watched;   ///< data watches, each once
+    std::int64_t last_zxid_seen = 0;  ///< what the client said when it connected
+    std::deque<request> pending;      ///< not answered yet; reads wait behind writes
+    std::vector<std::string> watched; ///< data watches, each once
 };
 
 } // namespace zklock::simulator

@@ -71,8 +71,8 @@ void ensemble::execute(const connection_ptr& c, const request& r)
     case operation::close_session: t.what = transaction::kind::close_session; break;
     default: break;
     }
-    if (!alive(c->session)) return;                     // the end of the session will close the connection
-    if (sessions_[c->session].owner != c->id) return;   // it has moved, nobody reads the answer
+    if (!alive(c->session)) return;                   // the end of the session will close the connection
+    if (sessions_[c->session].owner != c->id) return; // it has moved, nobody reads the answer
     if (r.what == operation::sync) {
         from_leader(c->server, [this, c, xid = r.xid] { complete(c, xid, answer{}); });
         return;
@@ -84,8 +84,8 @@ void ensemble::execute(const connection_ptr& c, const request& r)
     append({std::move(t), c, r.xid});
 }
 
-/// The leader answers about a session at once: what it has proposed before may be committed, and learned of by the server,
-/// only after the client has begun to read there.
+/// The leader answers about a session at once: what it has proposed before may be committed, and learned of by the
+/// server, only after the client has begun to read there.
 void ensemble::confirm_session(const connection_ptr& c, std::int64_t xid, answer a)
 {
     const auto& s = servers_[c->server];
@@ -118,10 +118,11 @@ znode_tree::effect ensemble::execute_next(server& s)
     auto effect = s.tree.apply(e->t);
     if (world_.log.on() && &s == &servers_[leader_]) {
         std::string what = "zxid " + std::to_string(e->t.zxid & 0xffffffff) + ' ';
-        static constexpr const char* names[] = {"create", "remove", "set_data", "set_permissions",
+        static constexpr const char* names[] = {"create",       "remove",        "set_data",        "set_permissions",
                                                 "open_session", "close_session", "remove_container"};
         what += names[static_cast<int>(e->t.what)];
-        what += ' ' + (effect.path.empty() ? e->t.path : effect.path) + " by session " + std::to_string(e->t.session & 0xff);
+        what += ' ' + (effect.path.empty() ? e->t.path : effect.path) + " by session " +
+                std::to_string(e->t.session & 0xff);
         if (effect.result != outcome::ok) what += " fails: " + std::to_string(static_cast<int>(effect.result));
         world_.log.line(world_.time.now(), "leader", what);
     }

@@ -9,8 +9,8 @@
 
 namespace zklock::simulator {
 
-/// Several ZooKeeper servers in memory and virtual time: a leader that orders the writes in a log, followers that execute
-/// a prefix of it, sessions that the leader expires.
+/// Several ZooKeeper servers in memory and virtual time: a leader that orders the writes in a log, followers that
+/// execute a prefix of it, sessions that the leader expires.
 ///
 /// What it keeps of the real one: a connection's requests are answered in their order; a read sees the writes its
 /// session made before it; a server answers reads from what it knows, however old; a sync brings it up to the leader;
@@ -63,7 +63,7 @@ private:
         bool alive = true;
         std::int64_t owner = 0; ///< the connection
         instant deadline{0};
-        bool watched = false;   ///< an expiry check is under way
+        bool watched = false; ///< an expiry check is under way
     };
     struct entry {
         transaction t;

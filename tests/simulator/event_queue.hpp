@@ -44,10 +44,7 @@ private:
         std::uint64_t order;
         std::function<void()> run;
     };
-    static bool later(const event& a, const event& b)
-    {
-        return a.when != b.when ? a.when > b.when : a.order > b.order;
-    }
+    static bool later(const event& a, const event& b) { return a.when != b.when ? a.when > b.when : a.order > b.order; }
 
     std::vector<event> heap_;
     instant now_{0};

@@ -39,19 +39,22 @@ public:
     {
         return answer([&](auto done) {
             store_of(client).create(path, "data", kind, [this, done](const store::create_reply& r) {
-                done(result(r) + ' ' + std::string(r.path) + ' ' + (r.result == store::outcome::ok ? show(r.stat) : ""));
+                done(result(r) + ' ' + std::string(r.path) + ' ' +
+                     (r.result == store::outcome::ok ? show(r.stat) : ""));
             });
         });
     }
     std::string remove(unsigned client, const std::string& path)
     {
-        return answer([&](auto done) { store_of(client).remove(path, [done](const store::reply& r) { done(result(r)); }); });
+        return answer(
+            [&](auto done) { store_of(client).remove(path, [done](const store::reply& r) { done(result(r)); }); });
     }
     std::string get(unsigned client, const std::string& path, bool watch)
     {
         return answer([&](auto done) {
             store_of(client).get(path, watch, [this, done](const store::get_reply& r) {
-                done(result(r) + ' ' + std::string(r.data) + ' ' + (r.result == store::outcome::ok ? show(r.stat) : ""));
+                done(result(r) + ' ' + std::string(r.data) + ' ' +
+                     (r.result == store::outcome::ok ? show(r.stat) : ""));
             });
         });
     }
@@ -69,11 +72,13 @@ public:
     }
     std::string unwatch(unsigned client, const std::string& path)
     {
-        return answer([&](auto done) { store_of(client).unwatch(path, [done](const store::reply& r) { done(result(r)); }); });
+        return answer(
+            [&](auto done) { store_of(client).unwatch(path, [done](const store::reply& r) { done(result(r)); }); });
     }
     std::string sync(unsigned client)
     {
-        return answer([&](auto done) { store_of(client).sync("/", [done](const store::reply& r) { done(result(r)); }); });
+        return answer(
+            [&](auto done) { store_of(client).sync("/", [done](const store::reply& r) { done(result(r)); }); });
     }
 
 private:
@@ -86,8 +91,8 @@ private:
         for (unsigned c = 0; c < 2; ++c) {
             if (s.ephemeral_owner == session_of(c)) owner = "client" + std::to_string(c);
         }
-        return "made " + std::to_string(nth) + " owner " + owner + " version " + std::to_string(s.version) + " cversion " +
-               std::to_string(s.cversion) + " children " + std::to_string(s.num_children) + " length " +
+        return "made " + std::to_string(nth) + " owner " + owner + " version " + std::to_string(s.version) +
+               " cversion " + std::to_string(s.cversion) + " children " + std::to_string(s.num_children) + " length " +
                std::to_string(s.data_length);
     }
 
@@ -170,7 +175,10 @@ public:
 
 private:
     struct client final : store::observer {
-        client(world& w, ensemble& e, unsigned number) : where(w, number, 0), store(w, e, where, number) { store.attach(*this); }
+        client(world& w, ensemble& e, unsigned number) : where(w, number, 0), store(w, e, where, number)
+        {
+            store.attach(*this);
+        }
         void on_connected(const store::connect_reply& r) override { session = r.session_id; }
         void on_disconnected() override {}
         void on_expired() override {}
@@ -199,7 +207,10 @@ private:
 
 class replay {
 public:
-    replay(side& real, side& simulated, std::uint64_t seed) : real_(real), simulated_(simulated), choose_(seed), root_("/r" + std::to_string(seed)) {}
+    replay(side& real, side& simulated, std::uint64_t seed)
+        : real_(real), simulated_(simulated), choose_(seed), root_("/r" + std::to_string(seed))
+    {
+    }
 
     void run(int steps)
     {
@@ -212,7 +223,8 @@ private:
 
     std::string some_path()
     {
-        static constexpr const char* names[] = {"/a", "/b", "/a/x", "/a/y", "/b/x", "/a/x/z", "/n-0000000001", "/a/n-0000000002"};
+        static constexpr const char* names[] = {"/a",   "/b",     "/a/x",          "/a/y",
+                                                "/b/x", "/a/x/z", "/n-0000000001", "/a/n-0000000002"};
         const auto n = draw(10);
         if (n == 0) return root_;
         if (n == 1 && !made_.empty()) return made_[draw(made_.size())];
@@ -230,7 +242,8 @@ private:
         case 2: {
             static constexpr node_kind kinds[] = {node_kind::persistent, node_kind::ephemeral, node_kind::container};
             const auto kind = kinds[draw(3)];
-            same("create " + std::to_string(static_cast<int>(kind)) + label, [&](side& s) { return s.create(client, path, kind); });
+            same("create " + std::to_string(static_cast<int>(kind)) + label,
+                 [&](side& s) { return s.create(client, path, kind); });
             break;
         }
         case 3:
@@ -239,7 +252,8 @@ private:
             const auto prefix = path + "/n-";
             const auto line = same("create " + std::to_string(static_cast<int>(kind)) + label + "/n-",
                                    [&](side& s) { return s.create(client, prefix, kind); });
-            if (const auto at = line.find('/'); at != line.npos) made_.push_back(line.substr(at, line.find(' ', at) - at));
+            if (const auto at = line.find('/'); at != line.npos)
+                made_.push_back(line.substr(at, line.find(' ', at) - at));
             break;
         }
         case 5:

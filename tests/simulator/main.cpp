@@ -30,8 +30,8 @@ std::uint64_t seed_under_way = 0;
 void name_the_seed(int signal)
 {
     char line[96];
-    const int length = std::snprintf(line, sizeof line, "\nkilled by signal %d in the schedule of --seed %llu\n", signal,
-                                     static_cast<unsigned long long>(seed_under_way));
+    const int length = std::snprintf(line, sizeof line, "\nkilled by signal %d in the schedule of --seed %llu\n",
+                                     signal, static_cast<unsigned long long>(seed_under_way));
     if (write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) _exit(3);
     std::signal(signal, SIG_DFL);
     std::raise(signal);
@@ -67,8 +67,9 @@ int report(const plan& failed, const choice_of_run& chosen)
     if (chosen.quiet) return 1;
     const auto smallest = chosen.no_shrinking ? failed : shrink(failed, std::chrono::seconds(10));
     const auto again = simulate(smallest, true);
-    std::cout << "\nThe least that still fails:\n" << describe(smallest) << "\nWhat happens:\n" << shortened(again.trace)
-              << again.violation << '\n';
+    std::cout << "\nThe least that still fails:\n"
+              << describe(smallest) << "\nWhat happens:\n"
+              << shortened(again.trace) << again.violation << '\n';
     return 1;
 }
 
@@ -136,11 +137,15 @@ int run(const choice_of_run& chosen, std::uint64_t seed)
 int main(int argc, char** argv)
 {
     choice_of_run chosen;
-    CLI::App app{"Runs the locks over a simulated ZooKeeper, under faults placed by chance, and checks what they promise.\n"
-                 "Exit status: 0 no violation, 1 a violation, 2 wrong usage."};
-    app.add_option("--seed", chosen.seeds, "of the first schedule, the next ones count up (default: random); of several, each in turn");
+    CLI::App app{
+        "Runs the locks over a simulated ZooKeeper, under faults placed by chance, and checks what they promise.\n"
+        "Exit status: 0 no violation, 1 a violation, 2 wrong usage."};
+    app.add_option("--seed", chosen.seeds,
+                   "of the first schedule, the next ones count up (default: random); of several, each in turn");
     auto* const schedules = app.add_option("--schedules", chosen.schedules, "how many to run")->capture_default_str();
-    app.add_option("--seconds", chosen.seconds, "how long to run, instead of a number")->excludes(schedules)->check(CLI::PositiveNumber);
+    app.add_option("--seconds", chosen.seconds, "how long to run, instead of a number")
+        ->excludes(schedules)
+        ->check(CLI::PositiveNumber);
     app.add_option("--mutant", chosen.mutant, "run with this fault in the locks");
     app.add_flag("--list-mutants", chosen.list_mutants, "the names --mutant knows");
     app.add_flag("--check-mutants", chosen.check_mutants, "whether each mutant is found within 10 seconds");

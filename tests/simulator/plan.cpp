@@ -28,7 +28,8 @@ public:
         for (std::uint64_t i = 0; i < acquires; ++i) plan_.steps.push_back(acquire());
         if (one_in(3)) add(act::list, 1 + draw(3));
         make_troubles();
-        std::stable_sort(plan_.steps.begin(), plan_.steps.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+        std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
+                         [](const auto& a, const auto& b) { return a.at < b.at; });
         return std::move(plan_);
     }
 
@@ -173,10 +174,26 @@ private:
 
 const char* name_of(act what)
 {
-    static constexpr const char* names[] = {
-        "acquire", "list", "close_client", "cut", "block", "pause", "crash", "hang_up", "restart", "cut_off",
-        "kill_session", "delete_contender", "delete_parent", "set_contender_data", "set_parent_data", "refuse",
-        "remove_idle_containers", "foreign_contender", "foreign_out_of_turn", "foreign_child"};
+    static constexpr const char* names[] = {"acquire",
+                                            "list",
+                                            "close_client",
+                                            "cut",
+                                            "block",
+                                            "pause",
+                                            "crash",
+                                            "hang_up",
+                                            "restart",
+                                            "cut_off",
+                                            "kill_session",
+                                            "delete_contender",
+                                            "delete_parent",
+                                            "set_contender_data",
+                                            "set_parent_data",
+                                            "refuse",
+                                            "remove_idle_containers",
+                                            "foreign_contender",
+                                            "foreign_out_of_turn",
+                                            "foreign_child"};
     return names[static_cast<int>(what)];
 }
 
@@ -193,14 +210,17 @@ std::string describe(const plan& p)
     out << "seed " << p.seed << ": " << s.servers << " servers, " << s.clients << " clients, session timeout "
         << s.session_timeout.count() << " ms, tick " << s.tick.count() << " ms, delay " << s.delay.count() << '+'
         << s.delay_spread.count() << " us, follower lag " << s.follower_lag.count() << " us, parents "
-        << (s.parents_exist ? "there" : "missing") << (s.parents_are_containers ? " (containers)" : "") << ", first sequence "
-        << s.first_sequence << ", node budget " << s.node_budget << ", quiet after " << s.quiet_after.count() << " ms";
+        << (s.parents_exist ? "there" : "missing") << (s.parents_are_containers ? " (containers)" : "")
+        << ", first sequence " << s.first_sequence << ", node budget " << s.node_budget << ", quiet after "
+        << s.quiet_after.count() << " ms";
     if (!p.faults && s.one_fault_in != 0) out << ", one fault in " << s.one_fault_in << " requests";
     out << '\n';
     for (const auto& t : p.steps) {
         out << "  at " << static_cast<double>(t.at.count()) / 1000 << " ms: " << name_of(t.what);
-        if (is_of_a_server(t.what)) out << " server" << t.who;
-        else if (t.what < act::hang_up || t.what == act::kill_session) out << " client" << t.who;
+        if (is_of_a_server(t.what))
+            out << " server" << t.who;
+        else if (t.what < act::hang_up || t.what == act::kill_session)
+            out << " client" << t.who;
         out << ' ' << path_of(t.path);
         if (t.look_once) out << ", look once";
         if (t.deadline) out << ", deadline " << t.deadline->count() << " ms";
@@ -213,7 +233,8 @@ std::string describe(const plan& p)
                                             "cut while it travels", "stall"};
     if (p.faults) {
         for (const auto& f : *p.faults) {
-            out << "  client" << f.client << " request #" << f.request << ": " << fates[static_cast<int>(f.what)] << '\n';
+            out << "  client" << f.client << " request #" << f.request << ": " << fates[static_cast<int>(f.what)]
+                << '\n';
         }
     }
     return out.str();

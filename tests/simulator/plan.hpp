@@ -10,24 +10,39 @@ namespace zklock::simulator {
 
 enum class act : std::uint8_t {
     // a client's user
-    acquire, list, close_client,
+    acquire,
+    list,
+    close_client,
     // a client's misfortunes
-    cut, block, pause, crash,
+    cut,
+    block,
+    pause,
+    crash,
     // the servers'
-    hang_up, restart, cut_off, kill_session,
+    hang_up,
+    restart,
+    cut_off,
+    kill_session,
     // whoever administers the ensemble, and other programs
-    delete_contender, delete_parent, set_contender_data, set_parent_data, refuse, remove_idle_containers,
-    foreign_contender, foreign_out_of_turn, foreign_child
+    delete_contender,
+    delete_parent,
+    set_contender_data,
+    set_parent_data,
+    refuse,
+    remove_idle_containers,
+    foreign_contender,
+    foreign_out_of_turn,
+    foreign_child
 };
 
 /// One thing that happens at a certain time. What the numbers mean depends on the act.
 struct step {
     std::chrono::microseconds at{0};
     act what = act::acquire;
-    unsigned who = 0;  ///< a client or a server
+    unsigned who = 0; ///< a client or a server
     unsigned path = 0;
-    std::uint32_t choice = 0;               ///< which of several things there are at that time
-    std::chrono::milliseconds duration{0};  ///< of a fault; how long a lock is held
+    std::uint32_t choice = 0;              ///< which of several things there are at that time
+    std::chrono::milliseconds duration{0}; ///< of a fault; how long a lock is held
     bool look_once = false;
     unsigned max_attempts = 0;
     std::optional<std::chrono::milliseconds> deadline;

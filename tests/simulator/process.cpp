@@ -22,7 +22,8 @@ instant process::true_time(time_point local_time) const
 {
     // Far deadlines saturate: nothing of a schedule lies beyond a day.
     const auto since = std::min<instant>(local_time.time_since_epoch() - offset_, std::chrono::hours(24));
-    auto guess = instant(static_cast<std::int64_t>(static_cast<double>(since.count()) * 1e6 / static_cast<double>(rate_ppm_)));
+    auto guess =
+        instant(static_cast<std::int64_t>(static_cast<double>(since.count()) * 1e6 / static_cast<double>(rate_ppm_)));
     while (local(guess) < time_point(offset_ + since)) guess += instant(1);
     return guess;
 }

@@ -12,9 +12,9 @@ struct settings {
     unsigned clients = 2;
     unsigned paths = 1;
     std::chrono::milliseconds session_timeout{4'000};
-    std::chrono::milliseconds tick{2'000};       ///< sessions are at least two of them
-    bool expiry_rounded_up = false;              ///< to whole ticks, as the servers do; without it they are as early as can be
-    std::chrono::microseconds delay{200};        ///< least time of a message
+    std::chrono::milliseconds tick{2'000}; ///< sessions are at least two of them
+    bool expiry_rounded_up = false;       ///< to whole ticks, as the servers do; without it they are as early as can be
+    std::chrono::microseconds delay{200}; ///< least time of a message
     std::chrono::microseconds delay_spread{300}; ///< and what may come on top, now and then tenfold
     std::chrono::microseconds follower_lag{0};   ///< what may come on top for a follower to learn of a commit
     std::int32_t leader_drift_ppm = 0;           ///< how much faster than true time the servers' clocks run
@@ -24,11 +24,14 @@ struct settings {
     std::uint32_t first_sequence = 0;            ///< the parents' counter at the beginning
     bool parents_exist = true;
     bool parents_are_containers = true;
-    bool disconnect_told_at_close = false;       ///< whether a store that is closed says on_disconnected first
+    bool disconnect_told_at_close = false; ///< whether a store that is closed says on_disconnected first
     std::size_t node_budget = 512 * 1024;
     std::chrono::milliseconds quiet_after{20'000}; ///< no more faults from then on
 };
 
-[[nodiscard]] inline std::string path_of(unsigned number) { return "/locks/" + std::string(1, static_cast<char>('a' + number)); }
+[[nodiscard]] inline std::string path_of(unsigned number)
+{
+    return "/locks/" + std::string(1, static_cast<char>('a' + number));
+}
 
 } // namespace zklock::simulator

@@ -27,7 +27,9 @@ class shrinker {
 public:
     shrinker(plan p, std::chrono::milliseconds allowed)
         : best_(std::move(p)), kind_(kind_of(simulate(best_, false).violation)),
-          until_(std::chrono::steady_clock::now() + allowed) {}
+          until_(std::chrono::steady_clock::now() + allowed)
+    {
+    }
 
     plan run()
     {
@@ -66,8 +68,10 @@ private:
                 const auto begin = items.begin() + static_cast<std::ptrdiff_t>(from);
                 const auto length = std::min(part, items.size() - from);
                 items.erase(begin, begin + static_cast<std::ptrdiff_t>(length));
-                if (keep_if_it_fails(std::move(candidate))) better = true;
-                else from += part;
+                if (keep_if_it_fails(std::move(candidate)))
+                    better = true;
+                else
+                    from += part;
                 if (late()) return better;
             }
         }

@@ -59,8 +59,8 @@ void simulated_store::sync(std::string_view path, done call) { submit(operation:
 void simulated_store::submit(operation what, std::string_view path, callback call, std::string_view data,
                              ::zklock::store::node_kind kind, bool watch)
 {
-    static constexpr const char* names[] = {"connect", "create", "remove", "get", "children",
-                                            "unwatch", "sync", "ping", "close_session"};
+    static constexpr const char* names[] = {"connect", "create", "remove", "get",          "children",
+                                            "unwatch", "sync",   "ping",   "close_session"};
     const std::string_view name = names[static_cast<int>(what)];
     if (state_ != state::open && state_ != state::ending) {
         return world_.violate(name_ + ": " + std::string(name) + ' ' + std::string(path) + " outside an epoch");
@@ -88,8 +88,9 @@ void simulated_store::submit(operation what, std::string_view path, callback cal
     r.doom = doom;
     if (doom == fate::stall) {
         const auto longest = static_cast<std::uint64_t>(3 * world_.set.session_timeout.count() / 2);
-        blocked_until = std::max(blocked_until, world_.time.now() + std::chrono::milliseconds(
-            1 + world_.choose.below(longest, stream::fate, number_)));
+        blocked_until = std::max(
+            blocked_until,
+            world_.time.now() + std::chrono::milliseconds(1 + world_.choose.below(longest, stream::fate, number_)));
     }
     ensemble_.send(connection_, std::move(r));
     if (doom == fate::cut_between) cut();
@@ -175,7 +176,8 @@ void simulated_store::call_back(waiting& w, const answer& a)
         return std::forward<decltype(reply)>(reply);
     };
     if (world_.log.on() && w.what != operation::ping) {
-        say("reply to " + w.path + ": " + (a.result == outcome::unknown ? "unknown" : std::to_string(static_cast<int>(a.result))) +
+        say("reply to " + w.path + ": " +
+            (a.result == outcome::unknown ? "unknown" : std::to_string(static_cast<int>(a.result))) +
             (a.path.empty() ? "" : " " + a.path));
     }
     const bool ok = a.result == outcome::ok;
@@ -294,10 +296,10 @@ void simulated_store::end_epoch_step()
     }
     state_ = state::opening;
     connection_.reset();
-    (void)process_.call_at(process_.now() + std::chrono::milliseconds(world_.choose.below(20, stream::connect, number_)),
-                           [this] {
-                               if (!connection_) attempt();
-                           });
+    (void)process_.call_at(
+        process_.now() + std::chrono::milliseconds(world_.choose.below(20, stream::connect, number_)), [this] {
+            if (!connection_) attempt();
+        });
     observer_->on_disconnected();
 }
 

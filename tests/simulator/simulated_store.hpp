@@ -32,9 +32,9 @@ public:
     void close(std::function<void()> closed) override;
 
     // faults
-    void cut();                                                ///< notices at once
-    void block(instant duration);                              ///< nothing travels, nobody is told
-    void plan(std::vector<placed_fault> faults);               ///< instead of faults by chance
+    void cut();                                  ///< notices at once
+    void block(instant duration);                ///< nothing travels, nobody is told
+    void plan(std::vector<placed_fault> faults); ///< instead of faults by chance
     [[nodiscard]] bool connected() const noexcept { return state_ == state::open; }
     [[nodiscard]] std::int64_t session_id() const noexcept { return session_; }
     /// When the client was told that this node is gone, if it was: by an event or an answer that the locks look at.
@@ -64,7 +64,7 @@ private:
     void deliver(const connection_ptr& from, const answer& a);
     void deliver_connect(const answer& a);
     void call_back(waiting& w, const answer& a);
-    void end_epoch();       ///< the client's end of the connection is gone
+    void end_epoch(); ///< the client's end of the connection is gone
     void end_epoch_step();
     void keep_alive();
     void finish_close();
@@ -81,7 +81,7 @@ private:
     connection_ptr connection_;
     std::int64_t session_ = 0;
     lease_clock::time_point asked_{}; ///< when the last attempt to connect began
-    std::int64_t told_session_ = 0; ///< of the last on_connected
+    std::int64_t told_session_ = 0;   ///< of the last on_connected
     std::int64_t last_zxid_ = 0;
     std::int64_t xid_ = 0;
     std::uint64_t requests_ = 0;

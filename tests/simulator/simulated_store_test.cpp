@@ -1,4 +1,5 @@
-// The simulated ZooKeeper through the interface that the recipes use: what the real one promises, and the store's contract.
+// The simulated ZooKeeper through the interface that the recipes use: what the real one promises, and the store's
+// contract.
 #include "ensemble.hpp"
 #include "process.hpp"
 #include "simulated_store.hpp"
@@ -28,7 +29,10 @@ settings calm(unsigned servers)
 
 /// A client that writes down what it is told.
 struct client final : store::observer {
-    client(world& w, ensemble& e, unsigned number) : where(w, number, 0), store(w, e, where, number) { store.attach(*this); }
+    client(world& w, ensemble& e, unsigned number) : where(w, number, 0), store(w, e, where, number)
+    {
+        store.attach(*this);
+    }
 
     void on_connected(const store::connect_reply& r) override
     {
@@ -56,11 +60,13 @@ struct client final : store::observer {
     }
     void remove(const std::string& path)
     {
-        store.remove(path, [this](const store::reply& r) { note("remove " + std::to_string(static_cast<int>(r.result))); });
+        store.remove(path,
+                     [this](const store::reply& r) { note("remove " + std::to_string(static_cast<int>(r.result))); });
     }
     void get(const std::string& path, bool watch)
     {
-        store.get(path, watch, [this](const store::get_reply& r) { note("get " + std::to_string(static_cast<int>(r.result))); });
+        store.get(path, watch,
+                  [this](const store::get_reply& r) { note("get " + std::to_string(static_cast<int>(r.result))); });
     }
     void children(const std::string& path)
     {
@@ -128,8 +134,8 @@ TEST_CASE("a connection's answers come in the order of its requests, and its rea
         c.children("/locks");
         c.sync();
         s.pass(1s);
-        CHECK(c.taken() == notes{"create 0 /locks/a-0000000000", "children 1", "create 0 /locks/b-0000000001", "children 2",
-                                 "remove 0", "children 1", "sync 0"});
+        CHECK(c.taken() == notes{"create 0 /locks/a-0000000000", "children 1", "create 0 /locks/b-0000000001",
+                                 "children 2", "remove 0", "children 1", "sync 0"});
     }
 }
 
@@ -174,7 +180,8 @@ TEST_CASE("requests under way when the connection ends are unknown, and told so 
     c.sync();
     c.store.cut();
     s.pass(1s);
-    CHECK(c.taken() == notes{"new session", "create " + unknown + ' ', "sync " + unknown, "disconnected", "same session"});
+    CHECK(c.taken() ==
+          notes{"new session", "create " + unknown + ' ', "sync " + unknown, "disconnected", "same session"});
 }
 
 TEST_CASE("a request may be done although its connection ended first, or not")

@@ -24,7 +24,9 @@ constexpr std::uint64_t most_events = 400'000;
 
 struct client {
     client(world& w, ensemble& e, unsigned n, std::int32_t drift_ppm)
-        : number(n), where(w, n, drift_ppm), store(w, e, where, n) {}
+        : number(n), where(w, n, drift_ppm), store(w, e, where, n)
+    {
+    }
 
     unsigned number;
     process where;
@@ -38,7 +40,9 @@ struct client {
 class simulation {
 public:
     simulation(const plan& p, bool traced)
-        : plan_(p), world_(p.seed, p.set, traced), ensemble_(world_), checker_(world_, ensemble_, plan_) {}
+        : plan_(p), world_(p.seed, p.set, traced), ensemble_(world_), checker_(world_, ensemble_, plan_)
+    {
+    }
 
     verdict run();
 
@@ -142,7 +146,8 @@ void simulation::perform(const step& s)
     case act::cut: c->store.cut(); break;
     case act::block: c->store.block(s.duration); break;
     case act::pause:
-        as_administrator("pauses client" + std::to_string(s.who) + " for " + std::to_string(s.duration.count()) + " ms");
+        as_administrator("pauses client" + std::to_string(s.who) + " for " + std::to_string(s.duration.count()) +
+                         " ms");
         c->where.pause(s.duration);
         break;
     case act::crash: crash(*c); break;
@@ -240,10 +245,11 @@ void simulation::list(const step& s)
     auto& where = *current_[s.who];
     if (where.closing) return;
     call(where, [&](recipes::session& session) {
-        session.contenders(path_of(s.path), where.where.now() + 2 * plan_.set.session_timeout,
-                           [this, &s, &where, id = session.id()](boost::system::error_code ec, std::vector<contender> queue) {
-            if (may_tell(where)) checker_.listed(s.who, s.path, id == where.session->id() ? id : 0, ec, queue);
-        });
+        session.contenders(
+            path_of(s.path), where.where.now() + 2 * plan_.set.session_timeout,
+            [this, &s, &where, id = session.id()](boost::system::error_code ec, std::vector<contender> queue) {
+                if (may_tell(where)) checker_.listed(s.who, s.path, id == where.session->id() ? id : 0, ec, queue);
+            });
     });
 }
 
@@ -367,8 +373,10 @@ void simulation::become_quiet()
 {
     world_.log.line(world_.time.now(), "admin", "leaves everybody in peace from now on");
     world_.quiet = true;
-    const auto wanted = std::count_if(plan_.steps.begin(), plan_.steps.end(), [](const step& s) { return s.what == act::acquire; });
-    if (checker_.all_ended() && contenders_ == wanted) return; // others may stay: nobody waits for them, nor may watch them
+    const auto wanted =
+        std::count_if(plan_.steps.begin(), plan_.steps.end(), [](const step& s) { return s.what == act::acquire; });
+    if (checker_.all_ended() && contenders_ == wanted)
+        return; // others may stay: nobody waits for them, nor may watch them
     for (const auto& node : foreign_nodes_) {
         if (ensemble_.leaders_tree().find(node) != nullptr) delete_node(node);
     }
@@ -406,7 +414,8 @@ verdict simulation::run()
     const auto ended = [this] { return checker_.all_ended() && checker_.nothing_left(); };
     run_until(quiet_after, ended);
     become_quiet();
-    // Pauses and losses that began before may still last two session timeouts; expiry takes one; then everybody holds in turn.
+    // Pauses and losses that began before may still last two session timeouts; expiry takes one; then everybody holds
+    // in turn.
     instant patience = 8 * instant(plan_.set.session_timeout) + 2s;
     for (const auto& c : checker_.records()) patience += instant(c.wish.duration) + 20 * instant(plan_.set.delay);
     run_until(world_.time.now() + patience, ended);

@@ -11,10 +11,7 @@ using store::outcome;
 
 namespace {
 
-bool is_ephemeral(node_kind kind)
-{
-    return kind == node_kind::ephemeral || kind == node_kind::ephemeral_sequential;
-}
+bool is_ephemeral(node_kind kind) { return kind == node_kind::ephemeral || kind == node_kind::ephemeral_sequential; }
 
 bool is_sequential(node_kind kind)
 {

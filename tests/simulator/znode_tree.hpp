@@ -13,8 +13,8 @@ namespace zklock::simulator {
 
 /// What a node's access list lets ordinary sessions do.
 struct permissions {
-    bool create = true;  ///< children
-    bool remove = true;  ///< children
+    bool create = true; ///< children
+    bool remove = true; ///< children
     bool read = true;
     bool operator==(const permissions&) const = default;
 };
@@ -22,7 +22,13 @@ struct permissions {
 /// One write as the leader orders it. Every replica that executes the same ones in the same order has the same tree.
 struct transaction {
     enum class kind : std::uint8_t {
-        create, remove, set_data, set_permissions, open_session, close_session, remove_idle_container
+        create,
+        remove,
+        set_data,
+        set_permissions,
+        open_session,
+        close_session,
+        remove_idle_container
     };
     /// No session's: whoever administers the ensemble. Not bound by access lists.
     static constexpr std::int64_t administrator = 0;

@@ -1,3 +1,5 @@
+#include "chaos/cut_offs.hpp"
+#include "chaos/holders.hpp"
 #include "chaos/nemesis.hpp"
 #include "chaos/rounds.hpp"
 #include "chaos/worker.hpp"
@@ -40,13 +42,35 @@ int main(int argc, char** argv)
 {
     rounds_options rounds;
     std::optional<std::uint64_t> seed;
+    cut_offs_options cut_offs;
     worker_options worker;
+    holders_options holders;
     CLI::App app{"Lets client processes compete for locks on a real ensemble while misfortunes come over all of them, and "
                  "checks what the locks promise.\nExit status: 0 no violation, 1 a violation, 2 wrong usage."};
     app.add_option("--minutes", rounds.minutes, "how long, fractions too")->capture_default_str()->check(CLI::PositiveNumber);
     app.add_option("--seed", seed, "of the choice of misfortunes (default: random)");
     app.add_option("--members", rounds.members, "servers of the ensemble")->capture_default_str()->check(CLI::IsMember({3, 5}));
     app.add_option("--nemeses", rounds.nemeses, "only these of: " + names_of_nemeses())->delimiter(',')->check(is_nemesis());
+
+    auto* const as_cut_offs = app.add_subcommand("cut-offs", "cut holders off, and measure how early they are told of the loss");
+    as_cut_offs->add_option("--cuts", cut_offs.cuts, "how many")->capture_default_str()->check(CLI::PositiveNumber);
+    as_cut_offs->add_option("--at-once", cut_offs.at_once, "how many in one go")->capture_default_str()->check(CLI::PositiveNumber);
+    as_cut_offs->add_option("--tick", cut_offs.tick, "of the servers, in milliseconds")->capture_default_str()->check(CLI::PositiveNumber);
+    as_cut_offs->add_option("--session-ticks", cut_offs.session_ticks, "the session's time-out in ticks")
+        ->capture_default_str()
+        ->check(CLI::Range(2, 1000));
+    as_cut_offs
+        ->add_option("--where", cut_offs.where,
+                     "client: between holder and servers; follower: between the holder's server and the leader; "
+                     "stale-leader: the holder's server is the leader, and is paused")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"client", "follower", "stale-leader"}));
+    as_cut_offs->add_flag("--young", cut_offs.young, "cut as soon as the lock is held");
+
+    auto* const as_holders = app.add_subcommand("holders", "processes of the cut-offs")->group("");
+    as_holders->add_option("--servers", holders.servers)->required()->take_all();
+    as_holders->add_option("--events", holders.events)->required();
+    as_holders->add_option("--session-timeout", holders.session_timeout)->required();
 
     auto* const as_worker = app.add_subcommand("worker", "one client process, as the program starts them itself")->group("");
     as_worker->add_option("--servers", worker.servers)->required();
@@ -63,8 +87,12 @@ int main(int argc, char** argv)
     try {
         if (*as_worker)
             return run_worker(worker);
-        rounds.seed = seed ? *seed : std::random_device{}();
+        if (*as_holders)
+            return run_holders(holders);
+        cut_offs.seed = rounds.seed = seed ? *seed : std::random_device{}();
         std::cout << "--seed " << rounds.seed << std::endl;
+        if (*as_cut_offs)
+            return run_cut_offs(cut_offs);
         return run_rounds(rounds);
     } catch (const std::exception& e) {
         std::cerr << e.what() << '\n';

@@ -10,11 +10,6 @@ std::size_t any_of(std::size_t count, random_source& random)
     return std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
 }
 
-std::size_t any_client(scene& s, random_source& random)
-{
-    return any_of(s.chosen.clients, random);
-}
-
 void isolate(scene& s, std::size_t member)
 {
     s.for_each_member([&](network::site other) {
@@ -25,15 +20,9 @@ void isolate(scene& s, std::size_t member)
 
 using going_on = std::function<void()>;
 
-going_on pause_holding_client(scene& s, random_source& random)
+going_on flapping(scene& s, random_source&, std::size_t c)
 {
-    s.pause_client(any_client(s, random));
-    return {};
-}
-
-going_on flapping(scene& s, random_source& random)
-{
-    const auto client = s.site_of_client(any_client(s, random));
+    const auto client = s.site_of_client(c);
     return [&s, client, cut = false]() mutable {
         cut = !cut;
         s.for_each_member([&](network::site member) {
@@ -46,10 +35,10 @@ going_on flapping(scene& s, random_source& random)
 }
 
 /// The leader wakes from a pause in which others took over, and one client can reach nobody but it.
-going_on stale_leader(scene& s, random_source& random)
+going_on stale_leader(scene& s, random_source&, std::size_t c)
 {
     const auto leader = s.ensemble.leader();
-    const auto client = s.site_of_client(any_client(s, random));
+    const auto client = s.site_of_client(c);
     s.ensemble[leader].pause();
     s.for_each_member([&](network::site member) {
         if (member != leader)
@@ -70,29 +59,29 @@ const std::vector<nemesis>& all_nemeses()
 {
     static const std::vector<nemesis> all{
         {"kill-leader", victim::servers, false,
-         [](scene& s, random_source&) -> going_on { return s.ensemble[s.ensemble.leader()].kill(), going_on(); }},
+         [](scene& s, random_source&, std::size_t) -> going_on { return s.ensemble[s.ensemble.leader()].kill(), going_on(); }},
         {"kill-follower", victim::servers, false,
-         [](scene& s, random_source&) -> going_on { return s.ensemble[s.ensemble.follower()].kill(), going_on(); }},
+         [](scene& s, random_source&, std::size_t) -> going_on { return s.ensemble[s.ensemble.follower()].kill(), going_on(); }},
         {"kill-all", victim::servers, false,
-         [](scene& s, random_source&) -> going_on {
+         [](scene& s, random_source&, std::size_t) -> going_on {
              s.for_each_member([&](network::site member) { s.ensemble[member].kill(); });
              return {};
          }},
         {"pause-leader", victim::servers, true,
-         [](scene& s, random_source&) -> going_on { return s.ensemble[s.ensemble.leader()].pause(), going_on(); }},
+         [](scene& s, random_source&, std::size_t) -> going_on { return s.ensemble[s.ensemble.leader()].pause(), going_on(); }},
         {"pause-follower", victim::servers, true,
-         [](scene& s, random_source&) -> going_on { return s.ensemble[s.ensemble.follower()].pause(), going_on(); }},
+         [](scene& s, random_source&, std::size_t) -> going_on { return s.ensemble[s.ensemble.follower()].pause(), going_on(); }},
         {"stale-leader", victim::servers, true, stale_leader},
         {"partition-leader", victim::servers, true,
-         [](scene& s, random_source&) -> going_on { return isolate(s, s.ensemble.leader()), going_on(); }},
+         [](scene& s, random_source&, std::size_t) -> going_on { return isolate(s, s.ensemble.leader()), going_on(); }},
         {"partition-follower", victim::servers, true,
-         [](scene& s, random_source&) -> going_on { return isolate(s, s.ensemble.follower()), going_on(); }},
+         [](scene& s, random_source&, std::size_t) -> going_on { return isolate(s, s.ensemble.follower()), going_on(); }},
         {"cut-follower-from-leader", victim::servers, true,
-         [](scene& s, random_source&) -> going_on {
+         [](scene& s, random_source&, std::size_t) -> going_on {
              return s.net.cut(s.ensemble.leader(), s.ensemble.follower()), going_on();
          }},
         {"one-way-leader", victim::servers, true,
-         [](scene& s, random_source& random) -> going_on {
+         [](scene& s, random_source& random, std::size_t) -> going_on {
              const auto leader = s.ensemble.leader(), follower = s.ensemble.follower();
              if (any_of(2, random) == 0)
                  s.net.block(leader, follower);
@@ -101,7 +90,7 @@ const std::vector<nemesis>& all_nemeses()
              return {};
          }},
         {"slow-servers", victim::servers, false,
-         [](scene& s, random_source& random) -> going_on {
+         [](scene& s, random_source& random, std::size_t) -> going_on {
              const milliseconds delay(1 + any_of(static_cast<std::size_t>(s.chosen.tick.count()), random));
              s.for_each_member([&](network::site a) {
                  s.for_each_member([&](network::site b) {
@@ -112,17 +101,20 @@ const std::vector<nemesis>& all_nemeses()
              return {};
          }},
         {"kill-client", victim::clients, false,
-         [](scene& s, random_source& random) -> going_on { return s.kill_client(any_client(s, random)), going_on(); }},
-        {"pause-client", victim::clients, true, pause_holding_client},
+         [](scene& s, random_source&, std::size_t c) -> going_on { return s.kill_client(c), going_on(); }},
+        {"pause-client", victim::clients, true,
+         [](scene& s, random_source&, std::size_t c) -> going_on { return s.pause_client(c), going_on(); }},
+        {"short-pause-client", victim::clients, false,
+         [](scene& s, random_source&, std::size_t c) -> going_on { return s.pause_client(c), going_on(); }},
         {"partition-client", victim::clients, true,
-         [](scene& s, random_source& random) -> going_on {
-             const auto client = s.site_of_client(any_client(s, random));
+         [](scene& s, random_source&, std::size_t c) -> going_on {
+             const auto client = s.site_of_client(c);
              s.for_each_member([&](network::site member) { s.net.cut(client, member); });
              return {};
          }},
         {"one-way-client", victim::clients, true,
-         [](scene& s, random_source& random) -> going_on {
-             const auto client = s.site_of_client(any_client(s, random));
+         [](scene& s, random_source& random, std::size_t c) -> going_on {
+             const auto client = s.site_of_client(c);
              const bool requests = any_of(2, random) == 0;
              s.for_each_member([&](network::site member) {
                  s.net.block(requests ? client : member, requests ? member : client);
@@ -130,27 +122,27 @@ const std::vector<nemesis>& all_nemeses()
              return {};
          }},
         {"short-silence", victim::clients, false,
-         [](scene& s, random_source& random) -> going_on {
-             const auto client = s.site_of_client(any_client(s, random));
+         [](scene& s, random_source&, std::size_t c) -> going_on {
+             const auto client = s.site_of_client(c);
              s.for_each_member([&](network::site member) { s.net.cut(client, member); });
              return {};
          }},
         {"flapping-client", victim::clients, false, flapping},
         {"half-open-at-client", victim::clients, true,
-         [](scene& s, random_source& random) -> going_on {
-             const auto client = s.site_of_client(any_client(s, random));
+         [](scene& s, random_source&, std::size_t c) -> going_on {
+             const auto client = s.site_of_client(c);
              s.for_each_member([&](network::site member) { s.net.half_open(client, member); });
              return {};
          }},
         {"half-open-at-server", victim::clients, true,
-         [](scene& s, random_source& random) -> going_on {
-             const auto client = s.site_of_client(any_client(s, random));
+         [](scene& s, random_source&, std::size_t c) -> going_on {
+             const auto client = s.site_of_client(c);
              s.for_each_member([&](network::site member) { s.net.half_open(member, client); });
              return {};
          }},
         {"slow-client", victim::clients, false,
-         [](scene& s, random_source& random) -> going_on {
-             const auto client = s.site_of_client(any_client(s, random));
+         [](scene& s, random_source& random, std::size_t c) -> going_on {
+             const auto client = s.site_of_client(c);
              const milliseconds delay(1 + any_of(static_cast<std::size_t>(s.chosen.session_timeout.count()) / 6, random));
              s.for_each_member([&](network::site member) { s.net.slow(client, member, delay); });
              return {};

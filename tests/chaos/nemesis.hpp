@@ -1,6 +1,7 @@
 #pragma once
 #include "chaos/scene.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <random>
@@ -19,8 +20,8 @@ struct nemesis {
     std::string_view name;
     victim whom;
     bool lasts; ///< longer than a session
-    /// Strikes, and gives what has to go on while it lasts, if anything does.
-    std::function<std::function<void()>(scene&, random_source&)> strike;
+    /// Strikes, at that client if at any, and gives what has to go on while it lasts, if anything does.
+    std::function<std::function<void()>(scene&, random_source&, std::size_t client)> strike;
 };
 
 [[nodiscard]] const std::vector<nemesis>& all_nemeses();

@@ -82,8 +82,11 @@ private:
         if (!now.empty())
             std::cout << std::fixed << std::setprecision(1) << std::setw(7) << elapsed() << " s  " << line.str() << " for "
                       << time.count() << " ms" << std::endl;
+        const auto client = draw(0, scene_.chosen.clients - 1);
+        if (draw(0, 2) != 0) // short holds rarely live to be lost
+            scene_.make_hold_on(client);
         for (const auto* n : now)
-            if (auto f = n->strike(scene_, random_))
+            if (auto f = n->strike(scene_, random_, client))
                 going_on.push_back(std::move(f));
         scene_.pass(time, [&] {
             for (const auto& f : going_on)

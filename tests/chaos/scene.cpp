@@ -81,6 +81,9 @@ void scene::start_client(std::size_t client)
                                            "--seed=" + std::to_string(chosen.seed + static_cast<unsigned>(c.number)),
                                            "--session-timeout=" + std::to_string(chosen.session_timeout.count())};
     c.process = test::child_process(command, directory_.path(), file("output-", c.number));
+    // It can take signals once it takes notes.
+    test::wait_until("client process " + std::to_string(c.number) + " lives", test::default_limit,
+                     [&] { return std::filesystem::exists(file("events-", c.number)); });
 }
 
 void scene::kill_client(std::size_t client)
@@ -104,6 +107,11 @@ void scene::resume_client(std::size_t client)
         return;
     pauses_[c.number].emplace_back(std::exchange(c.paused_at, 0), now());
     c.process.signal(SIGCONT);
+}
+
+void scene::make_hold_on(std::size_t client)
+{
+    clients_.at(client).process.signal(SIGUSR1);
 }
 
 void scene::look_after_clients()
@@ -141,6 +149,8 @@ void scene::heal()
         resume_client(i);
         if (killed_.contains(clients_[i].number))
             start_client(i);
+        else
+            clients_[i].process.signal(SIGUSR2);
     }
     ensemble.wait_all();
 }

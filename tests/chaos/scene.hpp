@@ -46,6 +46,8 @@ public:
     void start_client(std::size_t client);
     void pause_client(std::size_t client);
     void resume_client(std::size_t client);
+    /// It gives no lock back that it has or gets before heal().
+    void make_hold_on(std::size_t client);
 
     /// Lets time pass while it looks after the clients: throws when one ends that nobody killed. Calls `now_and_then`
     /// every 50 ms.

@@ -1,7 +1,6 @@
 #include "chaos/worker.hpp"
 
-#include "chaos/history.hpp"
-#include "support/unique_fd.hpp"
+#include "chaos/event_file.hpp"
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -17,11 +16,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <exception>
 #include <memory>
@@ -29,7 +24,6 @@
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -64,16 +58,14 @@ std::string name_of(const error_code& ec)
 class worker {
 public:
     explicit worker(const worker_options& options)
-        : options_(options), random_(options.seed), client_(context_, options_of_client()), terminate_(context_, SIGTERM),
-          contender_ended_(context_), events_(::open(options.events.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644))
+        : options_(options), random_(options.seed), client_(context_, options_of_client()), signals_(context_, SIGTERM, SIGUSR1, SIGUSR2),
+          contender_ended_(context_), events_(options.events)
     {
-        if (!events_)
-            throw std::system_error(errno, std::generic_category(), options.events);
     }
 
     void run()
     {
-        terminate_.async_wait([this](error_code, int) { stopping_ = true; });
+        wait_for_signal();
         asio::co_spawn(context_, live(), [](std::exception_ptr e) {
             if (e)
                 std::rethrow_exception(e);
@@ -94,16 +86,15 @@ private:
         return o;
     }
 
-    /// One line, at once: it must be there when the process is killed the moment after.
-    template <class... Words> void note(const char* what, unsigned operation, instant time, const Words&... words)
+    void wait_for_signal()
     {
-        std::ostringstream line;
-        line << what << ' ' << operation << ' ' << time;
-        ((line << ' ' << words), ...);
-        line << '\n';
-        const auto text = std::move(line).str();
-        if (::write(events_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-            throw std::system_error(errno, std::generic_category(), options_.events);
+        signals_.async_wait([this](error_code ec, int number) {
+            if (ec)
+                return;
+            stopping_ = stopping_ || number == SIGTERM;
+            holding_on_ = number == SIGUSR1;
+            wait_for_signal();
+        });
     }
 
     [[nodiscard]] unsigned between(unsigned least, unsigned most)
@@ -138,7 +129,8 @@ private:
         const auto [ec] = co_await client_.close(as_tuple);
         if (ec)
             throw std::runtime_error("close: " + ec.message());
-        note("closed", 0, now());
+        events_.note("closed", 0, now());
+        signals_.cancel();
     }
 
     awaitable<void> connect(local::socket& writing)
@@ -167,7 +159,7 @@ private:
         mutex lock(client_, path);
         const milliseconds limit(between(1, 2500));
         const auto started = now();
-        note("start", operation, started, mode, in_nanoseconds(limit), path);
+        events_.note("start", operation, started, mode, in_nanoseconds(limit), path);
         std::tuple<error_code, guard> ended;
         if (mode == "timed") {
             ended = co_await lock.acquire(limit, as_tuple);
@@ -181,7 +173,7 @@ private:
             timer.async_wait([this, cancel, operation](error_code ec) {
                 if (ec || !cancel->slot().has_handler())
                     return;
-                note("cancel", operation, now());
+                events_.note("cancel", operation, now());
                 cancel->emit(asio::cancellation_type::terminal);
             });
             auto cancellable = asio::bind_cancellation_slot(cancel->slot(), as_tuple);
@@ -192,14 +184,14 @@ private:
         guard held = std::move(std::get<guard>(ended));
         const error_code ec = std::get<error_code>(ended);
         const bool is_held = static_cast<bool>(held);
-        note("end", operation, at, ec ? name_of(ec) : "granted", held.fencing_token(), is_held);
+        events_.note("end", operation, at, ec ? name_of(ec) : "granted", held.fencing_token(), is_held);
         if (!ec)
             co_await hold(operation, path, std::move(held), writing);
     }
 
     awaitable<void> hold(unsigned operation, const std::string& path, guard held, local::socket& writing)
     {
-        held.wait_lost([this, operation](error_code ec) { note("told", operation, now(), ec ? name_of(ec) : "lost"); });
+        held.wait_lost([this, operation](error_code ec) { events_.note("told", operation, now(), ec ? name_of(ec) : "lost"); });
         const auto token = held.fencing_token();
         const auto longest = in_nanoseconds(milliseconds(between(0, 9) == 0 ? between(200, 2500) : between(0, 120)));
         const auto begun = now();
@@ -215,18 +207,18 @@ private:
             }
             believed = looked_at;
             lease_end = until;
-            if (looked_at - begun >= longest)
+            if (!holding_on_ && looked_at - begun >= longest)
                 break;
             co_await write(operation, path, token, looked_at, writing);
             co_await pass(milliseconds(between(1, 25)));
         }
-        note("believed", operation, believed, lost);
+        events_.note("believed", operation, believed, lost);
         if (between(0, 3) == 0) { // whoever drops a guard is not told when the node is gone
             held = guard();
-            note("released", operation, now(), lost ? "lost" : "ok");
+            events_.note("released", operation, now(), lost ? "lost" : "ok");
         } else {
             const auto [ec] = co_await std::move(held).release(as_tuple);
-            note("released", operation, now(), name_of(ec));
+            events_.note("released", operation, now(), name_of(ec));
         }
     }
 
@@ -244,12 +236,13 @@ private:
     std::mt19937_64 random_;
     asio::io_context context_;
     client client_;
-    asio::signal_set terminate_;
+    asio::signal_set signals_;
     asio::steady_timer contender_ended_;
-    test::unique_fd events_;
+    event_file events_;
     unsigned last_operation_ = 0;
     unsigned running_ = 0;
     bool stopping_ = false;
+    bool holding_on_ = false;
 };
 
 } // namespace

@@ -1,0 +1,118 @@
+#include "chaos/holders.hpp"
+
+#include "chaos/event_file.hpp"
+#include "chaos/worker.hpp"
+#include "zklock/zklock.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <deque>
+#include <exception>
+#include <utility>
+
+namespace zklock::chaos {
+namespace {
+
+namespace asio = boost::asio;
+using asio::awaitable;
+using std::chrono::milliseconds;
+
+constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
+
+class holders {
+public:
+    explicit holders(const holders_options& options)
+        : options_(options), terminate_(context_, SIGTERM), events_(options.events)
+    {
+        for (const auto& servers : options_.servers) {
+            client_options o;
+            o.servers = servers;
+            o.session_timeout = milliseconds(options_.session_timeout);
+            o.connect_backoff = milliseconds(20);
+            o.connect_backoff_limit = milliseconds(100);
+            clients_.emplace_back(context_, o);
+        }
+    }
+
+    void run()
+    {
+        terminate_.async_wait([this](error_code, int) {
+            for (auto& c : clients_)
+                c.close([](error_code) {});
+        });
+        for (unsigned n = 0; n < clients_.size(); ++n)
+            asio::co_spawn(context_, keep_two(n), [](std::exception_ptr e) {
+                if (e)
+                    std::rethrow_exception(e);
+            });
+        context_.run();
+    }
+
+private:
+    awaitable<void> keep_two(unsigned n)
+    {
+        asio::co_spawn(context_, keep(n, "held", "lost"), [](std::exception_ptr e) {
+            if (e)
+                std::rethrow_exception(e);
+        });
+        asio::steady_timer timer(context_);
+        while (first_held_.size() <= n || !first_held_[n]) { // so that the second comes second
+            first_held_.resize(clients_.size());
+            timer.expires_after(milliseconds(5));
+            co_await timer.async_wait(as_tuple);
+            if (clients_[n].state() == connection_state::closed)
+                co_return;
+        }
+        co_await keep(n, "held-second", "lost-second");
+    }
+
+    awaitable<void> keep(unsigned n, const char* got, const char* lost)
+    {
+        mutex lock(clients_[n], path_of(n));
+        auto ended = co_await lock.acquire(as_tuple);
+        const auto at = now();
+        guard held = std::move(std::get<guard>(ended));
+        if (std::get<error_code>(ended) || !held)
+            co_return; // closed, or over before it was noticed
+        const auto token = held.fencing_token();
+        events_.note(got, n, at, token, in_nanoseconds(held.held_until().time_since_epoch()));
+        first_held_[n] = true;
+        instant told = 0;
+        held.wait_lost([&told](error_code ec) { told = ec ? -1 : now(); });
+        asio::steady_timer timer(context_);
+        instant lease = 0;
+        while (told == 0) {
+            if (held)
+                lease = in_nanoseconds(held.held_until().time_since_epoch());
+            timer.expires_after(milliseconds(10));
+            co_await timer.async_wait(as_tuple);
+        }
+        if (told > 0)
+            events_.note(lost, n, told, token, lease);
+    }
+
+    holders_options options_;
+    asio::io_context context_;
+    std::deque<client> clients_;
+    asio::signal_set terminate_;
+    event_file events_;
+    std::vector<bool> first_held_;
+};
+
+} // namespace
+
+int run_holders(const holders_options& options)
+{
+    holders h(options);
+    h.run();
+    return 0;
+}
+
+} // namespace zklock::chaos

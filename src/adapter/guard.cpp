@@ -7,6 +7,21 @@
 namespace zklock {
 namespace detail {
 
+namespace {
+
+/// At a release, which comes too late for a lease that has ended unnoticed.
+void end_waits(const guard_state::waits& waits, const recipes::acquisition& acquisition)
+{
+    const bool held = acquisition.held(lease_clock::now());
+    for (const auto& wait : waits)
+        if (held)
+            wait->guard_released();
+        else
+            wait->guard_lost();
+}
+
+} // namespace
+
 guard_state::~guard_state()
 {
     if (!acquisition_)
@@ -14,8 +29,7 @@ guard_state::~guard_state()
     // On the strand like everything else; where there is none any more, there is nothing to give back.
     static_cast<void>(client_->post(
         [client = client_.get(), acquisition = std::move(acquisition_), waits = std::move(waits_)]() mutable {
-            for (const auto& wait : waits)
-                wait->guard_released();
+            end_waits(waits, *acquisition);
             if (client->open_core())
                 acquisition->release({});
         }));
@@ -43,8 +57,7 @@ bool guard_state::release(std::function<void(error_code)> released)
 {
     if (!acquisition_)
         return false;
-    for (const auto& wait : std::exchange(waits_, {}))
-        wait->guard_released();
+    end_waits(std::exchange(waits_, {}), *acquisition_);
     std::exchange(acquisition_, nullptr)->release(std::move(released));
     return true;
 }

@@ -28,7 +28,7 @@ void lease::confirmed(time_point sent, time_point now)
 {
     last_answer_ = std::max(last_answer_, sent);
     // A reader may have seen the term end: it stays ended, whatever came in too late.
-    if (term_->until() != time_point{} && !fresh(now))
+    if (lapsed(now))
         end();
     const time_point until = sent + sure();
     if (until > term_->until())

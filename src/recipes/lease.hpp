@@ -56,6 +56,8 @@ public:
 
     /// Whether a grant may be given now, in term().
     [[nodiscard]] bool fresh(time_point now) const noexcept { return now < ends(); }
+    /// It has ended, and end() was not called.
+    [[nodiscard]] bool lapsed(time_point now) const noexcept { return term_->until() != time_point{} && !fresh(now); }
     /// When fresh() turns false, if nothing is answered before.
     [[nodiscard]] time_point ends() const noexcept { return term_->until() - notice_; }
     [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return shown_; }

@@ -85,6 +85,7 @@ void lock_contender::lose()
 
 void lock_contender::release(std::function<void(error_code)> released)
 {
+    core_.notice_lapse(core_.scheduler.now());
     if (!ZKLOCK_MUTANT(loss_told_after_the_release))
         request_.lost = nullptr;
     if (holding() && path_) {

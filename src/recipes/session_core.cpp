@@ -56,6 +56,7 @@ void session_core::heard(const store::reply& answer)
     if (answer.result == store::outcome::unknown)
         return contact_lost();
     const auto now = scheduler.now();
+    notice_lapse(now);
     const bool was_fresh = lease_.fresh(now);
     lease_.answered(answer.sent, now);
     if (ZKLOCK_MUTANT(lease_counts_from_the_answer))
@@ -104,8 +105,15 @@ void session_core::plan_lease_watch()
 
 void session_core::watch_lease()
 {
+    notice_lapse(scheduler.now());
     if (lease_fresh())
-        return plan_lease_watch();
+        plan_lease_watch();
+}
+
+void session_core::notice_lapse(store::scheduler::time_point now)
+{
+    if (!lease_.lapsed(now))
+        return;
     lease_.end();
     for (lock_path* path : std::vector(paths_))
         path->lease_lapsed();
@@ -182,11 +190,13 @@ void session_core::share_budget()
 
 void session_core::on_connected(const store::connect_reply& answer)
 {
+    const auto now = scheduler.now();
+    notice_lapse(now);
     session_id = answer.session_id;
     connected = true;
     if (answer.renewed)
         lease_.open(answer.session_timeout);
-    lease_.confirmed(answer.sent, scheduler.now());
+    lease_.confirmed(answer.sent, now);
     for (lock_path* path : std::vector(paths_))
         path->epoch_began();
     plan_beat();

@@ -57,6 +57,10 @@ public:
     /// answers reads for a while, although the leader may have ended the session.
     void heard(const store::reply&);
 
+    /// Tells the holders if the lease has ended meanwhile: before anything renews it, or a release hides it. The timer for
+    /// that may be late, when the process was not running.
+    void notice_lapse(store::scheduler::time_point now);
+
     /// The path's lock was granted: the end of the lease matters from now on, and whether somebody else deletes the node.
     void granted(lock_path&);
 

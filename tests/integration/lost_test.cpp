@@ -216,6 +216,39 @@ TEST_CASE("the guard itself turns false on time, also while its executor is busy
     expect_clean(server());
 }
 
+TEST_CASE("a process that slept through the end of its lease is told, though an answer renews the lease before its timer fires")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        for (const bool releases : {false, true}) {
+            CAPTURE(releases);
+            remote_client a(executor, port, 2000ms);
+            co_await a.connect();
+            auto held = begin_acquire(mutex(a.zk, new_path()));
+            REQUIRE(!co_await held.end());
+            auto lost = begin_wait_lost(held.value());
+            const auto begun = held.value().held_until();
+            co_await until("the heartbeats count", [&] { return held.value().held_until() > begun; });
+            a.link.block(direction::replies);
+            const auto syncs = a.link.count(opcode::sync);
+            co_await until("a heartbeat", [&] { return a.link.count(opcode::sync) > syncs; });
+            REQUIRE(held.value());
+            a.link.unblock();
+            while (held.value()) {} // the executor does nothing else; the answer waits in the socket
+            if (releases) {
+                auto releasing = begin_release(held.value());
+                CHECK(co_await releasing.end() == errc::lost);
+            }
+            CHECK(!co_await lost.end());
+            co_await nothing_left(port);
+            co_await a.close();
+        }
+    };
+    run_test(30s, body);
+    expect_clean(server());
+}
+
 TEST_CASE("a notice comes so much earlier")
 {
     const std::uint16_t port = server().port();

@@ -21,6 +21,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -82,7 +83,7 @@ public:
 private:
     struct state {
         asio::cancellation_signal cancel;
-        int calls = 0;
+        std::atomic<int> calls = 0; // an empty guard's handler runs on a thread of the system executor
         error_code ec;
         Value value;
         steady_clock::time_point at;
@@ -94,10 +95,9 @@ private:
         void operator()(error_code ec, Value value)
         {
             s->at = steady_clock::now();
-            ++s->calls;
-            CHECK(s->calls == 1);
             s->ec = ec;
             s->value = std::move(value);
+            CHECK(++s->calls == 1);
         }
     };
 

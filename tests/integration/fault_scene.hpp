@@ -21,8 +21,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -58,6 +58,9 @@ public:
 private:
     awaitable<void> keep_two(unsigned n)
     {
+        // Heartbeats come a quarter of the time-out after an answer: these spread them evenly.
+        asio::steady_timer phase(context_, milliseconds(options_.session_timeout / 4) * n / clients_.size());
+        co_await phase.async_wait(as_tuple);
         asio::co_spawn(context_, keep(n, "held", "lost"), [](std::exception_ptr e) {
             if (e)
                 std::rethrow_exception(e);

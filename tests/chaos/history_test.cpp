@@ -1,0 +1,206 @@
+// The check of a chaos run's history finds what it is there for.
+#include "chaos/history.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+
+using namespace zklock::chaos;
+
+namespace {
+
+constexpr instant ms = 1'000'000;
+
+operation held(instant from, instant until, std::int64_t token)
+{
+    operation o;
+    o.path = "/a";
+    o.mode = "unlimited";
+    o.started = from - 1 * ms;
+    o.ended = from;
+    o.outcome = "granted";
+    o.token = token;
+    o.held = true;
+    o.believed = until;
+    o.released = until + 1 * ms;
+    o.release_outcome = "ok";
+    o.told = until;
+    o.told_outcome = "aborted";
+    return o;
+}
+
+/// Two processes that hold one after the other, and write.
+history sound()
+{
+    history h;
+    h.session_timeout = 1000 * ms;
+    h.patience = 1000 * ms;
+    h.processes[1].operations[1] = held(100 * ms, 200 * ms, 5);
+    h.processes[1].closed = 900 * ms;
+    h.processes[2].operations[1] = held(210 * ms, 300 * ms, 6);
+    h.processes[2].closed = 900 * ms;
+    const auto write = [&](int process, std::int64_t token, instant at) {
+        h.writes.push_back({.process = process, .operation = 1, .path = "/a", .token = token, .sent = at, .arrived = at + 1 * ms, .accepted = true});
+    };
+    write(1, 5, 150 * ms);
+    write(2, 6, 250 * ms);
+    return h;
+}
+
+bool complains(const history& h, const std::string& about)
+{
+    const auto found = violations(h);
+    const bool named = std::any_of(found.begin(), found.end(), [&](const auto& v) { return v.find(about) != v.npos; });
+    if (!named)
+        for (const auto& v : found)
+            MESSAGE(v);
+    return named;
+}
+
+} // namespace
+
+TEST_CASE("a sound history")
+{
+    const auto found = violations(sound());
+    CHECK(found.empty());
+    const auto s = summarise(sound());
+    CHECK(s.operations == 2);
+    CHECK(s.grants == 2);
+    CHECK(s.accepted == 2);
+}
+
+TEST_CASE("two holders at once")
+{
+    auto h = sound();
+    h.processes[1].operations[1].believed = 211 * ms;
+    CHECK(complains(h, "TWO HOLDERS"));
+    h.processes[1].operations[1].held = false; // it knew from the beginning that it held no longer
+    h.processes[1].operations[1].lost = true;
+    CHECK_FALSE(complains(h, "TWO HOLDERS"));
+}
+
+TEST_CASE("two holders at once, the first of which was killed")
+{
+    auto h = sound();
+    auto& first = h.processes[1];
+    first.operations[1].believed.reset();
+    first.killed = 205 * ms;
+    CHECK(violations(h).empty());
+    first.killed = 220 * ms;
+    CHECK(complains(h, "TWO HOLDERS"));
+}
+
+TEST_CASE("a long hold overlaps a later one, with a short one in between")
+{
+    auto h = sound();
+    h.processes[1].operations[1].believed = 500 * ms;
+    h.processes[2].operations[2] = held(400 * ms, 410 * ms, 7);
+    const auto found = violations(h);
+    CHECK(std::count_if(found.begin(), found.end(), [](auto& v) { return v.find("TWO HOLDERS") != v.npos; }) == 2);
+}
+
+TEST_CASE("tokens that do not grow")
+{
+    auto h = sound();
+    h.processes[2].operations[1].token = 4;
+    CHECK(complains(h, "smaller token"));
+    h.processes[2].operations[1].token = 5;
+    CHECK(complains(h, "was given to"));
+    h.processes[2].operations[1].token = 0;
+    CHECK(complains(h, "granted with token 0"));
+}
+
+TEST_CASE("operations that do not complete, or twice, or too late, or too early")
+{
+    auto h = sound();
+    auto& o = h.processes[2].operations[2];
+    o.path = "/a";
+    o.mode = "timed";
+    o.started = 100 * ms;
+    o.limit = 200 * ms;
+    CHECK(complains(h, "never completed"));
+    o.outcome = "timed_out";
+    o.ended = 199 * ms;
+    CHECK(complains(h, "early"));
+    o.ended = 201 * ms;
+    CHECK(violations(h).empty());
+    o.ended = 1300 * ms;
+    CHECK(complains(h, "late"));
+    h.processes[2].pauses.emplace_back(150 * ms, 900 * ms);
+    CHECK(violations(h).empty());
+    o.outcome = "aborted";
+    CHECK(complains(h, "ended with aborted"));
+    h.processes[2].twice.push_back("end 1");
+    CHECK(complains(h, "noted twice"));
+    h.processes[1].closed.reset();
+    CHECK(complains(h, "did not come to its end"));
+}
+
+TEST_CASE("losses that are not told, and holds that never end")
+{
+    auto h = sound();
+    auto& o = h.processes[1].operations[1];
+    o.lost = true;
+    CHECK(complains(h, "lost its lock, and was told: aborted"));
+    CHECK(complains(h, "lost its lock, and the release ended with ok"));
+    o.told_outcome = o.release_outcome = "lost";
+    CHECK(violations(h).empty());
+    o.told.reset();
+    CHECK(complains(h, "never told"));
+    o.released.reset();
+    CHECK(complains(h, "never came to its release"));
+}
+
+TEST_CASE("a holder that still believes after a pause longer than its session")
+{
+    auto h = sound();
+    auto& p = h.processes[2];
+    p.operations[1].believed = 2000 * ms;
+    CHECK(violations(h).empty());
+    p.pauses.emplace_back(250 * ms, 1300 * ms);
+    CHECK(complains(h, "after a pause"));
+}
+
+TEST_CASE("writes that should not have been let in, or not be refused")
+{
+    auto h = sound();
+    h.writes.push_back({.process = 1, .operation = 1, .path = "/a", .token = 5, .sent = 190 * ms, .arrived = 320 * ms, .accepted = false});
+    CHECK(violations(h).empty()); // it was on its way when the next one wrote
+    h.writes.back().sent = 310 * ms;
+    CHECK(complains(h, "after another had written"));
+    h.writes.back().accepted = true;
+    CHECK(complains(h, "was let in"));
+    h.writes.back().accepted = false;
+    h.writes.back().token = 7;
+    CHECK(complains(h, "refused with the largest"));
+    CHECK(complains(h, "had no such token"));
+}
+
+TEST_CASE("what a process noted")
+{
+    const zklock::test::temporary_directory directory;
+    const auto file = directory.path() / "events";
+    std::ofstream(file) << "start 1 100 timed 50 /a\nend 1 120 granted 9 1\ntold 1 140 aborted\nbelieved 1 130 0\n"
+                           "released 1 141 ok\nstart 2 150 cancelled 7 /b\ncancel 2 160\nend 2 161 aborted 0 0\nend 2 162 aborted 0 0\n"
+                           "closed 0 170\n";
+    const auto p = read_history(file);
+    REQUIRE(p.operations.size() == 2);
+    const auto& o = p.operations.at(1);
+    CHECK(o.path == "/a");
+    CHECK(o.limit == 150);
+    CHECK(o.ended == 120);
+    CHECK(o.token == 9);
+    CHECK(o.held);
+    CHECK(o.believed == 130);
+    CHECK_FALSE(o.lost);
+    CHECK(o.released == 141);
+    CHECK(p.operations.at(2).limit == 160);
+    CHECK(p.twice.size() == 1);
+    CHECK(p.closed == 170);
+    std::ofstream(file, std::ios::app) << "start 3 180\n";
+    CHECK_THROWS_AS(read_history(file), std::runtime_error);
+}

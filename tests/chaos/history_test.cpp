@@ -8,7 +8,6 @@
 #include <fstream>
 #include <stdexcept>
 
-
 using namespace zklock::chaos;
 
 namespace {

@@ -94,7 +94,7 @@ bool lock_queue::own_node_from(std::int32_t sequence) const
     for (auto known = view_.lower_bound({sequence, {}}); known != view_.end(); ++known)
         if (known->second != 0)
             return true;
-    return false;
+    return left_.lower_bound({sequence, {}}) != left_.end();
 }
 
 /// All that was in it is gone.
@@ -107,6 +107,8 @@ void lock_queue::forget_view()
         else
             view_.erase(gone);
     }
+    while (!left_.empty())
+        own_node_gone(left_.begin()->second);
 }
 
 void lock_queue::create_failed(contender_id id)
@@ -144,6 +146,17 @@ void lock_queue::read_failed()
     reads_.pop_front();
 }
 
+void lock_queue::read_refused()
+{
+    look_up_refused_ = reads_.front().looks_up || look_up_refused_;
+    read_failed();
+}
+
+void lock_queue::look_up_again()
+{
+    look_up_refused_ = false;
+}
+
 /// Makes the view what the server listed. Answers come in the order of their requests, so a node of ours that is in the
 /// view but not in the list has been deleted.
 void lock_queue::update_view(const std::vector<std::string>& names)
@@ -156,6 +169,9 @@ void lock_queue::update_view(const std::vector<std::string>& names)
     std::sort(listed.begin(), listed.end());
 
     std::vector<contender_id> missing;
+    for (const auto& [node, id] : left_)
+        if (!std::binary_search(listed.begin(), listed.end(), node))
+            missing.push_back(id);
     auto known = view_.begin();
     for (place& live : listed) {
         while (known != view_.end() && known->first < live) {
@@ -168,7 +184,7 @@ void lock_queue::update_view(const std::vector<std::string>& names)
             if (known->second != 0)
                 at(known->second).covered = true;
             ++known;
-        } else {
+        } else if (!left_.contains(live)) {
             view_.emplace_hint(known, std::move(live), 0);
         }
     }
@@ -222,6 +238,7 @@ void lock_queue::inspected(contender_id id, std::string_view node, bool ours)
         move(id, c, phase::queued);
     } else {
         c.spot->second = 0;
+        watched_others_.insert(node_of(c));
         want_again(id, c);
     }
 }
@@ -274,15 +291,16 @@ void lock_queue::node_gone(std::string_view node)
     const auto sequence = sequence_of(node);
     if (!sequence)
         return;
-    const auto gone = view_.find({*sequence, std::string(node)});
+    const place where{*sequence, std::string(node)};
+    if (const auto left = left_.find(where); left != left_.end())
+        return own_node_gone(left->second);
+    const auto gone = view_.find(where);
     if (gone == view_.end())
         return;
     if (gone->second != 0) {
-        const contender_id id = gone->second;
-        const bool by_others = at(id).now != phase::leaving;
-        own_node_gone(id);
+        own_node_gone(gone->second);
         // Whoever deletes one of ours may have deleted more: the next is to look at its own before it is granted.
-        if (by_others && !queued_.empty())
+        if (!queued_.empty())
             at(queued_.begin()->second).waited_for_another = true;
         return;
     }
@@ -329,6 +347,7 @@ void lock_queue::epoch_ended()
     if (!ZKLOCK_MUTANT(watches_outlive_their_epoch))
         watches_.clear();
     reads_.clear();
+    look_up_refused_ = false;
     last_read_turn_ = answered_turn_ = 0;
     if (ZKLOCK_MUTANT(disconnection_counts_as_deletion))
         std::erase_if(view_, [](const auto& known) { return known.second == 0; });
@@ -349,7 +368,8 @@ void lock_queue::session_ended()
         else if (c.now != phase::wanted)
             want_again(id, c);
     }
-    view_.clear(); // the contenders' places are in it until here
+    view_.clear(); // the contenders' places are in them until here
+    left_.clear();
     to_remove_.clear();
     doubt_turn_ = 0;
 }
@@ -413,6 +433,7 @@ void lock_queue::want_again(contender_id id, contender& c)
 void lock_queue::start_leaving(contender_id id, contender& c)
 {
     move(id, c, phase::leaving);
+    c.spot = left_.insert(view_.extract(c.spot)).position;
 }
 
 void lock_queue::give_place(contender_id id, contender& c, std::string_view node, std::int32_t sequence)
@@ -430,13 +451,14 @@ void lock_queue::own_node_gone(contender_id id)
     if (ZKLOCK_MUTANT(own_deleted_node_ignored) && c.now == phase::queued)
         return;
     const view::iterator place = c.spot; // the contender's phase is left by way of it
+    view& of_it = c.now == phase::leaving ? left_ : view_;
     switch (c.now) {
     case phase::held: forget(id, action::kind::lost); break;
     case phase::leaving: forget(id, action::kind::gone); break;
     default: want_again(id, c);
     }
     watches_.erase(place->first.node);
-    view_.erase(place);
+    of_it.erase(place);
 }
 
 } // namespace zklock::queue

@@ -86,6 +86,9 @@ public:
     /// asked for before it went well, or none had been.
     void children_read(const std::vector<std::string>& names, bool synced);
     void read_failed();
+    /// The server refused to list. Who is looked for is looked for again after look_up_again(), or in the next epoch.
+    void read_refused();
+    void look_up_again();
     /// Answer to inspect: whether the node lives and belongs to this session.
     void inspected(contender_id, std::string_view node, bool ours);
     void inspect_unknown(contender_id);
@@ -147,7 +150,7 @@ private:
             return a.node <=> b.node;
         }
     };
-    using view = std::map<place, contender_id>; ///< live nodes; 0 for those of others
+    using view = std::map<place, contender_id>; ///< nodes; 0 for those of others
     struct contender {
         phase now = phase::wanted;
         bool look_once = false;
@@ -198,11 +201,14 @@ private:
     std::size_t with_node_ = 0;
     std::size_t looking_once_ = 0; ///< how many of the queued ones look once
 
-    view view_;
+    view view_; ///< live nodes that count: of others, and of ours that have not left
+    view left_; ///< nodes of ours that have left, until they are gone: as many as gave up, and nobody waits for them
     std::unordered_map<std::string, watch_state> watches_; ///< of this epoch
+    std::set<std::string> watched_others_;                 ///< which of them may be on nodes of others
     std::vector<action> news_;
 
     bool connected_ = false;
+    bool look_up_refused_ = false;
     std::deque<sent_read> reads_;       ///< unanswered ones
     std::uint64_t turn_ = 0;            ///< counts creates, reads and doubts, in order
     std::uint64_t last_read_turn_ = 0;  ///< of the last read sent in this epoch, 0 for none

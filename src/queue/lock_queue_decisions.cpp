@@ -13,7 +13,7 @@ std::vector<action> lock_queue::next(bool lease_fresh)
 {
     std::vector<action> actions;
     const bool looking_up = std::any_of(reads_.begin(), reads_.end(), [](const sent_read& r) { return r.looks_up; });
-    if (connected_ && !unknown_.empty() && !looking_up)
+    if (connected_ && !unknown_.empty() && !looking_up && !look_up_refused_)
         read(actions, true);
     if (connected_) {
         for (contender_id id : std::exchange(to_inspect_, {})) {
@@ -33,7 +33,7 @@ std::vector<action> lock_queue::next(bool lease_fresh)
             const auto c = contenders_.find(id);
             if (c == contenders_.end() || std::exchange(c->second.removing, true))
                 continue;
-            const bool wrong = ZKLOCK_MUTANT(deletes_the_lowest_node);
+            const bool wrong = ZKLOCK_MUTANT(deletes_the_lowest_node) && !view_.empty();
             actions.push_back({action::kind::remove, id, wrong ? view_.begin()->first.node : node_of(c->second)});
         }
     }
@@ -54,10 +54,7 @@ bool lock_queue::busy(const std::vector<std::string>& names) const
         const auto sequence = sequence_of(name);
         if (!sequence)
             continue;
-        const auto known = view_.find({*sequence, name});
-        const bool has_left =
-            known != view_.end() && known->second != 0 && contenders_.at(known->second).now == phase::leaving;
-        if (!has_left)
+        if (!left_.contains({*sequence, name}))
             return true;
     }
     return false;
@@ -95,10 +92,13 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
             return false;
         if (!ZKLOCK_MUTANT(own_node_not_watched))
             arm(actions, node_of(c));
-        if (answered_turn_ >= doubt_turn_)
-            arm(actions, (ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor)->first.node);
-        else if (last_read_turn_ < doubt_turn_)
+        if (answered_turn_ >= doubt_turn_) {
+            const auto which = ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor;
+            arm(actions, which->first.node);
+            watched_others_.insert(which->first.node);
+        } else if (last_read_turn_ < doubt_turn_) {
             read(actions, false);
+        }
         return false;
     }
     if (c.waited_for_another && !ZKLOCK_MUTANT(own_node_not_watched)) {
@@ -128,13 +128,13 @@ void lock_queue::refuse_those_behind()
     }
 }
 
-/// The nearest node before the contender that is not one of ours that has left.
+/// The nearest node before the contender.
 lock_queue::view::iterator lock_queue::nearest_below(const contender& c)
 {
     auto below = c.spot;
     while (below != view_.begin()) {
         --below;
-        if (below->second == 0 || (at(below->second).now != phase::leaving && !ZKLOCK_MUTANT(own_nodes_do_not_count)))
+        if (below->second == 0 || !ZKLOCK_MUTANT(own_nodes_do_not_count))
             return below;
     }
     return view_.end();
@@ -158,7 +158,7 @@ void lock_queue::arm(std::vector<action>& actions, const std::string& node)
 /// A node of ours takes its watches with it; those of others would stay on the server after us.
 void lock_queue::disarm_unneeded(std::vector<action>& actions)
 {
-    if (watches_.empty() || ZKLOCK_MUTANT(watch_left_on_the_server))
+    if (watched_others_.empty() || ZKLOCK_MUTANT(watch_left_on_the_server))
         return;
     std::string needed;
     if (contending_ > held_.size()) {
@@ -168,7 +168,9 @@ void lock_queue::disarm_unneeded(std::vector<action>& actions)
         if (predecessor != view_.end())
             needed = predecessor->first.node;
     }
-    for (auto& [node, state] : watches_) {
+    std::erase_if(watched_others_, [this](const std::string& node) { return !watches_.contains(node); });
+    for (const std::string& node : watched_others_) {
+        watch_state& state = watches_.at(node);
         if (state != watch_state::armed || node == needed)
             continue;
         const auto watched_node = view_.find({sequence_of(node).value_or(0), node});

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -628,6 +629,56 @@ TEST_SUITE("lock queue, session and lease")
         CHECK(q.lapse() == std::vector<contender_id>{1});
         CHECK(q.act(false) == "remove 1 " + ours(1, 0));
         CHECK(q.act(true) == "granted 2");
+    }
+
+    TEST_CASE("a refused look-up is not asked for again at once")
+    {
+        driver q;
+        q.epoch_began();
+        q.join_and_send(1);
+        CHECK(q.act() == "read");
+        q.contact_lost();
+        q.create_unknown(1);
+        q.read_failed();
+        q.epoch_ended();
+        q.epoch_began();
+        CHECK(q.act() == "sync, read");
+        q.read_refused();
+        q.leave(1);
+        CHECK(q.act() == "");
+        q.look_up_again();
+        CHECK(q.act() == "sync, read");
+        q.read_refused();
+        q.epoch_ended();
+        q.epoch_began();
+        CHECK(q.act() == "sync, read");
+        q.children_read({ours(1, 4)}, true);
+        CHECK(q.act() == "remove 1 " + ours(1, 4));
+    }
+
+    TEST_CASE("many that give up in turn cost no more than each its delete")
+    {
+        constexpr int waiters = 30'000;
+        driver q;
+        q.epoch_began();
+        std::vector<std::string> names{foreign(0)};
+        for (int i = 1; i <= waiters; ++i) {
+            q.join_and_send(static_cast<contender_id>(i));
+            names.push_back(ours(i, i));
+        }
+        CHECK(q.act() == "read");
+        for (int i = 1; i <= waiters; ++i)
+            q.created(static_cast<contender_id>(i), names[static_cast<std::size_t>(i)], i);
+        q.children_read(names, true);
+        const auto begun = std::chrono::steady_clock::now();
+        std::size_t removes = 0;
+        for (int i = 1; i <= waiters; ++i) {
+            q.leave(static_cast<contender_id>(i));
+            for (const action& a : q.next(true))
+                removes += a.what == action::kind::remove;
+        }
+        CHECK(removes == waiters);
+        CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(5)); // going over all that left: minutes
     }
 
     TEST_CASE("counts who contends and who has a node")

@@ -45,12 +45,11 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
     const auto contender = std::make_shared<lock_contender>(core_, this, id, std::move(request));
     contenders_.emplace(id, contender);
     contender->arm_deadline();
-    if (contender->looks_once()) {
+    if (contender->looks_once())
         look(contender);
-    } else {
+    else
         queue_.join(id, false);
-        advance();
-    }
+    advance();
     return contender;
 }
 
@@ -68,9 +67,12 @@ void lock_path::look(const contender_ptr& contender)
     core_.store.children(path_, expect([this, contender, refuse](const store::children_reply& answer) {
         if (!contender->waiting())
             return forget(contender->id);
-        if (answer.result == outcome::no_node || (answer.result == outcome::ok && !queue_.busy(*answer.names)))
-            return queue_.join(contender->id, true);
-        refuse(*contender, answer.result == outcome::ok ? errc::busy : error_of(answer.result));
+        if (answer.result != outcome::ok && answer.result != outcome::no_node)
+            return refuse(*contender, error_of(answer.result));
+        // Others of ours may have come meanwhile: behind them it might wait for the node budget.
+        if (queue_.contended() || (answer.result == outcome::ok && queue_.busy(*answer.names)))
+            return refuse(*contender, errc::busy);
+        queue_.join(contender->id, true);
     }));
 }
 
@@ -129,6 +131,12 @@ void lock_path::fail_looking_once(errc why)
 void lock_path::epoch_began()
 {
     queue_.epoch_began();
+    advance();
+}
+
+void lock_path::refuse_all(errc why)
+{
+    fail_all_waiting(why);
     advance();
 }
 

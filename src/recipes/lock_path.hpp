@@ -4,6 +4,7 @@
 #include "recipes/parent_maker.hpp"
 #include "recipes/session_core.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -38,6 +39,8 @@ public:
 
     void epoch_began();
     void contact_lost() { queue_.contact_lost(); }
+    /// Nobody can be granted under the lease that the server gives.
+    void refuse_all(errc why);
     void epoch_ended();
     void session_ended();
     void lease_lapsed();
@@ -67,6 +70,8 @@ private:
     void send_inspect(const contender_ptr&, const std::string& node);
     void send_watch(const std::string& node);
     void send_remove(const contender_ptr&, const std::string& node);
+    /// For what the server has refused, and may not refuse for ever.
+    void after_a_while(std::function<void()> f);
     /// Takes the token from the czxid of the contender's node, and checks the numbers it got.
     bool numbered(lock_contender&, std::int64_t czxid, std::int32_t sequence);
     void grant(lock_contender&);

@@ -5,6 +5,7 @@
 #include "queue/node_name.hpp"
 #include "recipes/error_mapping.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace zklock::recipes {
@@ -51,7 +52,10 @@ void lock_path::send_read()
         case outcome::ok: return queue_.children_read(*answer.names, synced_);
         case outcome::no_node: return queue_.children_read(none, synced_);
         case outcome::unknown: return queue_.read_failed();
-        default: queue_.read_failed(); return fail_all_waiting(error_of(answer.result));
+        default:
+            queue_.read_refused();
+            fail_all_waiting(error_of(answer.result));
+            after_a_while([this] { queue_.look_up_again(); }); // who left is still looked for
         }
     }));
 }
@@ -87,14 +91,15 @@ void lock_path::send_watch(const std::string& node)
                 return queue_.watched(node);
             return queue_.node_gone(node);
         case outcome::unknown: return queue_.watch_failed(node);
-        default: queue_.watch_failed(node); return fail_all_waiting(error_of(answer.result));
+        default:
+            fail_all_waiting(error_of(answer.result));
+            after_a_while([this, node] { queue_.watch_failed(node); }); // a holder goes on asking for its own
         }
     }));
 }
 
 void lock_path::send_remove(const contender_ptr& contender, const std::string& node)
 {
-    static constexpr std::chrono::seconds before_next_try{1};
     core_.store.remove(full(node), expect([this, contender, node](const store::reply& answer) {
         core_.heard(answer);
         switch (answer.result) {
@@ -107,14 +112,20 @@ void lock_path::send_remove(const contender_ptr& contender, const std::string& n
         default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
             queue_.remove_failed(contender->id);
             contender->finish_release(error_of(answer.result));
-            ++answers_due_;
-            core_.later(before_next_try, [this, id = contender->id] {
-                --answers_due_;
-                queue_.retry_remove(id);
-                advance();
-            });
+            after_a_while([this, id = contender->id] { queue_.retry_remove(id); });
         }
     }));
+}
+
+void lock_path::after_a_while(std::function<void()> f)
+{
+    constexpr std::chrono::seconds before_next_try{1};
+    ++answers_due_;
+    core_.later(before_next_try, [this, f = std::move(f)] {
+        --answers_due_;
+        f();
+        advance();
+    });
 }
 
 void lock_path::grant(lock_contender& contender)

@@ -110,7 +110,12 @@ void session::contenders(const std::string& path, std::optional<store::scheduler
 
 void session::on_connected(const store::connect_reply& answer)
 {
+    if (core_.over)
+        return; // it was on its way when the session was closed
     core_.on_connected(answer);
+    if (core_.lease_impossible())
+        for (lock_path* path : core_.paths())
+            path->refuse_all(errc::invalid_option);
     change(connection_state::connected);
     for (const auto& list : std::vector(lists_))
         if (!list->ended())
@@ -119,12 +124,16 @@ void session::on_connected(const store::connect_reply& answer)
 
 void session::on_disconnected()
 {
+    if (core_.over)
+        return;
     core_.on_disconnected();
     change(connection_state::suspended);
 }
 
 void session::on_expired()
 {
+    if (core_.over)
+        return;
     core_.on_expired();
     change(connection_state::connecting);
 }

@@ -233,6 +233,19 @@ TEST_SUITE("session")
         CHECK(s.servers.pending() == "");
     }
 
+    TEST_CASE("a try that others of ours have overtaken is refused, and never waits for the budget")
+    {
+        scene s;
+        s.options.node_budget = 1;
+        s.start();
+        s.connect();
+        const auto a = s.acquire("/p", {}, recipes::patience::look_once);
+        const auto b = s.acquire("/p");
+        s.list({});
+        CHECK(a->ended == make_error_code(errc::busy));
+        CHECK_FALSE(b->ended);
+    }
+
     TEST_CASE("a lost lease is a loss, told once, before the release, and the node is deleted")
     {
         scene s;
@@ -340,13 +353,64 @@ TEST_SUITE("session")
         CHECK_FALSE(a->ended);
     }
 
-    TEST_CASE("a lease that could never last is an invalid option")
+    TEST_CASE("a lease that could never last is an invalid option, also for who came before the connection")
     {
         scene s;
         s.options.lease_margin = 8s;
         s.start();
+        const auto early = s.acquire("/p");
+        CHECK_FALSE(early->ended);
         s.connect();
+        CHECK(early->ended == make_error_code(errc::invalid_option));
         CHECK(s.acquire("/p")->ended == make_error_code(errc::invalid_option));
+    }
+
+    TEST_CASE("what a server refuses to show is not asked for again at once")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.acquire("/p");
+        s.answer(outcome::unknown);
+        s.answer(outcome::unknown);
+        s.servers.observer->on_disconnected();
+        s.connect(5, false);
+        CHECK(s.servers.pending() == "sync /p, children /p");
+        s.answer(outcome::ok);
+        s.answer(outcome::no_auth);
+        CHECK(a->ended == make_error_code(errc::access_denied));
+        CHECK(s.servers.pending() == "");
+        s.clock.pass(1s);
+        CHECK(s.servers.pending() == "sync /p, children /p");
+        s.answer(outcome::ok);
+        s.list({scene::node(1, 3)});
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 3));
+        s.answer(outcome::ok);
+
+        const auto b = s.hold("/q", 0);
+        s.clock.pass(200ms);
+        CHECK(s.servers.pending() == "watch " + b->given.node);
+        s.answer(outcome::no_auth);
+        CHECK(s.servers.pending() == "");
+        s.clock.pass(1s);
+        CHECK(s.servers.pending() == "watch " + b->given.node);
+        CHECK(b->losses == 0);
+    }
+
+    TEST_CASE("news of the connection that was on its way at the close changes nothing")
+    {
+        scene s;
+        s.start();
+        const auto a = s.acquire("/p");
+        s.session->close({});
+        s.clock.run();
+        CHECK(a->ended == make_error_code(errc::closed));
+        s.connect();
+        s.clock.pass(10s);
+        CHECK(s.servers.pending() == "");
+        CHECK(s.session->state() == connection_state::closed);
+        s.servers.observer->on_disconnected();
+        CHECK(s.session->state() == connection_state::closed);
     }
 }
 

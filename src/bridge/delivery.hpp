@@ -20,7 +20,8 @@ struct request {
         done; ///< monostate: nobody wants the answer
     lease_clock::time_point sent = lease_clock::now();
     wire* sender = nullptr;
-    std::string watched; ///< the path on the server whose watch a good answer arms
+    std::string watched;   ///< the path on the server whose watch a good answer arms
+    std::string unwatched; ///< and the one whose watch it takes back
 };
 
 /// What the servers said, copied out of the C client's callbacks.

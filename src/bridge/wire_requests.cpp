@@ -88,6 +88,8 @@ void wire::accept(answer a, int code)
         must_cut_ = true;
     else if (a.result == store::outcome::ok && !a.to->watched.empty())
         watched_.insert(std::move(a.to->watched));
+    else if (a.result == store::outcome::ok && !a.to->unwatched.empty())
+        watched_.erase(a.to->unwatched);
     --unanswered_;
     if (a.to->done.index() != 0)
         inbox_.emplace_back(std::move(a));
@@ -131,6 +133,7 @@ void wire::children(std::unique_ptr<request> r, std::string_view path)
 void wire::unwatch(std::unique_ptr<request> r, std::string_view path)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
+        context->unwatched = full;
         // Declared as a pointer to a function pointer, and called as the function itself.
         auto* done = reinterpret_cast<void_completion_t*>(&callbacks::on_void);
         return zoo_aremove_all_watches(handle_, full.c_str(), ZWATCHTYPE_DATA, 0, done, context);

@@ -23,6 +23,7 @@ using namespace zklock::test;
 namespace {
 
 int resolutions = 0;
+int local_removals = 0;
 
 /// Our descriptors of connections to that port.
 std::vector<int> sockets_to(std::uint16_t port)
@@ -47,6 +48,16 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
     ++resolutions;
     static auto real = reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
     return real(node, service, hints, found);
+}
+
+/// The ZooKeeper library's, called by the bridge: `local` for watches of which the server is not told.
+extern "C" int zoo_aremove_all_watches(void* handle, const char* path, int type, int local, void* done,
+                                       const void* context)
+{
+    local_removals += local;
+    static auto real =
+        reinterpret_cast<decltype(&::zoo_aremove_all_watches)>(::dlsym(RTLD_NEXT, "zoo_aremove_all_watches"));
+    return real(handle, path, type, local, done, context);
 }
 
 TEST_CASE("an idle connection lives on pings, resolves nothing, and a request on it leaves at once")
@@ -98,6 +109,25 @@ TEST_CASE("a lost connection: answers first, then the news, then the same sessio
     admin.set("/w", "x");
     CHECK(c.sync("/") == outcome::ok);
     CHECK(c.events.empty());
+    c.close();
+}
+
+TEST_CASE("a watch that was taken back leaves nothing to be undone when the connection ends")
+{
+    zookeeper_server server;
+    proxy between{server.port()};
+    bridge_client c{options_for(between.address())};
+    c.wait_connected();
+    for (const char* node : {"/taken", "/taken-too", "/kept"}) {
+        CHECK(c.create(node, node_kind::persistent).result == outcome::ok);
+        CHECK(c.get(node, true).result == outcome::ok);
+    }
+    CHECK(c.unwatch("/taken") == outcome::ok);
+    CHECK(c.unwatch("/taken-too") == outcome::ok);
+    local_removals = 0;
+    between.cut();
+    c.wait_disconnected();
+    CHECK(local_removals == 1);
     c.close();
 }
 

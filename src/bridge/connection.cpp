@@ -17,13 +17,22 @@ namespace {
 // After so many packets the executor's other work has its turn.
 constexpr int packets_at_once = 64;
 constexpr std::chrono::milliseconds shortest_attempt{500};
+constexpr std::chrono::hours longest_backoff{24};
+
+/// Nobody waits longer than that, and what is longer need not fit the clock.
+client_options with_bounded_backoff(client_options o)
+{
+    o.connect_backoff = std::min<std::chrono::milliseconds>(o.connect_backoff, longest_backoff);
+    o.connect_backoff_limit = std::min<std::chrono::milliseconds>(o.connect_backoff_limit, longest_backoff);
+    return o;
+}
 
 } // namespace
 
 connection::connection(const strand_type& strand, client_options options, std::vector<host_port> servers,
                        std::string chroot)
-    : options_(std::move(options)), servers_(std::move(servers)), wire_(inbox_, options_, std::move(chroot)),
-      io_(std::in_place, strand)
+    : options_(with_bounded_backoff(std::move(options))), servers_(std::move(servers)),
+      wire_(inbox_, options_, std::move(chroot)), io_(std::in_place, strand)
 {
 }
 

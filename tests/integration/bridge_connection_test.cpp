@@ -239,6 +239,19 @@ TEST_CASE("no server at the start, and one later; attempts become rarer")
     c.close();
 }
 
+TEST_CASE("a back-off without a limit grows, and is no hot loop")
+{
+    proxy refusing{1};
+    auto options = options_for(refusing.address());
+    options.connect_backoff = 20ms;
+    options.connect_backoff_limit = std::chrono::milliseconds::max();
+    bridge_client c{options};
+    auto start = steady_clock::now();
+    c.run_until([&] { return refusing.accepted() >= 7; });
+    CHECK(steady_clock::now() - start >= 500ms); // 20, 40, 80, 160, 320, 640 ms, all down to a half by jitter
+    c.close();
+}
+
 TEST_CASE("with two servers, of which one is dead, the other is found at once")
 {
     zookeeper_server server;

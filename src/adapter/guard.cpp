@@ -65,10 +65,10 @@ bool guard_state::release(std::function<void(error_code)> released)
 void lost_operation::begin()
 {
     const auto guard = guard_.lock();
-    if (!guard) {
-        complete(asio::error::operation_aborted);
-    } else if (guard->is_lost()) {
+    if (guard && guard->is_lost()) {
         complete({});
+    } else if (!guard || guard->is_released()) { // a lazy release, kept by somebody, keeps what it released
+        complete(asio::error::operation_aborted);
     } else if (enter_open_client()) {
         place_ = guard->add(std::static_pointer_cast<lost_operation>(shared_from_this()));
     }

@@ -32,6 +32,7 @@ public:
     [[nodiscard]] waits::iterator add(std::shared_ptr<lost_operation> wait);
     void remove(waits::iterator gone) { waits_.erase(gone); }
     [[nodiscard]] bool is_lost() const noexcept { return lost_; }
+    [[nodiscard]] bool is_released() const noexcept { return !acquisition_; }
     /// False, and nothing happens, when it was released before.
     [[nodiscard]] bool release(std::function<void(error_code)> released);
 

@@ -107,6 +107,30 @@ TEST_CASE("the last handle closes: what is pending ends, guards are lost")
     expect_clean(server, {"/life"});
 }
 
+TEST_CASE("a lazy release that is kept, and a wait for the loss that begins after it")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    client c(io, options_for(server.address()));
+    mutex lock(c, "/life");
+    guard held = hold(io, lock);
+    std::vector<std::string> order;
+    auto note = [&](std::string what) {
+        return [&order, what](error_code ec) { order.push_back(what + ec.message()); };
+    };
+    const auto waiting = held.wait_lost(asio::deferred);
+    const auto releasing = std::move(held).release(asio::deferred); // keeps what it releases
+    releasing(note("release: "));
+    waiting(note("lost: "));
+    releasing(note("again: "));
+    run_until(io, [&] { return order.size() == 3; });
+    std::ranges::sort(order); // each has ended; the release takes a round trip more than the others
+    const auto aborted = error_code(asio::error::operation_aborted).message();
+    CHECK(order == std::vector<std::string>{"again: " + make_error_code(errc::not_owner).message(),
+                                            "lost: " + aborted, "release: " + error_code().message()});
+    expect_clean(server, {"/life"});
+}
+
 TEST_CASE("close: everything pending first, then the close, again, and nothing afterwards")
 {
     zookeeper_server server;

@@ -126,7 +126,7 @@ znode_tree::effect ensemble::execute_next(server& s)
         if (effect.result != outcome::ok) what += " fails: " + std::to_string(static_cast<int>(effect.result));
         world_.log.line(world_.time.now(), "leader", what);
     }
-    fire(s, effect.events);
+    fire(s, effect);
     const auto& c = e->origin;
     if (c && c->server_open && &servers_[c->server] == &s) {
         answer a;

@@ -81,7 +81,7 @@ private:
     void send_down(const connection_ptr& c, answer a);
     void drop(const connection_ptr& c, bool at_once);
     void forget(const connection_ptr& c);
-    void fire(server& s, const std::vector<std::pair<store::event_kind, std::string>>& events);
+    void fire(server& s, const znode_tree::effect& e);
 
     // servers with their leader
     void to_leader(unsigned server, std::function<void()> f);

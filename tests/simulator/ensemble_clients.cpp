@@ -163,12 +163,13 @@ void ensemble::send_down(const connection_ptr& c, answer a)
     });
 }
 
-void ensemble::fire(server& s, const std::vector<std::pair<store::event_kind, std::string>>& events)
+void ensemble::fire(server& s, const znode_tree::effect& e)
 {
-    for (const auto& [kind, path] : events) {
+    for (const auto& [kind, path] : e.events) {
         if (kind == store::event_kind::created) continue; // nobody watches a node that is not there
+        const bool hidden = std::find(e.hidden.begin(), e.hidden.end(), path) != e.hidden.end();
         for (const auto& c : s.clients) {
-            if (std::erase(c->watched, path) == 0) continue;
+            if (std::erase(c->watched, path) == 0 || hidden) continue;
             answer a;
             a.event = kind;
             a.path = path;

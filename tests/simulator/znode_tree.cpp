@@ -48,6 +48,7 @@ znode_tree::effect znode_tree::apply(const transaction& t)
         if (const auto at = nodes_.find(t.path); at != nodes_.end()) {
             at->second.data = t.data;
             ++at->second.version;
+            if (!at->second.allowed.read) e.hidden.push_back(t.path);
             e.events.emplace_back(event_kind::data_changed, t.path);
             return e;
         }
@@ -105,11 +106,13 @@ znode_tree::effect znode_tree::create(const transaction& t)
 
 znode_tree::effect znode_tree::remove(const transaction& t)
 {
+    if (t.path == "/") return failed(outcome::bad_arguments);
+    const auto parent = parent_of(t.path);
+    if (parent == nodes_.end()) return failed(outcome::no_node);
+    // Before anything is said about the node itself.
+    if (t.session != transaction::administrator && !parent->second.allowed.remove) return failed(outcome::no_auth);
     const auto at = nodes_.find(t.path);
-    if (at == nodes_.end() || t.path == "/") return failed(outcome::no_node);
-    if (t.session != transaction::administrator && !parent_of(t.path)->second.allowed.remove) {
-        return failed(outcome::no_auth);
-    }
+    if (at == nodes_.end()) return failed(outcome::no_node);
     if (at->second.children != 0) return failed(outcome::not_empty);
     effect e;
     erase(at, e);
@@ -120,6 +123,7 @@ void znode_tree::erase(nodes::iterator at, effect& e)
 {
     --parent_of(at->first)->second.children;
     e.events.emplace_back(event_kind::deleted, at->first);
+    if (!at->second.allowed.read) e.hidden.push_back(at->first);
     nodes_.erase(at);
 }
 

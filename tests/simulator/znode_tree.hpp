@@ -65,6 +65,7 @@ public:
         std::string path;      ///< of a create, with its sequence number
         store::node_stat stat; ///< of a create
         std::vector<std::pair<store::event_kind, std::string>> events;
+        std::vector<std::string> hidden; ///< nodes that may not be read: their watches are used up, and nobody is told
     };
 
     znode_tree();

@@ -1,0 +1,515 @@
+// Whether the simulated ZooKeeper is true to the real one where several things come together: requests in flight at once,
+// watches among them, an administrator who writes too, lost connections, sessions that end. Random steps are done on both,
+// and what each client is told has to be the same, line by line.
+#include "ensemble.hpp"
+#include "integration/bridge_client.hpp"
+#include "process.hpp"
+#include "simulated_store.hpp"
+#include "support/admin_client.hpp"
+#include "support/proxy.hpp"
+#include "support/zookeeper_server.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace zklock;
+using simulator::choices;
+using simulator::transaction;
+using store::node_kind;
+using store::outcome;
+
+namespace {
+
+constexpr unsigned clients = 3;
+
+/// Something a client was told, with what differs between any two ZooKeepers kept apart.
+struct line {
+    std::string text;
+    std::int64_t czxid = 0;
+    std::int64_t owner = 0;
+};
+
+/// One client of one of the two: writes down all it is told.
+class recorder final : public store::observer {
+public:
+    void on_connected(const store::connect_reply& r) override
+    {
+        session = r.session_id;
+        ++connections;
+        tell(r.renewed ? "connected, a new session" : "connected");
+    }
+    void on_disconnected() override { tell("disconnected"); }
+    void on_expired() override { tell("expired"); }
+    void on_authentication_failed() override { tell("refused"); }
+    void on_node_event(store::event_kind kind, std::string_view path) override
+    {
+        tell("event " + std::to_string(static_cast<int>(kind)) + ' ' + std::string(path));
+    }
+
+    void tell(std::string text, const store::node_stat& s = {})
+    {
+        lines.push_back({std::move(text), s.czxid, s.ephemeral_owner});
+    }
+    /// An answer.
+    void tell(std::string text, const store::reply& r, const store::node_stat& s = {})
+    {
+        ++answers;
+        text += " result " + std::to_string(static_cast<int>(r.result));
+        if (s.czxid != 0)
+            text += " version " + std::to_string(s.version) + " cversion " + std::to_string(s.cversion) + " children " +
+                    std::to_string(s.num_children) + " length " + std::to_string(s.data_length);
+        tell(std::move(text), s);
+    }
+
+    std::vector<line> lines;
+    std::size_t answers = 0;
+    std::size_t connections = 0;
+    std::int64_t session = 0;
+};
+
+/// A ZooKeeper with its clients and its administrator.
+class side {
+public:
+    virtual ~side() = default;
+    virtual store::store& store_of(unsigned client) = 0;
+    virtual recorder& told(unsigned client) = 0;
+    virtual void run_until(const std::function<bool()>& holds) = 0;
+
+    virtual void set_data(const std::string& path, const std::string& data) = 0;
+    virtual void allow(const std::string& path, simulator::permissions) = 0;
+    virtual void remove(const std::string& path) = 0;
+    virtual void cut(unsigned client) = 0;
+    virtual void expire(unsigned client) = 0;
+    virtual void reopen(unsigned client) = 0; ///< a new store, after close
+};
+
+class real_side final : public side {
+public:
+    real_side() : admin_{server_.port(), 60s}
+    {
+        admin_.authenticate("digest", "admin:secret");
+        for (unsigned c = 0; c < clients; ++c) {
+            links_.push_back(std::make_unique<test::proxy>(server_.port()));
+            recorders_.emplace_back();
+            stores_.emplace_back();
+        }
+        for (unsigned c = 0; c < clients; ++c)
+            reopen(c);
+    }
+    ~real_side() override
+    {
+        for (unsigned c = 0; c < clients; ++c) {
+            bool closed = false;
+            stores_[c]->close([&] { closed = true; });
+            run_until([&] { return closed; });
+        }
+    }
+    store::store& store_of(unsigned c) override { return *stores_[c]; }
+    recorder& told(unsigned c) override { return *recorders_[c]; }
+    void run_until(const std::function<bool()>& holds) override
+    {
+        const auto end = test::steady_clock::now() + test::default_limit;
+        while (!holds()) {
+            context_.restart();
+            if (context_.run_one_until(end) == 0)
+                throw std::runtime_error("the real server does not answer");
+        }
+    }
+    void set_data(const std::string& path, const std::string& data) override
+    {
+        tolerant([&] { admin_.set(path, data); });
+    }
+    void allow(const std::string& path, simulator::permissions p) override
+    {
+        test::access_rule others;
+        others.permissions = 2 + (p.read ? 1 : 0) + (p.create ? 4 : 0) + (p.remove ? 8 : 0);
+        test::access_rule own;
+        own.scheme = "auth";
+        own.id = "";
+        tolerant([&] { admin_.set_access(path, {others, own}); });
+    }
+    void remove(const std::string& path) override
+    {
+        tolerant([&] { admin_.remove(path); });
+    }
+    void cut(unsigned c) override { links_[c]->cut(); }
+    void expire(unsigned c) override { links_[c]->expire_session(told(c).session); }
+    void reopen(unsigned c) override
+    {
+        auto options = test::options_for(links_[c]->address());
+        options.session_timeout = 60s;
+        options.connect_backoff = 5ms;
+        options.connect_backoff_limit = 50ms;
+        stores_[c] = std::make_unique<bridge::zookeeper_store>(strand_, options);
+        recorders_[c] = std::make_unique<recorder>();
+        stores_[c]->attach(told(c));
+        run_until([&] { return told(c).connections != 0; });
+    }
+
+private:
+    /// What the administrator wants may not be possible: then it changes nothing, here as there.
+    template <class F> static void tolerant(F f)
+    {
+        constexpr std::int32_t no_node = -101, not_empty = -111;
+        try {
+            f();
+        } catch (const test::zookeeper_error& e) {
+            REQUIRE((e.code() == no_node || e.code() == not_empty));
+        }
+    }
+
+    test::zookeeper_server server_;
+    test::admin_client admin_;
+    boost::asio::io_context context_{1};
+    boost::asio::strand<boost::asio::any_io_executor> strand_{boost::asio::any_io_executor{context_.get_executor()}};
+    std::vector<std::unique_ptr<test::proxy>> links_;
+    std::vector<std::unique_ptr<recorder>> recorders_;
+    std::vector<std::unique_ptr<bridge::zookeeper_store>> stores_;
+};
+
+class simulated_side final : public side {
+public:
+    explicit simulated_side(std::uint64_t seed) : world_(seed, settings(), false), ensemble_(world_)
+    {
+        world_.quiet = true; // no faults but those of the steps
+        for (unsigned c = 0; c < clients; ++c) {
+            current_.push_back(nullptr);
+            reopen(c);
+        }
+    }
+    store::store& store_of(unsigned c) override { return current_[c]->store; }
+    recorder& told(unsigned c) override { return current_[c]->told; }
+    void run_until(const std::function<bool()>& holds) override
+    {
+        const auto limit = world_.time.now() + 120s;
+        while (!holds())
+            if (!world_.time.step(limit))
+                throw std::runtime_error("the simulated server does not answer");
+        REQUIRE(world_.violation == "");
+    }
+    void set_data(const std::string& path, const std::string& data) override
+    {
+        administrate(transaction::kind::set_data, path, data);
+    }
+    void allow(const std::string& path, simulator::permissions p) override
+    {
+        administrate(transaction::kind::set_permissions, path, {}, p);
+    }
+    void remove(const std::string& path) override { administrate(transaction::kind::remove, path); }
+    void cut(unsigned c) override { current_[c]->store.cut(); }
+    void expire(unsigned c) override { ensemble_.expire(told(c).session); }
+    void reopen(unsigned c) override
+    {
+        all_.push_back(std::make_unique<client>(world_, ensemble_, c));
+        current_[c] = all_.back().get();
+        run_until([&] { return told(c).connections != 0; });
+    }
+
+private:
+    struct client {
+        client(simulator::world& w, simulator::ensemble& e, unsigned number)
+            : where(w, number, 0), store(w, e, where, number)
+        {
+            store.attach(told);
+        }
+        recorder told;
+        simulator::process where;
+        simulator::simulated_store store;
+    };
+    static simulator::settings settings()
+    {
+        simulator::settings s;
+        s.clients = clients;
+        s.session_timeout = 60s;
+        return s;
+    }
+    void administrate(transaction::kind what, const std::string& path, std::string data = {}, simulator::permissions p = {})
+    {
+        transaction t;
+        t.what = what;
+        t.path = path;
+        t.data = std::move(data);
+        t.allowed = p;
+        ensemble_.administrate(std::move(t));
+    }
+
+    simulator::world world_;
+    simulator::ensemble ensemble_;
+    std::vector<std::unique_ptr<client>> all_; ///< whatever is under way may still name a closed one
+    std::vector<client*> current_;
+};
+
+/// Numbers of one ZooKeeper, paired with the other's.
+class pairing {
+public:
+    void same(std::int64_t real, std::int64_t simulated)
+    {
+        CHECK(there_.emplace(real, simulated).first->second == simulated);
+        CHECK(back_.emplace(simulated, real).first->second == real);
+    }
+    /// Whether both count upwards alike.
+    [[nodiscard]] bool in_order() const
+    {
+        std::int64_t last = -1;
+        return std::all_of(there_.begin(), there_.end(),
+                           [&](const auto& pair) { return std::exchange(last, pair.second) < pair.second; });
+    }
+    [[nodiscard]] std::size_t size() const { return there_.size(); }
+
+private:
+    std::map<std::int64_t, std::int64_t> there_, back_;
+};
+
+class replay {
+public:
+    replay(side& real, side& simulated, pairing& zxids, pairing& owners, std::uint64_t seed)
+        : sides_{&real, &simulated}, zxids_(zxids), owners_(owners), choose_(seed), root_("/r" + std::to_string(seed))
+    {
+        owners_.same(0, 0);
+        owners_.same(simulator::znode_tree::container_owner, simulator::znode_tree::container_owner);
+    }
+
+    void run(int steps)
+    {
+        batch(0, [&](side& s) { create(s, 0, root_, node_kind::persistent, "x"); });
+        for (int i = 0; i < steps; ++i)
+            step();
+    }
+
+private:
+    std::uint64_t draw(std::uint64_t limit) { return choose_.below(limit, choices::stream::plan); }
+
+    std::string some_path()
+    {
+        static constexpr const char* names[] = {"",     "/a",  "/b",  "/a",     "/b",           "/a/x",
+                                                "/a/y", "/b/x", "/a/x/z", "/n-0000000000", "/a/n-0000000001"};
+        return root_ + names[draw(std::size(names))];
+    }
+
+    void step()
+    {
+        const auto client = static_cast<unsigned>(draw(clients));
+        const auto path = some_path();
+        switch (draw(16)) {
+        default: return pipeline(client);
+        case 0: return administer("set data " + path, [&, data = std::string(draw(5), 'd')](side& s) { s.set_data(path, data); });
+        case 1: {
+            const simulator::permissions p{draw(3) != 0, draw(3) != 0, draw(3) != 0};
+            const std::string what = std::string("allow") + (p.create ? " create" : "") + (p.remove ? " remove" : "") +
+                                     (p.read ? " read " : " ") + path;
+            return administer(what, [&](side& s) { s.allow(path, p); });
+        }
+        case 2: return administer("allow all " + path, [&](side& s) { s.allow(path, {}); });
+        case 3: return administer("remove " + path, [&](side& s) { s.remove(path); });
+        case 4: return reconnect("is cut off", client, [&](side& s) { s.cut(client); });
+        case 5:
+            if (draw(3) == 0)
+                reconnect("loses its session", client, [&](side& s) { s.expire(client); });
+            return;
+        case 6:
+            if (draw(3) == 0)
+                renew(client);
+            return;
+        }
+    }
+
+    /// Several requests of one client leave before the first is answered.
+    void pipeline(unsigned client)
+    {
+        std::vector<std::function<void(side&)>> requests;
+        for (auto left = 1 + draw(6); left != 0; --left)
+            requests.push_back(request(client));
+        batch(client, [&](side& s) {
+            for (const auto& send : requests)
+                send(s);
+        });
+    }
+
+    std::function<void(side&)> request(unsigned c)
+    {
+        const auto path = some_path();
+        switch (draw(10)) {
+        case 0:
+        case 1:
+        case 2: {
+            const auto kind = static_cast<node_kind>(draw(5));
+            const bool sequential = kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
+            return [this, c, kind, name = sequential ? path + "/n-" : path, data = std::string(draw(4), 'x')](side& s) {
+                create(s, c, name, kind, data);
+            };
+        }
+        case 3:
+        case 4:
+            return [c, path](side& s) {
+                s.store_of(c).remove(path, [&s, c, path](const store::reply& r) { s.told(c).tell("remove " + path, r); });
+            };
+        case 5:
+        case 6:
+        case 7:
+            return [c, path, watch = draw(3) != 0](side& s) {
+                s.store_of(c).get(path, watch, [&s, c, path](const store::get_reply& r) {
+                    s.told(c).tell("get " + path + ' ' + std::string(r.data), r, r.stat);
+                });
+            };
+        case 8:
+            return [c, path](side& s) {
+                s.store_of(c).children(path, [&s, c, path](const store::children_reply& r) {
+                    auto names = r.names ? *r.names : std::vector<std::string>{};
+                    std::sort(names.begin(), names.end());
+                    std::string text = "children " + path;
+                    for (const auto& name : names)
+                        text += ' ' + name;
+                    s.told(c).tell(text, r, r.stat);
+                });
+            };
+        default:
+            return [c, path](side& s) {
+                s.store_of(c).unwatch(path,
+                                      [&s, c, path](const store::reply& r) { s.told(c).tell("unwatch " + path, r); });
+            };
+        }
+    }
+
+    static void create(side& s, unsigned c, const std::string& path, node_kind kind, const std::string& data)
+    {
+        s.store_of(c).create(path, data, kind, [&s, c, path](const store::create_reply& r) {
+            s.told(c).tell("create " + path + ' ' + std::string(r.path), r, r.stat);
+        });
+    }
+
+    /// Sends, on both, and waits until everybody has been told what there is to tell.
+    void batch(unsigned client, const std::function<void(side&)>& send)
+    {
+        for (side* s : sides_) {
+            send(*s);
+            settle(*s, client);
+        }
+        compare({});
+    }
+
+    void administer(const std::string& what, const std::function<void(side&)>& act)
+    {
+        history_.push_back("the administrator: " + what);
+        for (side* s : sides_) {
+            act(*s);
+            settle(*s, 0);
+        }
+        compare({});
+    }
+
+    void reconnect(const char* what, unsigned client, const std::function<void(side&)>& act)
+    {
+        history_.push_back("client " + std::to_string(client) + ' ' + what);
+        for (side* s : sides_) {
+            const auto before = s->told(client).connections;
+            act(*s);
+            s->run_until([&] { return s->told(client).connections > before; });
+            settle(*s, client);
+        }
+        compare(client);
+    }
+
+    void renew(unsigned client)
+    {
+        history_.push_back("client " + std::to_string(client) + " closes");
+        for (side* s : sides_) {
+            bool closed = false;
+            s->store_of(client).close([&] { closed = true; });
+            s->run_until([&] { return closed; });
+            s->reopen(client);
+            settle(*s, client);
+        }
+        compare(client);
+    }
+
+    /// A sync of each, the first one's first: what the servers had to tell has come before its answer.
+    static void settle(side& s, unsigned first)
+    {
+        for (unsigned i = 0; i < clients; ++i) {
+            const unsigned c = (first + i) % clients;
+            bool answered = false;
+            s.store_of(c).sync("/", [&](const store::reply& r) {
+                answered = true;
+                s.told(c).tell("sync", r);
+            });
+            s.run_until([&] { return answered; });
+        }
+    }
+
+    /// The nodes of a session that ends go in no particular order, and whether its own client still hears of them is chance.
+    void compare(std::optional<unsigned> whose_session_may_have_ended)
+    {
+        for (unsigned c = 0; c < clients; ++c) {
+            auto real = std::exchange(sides_[0]->told(c).lines, {});
+            auto simulated = std::exchange(sides_[1]->told(c).lines, {});
+            if (whose_session_may_have_ended) {
+                const auto is_event = [](const line& l) { return l.text.starts_with("event "); };
+                for (auto* lines : {&real, &simulated}) {
+                    if (c == *whose_session_may_have_ended)
+                        std::erase_if(*lines, is_event);
+                    const auto end = std::find_if_not(lines->begin(), lines->end(), is_event);
+                    std::sort(lines->begin(), end, [](const line& a, const line& b) { return a.text < b.text; });
+                }
+            }
+            if (text_of(real) != text_of(simulated))
+                for (const std::string& event : history_)
+                    std::cout << event << '\n';
+            INFO("with ZKLOCK_SEED=", root_.substr(2), " client ", c, " was told really:", text_of(real),
+                 "\nand by the simulator:", text_of(simulated));
+            REQUIRE(text_of(real) == text_of(simulated));
+            for (const line& l : real)
+                if (!l.text.starts_with("sync"))
+                    history_.push_back("client " + std::to_string(c) + ": " + l.text);
+            for (std::size_t i = 0; i < real.size(); ++i) {
+                owners_.same(real[i].owner, simulated[i].owner);
+                zxids_.same(real[i].czxid, simulated[i].czxid);
+            }
+        }
+    }
+
+    static std::string text_of(const std::vector<line>& lines)
+    {
+        std::string all;
+        for (const line& l : lines)
+            all += "\n  " + l.text;
+        return all;
+    }
+
+    side* sides_[2];
+    pairing& zxids_;
+    pairing& owners_;
+    choices choose_;
+    std::string root_;
+    std::vector<std::string> history_; ///< for whoever looks into a difference
+};
+
+} // namespace
+
+TEST_CASE("whatever is done to both, the simulated ZooKeeper and a real one tell the same")
+{
+    std::vector<std::uint64_t> seeds = {1, 2, 3, 4, 5, std::random_device{}()};
+    if (const char* wanted = std::getenv("ZKLOCK_SEED"))
+        seeds = {std::strtoull(wanted, nullptr, 10)};
+    real_side real;
+    simulated_side simulated(seeds.back());
+    pairing zxids, owners;
+    for (const std::uint64_t seed : seeds) {
+        std::cout << "simulated and real ZooKeeper: seed " << seed << '\n';
+        replay(real, simulated, zxids, owners, seed).run(150);
+    }
+    CHECK(zxids.in_order());
+    CHECK(zxids.size() > 20);
+    CHECK(owners.size() > clients);
+}

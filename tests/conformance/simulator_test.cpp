@@ -1,6 +1,6 @@
-// Whether the simulated ZooKeeper is true to the real one where several things come together: requests in flight at once,
-// watches among them, an administrator who writes too, lost connections, sessions that end. Random steps are done on both,
-// and what each client is told has to be the same, line by line.
+// Whether the simulated ZooKeeper is true to the real one where several things come together: requests in flight at
+// once, watches among them, an administrator who writes too, lost connections, sessions that end. Random steps are
+// done on both, and what each client is told has to be the same, line by line.
 #include "ensemble.hpp"
 #include "integration/bridge_client.hpp"
 #include "process.hpp"
@@ -235,7 +235,8 @@ private:
         s.session_timeout = 60s;
         return s;
     }
-    void administrate(transaction::kind what, const std::string& path, std::string data = {}, simulator::permissions p = {})
+    void administrate(transaction::kind what, const std::string& path, std::string data = {},
+                      simulator::permissions p = {})
     {
         transaction t;
         t.what = what;
@@ -304,7 +305,10 @@ private:
         const auto path = some_path();
         switch (draw(16)) {
         default: return pipeline(client);
-        case 0: return administer("set data " + path, [&, data = std::string(draw(5), 'd')](side& s) { s.set_data(path, data); });
+        case 0: {
+            const std::string data(draw(5), 'd');
+            return administer("set data " + path, [&](side& s) { s.set_data(path, data); });
+        }
         case 1: {
             const simulator::permissions p{draw(3) != 0, draw(3) != 0, draw(3) != 0};
             const std::string what = std::string("allow") + (p.create ? " create" : "") + (p.remove ? " remove" : "") +
@@ -353,7 +357,8 @@ private:
         case 3:
         case 4:
             return [c, path](side& s) {
-                s.store_of(c).remove(path, [&s, c, path](const store::reply& r) { s.told(c).tell("remove " + path, r); });
+                s.store_of(c).remove(path,
+                                     [&s, c, path](const store::reply& r) { s.told(c).tell("remove " + path, r); });
             };
         case 5:
         case 6:
@@ -448,7 +453,8 @@ private:
         }
     }
 
-    /// The nodes of a session that ends go in no particular order, and whether its own client still hears of them is chance.
+    /// The nodes of a session that ends go in no particular order, and whether its own client still hears of them is
+    /// chance.
     void compare(std::optional<unsigned> whose_session_may_have_ended)
     {
         for (unsigned c = 0; c < clients; ++c) {

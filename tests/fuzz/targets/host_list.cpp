@@ -34,7 +34,8 @@ void check_list(std::string_view list)
         const bool v6 = s.host.find(':') != s.host.npos;
         // What follows a per cent sign names a network interface.
         const std::string address = v6 ? s.host.substr(0, s.host.find('%')) : s.host;
-        require(s.numeric == is_address(address, v6 ? AF_INET6 : AF_INET), "an address is what the system takes for one");
+        require(s.numeric == is_address(address, v6 ? AF_INET6 : AF_INET),
+                "an address is what the system takes for one");
         if (!s.numeric)
             require(!s.host.empty() && std::all_of(s.host.begin(), s.host.end(), [](unsigned char c) {
                 return c < 0x80 && (std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_');

@@ -1,4 +1,5 @@
-// The protocol, driven through any order of events that callers, other clients, operators and the network can bring about.
+// The protocol, driven through any order of events that callers, other clients, operators and the network can bring
+// about.
 #include "queue_world.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)

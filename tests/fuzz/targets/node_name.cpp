@@ -1,5 +1,5 @@
-// The names of a lock's children, which anybody may have made: against a second reading of them, and back from the names
-// that zklock asks for.
+// The names of a lock's children, which anybody may have made: against a second reading of them, and back from the
+// names that zklock asks for.
 #include "input.hpp"
 #include "queue/node_name.hpp"
 
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string uuid(in.line());
     uuid.resize(36, '-');
     // A parent's counter past 2^31 is negative, for the first billion with as many digits.
-    const auto number = bits >= 0xc000'0000 ? static_cast<std::int32_t>(bits & 0x3fff'ffff) : static_cast<std::int32_t>(bits);
+    const auto number = static_cast<std::int32_t>(bits >= 0xc000'0000 ? bits & 0x3fff'ffff : bits);
     char digits[16];
     std::snprintf(digits, sizeof digits, "%010d", number);
     for (const naming names : {naming::curator, naming::kazoo}) {

@@ -59,7 +59,8 @@ public:
     void get(std::string_view of, bool watch, get_done f) override
     {
         require(!watch, "whoever only looks leaves no watch");
-        require(of.starts_with(path) && of.size() > path.size() && of[path.size()] == '/', "a child of the path is read");
+        require(of.starts_with(path) && of.size() > path.size() && of[path.size()] == '/',
+                "a child of the path is read");
         const node& n = nodes_.at(std::string(of.substr(path.size() + 1)));
         scheduler_.post([&n, f = std::move(f)] {
             zklock::store::get_reply answer;
@@ -142,7 +143,8 @@ void check(const std::map<std::string, node>& nodes, error_code ec, const std::v
         require(listed[i].identifier == first_line, "the first line tells who it is");
         require(listed[i].session_id == n->stat.ephemeral_owner, "the session is the node's owner");
         require(listed[i].ours == (n->stat.ephemeral_owner == own_session), "ours are those of our session");
-        require(listed[i].created.time_since_epoch() == std::chrono::milliseconds(n->stat.ctime_ms), "created when the node was");
+        require(listed[i].created.time_since_epoch() == std::chrono::milliseconds(n->stat.ctime_ms),
+                "created when the node was");
     }
 }
 
@@ -163,7 +165,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     store.observer->on_connected(connected);
 
     int answers = 0;
-    session.contenders(std::string(path), std::nullopt, [&](error_code ec, const std::vector<contender>& listed) {
+    session.contenders(std::string(path), [&](error_code ec, const std::vector<contender>& listed) {
         ++answers;
         check(nodes, ec, listed);
     });

@@ -502,7 +502,8 @@ void queue_world::granted(id whose)
     for (const auto& [other, o] : callers_) {
         if (other == whose || !o.held || o.left)
             continue;
-        const bool lives = std::any_of(o.nodes.begin(), o.nodes.end(), [&](const auto& n) { return nodes_.contains(n); });
+        const bool lives =
+            std::any_of(o.nodes.begin(), o.nodes.end(), [&](const auto& n) { return nodes_.contains(n); });
         require(!lives, "there is one holder");
     }
     const std::string& own = queue_.node(whose);
@@ -513,7 +514,8 @@ void queue_world::granted(id whose)
         if (n.sequence >= at->second.sequence || n.out_of_turn || !queue::sequence_of(name))
             continue;
         const auto before = callers_.find(n.creator);
-        require(n.creator != 0 && before != callers_.end() && before->second.left, "nobody who came before still waits");
+        require(n.creator != 0 && before != callers_.end() && before->second.left,
+                "nobody who came before still waits");
     }
 }
 

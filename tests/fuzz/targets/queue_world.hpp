@@ -12,14 +12,15 @@
 
 namespace zklock::fuzz {
 
-/// A lock_queue with all that it deals with: callers, one connection at a time, and a server whose nodes other clients and
-/// operators change too. Each step is chosen by a byte; what the queue decides is checked against what is true.
+/// A lock_queue with all that it deals with: callers, one connection at a time, and a server whose nodes other clients
+/// and operators change too. Each step is chosen by a byte; what the queue decides is checked against what is true.
 class queue_world {
 public:
     explicit queue_world(input& in);
 
     void step();
-    /// Everything recovers, foreign nodes go, holders leave: everybody must get the lock in the end, and nothing be left.
+    /// Everything recovers, foreign nodes go, holders leave: everybody must get the lock in the end, and nothing be
+    /// left.
     void settle();
 
 private:

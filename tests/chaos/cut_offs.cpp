@@ -150,6 +150,29 @@ private:
             });
     }
 
+    /// Others have taken over when the leader wakes; the clients reach it in the moment before it notices, and then
+    /// nobody any more.
+    void wake(std::size_t leader, std::size_t count)
+    {
+        for (std::size_t other = 0; other < ensemble_.size(); ++other)
+            if (other != leader)
+                net_.cut(leader, other);
+        test::wait_until("another leads", test::default_limit, [&] {
+            for (std::size_t other = 0; other < ensemble_.size(); ++other)
+                if (other != leader && test::server_mode(ensemble_[other].port()) == "leader")
+                    return true;
+            return false;
+        });
+        pass_until(now() + 1'500'000'000);
+        for (std::size_t n = 0; n < count; ++n)
+            net_.reset(first_site + n, leader);
+        pass_until(now() + 300'000'000);
+        ensemble_[leader].resume();
+        pass_until(now() + options_.tick * 1'000'000);
+        for (std::size_t n = 0; n < count; ++n)
+            net_.cut(first_site + n, leader);
+    }
+
     void batch(std::size_t count)
     {
         const auto leader = ensemble_.leader();
@@ -192,6 +215,8 @@ private:
                 net_.cut(follower, leader);
             else
                 ensemble_[leader].pause();
+            if (options_.where == "woken-leader")
+                wake(leader, count);
             for (unsigned n = 0; n < count; ++n)
                 cut_at[n] = now();
         }

@@ -10,7 +10,7 @@ struct cut_offs_options {
     std::size_t at_once = 10;            ///< holders that are cut off in one go
     std::int64_t tick = 200;             ///< milliseconds
     std::int64_t session_ticks = 10;
-    std::string where = "client";        ///< client, follower, or stale-leader
+    std::string where = "client";        ///< client, follower, stale-leader, or woken-leader
     bool young = false;                  ///< cut as soon as it holds
     std::uint64_t seed = 0;
 };

@@ -62,9 +62,10 @@ int main(int argc, char** argv)
     as_cut_offs
         ->add_option("--where", cut_offs.where,
                      "client: between holder and servers; follower: between the holder's server and the leader; "
-                     "stale-leader: the holder's server is the leader, and is paused")
+                     "stale-leader: the holder's server is the leader, and is paused; "
+                     "woken-leader: it is paused until others took over, and cut off as soon as it wakes")
         ->capture_default_str()
-        ->check(CLI::IsMember({"client", "follower", "stale-leader"}));
+        ->check(CLI::IsMember({"client", "follower", "stale-leader", "woken-leader"}));
     as_cut_offs->add_flag("--young", cut_offs.young, "cut as soon as the lock is held");
 
     auto* const as_holders = app.add_subcommand("holders", "processes of the cut-offs")->group("");

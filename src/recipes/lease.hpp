@@ -36,7 +36,8 @@ private:
 /// the leader has counted the request itself as a sign of life; it does mean that the two were in touch, so that requests
 /// answered a margin before it left were counted. No session is shorter than two ticks: a quarter of the time-out covers
 /// half a tick.
-/// A connect, in contrast, is known to the leader at once.
+/// A new session, in contrast, is known to the leader at once. One that is taken up again is not: a leader that slept while
+/// others took over confirms it in the moment before it notices.
 class lease {
 public:
     using time_point = lease_clock::time_point;

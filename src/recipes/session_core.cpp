@@ -196,7 +196,12 @@ void session_core::on_connected(const store::connect_reply& answer)
     connected = true;
     if (answer.renewed)
         lease_.open(answer.session_timeout);
-    lease_.confirmed(answer.sent, now);
+    // A session comes into being by a majority. That it goes on may be the word of a leader that was paused, and does not
+    // know yet that others have taken over.
+    if (answer.renewed)
+        lease_.confirmed(answer.sent, now);
+    else
+        lease_.answered(answer.sent, now);
     for (lock_path* path : std::vector(paths_))
         path->epoch_began();
     plan_beat();

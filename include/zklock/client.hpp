@@ -43,7 +43,7 @@ public:
     using executor_type = asio::any_io_executor;
 
     /// Starts to connect, in the background; never blocks. Invalid options are reported by every operation, not here.
-    /// @throws std::bad_alloc, and `std::runtime_error` where the system has no source of random numbers.
+    /// @throws std::bad_alloc.
     client(asio::any_io_executor executor, client_options options);
 
     /// As above, for an execution context such as `asio::io_context`.

@@ -40,17 +40,17 @@ struct client_options {
     std::string servers = "127.0.0.1:2181";
     /// Prepended to every path; its node must exist. Empty for none.
     std::string chroot;
-    /// Asked of the servers, which may answer with another. The nodes of a dead client live as long as this.
+    /// Asked of the servers, who may grant another. At least 100 ms. The nodes of a dead client live as long as this.
     std::chrono::milliseconds session_timeout{10'000};
     std::vector<credentials> auth;
     acl access = acl::open;
 
-    /// Who this is, for people who look: the first line of each contender's data. Empty: `host:pid`.
+    /// Who this is, for people who look: one line, up to 64 KiB, the first of each contender's data. Empty: `host:pid`.
     std::string identifier;
 
-    /// How much faster than ours the servers' clock may run, as a fraction: 0.01 is 36 s in an hour.
+    /// How much faster than ours the servers' clock may run, as a fraction below 0.5: 0.01 is 36 s in an hour.
     double clock_drift = 0.01;
-    /// By how much the lease ends before the session could. Empty: a quarter of the session time-out.
+    /// How long before a request an earlier one must be answered for that to count; empty: a quarter of the time-out.
     std::optional<std::chrono::milliseconds> lease_margin;
     /// How long before the end of its lease a guard is declared lost.
     std::chrono::milliseconds loss_notice{0};

@@ -42,9 +42,9 @@ public:
     /// handler's associated executor (by default the client's), never inside this call.
     /// - success: the guard holds the lock.
     /// - `asio::error::operation_aborted`: cancelled.
-    /// - `errc::session_expired`, `errc::not_connected`, `errc::server_error`: the attempts that
-    ///   `mutex_options::max_attempts` allows were used up. Without such a limit it waits and queues again.
-    /// - `errc::access_denied`: the ACL of a parent forbids it. `errc::no_such_chroot`: there is no such node.
+    /// - `errc::session_expired`, `errc::not_connected`, `errc::lost` (others deleted its node): that used up the attempts
+    ///   `mutex_options::max_attempts` allows. Without such a limit it queues again. `errc::server_error`: refused.
+    /// - `errc::access_denied`: by the ACL of a parent, or of a node before it. `errc::no_such_chroot`: no such node.
     /// - `errc::over_budget`: one more node could harm the ensemble (`client_options::node_budget_limit`).
     /// - `errc::sequence_exhausted`, `errc::token_exhausted`: the path, or the ensemble, has run out of numbers.
     /// - `errc::invalid_path`, `errc::invalid_option`, `errc::authentication_failed`, `errc::closed`.

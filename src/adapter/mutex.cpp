@@ -106,14 +106,21 @@ private:
     void begin() override
     {
         if (auto* const core = enter_open_client())
-            core->session.contenders(path_, std::nullopt,
-                                     [this, self = shared_from_this()](error_code ec, std::vector<contender> found) {
-                                         complete(ec, std::move(found));
-                                     });
+            list_ = core->session.contenders(
+                path_, [this, self = weak_from_this()](error_code ec, std::vector<contender> found) {
+                    if (const auto alive = self.lock())
+                        complete(ec, std::move(found));
+                });
+    }
+    bool withdraw() override
+    {
+        // Without an open client it is ended by the close.
+        return client()->open_core() && list_->withdraw();
     }
     void end_as_closed() override { complete(client()->refusal(), {}); }
 
     std::string path_;
+    std::shared_ptr<recipes::contender_list> list_;
 };
 
 } // namespace

@@ -17,8 +17,9 @@ constexpr std::size_t largest_identifier = 64 * 1024; // far below the servers' 
 bool valid_times(const client_options& o)
 {
     using std::chrono::milliseconds;
-    // The wire protocol has 32 bits for the session's time-out.
-    if (o.session_timeout <= milliseconds::zero() ||
+    // Servers grant two ticks at the least; less than this leaves no time to connect in. The wire has 32 bits for it.
+    constexpr milliseconds shortest_session{100};
+    if (o.session_timeout < shortest_session ||
         o.session_timeout > milliseconds(std::numeric_limits<std::int32_t>::max()))
         return false;
     if (!(o.clock_drift >= 0.0 && o.clock_drift < 0.5)) // also refuses what is not a number

@@ -211,15 +211,16 @@ asio::awaitable<int> run(const settings& s)
     std::optional<demo::http_server> server;
     bool stopped = false;
     asio::signal_set signals(executor, SIGINT, SIGTERM);
-    signals.async_wait([&](boost::system::error_code error, int) {
+    signals.async_wait([&](boost::system::error_code error, int signal) {
         if (error) {
             return; // cancelled below
         }
         stopped = true;
         if (server) {
             server->stop();
-        } else if (client) {
-            client->close([](boost::system::error_code) {}); // wakes the wait for the connection
+        }
+        if (client && (!server || signal == SIGINT)) { // in a hurry: what waits for the connection, or the lock, ends
+            client->close([](boost::system::error_code) {});
         }
     });
 

@@ -17,24 +17,15 @@ contender_list::contender_list(session_core& core, std::string path, std::functi
 {
 }
 
-void contender_list::limit(store::scheduler::time_point deadline)
-{
-    deadline_ = core_.scheduler.call_at(deadline, [weak = weak_from_this()] {
-        if (const auto list = weak.lock())
-            list->fail(errc::timed_out);
-    });
-}
-
-contender_list::done contender_list::take_done()
-{
-    core_.scheduler.cancel(std::exchange(deadline_, 0));
-    return std::exchange(done_, nullptr);
-}
-
 void contender_list::fail(errc why)
 {
     if (!ended())
-        core_.tell([done = take_done(), why] { done(why, {}); });
+        core_.tell([done = std::exchange(done_, nullptr), why] { done(why, {}); });
+}
+
+bool contender_list::withdraw()
+{
+    return std::exchange(done_, nullptr) != nullptr;
 }
 
 void contender_list::start()
@@ -53,6 +44,8 @@ void contender_list::start()
 
 void contender_list::list(const std::vector<std::string>& names)
 {
+    if (ended())
+        return;
     for (const std::string& name : names) {
         const auto sequence = queue::sequence_of(name);
         if (!sequence)
@@ -90,7 +83,7 @@ void contender_list::finish()
     std::sort(found_.begin(), found_.end(), [](const contender& a, const contender& b) {
         return std::tie(a.sequence, a.node) < std::tie(b.sequence, b.node);
     });
-    core_.tell([done = take_done(), found = std::move(found_)] { done({}, found); });
+    core_.tell([done = std::exchange(done_, nullptr), found = std::move(found_)] { done({}, found); });
 }
 
 } // namespace zklock::recipes

@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,16 +23,15 @@ public:
 
     /// Sends the requests; there is a connection.
     void start();
-    /// From then on it has failed with `errc::timed_out`, if it has not ended.
-    void limit(store::scheduler::time_point deadline);
     /// Ends it, unless it has ended.
     void fail(errc);
+    /// Ends it without a word. False, and nothing happens, when it has ended.
+    bool withdraw();
     [[nodiscard]] bool ended() const noexcept { return !done_; }
 
 private:
     void list(const std::vector<std::string>& names);
     void finish();
-    done take_done();
 
     session_core& core_;
     const std::string path_;
@@ -41,7 +39,6 @@ private:
     done done_;
     std::vector<contender> found_;
     std::size_t answers_due_ = 0;
-    store::scheduler::timer_id deadline_ = 0;
     bool cut_ = false; ///< the connection ended meanwhile
 };
 

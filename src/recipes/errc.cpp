@@ -18,7 +18,7 @@ public:
     std::string message(int value) const override
     {
         switch (static_cast<errc>(value)) {
-        case errc::timed_out: return "the lock was not granted in time";
+        case errc::timed_out: return "the time is up";
         case errc::busy: return "the lock is held or waited for by another";
         case errc::lost: return "the lock was lost";
         case errc::session_expired: return "the session expired";

@@ -65,6 +65,7 @@ public:
     [[nodiscard]] duration notice() const noexcept { return notice_; }
     /// What is left of it when a heartbeat falls due, if every one is answered. Not more than the notice: no grant would last.
     [[nodiscard]] duration remainder() const noexcept;
+    [[nodiscard]] duration timeout() const noexcept { return timeout_; }
     /// When to ask again, to keep it fresh.
     [[nodiscard]] time_point next_heartbeat() const noexcept { return last_answer_ + interval(); }
 

@@ -91,19 +91,19 @@ std::shared_ptr<acquisition> session::refuse(acquire_request request, errc why)
     return refused;
 }
 
-void session::contenders(const std::string& path, std::optional<store::scheduler::time_point> deadline,
-                         std::function<void(error_code, std::vector<contender>)> done)
+std::shared_ptr<contender_list> session::contenders(const std::string& path, contender_list::done done)
 {
     const auto gone = [this](const std::string& node) { on_node_event(store::event_kind::deleted, node); };
     const auto list = std::make_shared<contender_list>(core_, path, gone, std::move(done));
-    if (const auto why = objection(path))
-        return list->fail(*why);
+    if (const auto why = objection(path)) {
+        list->fail(*why);
+        return list;
+    }
     std::erase_if(lists_, [](const auto& l) { return l->ended(); });
     lists_.push_back(list);
-    if (deadline)
-        list->limit(*deadline);
     if (core_.connected)
         list->start();
+    return list;
 }
 
 // --- what the store tells --------------------------------------------------------------------------------------------------

@@ -39,9 +39,8 @@ public:
     /// Queues for the lock of a path. Errors come through `request.done` too, later.
     std::shared_ptr<acquisition> acquire(acquire_request request);
 
-    /// Reads the queue of a path, in its order. Waits for a connection until `deadline`, if there is one.
-    void contenders(const std::string& path, std::optional<store::scheduler::time_point> deadline,
-                    std::function<void(error_code, std::vector<contender>)> done);
+    /// Reads the queue of a path, in its order. Waits for a connection.
+    std::shared_ptr<contender_list> contenders(const std::string& path, contender_list::done done);
 
     /// Ends the session. What waits, and releases under way, end with `errc::closed`: a session that cannot be told to end
     /// takes its nodes with it later. What is held is lost. Then `closed` is called. Again: called when the first is done.

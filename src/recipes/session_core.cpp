@@ -194,8 +194,12 @@ void session_core::on_connected(const store::connect_reply& answer)
     notice_lapse(now);
     session_id = answer.session_id;
     connected = true;
-    if (answer.renewed)
+    if (answer.renewed || answer.session_timeout != lease_.timeout()) {
+        // A server with other limits has taken the same session over: what is held was granted on another lease.
         lease_.open(answer.session_timeout);
+        for (lock_path* path : std::vector(paths_))
+            path->lease_lapsed();
+    }
     // A session comes into being by a majority. That it goes on may be the word of a leader that was paused, and does not
     // know yet that others have taken over.
     if (answer.renewed)

@@ -246,8 +246,7 @@ void simulation::list(const step& s)
     if (where.closing) return;
     call(where, [&](recipes::session& session) {
         session.contenders(
-            path_of(s.path), where.where.now() + 2 * plan_.set.session_timeout,
-            [this, &s, &where, id = session.id()](boost::system::error_code ec, std::vector<contender> queue) {
+            path_of(s.path), [this, &s, &where, id = session.id()](boost::system::error_code ec, std::vector<contender> queue) {
                 if (may_tell(where)) checker_.listed(s.who, s.path, id == where.session->id() ? id : 0, ec, queue);
             });
     });

@@ -466,7 +466,7 @@ TEST_SUITE("session, contenders")
         scene s;
         s.start();
         std::optional<std::vector<contender>> found;
-        s.session->contenders("/p", {}, [&](error_code ec, std::vector<contender> all) {
+        s.session->contenders("/p", [&](error_code ec, std::vector<contender> all) {
             CHECK_FALSE(ec);
             found = std::move(all);
         });
@@ -488,18 +488,40 @@ TEST_SUITE("session, contenders")
         CHECK((*found)[1].node == "/p/lock-0000000009");
     }
 
-    TEST_CASE("are read again after a cut, until the deadline")
+    TEST_CASE("are read again after a cut, unless nobody wants them any more")
     {
         scene s;
         s.start();
         s.connect();
-        std::optional<error_code> ended;
-        s.session->contenders("/p", s.clock.now() + 5s, [&](error_code ec, std::vector<contender>) { ended = ec; });
+        int ended = 0;
+        const auto kept = s.session->contenders("/p", [&](error_code, const std::vector<contender>&) { ++ended; });
+        const auto dropped = s.session->contenders("/q", [&](error_code, const std::vector<contender>&) { ++ended; });
+        s.answer(outcome::unknown);
         s.answer(outcome::unknown);
         s.servers.observer->on_disconnected();
+        CHECK(dropped->withdraw());
+        CHECK_FALSE(dropped->withdraw());
         s.connect(5, false);
         CHECK(s.servers.pending() == "children /p");
-        s.clock.pass(5s);
-        CHECK(ended == make_error_code(errc::timed_out));
+        s.answer(outcome::no_node);
+        CHECK(ended == 1);
+        CHECK_FALSE(kept->withdraw());
+    }
+}
+
+TEST_SUITE("session, reconnects")
+{
+    TEST_CASE("to a server that grants the session less time, end what was held on the longer lease")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.hold("/p", 0);
+        s.servers.observer->on_disconnected();
+        s.servers.observer->on_connected({5, 4s, false, s.clock.now()});
+        s.clock.run();
+        CHECK(a->losses == 1);
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
+        s.answer(outcome::ok);
     }
 }

@@ -24,6 +24,12 @@ void lease::open(duration session_timeout)
     uncounted_.clear();
 }
 
+void lease::opened(time_point sent, time_point now)
+{
+    confirmed(sent - margin(), now);
+    last_answer_ = {}; // a heartbeat at once: what it confirms is worth more
+}
+
 void lease::confirmed(time_point sent, time_point now)
 {
     last_answer_ = std::max(last_answer_, sent);

@@ -48,6 +48,9 @@ public:
 
     /// A session with this time-out is there. The term of an earlier one ends.
     void open(duration session_timeout);
+    /// The session came into being after `sent`, and the leader knows it. It counts a margin less, so that whoever holds
+    /// hears of the end at least a margin before it, from the first moment on.
+    void opened(time_point sent, time_point now);
     /// The leader knows that the session lived at `sent`.
     void confirmed(time_point sent, time_point now);
     /// Something sent at `sent` was answered just now, through the leader. Calls come in the order of both times.

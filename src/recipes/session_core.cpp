@@ -203,7 +203,7 @@ void session_core::on_connected(const store::connect_reply& answer)
     // A session comes into being by a majority. That it goes on may be the word of a leader that was paused, and does not
     // know yet that others have taken over.
     if (answer.renewed)
-        lease_.confirmed(answer.sent, now);
+        lease_.opened(answer.sent, now);
     else
         lease_.answered(answer.sent, now);
     for (lock_path* path : std::vector(paths_))

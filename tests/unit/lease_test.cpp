@@ -19,16 +19,21 @@ constexpr lease_clock::time_point at(std::chrono::milliseconds t)
 
 TEST_SUITE("lease")
 {
-    TEST_CASE("lasts from the connect, less drift")
+    TEST_CASE("lasts from the connect, less drift and margin")
     {
         lease l(0.01, {}, 0ms);
         CHECK_FALSE(l.fresh(at(1000s)));
         l.open(10s);
         CHECK_FALSE(l.fresh(at(1000s)));
-        l.confirmed(at(1000s), at(1001s));
-        CHECK(l.term()->until() == at(1000s + 9900ms));
-        CHECK(l.fresh(at(1009s + 899ms)));
-        CHECK_FALSE(l.fresh(at(1009s + 900ms)));
+        l.opened(at(1000s), at(1001s));
+        CHECK(l.term()->until() == at(1000s + 9900ms - 2500ms));
+        CHECK(l.fresh(at(1007s + 399ms)));
+        CHECK_FALSE(l.fresh(at(1007s + 400ms)));
+        CHECK(l.next_heartbeat() < at(1001s));
+        l.answered(at(1001s), at(1001s + 1ms));
+        CHECK(l.next_heartbeat() == at(1003s + 501ms));
+        l.answered(at(1003s + 501ms), at(1003s + 502ms));
+        CHECK(l.term()->until() == at(1001s + 9900ms));
     }
 
     TEST_CASE("an answer confirms what was sent a margin before it, not itself")

@@ -81,8 +81,11 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
         if (predecessor->second != 0)
             return false; // one of ours: we shall know
         if (c.look_once) {
-            if (ZKLOCK_MUTANT(refused_look_keeps_its_node))
-                return c.spot->second = 0, forget(id, action::kind::gone), true;
+            if (ZKLOCK_MUTANT(refused_look_keeps_its_node)) {
+                c.spot->second = 0;
+                news_.push_back({action::kind::refused, id, {}});
+                return forget(id, action::kind::gone), true;
+            }
             start_leaving(id, c);
             news_.push_back({action::kind::refused, id, {}});
             return true;

@@ -20,19 +20,18 @@ void lease::open(duration session_timeout)
 {
     end();
     timeout_ = session_timeout;
-    last_answer_ = {};
+    last_beat_ = {};
     uncounted_.clear();
 }
 
 void lease::opened(time_point sent, time_point now)
 {
     confirmed(sent - margin(), now);
-    last_answer_ = {}; // a heartbeat at once: what it confirms is worth more
+    last_beat_ = {}; // a heartbeat at once: what it confirms is worth more
 }
 
 void lease::confirmed(time_point sent, time_point now)
 {
-    last_answer_ = std::max(last_answer_, sent);
     // A reader may have seen the term end: it stays ended, whatever came in too late.
     if (lapsed(now))
         end();
@@ -52,7 +51,6 @@ void lease::answered(time_point sent, time_point now)
         counted = sent;
     if (counted)
         confirmed(*counted, now);
-    last_answer_ = now;
     constexpr int remembered = 16; // in a margin; many more may be answered
     if (uncounted_.empty() || now - uncounted_.back().answered >= margin() / remembered)
         uncounted_.push_back({sent, now});

@@ -69,8 +69,9 @@ public:
     /// What is left of it when a heartbeat falls due, if every one is answered. Not more than the notice: no grant would last.
     [[nodiscard]] duration remainder() const noexcept;
     [[nodiscard]] duration timeout() const noexcept { return timeout_; }
-    /// When to ask again, to keep it fresh.
-    [[nodiscard]] time_point next_heartbeat() const noexcept { return last_answer_ + interval(); }
+    /// When to ask again, to keep it fresh: whatever else is asked meanwhile may come too early to count.
+    [[nodiscard]] time_point next_heartbeat() const noexcept { return last_beat_ + interval(); }
+    void heartbeat_answered(time_point now) noexcept { last_beat_ = now; }
 
 private:
     [[nodiscard]] duration interval() const noexcept { return timeout_ / 4; }
@@ -86,7 +87,7 @@ private:
         time_point sent;
         time_point answered;
     };
-    time_point last_answer_{};
+    time_point last_beat_{}; ///< when it was answered
     std::deque<exchange> uncounted_; ///< by the leader, for all we know; some way apart
     std::shared_ptr<lease_term> term_;
     std::shared_ptr<const lease_term> shown_;

@@ -83,6 +83,7 @@ void session_core::beat()
         return; // its answer plans the next
     store.sync("/", [this](const store::reply& answer) {
         beating_ = false;
+        lease_.heartbeat_answered(scheduler.now());
         heard(answer);
         plan_beat();
     });

@@ -31,6 +31,7 @@ TEST_SUITE("lease")
         CHECK_FALSE(l.fresh(at(1007s + 400ms)));
         CHECK(l.next_heartbeat() < at(1001s));
         l.answered(at(1001s), at(1001s + 1ms));
+        l.heartbeat_answered(at(1001s + 1ms));
         CHECK(l.next_heartbeat() == at(1003s + 501ms));
         l.answered(at(1003s + 501ms), at(1003s + 502ms));
         CHECK(l.term()->until() == at(1001s + 9900ms));
@@ -63,7 +64,6 @@ TEST_SUITE("lease")
         CHECK_FALSE(l.fresh(at(106s)));
         l.answered(at(107s), at(107s)); // 105 is a margin ago
         CHECK(l.term()->until() == at(110s));
-        CHECK(l.next_heartbeat() == at(107s + 2500ms));
     }
 
     TEST_CASE("remembers a bounded number of a flood of answers, and loses little by it")
@@ -122,6 +122,8 @@ TEST_SUITE("lease")
         CHECK_FALSE(l.fresh(at(103s)));
         l.answered(at(104s), at(104s));
         CHECK(l.term()->until() == at(107s));
+        l.heartbeat_answered(at(104s));
+        l.answered(at(104s + 100ms), at(104s + 200ms)); // what else is answered puts it off by nothing
         CHECK(l.next_heartbeat() == at(105s));
     }
 

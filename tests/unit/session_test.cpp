@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,14 @@ struct scene {
     void connect(std::int64_t id = 5, bool renewed = true)
     {
         servers.observer->on_connected({id, 10s, renewed, clock.now()});
+        clock.pass(0ms);
+        const auto is_heartbeat = [](const unit::fake_store::request& r) { return r.what == "sync /"; };
+        const auto beat = std::find_if(servers.requests.begin(), servers.requests.end(), is_heartbeat);
+        if (beat == servers.requests.end())
+            return;
+        const auto answer = beat->answer;
+        servers.requests.erase(beat);
+        answer(outcome::ok);
         clock.run();
     }
     std::shared_ptr<attempt> acquire(const std::string& path, mutex_options o = {},

@@ -107,6 +107,9 @@ void lock_contender::finish_release(error_code ec)
 void lock_contender::detach() noexcept
 {
     path_ = nullptr;
+    request_.done = nullptr;
+    request_.lost = nullptr;
+    released_ = nullptr;
     state_ = state_ == state::held ? state::lost : state_.load();
 }
 

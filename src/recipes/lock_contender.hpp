@@ -24,7 +24,8 @@ public:
 
     [[nodiscard]] bool waiting() const noexcept { return state_ == state::waiting; }
     [[nodiscard]] bool holding() const noexcept { return state_ == state::held; }
-    [[nodiscard]] bool looks_once() const noexcept { return request_.mode == patience::look_once; }
+    [[nodiscard]] patience mode() const noexcept { return request_.mode; }
+    [[nodiscard]] bool looks_once() const noexcept { return mode() == patience::look_once; }
     [[nodiscard]] const mutex_options& options() const noexcept { return request_.options; }
     /// What its node's data says: the identifier on the first line.
     [[nodiscard]] const std::string& data() const noexcept;

@@ -102,25 +102,13 @@ void lock_path::forget(queue::contender_id id)
         core_.release(std::exchange(contender->reserved, 0));
 }
 
-void lock_path::fail_all_waiting(errc why)
+void lock_path::fail_waiting(errc why, std::optional<patience> only)
 {
     std::vector<contender_ptr> waiting;
     for (const auto& [id, contender] : contenders_)
-        if (contender->waiting() && queue_.knows(id))
+        if (contender->waiting() && (!only || *only == contender->mode()) && queue_.knows(id))
             waiting.push_back(contender);
     for (const contender_ptr& contender : waiting) {
-        contender->fail(why);
-        queue_.leave(contender->id);
-    }
-}
-
-void lock_path::fail_looking_once(errc why)
-{
-    std::vector<contender_ptr> looking;
-    for (const auto& [id, contender] : contenders_)
-        if (contender->waiting() && contender->looks_once() && queue_.knows(id))
-            looking.push_back(contender);
-    for (const contender_ptr& contender : looking) {
         contender->fail(why);
         queue_.leave(contender->id);
     }
@@ -136,14 +124,14 @@ void lock_path::epoch_began()
 
 void lock_path::refuse_all(errc why)
 {
-    fail_all_waiting(why);
+    fail_waiting(why);
     advance();
 }
 
 void lock_path::epoch_ended()
 {
     queue_.epoch_ended();
-    fail_looking_once(errc::not_connected);
+    fail_waiting(errc::not_connected, patience::look_once);
     advance();
 }
 
@@ -303,9 +291,9 @@ void lock_path::make_path(parent_kind kind)
         if (result == outcome::unknown)
             core_.contact_lost();
         else if (result == outcome::no_node)
-            fail_all_waiting(errc::no_such_chroot);
+            fail_waiting(errc::no_such_chroot);
         else if (result != outcome::ok)
-            fail_all_waiting(error_of(result));
+            fail_waiting(error_of(result));
         advance();
     });
 }

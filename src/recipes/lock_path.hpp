@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -76,8 +77,8 @@ private:
     bool numbered(lock_contender&, std::int64_t czxid, std::int32_t sequence);
     void grant(lock_contender&);
     void forget(queue::contender_id);
-    void fail_all_waiting(errc why);
-    void fail_looking_once(errc why);
+    /// Ends the wait of all, or only of those who wait like that.
+    void fail_waiting(errc why, std::optional<patience> only = {});
     [[nodiscard]] std::string full(std::string_view node) const;
     /// Wraps the function that takes an answer: the path stays as long as one is due.
     template <class F> auto expect(F f)

@@ -54,7 +54,7 @@ void lock_path::send_read()
         case outcome::unknown: return queue_.read_failed();
         default:
             queue_.read_refused();
-            fail_all_waiting(error_of(answer.result));
+            fail_waiting(error_of(answer.result));
             after_a_while([this] { queue_.look_up_again(); }); // who left is still looked for
         }
     }));
@@ -92,7 +92,7 @@ void lock_path::send_watch(const std::string& node)
             return queue_.node_gone(node);
         case outcome::unknown: return queue_.watch_failed(node);
         default:
-            fail_all_waiting(error_of(answer.result));
+            fail_waiting(error_of(answer.result));
             after_a_while([this, node] { queue_.watch_failed(node); }); // a holder goes on asking for its own
         }
     }));

@@ -99,7 +99,7 @@ public:
     [[nodiscard]] std::int64_t session_id() const noexcept;
 
 private:
-    friend class mutex;
+    friend class detail::client_access;
     std::shared_ptr<detail::client_handle> handle_;
 };
 

@@ -105,6 +105,7 @@ public:
     explicit guard(std::shared_ptr<detail::guard_state> state) noexcept : state_(std::move(state)) {}
 
 private:
+    friend class detail::guard_access;
     std::shared_ptr<detail::guard_state> state_;
 };
 

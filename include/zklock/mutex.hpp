@@ -5,6 +5,7 @@
 #include "zklock/detail/run.hpp"
 #include "zklock/detail/saturate.hpp"
 #include "zklock/guard.hpp"
+#include "zklock/lockable.hpp"
 #include "zklock/mutex_options.hpp"
 
 #include <chrono>
@@ -34,7 +35,9 @@ public:
     mutex(const client& c, std::string path, mutex_options options = {});
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
-    [[nodiscard]] const std::string& path() const noexcept;
+    [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
+    /// For `multi_lock`.
+    [[nodiscard]] operator lockable() const { return lockable(state_); }
 
     /// Waits for the lock, for as long as it takes.
     ///
@@ -56,7 +59,7 @@ public:
     [[nodiscard]] auto acquire(Token&& token = Token())
     {
         return asio::async_initiate<Token, void(error_code, guard)>(
-            detail::initiate_acquire(state_, detail::acquire_mode::wait, std::nullopt), token);
+            detail::initiate_acquire<>(state_, detail::acquire_mode::wait, std::nullopt), token);
     }
 
     /// Waits for the lock until a deadline, counted from the start of the operation over everything it does.
@@ -68,7 +71,7 @@ public:
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
         return asio::async_initiate<Token, void(error_code, guard)>(
-            detail::initiate_acquire(state_, detail::acquire_mode::wait, detail::saturate(timeout)), token);
+            detail::initiate_acquire<>(state_, detail::acquire_mode::wait, detail::saturate(timeout)), token);
     }
 
     /// Takes the lock if it is free now. When it can see that it is not, nothing is written to the servers.
@@ -79,7 +82,7 @@ public:
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
         return asio::async_initiate<Token, void(error_code, guard)>(
-            detail::initiate_acquire(state_, detail::acquire_mode::try_once, std::nullopt), token);
+            detail::initiate_acquire<>(state_, detail::acquire_mode::try_once, std::nullopt), token);
     }
 
     /// Reads who holds the lock and who waits, in the order of the queue. Waits for a connection.
@@ -123,20 +126,23 @@ public:
     /// anybody else can hold it, is that of `dist_lock` in userver.
     template <class Body> [[nodiscard]] auto run(Body&& body)
     {
-        detail::check_body<Body>();
-        return detail::run<std::decay_t<Body>>(state_, std::nullopt, std::forward<Body>(body));
+        detail::check_body<Body, guard>();
+        return detail::run<std::decay_t<Body>>(
+            detail::initiate_acquire<>(state_, detail::acquire_mode::wait, std::nullopt), std::forward<Body>(body));
     }
 
     /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
-        detail::check_body<Body>();
-        return detail::run<std::decay_t<Body>>(state_, detail::saturate(timeout), std::forward<Body>(body));
+        detail::check_body<Body, guard>();
+        return detail::run<std::decay_t<Body>>(
+            detail::initiate_acquire<>(state_, detail::acquire_mode::wait, detail::saturate(timeout)),
+            std::forward<Body>(body));
     }
 
 private:
-    std::shared_ptr<detail::mutex_state> state_;
+    std::shared_ptr<detail::lock_state> state_;
 };
 
 } // namespace zklock

@@ -2,6 +2,7 @@
 #include "adapter/connection_waits.hpp"
 #include "bridge/asio_scheduler.hpp"
 #include "bridge/zookeeper_store.hpp"
+#include "recipes/reentrant_locks.hpp"
 #include "recipes/session.hpp"
 #include "zklock/client_options.hpp"
 
@@ -10,15 +11,20 @@
 #include <boost/uuid/random_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
 
+#include <memory>
+#include <utility>
+
 namespace zklock::detail {
 
 namespace asio = boost::asio;
 
 /// What works for one client: made, used and destroyed on its strand.
 struct client_core {
-    client_core(const asio::strand<asio::any_io_executor>& strand, const client_options& options)
+    client_core(const asio::strand<asio::any_io_executor>& strand, const client_options& options,
+                std::shared_ptr<recipes::hold_counts> holds)
         : scheduler(strand), store(strand, options),
           session(store, scheduler, options, [this] { return to_string(uuids()); }),
+          reentrant(session, scheduler, std::move(holds)),
           waits(store, scheduler, session,
                 (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
     {
@@ -28,6 +34,7 @@ struct client_core {
     bridge::asio_scheduler scheduler;
     bridge::zookeeper_store store;
     recipes::session session;
+    recipes::reentrant_locks reentrant;
     connection_waits waits;
 };
 

@@ -66,7 +66,7 @@ void client_state::open()
 {
     if (options_->identifier.empty())
         options_->identifier = host_and_process();
-    core_ = std::make_unique<client_core>(*strand_, *options_);
+    core_ = std::make_unique<client_core>(*strand_, *options_, holds_);
     options_.reset();
     core_->session.on_state([this](connection_state now) {
         session_id_.store(core_->session.id(), std::memory_order_release);

@@ -83,6 +83,8 @@ public:
         asio::post(*strand_, [self = shared_from_this(), f = std::move(f)]() mutable { f(); });
         return true;
     }
+    /// Of the re-entrant locks.
+    [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
     /// The last handle went away.
     void close_in_background();
 
@@ -107,6 +109,7 @@ private:
     const error_code invalid_; // what is wrong with the options, if anything
     std::optional<client_options> options_; // until open()
     std::shared_ptr<client_service::registry> registry_;
+    const std::shared_ptr<recipes::hold_counts> holds_ = std::make_shared<recipes::hold_counts>();
 
     mutable std::mutex mutex_; // guards these two
     asio::any_io_executor executor_;

@@ -127,16 +127,6 @@ private:
     std::shared_ptr<guard_state> guard_;
 };
 
-/// For an empty guard, which has no client.
-void refuse(void_handler handler, errc why)
-{
-    const asio::any_io_executor io = asio::system_executor();
-    const auto executor = asio::get_associated_executor(handler, io);
-    asio::post(io, asio::bind_executor(executor, [handler = std::move(handler), why]() mutable {
-                   std::move(handler)(make_error_code(why));
-               }));
-}
-
 } // namespace
 
 void start_release(std::shared_ptr<guard_state> guard, void_handler handler)

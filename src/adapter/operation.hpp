@@ -1,5 +1,6 @@
 #pragma once
 #include "adapter/client_state.hpp"
+#include "zklock/errc.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/result.hpp"
@@ -14,6 +15,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
+#include <boost/asio/system_executor.hpp>
 
 #include <atomic>
 #include <memory>
@@ -122,6 +124,18 @@ private:
     asio::any_completion_executor handler_work_;
     std::atomic<bool> cancelled_{false};
 };
+
+/// Ends an operation of something that has no client, such as an empty guard.
+template <class... Values>
+void refuse(asio::any_completion_handler<void(error_code, Values...)> handler, errc why, Values... values)
+{
+    const asio::any_io_executor io = asio::system_executor();
+    const auto executor = asio::get_associated_executor(handler, io);
+    asio::post(io, asio::bind_executor(executor, [handler = std::move(handler), why,
+                                                  ... values = std::move(values)]() mutable {
+                   std::move(handler)(make_error_code(why), std::move(values)...);
+               }));
+}
 
 /// Nothing for a deadline beyond the end of the clock.
 [[nodiscard]] inline std::optional<lease_clock::time_point> deadline_after(lease_clock::duration timeout)

@@ -19,6 +19,12 @@
     X(delete_not_retried) \
     X(deletes_the_lowest_node) \
     X(disconnection_counts_as_deletion) \
+    X(election_epoch_of_the_first_term) \
+    X(election_loss_not_told) \
+    X(election_resign_does_not_wait) \
+    X(election_resigned_candidate_stays) \
+    X(election_resigned_leader_not_stopped) \
+    X(election_stands_again_after_resigning) \
     X(every_event_is_a_deletion) \
     X(every_number_is_a_contender) \
     X(grant_without_a_fresh_lease) \
@@ -29,12 +35,22 @@
     X(look_up_without_sync) \
     X(loss_not_told) \
     X(loss_told_after_the_release) \
+    X(multi_full_time_for_each_member) \
+    X(multi_granted_with_a_lost_member) \
+    X(multi_held_while_one_is) \
+    X(multi_loss_of_one_ignored) \
+    X(multi_roll_back_stops_early) \
+    X(multi_takes_members_as_given) \
     X(no_heartbeat) \
     X(no_second_look_at_a_predecessor_gone) \
     X(own_deleted_node_ignored) \
     X(own_node_not_watched) \
     X(own_nodes_do_not_count) \
     X(parent_made_by_another_is_an_error) \
+    X(reentrant_acquire_after_the_loss) \
+    X(reentrant_joined_acquire_takes_all_along) \
+    X(reentrant_loss_told_to_one) \
+    X(reentrant_release_of_one_is_of_all) \
     X(refused_look_keeps_its_node) \
     X(requests_after_a_lost_answer) \
     X(sorted_by_whole_name) \

@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/held_lock.hpp"
 #include "zklock/mutex_options.hpp"
 #include "recipes/lease.hpp"
 #include "store/scheduler.hpp"
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace zklock::recipes {
 
@@ -19,6 +21,8 @@ using boost::system::error_code;
 struct grant {
     std::string node; ///< full path, below the chroot
     std::int64_t fencing_token = 0;
+    std::uint64_t owner = 0; ///< whose hold it is, for a re-entrant lock; else 0
+    std::shared_ptr<const std::vector<held_lock>> parts{}; ///< of a lock made of several; else null
 };
 
 /// How long to queue.
@@ -27,9 +31,8 @@ enum class patience : std::uint8_t {
     look_once ///< be granted now or fail: `errc::busy`; `errc::not_connected` while disconnected
 };
 
-struct acquire_request {
-    std::string path;
-    mutex_options options;
+/// How a caller waits for a lock, and how it is told.
+struct waiter {
     patience mode = patience::queue;
     std::optional<store::scheduler::time_point> deadline;
 
@@ -39,7 +42,12 @@ struct acquire_request {
     std::function<void()> lost;
 };
 
-/// One acquire, from its call until its node is gone. Made by session::acquire(). Once the session is destroyed only the
+struct acquire_request : waiter {
+    std::string path;
+    mutex_options options;
+};
+
+/// One acquire, from its call until its node is gone, made by a recipe: session::acquire() for the mutex. Once the session is destroyed only the
 /// observers may be called.
 class acquisition {
 public:
@@ -60,5 +68,8 @@ public:
     /// End of the lease; long past once the lock is lost. From any thread, after a grant.
     [[nodiscard]] virtual store::scheduler::time_point held_until() const noexcept = 0;
 };
+
+/// How an acquire of some lock is started, whatever its recipe: `done` is never called inside the call.
+using acquire_function = std::function<std::shared_ptr<acquisition>(waiter)>;
 
 } // namespace zklock::recipes

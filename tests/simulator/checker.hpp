@@ -67,7 +67,7 @@ public:
     [[nodiscard]] bool nothing_left() const; ///< no node and no watch of ours
     void finish();                           ///< complains about what has not ended
 
-    [[nodiscard]] std::deque<contender_record>& records() noexcept { return records_; }
+    [[nodiscard]] const std::deque<contender_record>& records() const noexcept { return records_; }
     [[nodiscard]] std::uint64_t grants() const noexcept { return grants_; }
 
 private:

@@ -1,6 +1,7 @@
 #pragma once
 #include "zklock/as_result.hpp"
 #include "zklock/contender.hpp"
+#include "zklock/held_lock.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/result.hpp"
 
@@ -8,8 +9,10 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,32 +21,60 @@
 
 namespace zklock {
 class guard;
+class multi_guard;
 }
 
 namespace zklock::detail {
 
-class client_handle; ///< what clients and mutexes share: the client closes when the last one goes
-class mutex_state;
+class client_handle; ///< what clients and locks share: the client closes when the last one goes
+class lock_state; ///< a lock of some recipe, as its handles share it; keeps the client open
 class guard_state;
+class client_access;
+class guard_access;
 class client_state;
 
 using void_handler = asio::any_completion_handler<void(error_code)>;
-using guard_handler = asio::any_completion_handler<void(error_code, guard)>;
+template <class Handle> using handle_handler = asio::any_completion_handler<void(error_code, Handle)>;
+using guard_handler = handle_handler<guard>;
+using multi_guard_handler = handle_handler<multi_guard>;
 using contenders_handler = asio::any_completion_handler<void(error_code, std::vector<contender>)>;
 
 enum class acquire_mode : std::uint8_t { wait, try_once };
 
 void start_wait_connected(std::shared_ptr<client_handle>, lease_clock::duration timeout, void_handler);
 void start_close(std::shared_ptr<client_handle>, void_handler);
-void start_acquire(std::shared_ptr<mutex_state>, acquire_mode, std::optional<lease_clock::duration> timeout,
+void start_acquire(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration> timeout,
                    guard_handler);
-void start_contenders(std::shared_ptr<mutex_state>, contenders_handler);
+void start_acquire(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration> timeout,
+                   multi_guard_handler);
+/// The same re-entrant lock, for that owner.
+[[nodiscard]] std::shared_ptr<lock_state> owned_by(const std::shared_ptr<lock_state>&, std::uint64_t owner);
+/// What the guard holds, if it is a hold of that owner on that lock; else null.
+[[nodiscard]] std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>&, std::uint64_t owner,
+                                                         guard&);
+[[nodiscard]] std::shared_ptr<const std::vector<held_lock>> locks_of(const std::shared_ptr<guard_state>&);
+void start_contenders(std::shared_ptr<lock_state>, contenders_handler);
+
+/// One call of election::lead().
+class candidacy;
+using leader_handler = asio::any_completion_handler<void(error_code, std::optional<contender>)>;
+[[nodiscard]] std::shared_ptr<candidacy> stand_for(const std::shared_ptr<lock_state>& election);
+/// What it acquires, term by term; `operation_aborted` once it has resigned.
+[[nodiscard]] const std::shared_ptr<lock_state>& lock_of(const std::shared_ptr<candidacy>&) noexcept;
+[[nodiscard]] bool has_resigned(const std::shared_ptr<candidacy>&) noexcept;
+/// Calls `stop` when it resigns, on the client's strand; in place of what was to be called before.
+void at_resignation(const std::shared_ptr<candidacy>&, std::function<void()> stop);
+void start_resign(std::shared_ptr<lock_state> election, void_handler);
+void start_wait_for_leadership(std::shared_ptr<lock_state> election, void_handler);
+void start_leader(std::shared_ptr<lock_state> election, leader_handler);
+
 void start_release(std::shared_ptr<guard_state>, void_handler);
 /// `owner` is null for an empty guard; the guard itself may be gone by the time the wait starts.
 void start_wait_lost(std::weak_ptr<guard_state>, std::shared_ptr<client_state> owner, void_handler);
 
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<client_handle>&);
-[[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<mutex_state>&);
+[[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<lock_state>&);
+[[nodiscard]] const std::string& path_of(const std::shared_ptr<lock_state>&) noexcept;
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<guard_state>&);
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<client_state>&);
 [[nodiscard]] std::shared_ptr<client_state> client_of(const std::shared_ptr<guard_state>&) noexcept;
@@ -93,49 +124,53 @@ private:
     std::shared_ptr<client_handle> client_;
 };
 
-class initiate_acquire {
+/// `Handle` is what the grant is handed over as: a guard or a multi_guard.
+template <class Handle = guard> class initiate_acquire {
 public:
     using executor_type = asio::any_io_executor;
-    initiate_acquire(std::shared_ptr<mutex_state> mutex, acquire_mode mode,
+    using handle_type = Handle;
+    initiate_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode,
                      std::optional<lease_clock::duration> timeout)
-        : mutex_(std::move(mutex)), mode_(mode), timeout_(timeout)
+        : lock_(std::move(lock)), mode_(mode), timeout_(timeout)
     {
     }
-    [[nodiscard]] executor_type get_executor() const { return executor_of(mutex_); }
+    [[nodiscard]] executor_type get_executor() const { return executor_of(lock_); }
 
     template <class Handler> void operator()(Handler&& handler) &&
     {
-        start_acquire(std::move(mutex_), mode_, timeout_, std::forward<Handler>(handler));
+        start_acquire(std::move(lock_), mode_, timeout_, handle_handler<Handle>(std::forward<Handler>(handler)));
     }
     template <class Handler> void operator()(Handler&& handler) const&
     {
-        start_acquire(mutex_, mode_, timeout_, std::forward<Handler>(handler));
+        start_acquire(lock_, mode_, timeout_, handle_handler<Handle>(std::forward<Handler>(handler)));
     }
 
 private:
-    std::shared_ptr<mutex_state> mutex_;
+    std::shared_ptr<lock_state> lock_;
     acquire_mode mode_;
     std::optional<lease_clock::duration> timeout_;
 };
 
-class initiate_contenders {
+/// Of an operation that needs to know nothing but the lock.
+template <auto Start> class initiate_on_lock {
 public:
     using executor_type = asio::any_io_executor;
-    explicit initiate_contenders(std::shared_ptr<mutex_state> mutex) : mutex_(std::move(mutex)) {}
-    [[nodiscard]] executor_type get_executor() const { return executor_of(mutex_); }
+    explicit initiate_on_lock(std::shared_ptr<lock_state> lock) : lock_(std::move(lock)) {}
+    [[nodiscard]] executor_type get_executor() const { return executor_of(lock_); }
 
     template <class Handler> void operator()(Handler&& handler) &&
     {
-        start_contenders(std::move(mutex_), std::forward<Handler>(handler));
+        Start(std::move(lock_), std::forward<Handler>(handler));
     }
     template <class Handler> void operator()(Handler&& handler) const&
     {
-        start_contenders(mutex_, std::forward<Handler>(handler));
+        Start(lock_, std::forward<Handler>(handler));
     }
 
 private:
-    std::shared_ptr<mutex_state> mutex_;
+    std::shared_ptr<lock_state> lock_;
 };
+using initiate_contenders = initiate_on_lock<start_contenders>;
 
 class initiate_release {
 public:

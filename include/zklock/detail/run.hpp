@@ -26,7 +26,7 @@
 #include <type_traits>
 #include <utility>
 
-// mutex::run(): acquire, body, release.
+// run() of the locks: acquire, body, release. `Handle` is what the body gets: a guard, or what another recipe gives.
 
 namespace zklock::detail {
 
@@ -39,10 +39,12 @@ template <> struct body_value<asio::awaitable<void>> {
 template <class T> struct body_value<asio::awaitable<result<T>>> {
     using type = T;
 };
-template <class Body> using body_value_t = typename body_value<std::invoke_result_t<Body&, guard&>>::type;
+template <class Body, class Handle>
+using body_value_t = typename body_value<std::invoke_result_t<Body&, Handle&>>::type;
 
-template <class Body> constexpr void check_body()
+template <class Body, class Handle> constexpr void check_body()
 {
+    static_assert(std::is_invocable_v<std::decay_t<Body>&, Handle&>, "the body takes what is held by reference");
 #if defined(__GNUC__) && !defined(__clang__)
     static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_destructible_v<Body>,
                   "gcc 12 destroys such a temporary twice in a co_await expression: "
@@ -78,11 +80,12 @@ template <class T> struct body_outcome {
     std::exception_ptr thrown;
 };
 
-template <class Body, class T>
-asio::awaitable<void> run_body(std::shared_ptr<run_control> control, Body& body, guard& held, body_outcome<T>& outcome)
+template <class Handle, class Body, class T>
+asio::awaitable<void> run_body(std::shared_ptr<run_control> control, Body& body, Handle& held,
+                               body_outcome<T>& outcome)
 {
     try {
-        if constexpr (std::is_same_v<std::invoke_result_t<Body&, guard&>, asio::awaitable<void>>) {
+        if constexpr (std::is_same_v<std::invoke_result_t<Body&, Handle&>, asio::awaitable<void>>) {
             co_await std::invoke(body, held);
             outcome.given.emplace(boost::outcome_v2::success());
         } else {
@@ -94,10 +97,22 @@ asio::awaitable<void> run_body(std::shared_ptr<run_control> control, Body& body,
     control->done = true;
 }
 
-/// Spawns the body on its strand, and cancels it when the waiting coroutine is cancelled or the lock is lost.
-template <class Body, class T> class initiate_body {
+/// Calls `stop` when the body has no right to run any more. A recipe may have more reasons than this one.
+template <class Handle> struct when_to_stop {
+    static void watch(Handle& held, const asio::strand<asio::any_io_executor>& strand, std::function<void()> stop)
+    {
+        held.wait_lost(asio::bind_executor(strand, [stop = std::move(stop)](error_code ec) {
+            if (!ec)
+                stop();
+        }));
+    }
+};
+
+/// Spawns the body on its strand, and cancels it when the waiting coroutine is cancelled or the lock is lost (or whatever
+/// else there is to stop for).
+template <class Handle, class Body, class T> class initiate_body {
 public:
-    initiate_body(std::shared_ptr<run_control> control, Body& body, guard& held, body_outcome<T>& outcome)
+    initiate_body(std::shared_ptr<run_control> control, Body& body, Handle& held, body_outcome<T>& outcome)
         : control_(std::move(control)), body_(body), held_(held), outcome_(outcome)
     {
     }
@@ -111,10 +126,9 @@ public:
         // On the strand from the first step, so that no cancellation comes before, or while, the body's slot is filled.
         asio::post(control_->strand, [control = control_, &body = body_, &held = held_, &outcome = outcome_,
                                       handler = std::forward<Handler>(handler)]() mutable {
-            held.wait_lost(asio::bind_executor(control->strand, [weak = std::weak_ptr(control)](error_code ec) {
-                if (!ec)
-                    cancel_body(weak, asio::cancellation_type::terminal);
-            }));
+            when_to_stop<Handle>::watch(held, control->strand, [weak = std::weak_ptr(control)] {
+                cancel_body(weak, asio::cancellation_type::terminal);
+            });
             auto spawned = run_body(control, body, held, outcome);
             const auto executor = asio::get_associated_executor(handler, control->strand);
             auto done = [control, handler = std::move(handler)](std::exception_ptr) mutable { std::move(handler)(); };
@@ -127,7 +141,7 @@ public:
 private:
     std::shared_ptr<run_control> control_;
     Body& body_;
-    guard& held_;
+    Handle& held_;
     body_outcome<T>& outcome_;
 };
 
@@ -142,36 +156,26 @@ private:
     }
 }
 
-template <class Body>
-asio::awaitable<result<body_value_t<Body>>> run(std::shared_ptr<mutex_state> mutex,
-                                                std::optional<lease_clock::duration> timeout, Body body)
+/// Body and release, with what is held.
+template <class Handle, class Body>
+asio::awaitable<result<body_value_t<Body, Handle>>> run_holding(Handle held, Body& body)
 {
-    default_token token;
-    result<guard> acquired = co_await asio::async_initiate<default_token, void(error_code, guard)>(
-        initiate_acquire(mutex, acquire_mode::wait, timeout), token);
-    if (!acquired)
-        co_return acquired.error();
-    guard held = std::move(acquired).value();
-
     const auto cancelled = co_await asio::this_coro::cancellation_state;
-    if (cancelled.cancelled() != asio::cancellation_type::none)
-        co_return error_code(asio::error::operation_aborted); // the grant was faster; the guard gives it back
-
     // From here on nothing may be thrown past the release; the caller's own setting is restored after it.
     const bool throws = co_await asio::this_coro::throw_if_cancelled();
     co_await asio::this_coro::throw_if_cancelled(false);
 
-    body_outcome<body_value_t<Body>> outcome;
+    body_outcome<body_value_t<Body, Handle>> outcome;
     const auto executor = co_await asio::this_coro::executor;
     const auto control = std::make_shared<run_control>(executor);
     asio::use_awaitable_t<> plain;
     co_await asio::async_initiate<asio::use_awaitable_t<>, void()>(
-        initiate_body<Body, body_value_t<Body>>(control, body, held, outcome), plain);
+        initiate_body<Handle, Body, body_value_t<Body, Handle>>(control, body, held, outcome), plain);
 
     bool lost = false;
     if (cancelled.cancelled() != asio::cancellation_type::none) {
         lost = !held;
-        held = guard();
+        held = Handle();
     } else {
         const result<void> released = co_await std::move(held).release();
         lost = released.has_error() && released.error() == errc::lost;
@@ -183,6 +187,22 @@ asio::awaitable<result<body_value_t<Body>>> run(std::shared_ptr<mutex_state> mut
     if (lost)
         co_return make_error_code(errc::lost);
     co_return std::move(*outcome.given);
+}
+
+/// `acquire` is the initiation of an acquire.
+template <class Body, class Handle>
+asio::awaitable<result<body_value_t<Body, Handle>>> run(initiate_acquire<Handle> acquire, Body body)
+{
+    default_token token;
+    result<Handle> acquired =
+        co_await asio::async_initiate<default_token, void(error_code, Handle)>(std::move(acquire), token);
+    if (!acquired)
+        co_return acquired.error();
+    const auto cancelled = co_await asio::this_coro::cancellation_state;
+    if (cancelled.cancelled() != asio::cancellation_type::none)
+        co_return error_code(asio::error::operation_aborted); // the grant was faster; the guard gives it back
+    auto running = run_holding(std::move(acquired).value(), body);
+    co_return co_await std::move(running);
 }
 
 } // namespace zklock::detail

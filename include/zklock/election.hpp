@@ -1,0 +1,237 @@
+#pragma once
+#include "zklock/client.hpp"
+#include "zklock/contender.hpp"
+#include "zklock/detail/operations.hpp"
+#include "zklock/detail/run.hpp"
+#include "zklock/detail/saturate.hpp"
+#include "zklock/election_options.hpp"
+#include "zklock/guard.hpp"
+#include "zklock/lease_clock.hpp"
+#include "zklock/result.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zklock {
+
+/// One term as the leader: what `election::lead()` gives its body. Thread safety: as `guard`.
+class leadership {
+public:
+    using executor_type = asio::any_io_executor;
+
+    leadership() noexcept = default; ///< of nobody
+
+    [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
+
+    /// Whether this participant leads, as far as this process can know. From any thread.
+    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(held_); }
+
+    /// A positive number that is larger for each term of a path than for all before it, whoever led: the fencing token.
+    /// What a leader writes should carry it, and be refused where a larger one has been seen. From any thread.
+    [[nodiscard]] std::int64_t epoch() const noexcept { return held_.fencing_token(); }
+
+    /// Full path of the leader's node. From any thread.
+    [[nodiscard]] const std::string& node() const noexcept { return held_.node(); }
+
+    /// Until when nobody else can lead: see `guard::held_until()`. From any thread.
+    [[nodiscard]] lease_clock::time_point held_until() const noexcept { return held_.held_until(); }
+
+    /// Whether `election::resign()` was called since this participant stood for election. From any thread.
+    [[nodiscard]] bool resigning() const noexcept { return candidacy_ && detail::has_resigned(candidacy_); }
+
+    /// Waits until the leadership is lost: see `guard::wait_lost()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto wait_lost(Token&& token = Token()) const
+    {
+        return held_.wait_lost(std::forward<Token>(token));
+    }
+
+    /// For the library.
+    leadership(guard held, std::shared_ptr<detail::candidacy> candidacy)
+        : candidacy_(std::move(candidacy)), held_(std::move(held))
+    {
+    }
+    template <class Token = default_token> [[nodiscard]] auto release(Token&& token = Token()) &&
+    {
+        return std::move(held_).release(std::forward<Token>(token));
+    }
+    [[nodiscard]] const std::shared_ptr<detail::candidacy>& candidacy() const noexcept { return candidacy_; }
+
+private:
+    std::shared_ptr<detail::candidacy> candidacy_;
+    guard held_;
+};
+
+namespace detail {
+
+/// The body of a leader stops for his resignation, too.
+template <> struct when_to_stop<leadership> {
+    static void watch(leadership& held, const asio::strand<asio::any_io_executor>& strand, std::function<void()> stop)
+    {
+        at_resignation(held.candidacy(), stop);
+        held.wait_lost(asio::bind_executor(strand, [stop = std::move(stop)](error_code ec) {
+            if (!ec)
+                stop();
+        }));
+    }
+};
+
+template <class Body>
+asio::awaitable<result<body_value_t<Body, leadership>>> lead(std::shared_ptr<candidacy> standing, bool requeue,
+                                                             std::optional<lease_clock::duration> timeout, Body body)
+{
+    using outcome = result<body_value_t<Body, leadership>>;
+    std::optional<outcome> last;
+    const error_code aborted = asio::error::operation_aborted;
+    for (;;) {
+        default_token token;
+        initiate_acquire<> stand(lock_of(standing), acquire_mode::wait, timeout);
+        result<guard> elected =
+            co_await asio::async_initiate<default_token, void(error_code, guard)>(std::move(stand), token);
+        const auto cancelled = co_await asio::this_coro::cancellation_state;
+        if (cancelled.cancelled() != asio::cancellation_type::none)
+            co_return aborted; // if it was elected, the guard gives it back
+        if (!elected) {
+            if (last && elected.error() == aborted) // resigned between two terms
+                break;
+            co_return elected.error();
+        }
+
+        leadership term(std::move(elected).value(), standing);
+        std::exception_ptr thrown;
+        try {
+            auto leading = run_holding(std::move(term), body);
+            last.emplace(co_await std::move(leading));
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        if (thrown && has_resigned(standing) && was_aborted(thrown)) { // asked to stop, it did
+            last.emplace(aborted);
+            break;
+        }
+        if (thrown)
+            std::rethrow_exception(thrown);
+        const bool goes_on = requeue && (last->has_value() || last->error() == errc::lost);
+        const auto after = co_await asio::this_coro::cancellation_state;
+        if (!goes_on || after.cancelled() != asio::cancellation_type::none)
+            break;
+    }
+    co_return std::move(*last);
+}
+
+} // namespace detail
+
+/// One participant of an election: among all who stand on a path, one leads at a time. Who leads holds the lock of that path:
+/// the nodes are those of a `mutex`, and so of Curator's `LeaderSelector` and (with `naming::kazoo`) kazoo's `Election`,
+/// whose programs can take part on the same path. First come, first elected.
+///
+/// It is a handle to shared state and cheap to copy: copies are the same participant, an object made anew is another one.
+/// See `mutex` for paths, and `client` for executors, lifetimes and the errors that every operation can end with. Thread
+/// safety: distinct objects: safe. One object: not safe, except for `path()` and `get_executor()`.
+class election {
+public:
+    using executor_type = asio::any_io_executor;
+
+    election(const client& c, std::string path, election_options options = {});
+
+    [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
+    [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
+
+    /// Stands for election, and runs `body` while this participant leads. Coroutines only.
+    ///
+    ///     auto reign = [&](zklock::leadership& term) -> asio::awaitable<void> { … };
+    ///     zklock::result<void> led = co_await chair.lead(reign);
+    ///
+    /// @param body Called with `leadership&`; for the rest, see `mutex::run()`. It is cancelled (terminal) when the
+    /// leadership is lost, and when `resign()` is called. The leadership is given up however it ends.
+    ///
+    /// With `election_options::requeue` it stands again, behind all who wait, when the body has returned a value or the
+    /// leadership was lost; the body is then run once for each term, each with a larger epoch. An error or an
+    /// exception of the body ends it.
+    ///
+    /// Several calls at once are several candidates of this participant.
+    ///
+    /// @returns `awaitable<result<T>>`:
+    /// - what the body gave, in the last term if there were several;
+    /// - `errc::lost` when that term's leadership was lost: as `mutex::run()`;
+    /// - `asio::error::operation_aborted` when it resigned before any term, or the body stopped with that because it resigned;
+    /// - an error of `mutex::acquire()`.
+    ///
+    /// @par Cancellation As `mutex::run()`.
+    template <class Body> [[nodiscard]] auto lead(Body&& body)
+    {
+        detail::check_body<Body, leadership>();
+        return detail::lead<std::decay_t<Body>>(detail::stand_for(state_), requeue_, std::nullopt,
+                                                std::forward<Body>(body));
+    }
+
+    /// As `lead(body)`; ends with `errc::timed_out` when this participant has waited that long for a term, for each of
+    /// them if there are several.
+    template <class Rep, class Period, class Body>
+    [[nodiscard]] auto lead(std::chrono::duration<Rep, Period> timeout, Body&& body)
+    {
+        detail::check_body<Body, leadership>();
+        return detail::lead<std::decay_t<Body>>(detail::stand_for(state_), requeue_, detail::saturate(timeout),
+                                                std::forward<Body>(body));
+    }
+
+    /// Withdraws this participant: every `lead()` under way ends, those that wait at once, those that lead as soon as
+    /// their body, which is cancelled, has returned. Later calls of `lead()` stand again.
+    ///
+    /// @par Completion `void(error_code)`
+    /// - success: this participant does not lead any more: the bodies have returned and their leadership is given up. At
+    ///   once if it did not lead.
+    /// - `errc::closed`, `asio::error::operation_aborted` (cancelled).
+    ///
+    /// @par Cancellation Terminal, partial and total only stop the waiting.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto resign(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code)>(detail::initiate_on_lock<detail::start_resign>(state_),
+                                                             token);
+    }
+
+    /// Waits until this participant leads (it does not stand by that: `lead()` does).
+    ///
+    /// @par Completion `void(error_code)`
+    /// - success: it leads, or did a moment ago.
+    /// - `asio::error::operation_aborted`: it resigned, or this was cancelled. `errc::closed`.
+    ///
+    /// @par Cancellation Terminal, partial and total end the wait, and nothing else.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto wait_for_leadership(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code)>(
+            detail::initiate_on_lock<detail::start_wait_for_leadership>(state_), token);
+    }
+
+    /// Reads who stands, the leader first, in the order in which they will lead: as `mutex::contenders()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
+    [[nodiscard]] auto participants(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
+            detail::initiate_contenders(state_), token);
+    }
+
+    /// Reads who leads: the first of `participants()`, if there is any.
+    ///
+    /// @par Completion `void(error_code, std::optional<contender>)`. Errors and cancellation: as `participants()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<contender>)) Token = default_token>
+    [[nodiscard]] auto leader(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, std::optional<contender>)>(
+            detail::initiate_on_lock<detail::start_leader>(state_), token);
+    }
+
+private:
+    std::shared_ptr<detail::lock_state> state_;
+    bool requeue_;
+};
+
+} // namespace zklock

@@ -1,0 +1,27 @@
+#pragma once
+#include "zklock/detail/operations.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace zklock {
+
+/// Any lock that can be acquired, whatever its recipe: what a `multi_lock` is made of. A `mutex` is one; other recipes
+/// say how they are to be acquired: `reentrant_mutex::owned_by()`, for one.
+///
+/// A handle to shared state, cheap to copy, that keeps its client open. Thread safety: distinct objects: safe. One
+/// object: its const member functions may be called from any threads.
+class lockable {
+public:
+    [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
+
+    /// For the library.
+    explicit lockable(std::shared_ptr<detail::lock_state> state) noexcept : state_(std::move(state)) {}
+    [[nodiscard]] const std::shared_ptr<detail::lock_state>& state() const noexcept { return state_; }
+
+private:
+    std::shared_ptr<detail::lock_state> state_;
+};
+
+} // namespace zklock

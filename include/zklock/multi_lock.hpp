@@ -1,0 +1,165 @@
+#pragma once
+#include "zklock/detail/operations.hpp"
+#include "zklock/detail/run.hpp"
+#include "zklock/detail/saturate.hpp"
+#include "zklock/guard.hpp"
+#include "zklock/held_lock.hpp"
+#include "zklock/lease_clock.hpp"
+#include "zklock/lockable.hpp"
+#include "zklock/result.hpp"
+
+#include <chrono>
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace zklock {
+
+/// Several locks that are held together: what a successful `multi_lock::acquire()` gives. Everything that is said of
+/// `guard` holds for it: movable, may be empty, releases in the background when it goes away, thread safety.
+class [[nodiscard]] multi_guard {
+public:
+    using executor_type = asio::any_io_executor;
+
+    /// An empty guard.
+    multi_guard() noexcept = default;
+
+    [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
+
+    /// Whether all of the locks are held, as far as this process can know. From any thread.
+    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(held_); }
+
+    /// The locks, in the order in which they were taken, with the node and the fencing token of each: a resource needs
+    /// the token of the lock that protects it. Empty for an empty guard. From any thread; valid as long as the guard is
+    /// not moved, released or destroyed.
+    [[nodiscard]] const std::vector<held_lock>& locks() const noexcept;
+
+    /// Until when all of them are ours at least: see `guard::held_until()`. From any thread.
+    [[nodiscard]] lease_clock::time_point held_until() const noexcept { return held_.held_until(); }
+
+    /// Waits until one of the locks is lost: with it, all of this is. See `guard::wait_lost()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto wait_lost(Token&& token = Token()) const
+    {
+        return held_.wait_lost(std::forward<Token>(token));
+    }
+
+    /// Gives all of the locks back, in reverse, whatever becomes of each: `co_await std::move(g).release()`.
+    ///
+    /// @par Completion `void(error_code)`, when the last release has ended; as `guard::release()`, with `errc::lost` if any
+    /// of the locks had been lost, else with the first error.
+    ///
+    /// @par Cancellation As `guard::release()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto release(Token&& token = Token()) &&
+    {
+        locks_.reset();
+        return std::move(held_).release(std::forward<Token>(token));
+    }
+
+    /// For the library: the guard of a grant.
+    explicit multi_guard(std::shared_ptr<detail::guard_state> state)
+        : locks_(detail::locks_of(state)), held_(std::move(state))
+    {
+    }
+
+private:
+    std::shared_ptr<const std::vector<held_lock>> locks_;
+    guard held_;
+};
+
+/// Several locks as one, of any recipes: all of them are acquired, or none.
+///
+///     zklock::multi_lock both(mutex(c, "/accounts/1"), shelf.owned_by(me));
+///     zklock::result<zklock::multi_guard> held = co_await both.acquire(5s);
+///
+/// **Order.** They are taken one after the other in the order of their paths (bytewise), whatever order they were given
+/// in. So programs that lock overlapping sets through this library never wait for each other in a circle; those that lock
+/// single members one by one should do it in that order, too, and so should users of Curator's `InterProcessMultiLock`,
+/// which takes its locks as they were given.
+///
+/// **All or none.** When one lock cannot be had, those that are held already are given back, in reverse, and the error
+/// of the one is the result; errors of the giving back do not hide it, nor do they stop it. When a held lock is lost while
+/// others are waited for, all are given back and the acquire begins anew, under the same deadline.
+///
+/// **Members** are of one client, and of different paths: else, and for none at all, every operation ends with
+/// `errc::invalid_option`.
+///
+/// It is a handle to shared state, cheap to copy, that keeps the client open. See `client` for executors, lifetimes and
+/// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except for
+/// `get_executor()`.
+///
+/// The idea is that of Curator's `InterProcessMultiLock`, and of Redisson's; the order is what they leave to their users.
+class multi_lock {
+public:
+    using executor_type = asio::any_io_executor;
+
+    explicit multi_lock(std::vector<lockable> locks);
+    template <std::convertible_to<lockable>... Locks>
+        requires(sizeof...(Locks) > 1)
+    explicit multi_lock(const Locks&... locks) : multi_lock(std::vector<lockable>{static_cast<lockable>(locks)...})
+    {
+    }
+
+    /// That of the locks' client; the system executor without a lock.
+    [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
+
+    /// Waits for all of the locks, for as long as it takes.
+    ///
+    /// @par Completion `void(error_code, multi_guard)`, as `mutex::acquire()`: with an error of any of the locks, and
+    /// `errc::invalid_option` for members that cannot be locked together.
+    ///
+    /// @par Cancellation As `mutex::acquire()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
+    [[nodiscard]] auto acquire(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, multi_guard)>(
+            initiate(detail::acquire_mode::wait, std::nullopt), token);
+    }
+
+    /// Until one deadline for all of the locks, counted from the start of the operation: as `mutex::acquire(timeout)`.
+    template <class Rep, class Period,
+              BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
+    [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, multi_guard)>(
+            initiate(detail::acquire_mode::wait, detail::saturate(timeout)), token);
+    }
+
+    /// Takes the locks if all are free now: as `mutex::try_acquire()`. Locks before the first that is busy are taken and
+    /// given back. `errc::lost` if one of those was lost meanwhile.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
+    [[nodiscard]] auto try_acquire(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, multi_guard)>(
+            initiate(detail::acquire_mode::try_once, std::nullopt), token);
+    }
+
+    /// Runs `body` with a `multi_guard&` while all of the locks are held: as `mutex::run()`.
+    template <class Body> [[nodiscard]] auto run(Body&& body)
+    {
+        detail::check_body<Body, multi_guard>();
+        return detail::run<std::decay_t<Body>>(initiate(detail::acquire_mode::wait, std::nullopt),
+                                               std::forward<Body>(body));
+    }
+    template <class Rep, class Period, class Body>
+    [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
+    {
+        detail::check_body<Body, multi_guard>();
+        return detail::run<std::decay_t<Body>>(initiate(detail::acquire_mode::wait, detail::saturate(timeout)),
+                                               std::forward<Body>(body));
+    }
+
+private:
+    [[nodiscard]] detail::initiate_acquire<multi_guard> initiate(detail::acquire_mode mode,
+                                                                 std::optional<lease_clock::duration> timeout) const
+    {
+        return {state_, mode, timeout};
+    }
+
+    std::shared_ptr<detail::lock_state> state_; ///< null without a lock
+};
+
+} // namespace zklock

@@ -1,0 +1,136 @@
+#pragma once
+#include "zklock/client.hpp"
+#include "zklock/contender.hpp"
+#include "zklock/detail/operations.hpp"
+#include "zklock/detail/run.hpp"
+#include "zklock/detail/saturate.hpp"
+#include "zklock/guard.hpp"
+#include "zklock/lock_owner.hpp"
+#include "zklock/lockable.hpp"
+#include "zklock/mutex_options.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zklock {
+
+/// A lock that its owner may acquire again while holding it. On the servers it is a `mutex`, and shares paths with those,
+/// with Curator's `InterProcessMutex` and with others (`mutex_options::names`): they all exclude each other.
+///
+/// **Owners.** The owner is an object that is given to each acquire, not a thread. Each acquire that succeeds is one
+/// *hold*, and gives a guard that stands for it; the lock is free when the last hold of the owner is released. All holds of
+/// an owner share one node and one fencing token. All re-entrant mutexes of one *client* on one path are the same lock: an
+/// owner may enter through any of them. Through another client it is another contender, who waits for itself.
+///
+/// **Acquiring again** costs no request and completes at once. While an acquire of the same owner is under way, a further
+/// one joins it: it gets the same grant (or the same error, but for its own deadline and cancellation), and its
+/// options do not count.
+///
+/// **Loss.** When the lock is lost, all holds are. Until the owner has released every one of them, its acquires fail with
+/// `errc::lost`, so that nobody goes on with a lock that somebody else may have by now.
+///
+/// It is a handle to shared state and cheap to copy. See `mutex` for paths and options and `client` for executors,
+/// lifetimes and the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not
+/// safe, except for `path()`, `hold_count()`, `owned_by()` and `get_executor()`.
+///
+/// The idea, and the name of the lock's nodes, are those of Curator's `InterProcessMutex`.
+class reentrant_mutex {
+public:
+    using executor_type = asio::any_io_executor;
+
+    reentrant_mutex(const client& c, std::string path, mutex_options options = {});
+
+    [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
+    [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
+
+    /// How many holds the owner has on this path through this client: guards that have not been released, of a lost lock
+    /// too. It counts what the client's strand has done so far: a guard that went away may count for a moment longer.
+    [[nodiscard]] std::size_t hold_count(lock_owner owner) const;
+
+    /// Waits for the lock; takes one more hold at once if the owner has it.
+    ///
+    /// @par Completion `void(error_code, guard)`, as `mutex::acquire()`, and
+    /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
+    /// - `errc::invalid_option`: also when the owner has, or is acquiring, the lock with nodes of another name.
+    ///
+    /// @par Cancellation As `mutex::acquire()`; an acquire that has joined another only ends itself.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
+    [[nodiscard]] auto acquire(lock_owner owner, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, guard)>(
+            initiate(owner, detail::acquire_mode::wait, std::nullopt), token);
+    }
+
+    /// Until a deadline, counted from the start of the operation: as `mutex::acquire(timeout)`.
+    template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
+    [[nodiscard]] auto acquire(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, guard)>(
+            initiate(owner, detail::acquire_mode::wait, detail::saturate(timeout)), token);
+    }
+
+    /// Takes the lock if the owner has it or it is free now: as `mutex::try_acquire()`. `errc::busy` also when the owner
+    /// itself waits for it.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
+    [[nodiscard]] auto try_acquire(lock_owner owner, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, guard)>(
+            initiate(owner, detail::acquire_mode::try_once, std::nullopt), token);
+    }
+
+    /// Gives one hold back on behalf of an owner, if it is his: `co_await lock.release(me, held)`. The guard is then empty.
+    ///
+    /// @par Completion `void(error_code)`, as `guard::release()`; and `errc::not_owner` when the guard is empty, of another
+    /// owner, or of another lock: it then stays as it is. That error comes through the system executor, unless the handler
+    /// has one of its own. Whoever has a guard may also release it by itself.
+    ///
+    /// @par Cancellation As `guard::release()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto release(lock_owner owner, guard& held, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code)>(
+            detail::initiate_release(detail::take_if_owned(state_, owner.id(), held)), token);
+    }
+
+    /// Who holds the lock and who waits: as `mutex::contenders()`. An owner is listed once, however often it holds.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
+    [[nodiscard]] auto contenders(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
+            detail::initiate_contenders(state_), token);
+    }
+
+    /// Runs `body` while the owner holds the lock once more: as `mutex::run()`.
+    template <class Body> [[nodiscard]] auto run(lock_owner owner, Body&& body)
+    {
+        detail::check_body<Body, guard>();
+        return detail::run<std::decay_t<Body>>(initiate(owner, detail::acquire_mode::wait, std::nullopt),
+                                               std::forward<Body>(body));
+    }
+    template <class Rep, class Period, class Body>
+    [[nodiscard]] auto run(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
+    {
+        detail::check_body<Body, guard>();
+        return detail::run<std::decay_t<Body>>(initiate(owner, detail::acquire_mode::wait, detail::saturate(timeout)),
+                                               std::forward<Body>(body));
+    }
+
+    /// For `multi_lock`: this lock, to be acquired for that owner.
+    [[nodiscard]] lockable owned_by(lock_owner owner) const { return lockable(detail::owned_by(state_, owner.id())); }
+
+private:
+    [[nodiscard]] detail::initiate_acquire<> initiate(lock_owner owner, detail::acquire_mode mode,
+                                                      std::optional<lease_clock::duration> timeout) const
+    {
+        return {detail::owned_by(state_, owner.id()), mode, timeout};
+    }
+
+    std::shared_ptr<detail::lock_state> state_;
+};
+
+} // namespace zklock

@@ -1,0 +1,95 @@
+#pragma once
+#include "adapter/guard_state.hpp"
+#include "adapter/lock_state.hpp"
+#include "adapter/operation.hpp"
+#include "zklock/errc.hpp"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace zklock::detail {
+
+/// One acquire of a lock of any recipe. The grant is handed over as a `Handle`, which takes a guard_state.
+template <class Handle> class acquire_operation final : public operation<Handle> {
+public:
+    acquire_operation(const lock_state& lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
+                      handle_handler<Handle> handler)
+        : operation<Handle>(lock.client(), std::move(handler)), target_(lock.target()),
+          once_(mode == acquire_mode::wait && timeout && *timeout <= lease_clock::duration::zero()),
+          mode_(mode == acquire_mode::try_once || once_ ? recipes::patience::look_once : recipes::patience::queue)
+    {
+        if (mode_ == recipes::patience::queue && timeout)
+            deadline_ = deadline_after(*timeout);
+    }
+
+private:
+    void begin() override
+    {
+        auto* const core = this->enter_open_client();
+        if (!core)
+            return;
+        lock_ = std::make_shared<guard_state>(this->client());
+        recipes::waiter waiter;
+        waiter.mode = mode_;
+        waiter.deadline = deadline_;
+        // Not a strong pointer: the acquisition keeps this function, and is kept by the operation.
+        waiter.done = [this, self = this->weak_from_this()](error_code ec, const recipes::grant& grant) {
+            if (const auto alive = self.lock())
+                finish(ec, grant);
+        };
+        waiter.lost = [lock = std::weak_ptr(lock_)] {
+            if (const auto held = lock.lock())
+                held->lost();
+        };
+        acquisition_ = std::exchange(target_, nullptr)->acquire(*core, std::move(waiter));
+    }
+
+    void finish(error_code ec, const recipes::grant& grant)
+    {
+        auto acquisition = std::move(acquisition_);
+        auto lock = std::move(lock_);
+        if (ec) {
+            // A look that had no time to wait found nothing: for its caller the time is up.
+            const bool nothing_yet = ec == errc::busy || ec == errc::not_connected;
+            this->complete(once_ && nothing_yet ? make_error_code(errc::timed_out) : ec, Handle());
+        } else {
+            lock->granted(std::move(acquisition), grant);
+            this->complete({}, Handle(std::move(lock))); // if nobody can take it any more, it is given back here
+        }
+    }
+
+    bool withdraw() override
+    {
+        // Without an open client it is ended by the close.
+        if (!this->client()->open_core() || !acquisition_->withdraw())
+            return false;
+        acquisition_.reset();
+        lock_.reset();
+        return true;
+    }
+
+    void end_as_closed() override
+    {
+        acquisition_.reset();
+        lock_.reset();
+        this->complete(this->client()->refusal(), Handle());
+    }
+
+    std::shared_ptr<const lock_target> target_;
+    std::shared_ptr<recipes::acquisition> acquisition_;
+    std::shared_ptr<guard_state> lock_;
+    std::optional<lease_clock::time_point> deadline_;
+    const bool once_;
+    const recipes::patience mode_;
+};
+
+template <class Handle>
+void launch_acquire(const lock_state& lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
+                    handle_handler<Handle> handler)
+{
+    using operation = acquire_operation<Handle>;
+    operation::launch(std::make_shared<operation>(lock, mode, timeout, std::move(handler)));
+}
+
+} // namespace zklock::detail

@@ -1,0 +1,41 @@
+#pragma once
+#include "adapter/client_core.hpp"
+#include "adapter/client_state.hpp"
+#include "recipes/acquisition.hpp"
+#include "zklock/detail/operations.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace zklock::detail {
+
+/// What an acquire asks of the recipes. Not changed once it is made, and no handle to the client: pending operations
+/// keep it.
+class lock_target {
+public:
+    virtual ~lock_target() = default;
+
+    [[nodiscard]] virtual const std::string& path() const noexcept = 0;
+    /// Starts an acquire, on the strand, with an open client.
+    [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> acquire(client_core&, recipes::waiter) const = 0;
+};
+
+/// A lock as its handles share it.
+class lock_state {
+public:
+    lock_state(std::shared_ptr<client_handle> client, std::shared_ptr<const lock_target> target)
+        : client_(std::move(client)), target_(std::move(target))
+    {
+    }
+
+    [[nodiscard]] const std::shared_ptr<client_handle>& handle() const noexcept { return client_; }
+    [[nodiscard]] const std::shared_ptr<client_state>& client() const noexcept { return client_->state(); }
+    [[nodiscard]] const std::shared_ptr<const lock_target>& target() const noexcept { return target_; }
+
+private:
+    std::shared_ptr<client_handle> client_;
+    std::shared_ptr<const lock_target> target_;
+};
+
+} // namespace zklock::detail

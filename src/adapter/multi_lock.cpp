@@ -1,0 +1,75 @@
+#include "zklock/multi_lock.hpp"
+#include "adapter/acquire_operation.hpp"
+#include "adapter/guard_state.hpp"
+#include "adapter/lock_state.hpp"
+#include "recipes/multi_acquisition.hpp"
+
+#include <algorithm>
+
+namespace zklock {
+namespace detail {
+namespace {
+
+class multi_target final : public lock_target {
+public:
+    explicit multi_target(std::vector<std::shared_ptr<const lock_target>> members) : members_(std::move(members)) {}
+
+    [[nodiscard]] const std::string& path() const noexcept override
+    {
+        static const std::string none;
+        return none;
+    }
+    [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
+                                                                recipes::waiter waiter) const override
+    {
+        std::vector<recipes::multi_acquisition::member> members;
+        for (const auto& target : members_)
+            members.push_back({target->path(), [&core, target](recipes::waiter w) {
+                                   return target->acquire(core, std::move(w));
+                               }});
+        return recipes::multi_acquisition::start(core.scheduler, std::move(members), std::move(waiter));
+    }
+
+private:
+    std::vector<std::shared_ptr<const lock_target>> members_; ///< none if they do not go together
+};
+
+std::shared_ptr<lock_state> combine(const std::vector<lockable>& locks)
+{
+    if (locks.empty())
+        return nullptr;
+    const std::shared_ptr<lock_state>& first = locks.front().state();
+    std::vector<std::shared_ptr<const lock_target>> members;
+    const auto same_client = [&](const lockable& l) { return l.state()->client() == first->client(); };
+    if (std::all_of(locks.begin(), locks.end(), same_client))
+        for (const lockable& l : locks)
+            members.push_back(l.state()->target());
+    return std::make_shared<lock_state>(first->handle(), std::make_shared<multi_target>(std::move(members)));
+}
+
+} // namespace
+
+void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
+                   multi_guard_handler handler)
+{
+    if (!lock)
+        return refuse(std::move(handler), errc::invalid_option, multi_guard());
+    launch_acquire<multi_guard>(*lock, mode, timeout, std::move(handler));
+}
+
+std::shared_ptr<const std::vector<held_lock>> locks_of(const std::shared_ptr<guard_state>& held)
+{
+    return held->grant().parts;
+}
+
+} // namespace detail
+
+multi_lock::multi_lock(std::vector<lockable> locks) : state_(detail::combine(locks)) {}
+
+const std::vector<held_lock>& multi_guard::locks() const noexcept
+{
+    static const std::vector<held_lock> none;
+    return locks_ ? *locks_ : none;
+}
+
+} // namespace zklock

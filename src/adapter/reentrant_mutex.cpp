@@ -1,0 +1,83 @@
+#include "zklock/reentrant_mutex.hpp"
+#include "adapter/access.hpp"
+#include "adapter/guard_state.hpp"
+#include "adapter/lock_state.hpp"
+
+#include <atomic>
+
+namespace zklock {
+
+lock_owner::lock_owner() noexcept
+{
+    static std::atomic<std::uint64_t> last{0};
+    id_ = last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+namespace detail {
+namespace {
+
+struct reentrant_settings {
+    std::string path;
+    mutex_options options;
+};
+
+/// The lock, for one owner; for none as long as no acquire is meant.
+class reentrant_target final : public lock_target {
+public:
+    reentrant_target(std::shared_ptr<const reentrant_settings> settings, recipes::owner_id owner)
+        : settings_(std::move(settings)), owner_(owner)
+    {
+    }
+
+    [[nodiscard]] const std::string& path() const noexcept override { return settings_->path; }
+    [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
+                                                                recipes::waiter waiter) const override
+    {
+        return core.reentrant.acquire(owner_, settings_->path, settings_->options, std::move(waiter));
+    }
+    [[nodiscard]] std::shared_ptr<const lock_target> owned_by(recipes::owner_id owner) const
+    {
+        return std::make_shared<reentrant_target>(settings_, owner);
+    }
+
+private:
+    std::shared_ptr<const reentrant_settings> settings_;
+    recipes::owner_id owner_;
+};
+
+} // namespace
+
+std::shared_ptr<lock_state> owned_by(const std::shared_ptr<lock_state>& lock, std::uint64_t owner)
+{
+    const auto& target = static_cast<const reentrant_target&>(*lock->target());
+    return std::make_shared<lock_state>(lock->handle(), target.owned_by(owner));
+}
+
+std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>& lock, std::uint64_t owner, guard& held)
+{
+    const auto& state = guard_access::state(held);
+    if (!state || state->client() != lock->client() || state->grant().owner != owner)
+        return nullptr;
+    const std::string& path = lock->target()->path();
+    const std::string& node = state->grant().node;
+    if (node.rfind('/') != path.size() || !node.starts_with(path))
+        return nullptr;
+    return guard_access::take(held);
+}
+
+} // namespace detail
+
+reentrant_mutex::reentrant_mutex(const client& c, std::string path, mutex_options options)
+    : state_(std::make_shared<detail::lock_state>(
+          detail::client_access::handle(c),
+          std::make_shared<detail::reentrant_target>(
+              std::make_shared<const detail::reentrant_settings>(std::move(path), std::move(options)), 0)))
+{
+}
+
+std::size_t reentrant_mutex::hold_count(lock_owner owner) const
+{
+    return state_->client()->holds()->of(path(), owner.id());
+}
+
+} // namespace zklock

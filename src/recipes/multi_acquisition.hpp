@@ -1,0 +1,69 @@
+#pragma once
+#include "recipes/acquisition.hpp"
+#include "store/scheduler.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zklock::recipes {
+
+/// One acquire of several locks of any recipes: all of them, or none.
+///
+/// They are taken one after the other in the order of their paths, whatever order they were given in, so that two who want
+/// overlapping sets never wait for each other in a circle. One deadline covers all. When one fails, those that are held are
+/// given back in reverse, and that error is the result. A lock that is lost while others are waited for makes it begin
+/// anew, as a waiter does whose session expired; a mere look fails with `errc::lost`.
+///
+/// The lock is held while all are; it is lost with the first that is.
+class multi_acquisition final : public acquisition, public std::enable_shared_from_this<multi_acquisition> {
+public:
+    struct member {
+        std::string path;
+        acquire_function acquire;
+    };
+
+    /// `errc::invalid_option` for no members, and for two of the same path, which would wait for each other.
+    [[nodiscard]] static std::shared_ptr<acquisition> start(store::scheduler&, std::vector<member>, waiter);
+
+    multi_acquisition(store::scheduler&, std::vector<member>, waiter); ///< for start()
+
+    bool withdraw() override;
+    /// In reverse, whatever becomes of each. `released` is called when all have ended: with `errc::lost` if any was lost,
+    /// else with the first error.
+    void release(std::function<void(error_code)> released) override;
+    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
+    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
+
+private:
+    /// One acquire of one member.
+    struct attempt {
+        std::shared_ptr<acquisition> handle;
+        grant given;
+        bool granted = false;
+        bool dropped = false; ///< too late to withdraw: given back when it comes
+    };
+    struct place {
+        member what;
+        std::shared_ptr<attempt> now;
+    };
+
+    void next();
+    void on_done(place&, error_code, const grant&);
+    void on_lost();
+    void begin_anew();
+    void finish(error_code);
+    void roll_back();
+
+    store::scheduler& scheduler_;
+    const store::scheduler::time_point began_;
+    std::vector<place> places_;
+    std::size_t reached_ = 0; ///< how many have been asked for
+    waiter waiter_;
+    std::atomic<bool> granted_{false}; ///< and not released
+    bool told_lost_ = false;
+};
+
+} // namespace zklock::recipes

@@ -1,0 +1,297 @@
+#include "stage.hpp"
+
+#include "checker.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace zklock::simulator {
+
+using namespace std::chrono_literals;
+using stream = choices::stream;
+
+namespace {
+
+/// Sessions of programs that are not simulated any further.
+constexpr std::int64_t foreign_session = 0x7f00'0000;
+/// A schedule with more events than this goes round in circles.
+constexpr std::uint64_t most_events = 400'000;
+
+} // namespace
+
+stage::stage(const plan& p, bool traced) : the_plan(p), world(p.seed, p.set, traced), ensemble(world) {}
+
+void stage::make_parents()
+{
+    if (!the_plan.set.parents_exist) return;
+    const auto make = [this](const std::string& path) {
+        transaction t;
+        t.path = path;
+        t.node = the_plan.set.parents_are_containers ? store::node_kind::container : store::node_kind::persistent;
+        ensemble.administrate(std::move(t));
+    };
+    make("/locks");
+    for (unsigned i = 0; i < the_plan.set.paths; ++i) {
+        make(path_of(i));
+        if (the_plan.set.first_sequence != 0) ensemble.set_creates(path_of(i), the_plan.set.first_sequence);
+    }
+}
+
+void stage::start_client(unsigned number)
+{
+    const auto drift = the_plan.set.client_drift_ppm[number];
+    clients_.push_back(std::make_unique<client>(world, ensemble, number, drift));
+    auto& c = *clients_.back();
+    if (the_plan.faults) {
+        std::vector<placed_fault> mine;
+        for (const auto& f : *the_plan.faults) {
+            if (f.client == number) mine.push_back(f);
+        }
+        c.store.plan(std::move(mine));
+    }
+    if (current_.size() <= number) current_.resize(number + 1);
+    current_[number] = &c;
+    client_options options;
+    options.session_timeout = the_plan.set.session_timeout;
+    options.identifier = "client" + std::to_string(number);
+    options.clock_drift = the_plan.set.stated_drift;
+    options.node_budget = the_plan.set.node_budget;
+    c.session = std::make_unique<recipes::session>(c.store, c.where, options, [this, number] {
+        char text[40];
+        const auto a = world.choose.next(stream::operation, number);
+        const auto b = world.choose.next(stream::operation, number);
+        std::snprintf(text, sizeof text, "%08x-%04x-%04x-%04x-%012llx", static_cast<unsigned>(a >> 32),
+                      static_cast<unsigned>(a >> 16 & 0xffff), static_cast<unsigned>(a & 0xffff),
+                      static_cast<unsigned>(b >> 48), static_cast<unsigned long long>(b & 0xffff'ffff'ffff));
+        return std::string(text);
+    });
+}
+
+void stage::perform(const step& s)
+{
+    auto* const c = s.who < current_.size() ? current_[s.who] : nullptr;
+    const auto as_administrator = [&](std::string what) { world.log.line(world.time.now(), "admin", what); };
+    switch (s.what) {
+    case act::acquire:
+    case act::list:
+        c->where.post([this, &s] {
+            // A client that was restarted meanwhile is another one.
+            if (auto& here = *current_[s.who]; !here.closing) users_->perform(here, s);
+        });
+        break;
+    case act::close_client: c->where.post([this, c] { close(*c); }); break;
+    case act::cut: c->store.cut(); break;
+    case act::block: c->store.block(s.duration); break;
+    case act::pause:
+        as_administrator("pauses client" + std::to_string(s.who) + " for " + std::to_string(s.duration.count()) +
+                         " ms");
+        c->where.pause(s.duration);
+        break;
+    case act::crash: crash(*c); break;
+    case act::hang_up: ensemble.hang_up(s.who); break;
+    case act::restart:
+        as_administrator("restarts server" + std::to_string(s.who));
+        ensemble.restart(s.who, s.duration);
+        break;
+    case act::cut_off:
+        as_administrator("cuts server" + std::to_string(s.who) + " off from its leader");
+        ensemble.cut_off(s.who, s.duration);
+        break;
+    case act::kill_session:
+        if (const auto id = c->store.session_id(); id != 0) {
+            as_administrator("ends the session of client" + std::to_string(s.who));
+            users_->killed(id);
+            ensemble.expire(id);
+        }
+        break;
+    case act::delete_contender:
+        if (const auto node = some_contender(s); !node.empty()) delete_node(node);
+        break;
+    case act::delete_parent: delete_parent(s); break;
+    case act::set_contender_data:
+        if (const auto node = some_contender(s); !node.empty()) set_data(node);
+        break;
+    case act::set_parent_data: set_data(path_of(s.path)); break;
+    case act::refuse: refuse(s); break;
+    case act::remove_idle_containers: ensemble.remove_idle_containers(); break;
+    case act::foreign_contender:
+    case act::foreign_out_of_turn:
+    case act::foreign_child: join_foreign(s); break;
+    }
+}
+
+void stage::close(client& c)
+{
+    if (c.closing || !c.session) return;
+    c.closing = true;
+    users_->client_closes(c);
+    call(c, [&](recipes::session& session) {
+        session.close([this, &c] {
+            if (may_tell(c)) c.closed = true;
+        });
+    });
+}
+
+void stage::crash(client& c)
+{
+    world.log.line(world.time.now(), "admin", "kills client" + std::to_string(c.number));
+    users_->client_died(c);
+    c.session.reset();
+    c.store.abandon();
+    c.where.kill();
+    start_client(c.number);
+}
+
+// ---- what others do
+
+std::string stage::some_contender(const step& s) const
+{
+    std::vector<std::string> nodes;
+    for (const auto& name : ensemble.leaders_tree().children(path_of(s.path))) {
+        if (contender_sequence(name)) nodes.push_back(path_of(s.path) + '/' + name);
+    }
+    return nodes.empty() ? std::string() : nodes[s.choice % nodes.size()];
+}
+
+void stage::delete_node(const std::string& node)
+{
+    users_->deleted_by_others(node);
+    transaction t;
+    t.what = transaction::kind::remove;
+    t.path = node;
+    ensemble.administrate(std::move(t));
+}
+
+void stage::delete_parent(const step& s)
+{
+    const auto path = path_of(s.path);
+    for (const auto& name : ensemble.leaders_tree().children(path)) delete_node(path + '/' + name);
+    delete_node(path);
+    if (s.choice % 2 != 0) return;
+    transaction t;
+    t.path = path;
+    ensemble.administrate(std::move(t));
+}
+
+void stage::set_data(const std::string& node)
+{
+    const auto* n = ensemble.leaders_tree().find(node);
+    if (n == nullptr) return;
+    transaction t;
+    t.what = transaction::kind::set_data;
+    t.path = node;
+    t.data = n->data + "\nnote=1";
+    ensemble.administrate(std::move(t));
+}
+
+void stage::join_foreign(const step& s)
+{
+    static constexpr const char* contenders[] = {"_c_0f0f0f0f-1111-2222-3333-444444444444-lock-",
+                                                 "0f0f0f0f111122223333444444444444__lock__", "zz-lock-", "aa-lock-"};
+    static constexpr const char* others[] = {"notes", "readme-", "lock", "_c_0f0f0f0f-revoke"};
+    transaction t;
+    t.session = foreign_session + static_cast<std::int64_t>(s.choice % 8);
+    t.data = "somebody else";
+    t.node = store::node_kind::ephemeral_sequential;
+    t.path = path_of(s.path) + '/';
+    if (s.what == act::foreign_contender) {
+        t.path += contenders[s.choice % 4];
+    } else if (s.what == act::foreign_child) {
+        t.path += others[s.choice % 4];
+        if (s.choice % 3 == 0) t.node = store::node_kind::persistent;
+    } else {
+        const auto* parent = ensemble.leaders_tree().find(path_of(s.path));
+        if (parent == nullptr) return;
+        char digits[16];
+        std::snprintf(digits, sizeof digits, "%010u", parent->creates - std::min(parent->creates, 1 + s.choice % 3));
+        t.path += std::string("_c_0f0f0f0f-1111-2222-3333-555555555555-lock-") + digits;
+        t.node = store::node_kind::ephemeral;
+        users_->made_out_of_turn(t.path);
+    }
+    const auto made = ensemble.administrate(t);
+    if (made.result != store::outcome::ok) return;
+    foreign_nodes_.push_back(made.path);
+    if (s.duration == 0ms) return;
+    world.time.after(s.duration, [this, node = made.path] {
+        if (ensemble.leaders_tree().find(node) != nullptr) delete_node(node);
+    });
+}
+
+void stage::refuse(const step& s)
+{
+    const auto set = [this, path = path_of(s.path)](permissions allowed) {
+        transaction t;
+        t.what = transaction::kind::set_permissions;
+        t.path = path;
+        t.allowed = allowed;
+        ensemble.administrate(std::move(t));
+    };
+    permissions p;
+    p.create = s.choice % 2 == 0;
+    p.remove = s.choice % 3 == 0;
+    p.read = s.choice % 5 == 0;
+    set(p);
+    world.time.after(s.duration, [set] { set(permissions{}); });
+}
+
+// ---- the course of it
+
+void stage::become_quiet()
+{
+    world.log.line(world.time.now(), "admin", "leaves everybody in peace from now on");
+    world.quiet = true;
+    const auto wanted = std::count_if(the_plan.steps.begin(), the_plan.steps.end(),
+                                      [](const step& s) { return s.what == act::acquire; });
+    if (users_->all_ended() && users_->begun() == wanted)
+        return; // others may stay: nobody waits for them, nor may watch them
+    for (const auto& node : foreign_nodes_) {
+        if (ensemble.leaders_tree().find(node) != nullptr) delete_node(node);
+    }
+}
+
+void stage::run_until(instant limit, const std::function<bool()>& done)
+{
+    while (world.violation.empty() && !done()) {
+        // Asking is not cheap: now and then is enough.
+        for (int i = 0; i < 32; ++i) {
+            if (!world.violation.empty()) return;
+            if (!world.time.step(limit)) return;
+        }
+        if (world.time.executed() > most_events) world.violate("goes round in circles");
+    }
+}
+
+bool stage::all_closed() const
+{
+    return std::all_of(current_.begin(), current_.end(), [](const client* c) { return c->closed; });
+}
+
+verdict stage::run(scenario& users)
+{
+    users_ = &users;
+    make_parents();
+    for (unsigned i = 0; i < the_plan.set.clients; ++i) start_client(i);
+    instant last_step{0};
+    for (const auto& s : the_plan.steps) {
+        world.time.at(s.at, [this, &s] { perform(s); });
+        last_step = std::max<instant>(last_step, s.at);
+    }
+    // Nobody needs to wait for the quiet phase when nothing is left to happen before it.
+    const instant quiet_after = std::max<instant>(the_plan.set.quiet_after, last_step);
+    run_until(last_step, [] { return false; });
+    const auto ended = [this] { return users_->all_ended() && users_->nothing_left(); };
+    run_until(quiet_after, ended);
+    become_quiet();
+    // Pauses and losses that began before may still last two session timeouts; expiry takes one; then everybody holds
+    // in turn.
+    instant patience = 8 * instant(the_plan.set.session_timeout) + 2s + users_->holding_time();
+    run_until(world.time.now() + patience, ended);
+    if (world.violation.empty()) users_->finish();
+
+    for (auto* c : current_) c->where.post([this, c] { close(*c); });
+    run_until(world.time.now() + 20s, [this] { return all_closed(); });
+    if (world.violation.empty() && !all_closed()) world.violate("close() never ends");
+    return {world.violation, world.time.executed(), users_->grants(), std::move(world.fired), world.log.text()};
+}
+
+} // namespace zklock::simulator

@@ -1,0 +1,108 @@
+#pragma once
+#include "ensemble.hpp"
+#include "plan.hpp"
+#include "process.hpp"
+#include "recipes/session.hpp"
+#include "simulated_store.hpp"
+#include "simulation.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zklock::simulator {
+
+/// A process with one session. A restarted one is a new one.
+struct client {
+    client(world& w, ensemble& e, unsigned n, std::int32_t drift_ppm)
+        : number(n), where(w, n, drift_ppm), store(w, e, where, n)
+    {
+    }
+
+    unsigned number;
+    process where;
+    simulated_store store;
+    std::unique_ptr<recipes::session> session; ///< none once the process has died
+    bool closing = false;
+    bool closed = false;
+    bool inside = false; ///< a call of the session
+};
+
+/// What the users of a recipe do, and what must hold for them.
+class scenario {
+public:
+    virtual ~scenario() = default;
+
+    /// A user's step, in the process of a client that is not closing.
+    virtual void perform(client& c, const step& s) = 0;
+    virtual void client_closes(client&) {}
+    /// Before its session is destroyed.
+    virtual void client_died(client&) = 0;
+
+    // what others did to us, which excuses some things
+    virtual void deleted_by_others(const std::string& /*node*/) {}
+    virtual void killed(std::int64_t /*session*/) {}
+    virtual void made_out_of_turn(const std::string& /*node*/) {}
+
+    [[nodiscard]] virtual std::int64_t begun() const = 0; ///< how many of the plan's acquires
+    [[nodiscard]] virtual bool all_ended() const = 0;      ///< nobody waits, holds or releases
+    [[nodiscard]] virtual bool nothing_left() const = 0; ///< no node and no watch of ours
+    [[nodiscard]] virtual instant holding_time() const = 0; ///< of all who may still hold, one after the other
+    virtual void finish() = 0;                              ///< complains about what has not ended
+    [[nodiscard]] virtual std::uint64_t grants() const = 0;
+};
+
+/// The simulated world of one schedule: servers, clients, and what goes wrong. What the users do is the scenario's.
+class stage {
+public:
+    stage(const plan& p, bool traced);
+
+    /// Runs the schedule from its beginning to its quiet end.
+    verdict run(scenario& users);
+
+    const plan& the_plan;
+    zklock::simulator::world world;
+    zklock::simulator::ensemble ensemble;
+
+    [[nodiscard]] client& current(unsigned number) { return *current_[number]; }
+
+    /// Every call of a session's goes through here.
+    template <class F> void call(client& c, F f)
+    {
+        c.inside = true;
+        f(*c.session);
+        c.inside = false;
+    }
+    /// And whatever users are told through here.
+    bool may_tell(client& c)
+    {
+        if (c.inside) world.violate("client" + std::to_string(c.number) + ": called back inside a call");
+        if (c.closed) world.violate("client" + std::to_string(c.number) + ": called back after it was closed");
+        return world.violation.empty();
+    }
+
+private:
+    void make_parents();
+    void start_client(unsigned number);
+    void perform(const step& s);
+    void close(client& c);
+    void crash(client& c);
+    void delete_node(const std::string& node);
+    void delete_parent(const step& s);
+    void join_foreign(const step& s);
+    void refuse(const step& s);
+    void set_data(const std::string& node);
+    std::string some_contender(const step& s) const;
+    void become_quiet();
+    void run_until(instant limit, const std::function<bool()>& done);
+    bool all_closed() const;
+
+    scenario* users_ = nullptr;
+    std::vector<std::unique_ptr<client>> clients_; ///< a restarted one is a new one
+    std::vector<client*> current_;                 ///< by number
+    std::vector<std::string> foreign_nodes_;
+};
+
+} // namespace zklock::simulator

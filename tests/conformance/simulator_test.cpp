@@ -357,7 +357,7 @@ private:
         case 3:
         case 4:
             return [c, path](side& s) {
-                s.store_of(c).remove(path,
+                s.store_of(c).remove(path, store::any_version,
                                      [&s, c, path](const store::reply& r) { s.told(c).tell("remove " + path, r); });
             };
         case 5:
@@ -370,7 +370,7 @@ private:
             };
         case 8:
             return [c, path](side& s) {
-                s.store_of(c).children(path, [&s, c, path](const store::children_reply& r) {
+                s.store_of(c).children(path, false, [&s, c, path](const store::children_reply& r) {
                     auto names = r.names ? *r.names : std::vector<std::string>{};
                     std::sort(names.begin(), names.end());
                     std::string text = "children " + path;

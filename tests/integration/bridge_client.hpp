@@ -104,7 +104,7 @@ public:
     outcome remove(const std::string& path)
     {
         return wait<outcome>(
-            [&](auto done) { store_->remove(path, [done](const store::reply& r) { done(r.result); }); });
+            [&](auto done) { store_->remove(path, store::any_version, [done](const store::reply& r) { done(r.result); }); });
     }
     read get(const std::string& path, bool watch = false)
     {
@@ -117,7 +117,7 @@ public:
     listed children(const std::string& path)
     {
         return wait<listed>([&](auto done) {
-            store_->children(path, [done](const store::children_reply& r) {
+            store_->children(path, false, [done](const store::children_reply& r) {
                 done(listed{r.result, r.names ? *r.names : std::vector<std::string>{}, r.stat});
             });
         });

@@ -47,7 +47,7 @@ public:
     std::string remove(unsigned client, const std::string& path)
     {
         return answer(
-            [&](auto done) { store_of(client).remove(path, [done](const store::reply& r) { done(result(r)); }); });
+            [&](auto done) { store_of(client).remove(path, store::any_version, [done](const store::reply& r) { done(result(r)); }); });
     }
     std::string get(unsigned client, const std::string& path, bool watch)
     {
@@ -61,7 +61,7 @@ public:
     std::string children(unsigned client, const std::string& path)
     {
         return answer([&](auto done) {
-            store_of(client).children(path, [this, done](const store::children_reply& r) {
+            store_of(client).children(path, false, [this, done](const store::children_reply& r) {
                 auto names = r.names ? *r.names : std::vector<std::string>{};
                 std::sort(names.begin(), names.end());
                 std::string line = result(r);

@@ -60,7 +60,7 @@ struct client final : store::observer {
     }
     void remove(const std::string& path)
     {
-        store.remove(path,
+        store.remove(path, store::any_version,
                      [this](const store::reply& r) { note("remove " + std::to_string(static_cast<int>(r.result))); });
     }
     void get(const std::string& path, bool watch)
@@ -70,7 +70,7 @@ struct client final : store::observer {
     }
     void children(const std::string& path)
     {
-        store.children(path, [this](const store::children_reply& r) {
+        store.children(path, false, [this](const store::children_reply& r) {
             note("children " + (r.names ? std::to_string(r.names->size()) : std::string("none")));
         });
     }

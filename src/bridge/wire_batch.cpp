@@ -118,6 +118,7 @@ void callbacks::on_batch(int code, const void* context) noexcept
     const auto* of = static_cast<const request*>(context);
     auto& sent = static_cast<sent_batch&>(*of->results);
     if (code == ZOK) {
+        sent.created.reserve(sent.results.size());
         for (const auto& result : sent.results)
             if (result.value) // only creates have one
                 sent.created.push_back(of->sender->without_chroot(result.value));

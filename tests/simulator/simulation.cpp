@@ -57,6 +57,8 @@ private:
     void crash(client& c);
     void delete_node(const std::string& node);
     void delete_parent(const step& s);
+    void replace_parent(const step& s);
+    void delete_with_children(const std::string& path);
     void join_foreign(const step& s);
     void refuse(const step& s);
     void set_data(const std::string& node);
@@ -176,6 +178,10 @@ void simulation::perform(const step& s)
         break;
     case act::set_parent_data: set_data(path_of(s.path)); break;
     case act::refuse: refuse(s); break;
+    case act::replace_parent:
+        set_data(path_of(s.path)); // uses up the watches of its data
+        world_.time.after(s.duration, [this, &s] { replace_parent(s); });
+        break;
     case act::remove_idle_containers: ensemble_.remove_idle_containers(); break;
     case act::foreign_contender:
     case act::foreign_out_of_turn:
@@ -297,12 +303,46 @@ void simulation::delete_node(const std::string& node)
 void simulation::delete_parent(const step& s)
 {
     const auto path = path_of(s.path);
-    for (const auto& name : ensemble_.leaders_tree().children(path)) delete_node(path + '/' + name);
-    delete_node(path);
+    delete_with_children(path);
     if (s.choice % 2 != 0) return;
     transaction t;
     t.path = path;
     ensemble_.administrate(std::move(t));
+}
+
+void simulation::delete_with_children(const std::string& path)
+{
+    for (const auto& name : ensemble_.leaders_tree().children(path)) delete_node(path + '/' + name);
+    delete_node(path);
+}
+
+/// Whoever takes the new parent for the old one finds its numbers go on where they were, and does not know the last of
+/// the contenders that came in between.
+void simulation::replace_parent(const step& s)
+{
+    constexpr std::uint32_t most = 64; // children that are made up for
+    const auto path = path_of(s.path);
+    const auto* old = ensemble_.leaders_tree().find(path);
+    if (world_.quiet || old == nullptr || old->creates > most) return;
+    const auto wanted = old->creates + s.choice % 3;
+    delete_with_children(path);
+    transaction parent;
+    parent.path = path;
+    ensemble_.administrate(std::move(parent));
+    std::string last;
+    for (std::uint32_t i = 0; i + 1 < wanted; ++i) {
+        transaction t;
+        t.session = foreign_session + static_cast<std::int64_t>(s.choice % 8);
+        t.node = store::node_kind::ephemeral_sequential;
+        t.path = path + "/_c_0e0e0e0e-1111-2222-3333-444444444444-lock-";
+        if (!last.empty()) delete_node(last);
+        last = ensemble_.administrate(std::move(t)).path;
+    }
+    if (last.empty()) return;
+    foreign_nodes_.push_back(last);
+    world_.time.after(s.duration + 50ms, [this, last] {
+        if (ensemble_.leaders_tree().find(last) != nullptr) delete_node(last);
+    });
 }
 
 void simulation::set_data(const std::string& node)

@@ -1,6 +1,7 @@
 #pragma once
 #include "zklock/client_options.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,7 +14,8 @@ enum class naming : std::uint8_t {
     kazoo    ///< `<uuid>__lock__<sequence>`
 };
 
-/// Options of a mutex. `names` holds for the path: mutexes of one client on one path must agree on it.
+/// Options of a mutex. `names`, `linger` and `cohort` hold for the path: mutexes of one client on one path must agree on
+/// them, or their operations fail with `errc::invalid_option`.
 struct mutex_options {
     mutex_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
 
@@ -24,6 +26,14 @@ struct mutex_options {
     /// How often one acquire may try to create its node: each lost connection, expired session or outside deletion
     /// that costs it its node uses one up. 0: as often as the deadline allows.
     unsigned max_attempts = 0;
+
+    /// How long a released node may stay for the next acquire of this client, which then needs no network. Whoever queues
+    /// from elsewhere meanwhile makes it leave: the cost to them is that the node's delete starts only with an event,
+    /// not before. 0: released at once. Not negative, at most one day.
+    std::chrono::milliseconds linger{0};
+    /// How many acquires of this client may use one node in succession before it goes to the tail of the queue: the price
+    /// is that others wait for up to that many where they would wait for one. 1 (none but the one that made it) to 4096.
+    unsigned cohort = 1;
 };
 
 } // namespace zklock

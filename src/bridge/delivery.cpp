@@ -25,6 +25,22 @@ struct give {
         reply.stat = from.stat;
         done(reply);
     }
+    void operator()(const store::store::stat_done& done) const
+    {
+        auto reply = make<store::stat_reply>();
+        reply.stat = from.stat;
+        done(reply);
+    }
+    void operator()(const store::store::batch_done& done) const
+    {
+        auto reply = make<store::batch_reply>();
+        if (const auto* results = from.to->results.get()) {
+            if (from.result == store::outcome::ok)
+                reply.created = results->created;
+            reply.failed = results->failed;
+        }
+        done(reply);
+    }
     void operator()(const store::store::get_done& done) const
     {
         auto reply = make<store::get_reply>();

@@ -2,10 +2,12 @@
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -13,15 +15,31 @@ namespace zklock::bridge {
 
 class wire;
 
+/// Bits: a node may have both.
+enum class watch_kind : std::uint8_t { none = 0, data = 1, children = 2 };
+
+/// What the server made of a batch. Its memory is written to by the library until the answer is there.
+struct batch_results {
+    batch_results() = default;
+    batch_results(const batch_results&) = delete;
+    batch_results& operator=(const batch_results&) = delete;
+    virtual ~batch_results() = default;
+
+    std::vector<std::string_view> created;
+    std::size_t failed = 0;
+};
+
 /// One request, from the call of the store until its answer was given to the caller.
 struct request {
-    std::variant<std::monostate, store::store::done, store::store::create_done, store::store::get_done,
-                 store::store::children_done>
+    std::variant<std::monostate, store::store::done, store::store::create_done, store::store::stat_done,
+                 store::store::batch_done, store::store::get_done, store::store::children_done>
         done; ///< monostate: nobody wants the answer
     lease_clock::time_point sent = lease_clock::now();
     wire* sender = nullptr;
     std::string watched;   ///< the path on the server whose watch a good answer arms
-    std::string unwatched; ///< and the one whose watch it takes back
+    watch_kind watches{};  ///< and which
+    std::string unwatched; ///< the path whose watches it takes back
+    std::unique_ptr<batch_results> results; ///< of a batch that was sent
 };
 
 /// What the servers said, copied out of the C client's callbacks.

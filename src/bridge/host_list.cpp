@@ -1,4 +1,5 @@
 #include "bridge/host_list.hpp"
+#include "bridge/node_path.hpp"
 #include "zklock/errc.hpp"
 
 #include <boost/asio/ip/address.hpp>
@@ -69,12 +70,6 @@ bool read_server(std::string_view text, host_port& server)
     return server.numeric || (is_host_name(host) && !looks_like_an_ipv4_address(host));
 }
 
-bool is_valid_component(std::string_view name)
-{
-    return !name.empty() && name != "." && name != ".." &&
-           std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
-
 } // namespace
 
 result<std::vector<host_port>> parse_servers(std::string_view servers)
@@ -96,14 +91,8 @@ result<std::string> parse_chroot(std::string_view chroot)
 {
     if (chroot.empty() || chroot == "/")
         return std::string{};
-    if (chroot.front() != '/')
+    if (!is_valid_path(chroot))
         return make_error_code(errc::invalid_option);
-    for (std::size_t at = 1; at <= chroot.size();) {
-        auto slash = std::min(chroot.find('/', at), chroot.size());
-        if (!is_valid_component(chroot.substr(at, slash - at)))
-            return make_error_code(errc::invalid_option);
-        at = slash + 1;
-    }
     return std::string{chroot};
 }
 

@@ -15,6 +15,7 @@ store::outcome to_outcome(int code) noexcept
     case ZNOAUTH: return outcome::no_auth;
     case ZNOCHILDRENFOREPHEMERALS: return outcome::no_child_allowed;
     case ZINVALIDACL: return outcome::invalid_acl;
+    case ZBADVERSION: return outcome::bad_version;
     case ZBADARGUMENTS: return outcome::bad_arguments;
     case ZUNIMPLEMENTED: return outcome::unimplemented;
     case ZNOWATCHER: return outcome::no_watcher;

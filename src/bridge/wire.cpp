@@ -253,9 +253,25 @@ void wire::fail_stranded_requests()
 void wire::forget_watches()
 {
     if (handle_)
-        for (const auto& path : watched_)
-            zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_DATA, 1, nullptr, nullptr);
+        for (const auto& [path, kinds] : watched_)
+            zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, 1, nullptr, nullptr);
     watched_.clear();
+}
+
+/// A deletion uses up both watches of a node, and is told once; anything else leaves the other one armed.
+void wire::watch_fired(const char* path, int type)
+{
+    const auto at = watched_.find(path);
+    if (at == watched_.end())
+        return;
+    if (type == ZOO_CHILD_EVENT)
+        at->second &= static_cast<std::uint8_t>(~static_cast<std::uint8_t>(watch_kind::children));
+    else if (type == ZOO_CHANGED_EVENT)
+        at->second &= static_cast<std::uint8_t>(~static_cast<std::uint8_t>(watch_kind::data));
+    else
+        at->second = 0;
+    if (at->second == 0)
+        watched_.erase(at);
 }
 
 void wire::drop_handle()
@@ -284,12 +300,12 @@ void callbacks::on_event(zhandle_t* handle, int type, int state, const char* pat
             connected{++to.epoch_, to.session_id_, std::chrono::milliseconds{zoo_recv_timeout(handle)}});
         return;
     }
-    to.watched_.erase(path);
+    to.watch_fired(path, type);
     auto kind = type == ZOO_DELETED_EVENT   ? store::event_kind::deleted
                 : type == ZOO_CREATED_EVENT ? store::event_kind::created
                 : type == ZOO_CHILD_EVENT   ? store::event_kind::children_changed
                                             : store::event_kind::data_changed;
-    to.inbox_.emplace_back(node_event{kind, to.below_chroot(path)});
+    to.inbox_.emplace_back(node_event{kind, std::string{to.without_chroot(path)}});
 }
 
 void callbacks::on_log(const char* message) noexcept

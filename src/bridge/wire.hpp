@@ -2,9 +2,11 @@
 #include "bridge/delivery.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 struct _zhandle;
@@ -51,9 +53,12 @@ public:
 
     /// The requests. Each takes a path below the chroot; call them in the epoch that the caller knows of, only.
     void create(std::unique_ptr<request>, std::string_view path, std::string_view data, store::node_kind kind);
-    void remove(std::unique_ptr<request>, std::string_view path);
+    void remove(std::unique_ptr<request>, std::string_view path, std::int32_t version);
+    void set(std::unique_ptr<request>, std::string_view path, std::string_view data, std::int32_t version);
+    void batch(std::unique_ptr<request>, std::span<const store::batch_write> writes);
+    void exists(std::unique_ptr<request>, std::string_view path);
     void get(std::unique_ptr<request>, std::string_view path, bool watch);
-    void children(std::unique_ptr<request>, std::string_view path);
+    void children(std::unique_ptr<request>, std::string_view path, bool watch);
     void unwatch(std::unique_ptr<request>, std::string_view path);
     void sync(std::unique_ptr<request>, std::string_view path);
 
@@ -71,8 +76,9 @@ private:
     friend struct callbacks;
 
     [[nodiscard]] std::string on_server(std::string_view path) const;
-    [[nodiscard]] std::string below_chroot(std::string_view path) const;
+    [[nodiscard]] std::string_view without_chroot(std::string_view path) const;
     template <class Call> void submit(std::unique_ptr<request>, std::string_view path, Call call);
+    void hand_over(std::unique_ptr<request>, int code); ///< what came of the library's call
     void reject(std::unique_ptr<request>, int code);
     void accept(answer, int code); ///< from the library's completions
     void log(log_level level, std::string text);
@@ -84,6 +90,7 @@ private:
     void cut();
     void fail_stranded_requests();
     void forget_watches();
+    void watch_fired(const char* path, int type);
     void drop_handle();
 
     inbox& inbox_;
@@ -97,7 +104,7 @@ private:
     bool epoch_open_ = false;
     bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
     std::size_t unanswered_ = 0;
-    std::unordered_set<std::string> watched_;
+    std::unordered_map<std::string, std::uint8_t> watched_; // bits of watch_kind
     bool refused_ = false;
     bool expired_ = false;
 

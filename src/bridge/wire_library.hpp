@@ -22,6 +22,9 @@ private:
     std::lock_guard<std::mutex> lock_;
 };
 
+/// The access list that every node of the client gets.
+[[nodiscard]] const ACL_vector& access_list(acl access);
+
 /// What the library calls. None of them calls it back, nor anybody else: they fill the inbox.
 struct callbacks {
     static void on_event(zhandle_t*, int type, int state, const char* path, void* context) noexcept;
@@ -31,6 +34,7 @@ struct callbacks {
     static void on_create(int code, const char* path, const struct Stat* stat, const void* context) noexcept;
     static void on_data(int code, const char* data, int size, const struct Stat* stat, const void* context) noexcept;
     static void on_stat(int code, const struct Stat* stat, const void* context) noexcept;
+    static void on_batch(int code, const void* context) noexcept;
     static void on_children(int code, const struct String_vector* names, const struct Stat* stat,
                             const void* context) noexcept;
     static void finish(answer, int code, const void* context);

@@ -9,6 +9,24 @@ namespace zklock::bridge {
 
 namespace {
 
+store::node_stat copy(const struct Stat* from)
+{
+    store::node_stat to;
+    if (!from)
+        return to;
+    to.czxid = from->czxid;
+    to.ctime_ms = from->ctime;
+    to.ephemeral_owner = from->ephemeralOwner;
+    to.mzxid = from->mzxid;
+    to.version = from->version;
+    to.cversion = from->cversion;
+    to.num_children = from->numChildren;
+    to.data_length = from->dataLength;
+    return to;
+}
+
+} // namespace
+
 const ACL_vector& access_list(acl access)
 {
     static ACL entries[] = {{ZOO_PERM_ALL, ZOO_AUTH_IDS}, {ZOO_PERM_READ, ZOO_ANYONE_ID_UNSAFE}};
@@ -21,23 +39,6 @@ const ACL_vector& access_list(acl access)
     return ZOO_OPEN_ACL_UNSAFE;
 }
 
-store::node_stat copy(const struct Stat* from)
-{
-    store::node_stat to;
-    if (!from)
-        return to;
-    to.czxid = from->czxid;
-    to.ctime_ms = from->ctime;
-    to.ephemeral_owner = from->ephemeralOwner;
-    to.version = from->version;
-    to.cversion = from->cversion;
-    to.num_children = from->numChildren;
-    to.data_length = from->dataLength;
-    return to;
-}
-
-} // namespace
-
 std::string wire::on_server(std::string_view path) const
 {
     std::string full;
@@ -48,11 +49,11 @@ std::string wire::on_server(std::string_view path) const
     return full;
 }
 
-std::string wire::below_chroot(std::string_view path) const
+std::string_view wire::without_chroot(std::string_view path) const
 {
     if (path.starts_with(chroot_))
         path.remove_prefix(chroot_.size());
-    return path.empty() ? "/" : std::string{path};
+    return path.empty() ? "/" : path;
 }
 
 /// Hands a request to the library, which takes it over when its call succeeds, and answers it otherwise.
@@ -64,6 +65,11 @@ template <class Call> void wire::submit(std::unique_ptr<request> r, std::string_
     int code = !epoch_open_                     ? ZCONNECTIONLOSS
                : path.find('\0') != path.npos ? ZBADARGUMENTS
                                                : call(full, r.get());
+    hand_over(std::move(r), code);
+}
+
+void wire::hand_over(std::unique_ptr<request> r, int code)
+{
     if (code == ZOK) {
         ++unanswered_;
         (void)r.release(); // NOLINT: the library has it
@@ -87,7 +93,7 @@ void wire::accept(answer a, int code)
     if (a.result == store::outcome::unknown)
         must_cut_ = true;
     else if (a.result == store::outcome::ok && !a.to->watched.empty())
-        watched_.insert(std::move(a.to->watched));
+        watched_[std::move(a.to->watched)] |= static_cast<std::uint8_t>(a.to->watches);
     else if (a.result == store::outcome::ok && !a.to->unwatched.empty())
         watched_.erase(a.to->unwatched);
     --unanswered_;
@@ -105,28 +111,52 @@ void wire::create(std::unique_ptr<request> r, std::string_view path, std::string
     });
 }
 
-void wire::remove(std::unique_ptr<request> r, std::string_view path)
+void wire::remove(std::unique_ptr<request> r, std::string_view path, std::int32_t version)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
-        return zoo_adelete(handle_, full.c_str(), -1, &callbacks::on_void, context);
+        return zoo_adelete(handle_, full.c_str(), version, &callbacks::on_void, context);
+    });
+}
+
+void wire::set(std::unique_ptr<request> r, std::string_view path, std::string_view data, std::int32_t version)
+{
+    submit(std::move(r), path, [&](const std::string& full, request* context) {
+        if (data.size() > INT_MAX)
+            return static_cast<int>(ZBADARGUMENTS);
+        return zoo_aset(handle_, full.c_str(), data.data(), static_cast<int>(data.size()), version,
+                        &callbacks::on_stat, context);
+    });
+}
+
+void wire::exists(std::unique_ptr<request> r, std::string_view path)
+{
+    submit(std::move(r), path, [&](const std::string& full, request* context) {
+        return zoo_aexists(handle_, full.c_str(), 0, &callbacks::on_stat, context);
     });
 }
 
 void wire::get(std::unique_ptr<request> r, std::string_view path, bool watch)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
-        if (watch)
+        if (watch) {
             context->watched = full;
+            context->watches = watch_kind::data;
+        }
         // Always the same function and context: for a session event the library compares every two of them.
         return zoo_awget(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this, &callbacks::on_data,
                          context);
     });
 }
 
-void wire::children(std::unique_ptr<request> r, std::string_view path)
+void wire::children(std::unique_ptr<request> r, std::string_view path, bool watch)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
-        return zoo_aget_children2(handle_, full.c_str(), 0, &callbacks::on_children, context);
+        if (watch) {
+            context->watched = full;
+            context->watches = watch_kind::children;
+        }
+        return zoo_awget_children2(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this,
+                                   &callbacks::on_children, context);
     });
 }
 
@@ -136,7 +166,7 @@ void wire::unwatch(std::unique_ptr<request> r, std::string_view path)
         context->unwatched = full;
         // Declared as a pointer to a function pointer, and called as the function itself.
         auto* done = reinterpret_cast<void_completion_t*>(&callbacks::on_void);
-        return zoo_aremove_all_watches(handle_, full.c_str(), ZWATCHTYPE_DATA, 0, done, context);
+        return zoo_aremove_all_watches(handle_, full.c_str(), ZWATCHTYPE_ANY, 0, done, context);
     });
 }
 
@@ -163,16 +193,23 @@ void callbacks::finish(answer a, int code, const void* context)
 
 void callbacks::on_void(int code, const void* context) noexcept { finish({}, code, context); }
 void callbacks::on_string(int code, const char*, const void* context) noexcept { finish({}, code, context); }
-void callbacks::on_stat(int code, const struct Stat*, const void* context) noexcept { finish({}, code, context); }
 
 void callbacks::on_create(int code, const char* path, const struct Stat* stat, const void* context) noexcept
 {
     answer a;
     if (code == ZOK) {
         const auto* sender = static_cast<const request*>(context)->sender;
-        a.text = sender->below_chroot(path ? path : "");
+        a.text = sender->without_chroot(path ? path : "");
         a.stat = copy(stat);
     }
+    finish(std::move(a), code, context);
+}
+
+void callbacks::on_stat(int code, const struct Stat* stat, const void* context) noexcept
+{
+    answer a;
+    if (code == ZOK)
+        a.stat = copy(stat);
     finish(std::move(a), code, context);
 }
 

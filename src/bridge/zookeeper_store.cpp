@@ -44,10 +44,28 @@ void zookeeper_store::create(std::string_view path, std::string_view data, zkloc
     });
 }
 
-void zookeeper_store::remove(std::string_view path, done done)
+void zookeeper_store::remove(std::string_view path, std::int32_t version, done done)
 {
     connection_->submit(make_request(std::move(done)),
-                        [&](wire& to, std::unique_ptr<request> r) { to.remove(std::move(r), path); });
+                        [&](wire& to, std::unique_ptr<request> r) { to.remove(std::move(r), path, version); });
+}
+
+void zookeeper_store::set(std::string_view path, std::string_view data, std::int32_t version, stat_done done)
+{
+    connection_->submit(make_request(std::move(done)),
+                        [&](wire& to, std::unique_ptr<request> r) { to.set(std::move(r), path, data, version); });
+}
+
+void zookeeper_store::batch(std::span<const zklock::store::batch_write> writes, batch_done done)
+{
+    connection_->submit(make_request(std::move(done)),
+                        [&](wire& to, std::unique_ptr<request> r) { to.batch(std::move(r), writes); });
+}
+
+void zookeeper_store::exists(std::string_view path, stat_done done)
+{
+    connection_->submit(make_request(std::move(done)),
+                        [&](wire& to, std::unique_ptr<request> r) { to.exists(std::move(r), path); });
 }
 
 void zookeeper_store::get(std::string_view path, bool watch, get_done done)
@@ -56,10 +74,10 @@ void zookeeper_store::get(std::string_view path, bool watch, get_done done)
                         [&](wire& to, std::unique_ptr<request> r) { to.get(std::move(r), path, watch); });
 }
 
-void zookeeper_store::children(std::string_view path, children_done done)
+void zookeeper_store::children(std::string_view path, bool watch, children_done done)
 {
     connection_->submit(make_request(std::move(done)),
-                        [&](wire& to, std::unique_ptr<request> r) { to.children(std::move(r), path); });
+                        [&](wire& to, std::unique_ptr<request> r) { to.children(std::move(r), path, watch); });
 }
 
 void zookeeper_store::unwatch(std::string_view path, done done)

@@ -34,9 +34,12 @@ public:
     void attach(zklock::store::observer&) override;
 
     void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, create_done) override;
-    void remove(std::string_view path, done) override;
+    void remove(std::string_view path, std::int32_t version, done) override;
+    void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
+    void batch(std::span<const zklock::store::batch_write> writes, batch_done) override;
+    void exists(std::string_view path, stat_done) override;
     void get(std::string_view path, bool watch, get_done) override;
-    void children(std::string_view path, children_done) override;
+    void children(std::string_view path, bool watch, children_done) override;
     void unwatch(std::string_view path, done) override;
     void sync(std::string_view path, done) override;
     void close(std::function<void()> closed) override;

@@ -32,7 +32,7 @@ void contender_list::start()
 {
     found_.clear();
     cut_ = false;
-    core_.store.children(path_, [self = shared_from_this()](const store::children_reply& answer) {
+    core_.store.children(path_, false, [self = shared_from_this()](const store::children_reply& answer) {
         switch (answer.result) {
         case outcome::ok: return self->list(*answer.names);
         case outcome::no_node: return self->finish();

@@ -64,7 +64,7 @@ void lock_path::look(const contender_ptr& contender)
         return refuse(*contender, errc::not_connected);
     if (queue_.contended())
         return refuse(*contender, errc::busy);
-    core_.store.children(path_, expect([this, contender, refuse](const store::children_reply& answer) {
+    core_.store.children(path_, false, expect([this, contender, refuse](const store::children_reply& answer) {
         if (!contender->waiting())
             return forget(contender->id);
         if (answer.result != outcome::ok && answer.result != outcome::no_node)

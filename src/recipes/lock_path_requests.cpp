@@ -46,7 +46,7 @@ void lock_path::perform(const queue::action& action)
 
 void lock_path::send_read()
 {
-    core_.store.children(path_, expect([this](const store::children_reply& answer) {
+    core_.store.children(path_, false, expect([this](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         switch (answer.result) {
         case outcome::ok: return queue_.children_read(*answer.names, synced_);
@@ -100,7 +100,7 @@ void lock_path::send_watch(const std::string& node)
 
 void lock_path::send_remove(const contender_ptr& contender, const std::string& node)
 {
-    core_.store.remove(full(node), expect([this, contender, node](const store::reply& answer) {
+    core_.store.remove(full(node), store::any_version, expect([this, contender, node](const store::reply& answer) {
         core_.heard(answer);
         switch (answer.result) {
         case outcome::ok:

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ enum class outcome : std::uint8_t {
     no_auth,              ///< the ACL forbids it
     no_child_allowed,     ///< the parent is an ephemeral node
     invalid_acl,
+    bad_version,          ///< the node's version is another than the one asked for
     bad_arguments,
     unimplemented,        ///< the server is too old for the operation
     no_watcher,           ///< unwatch: there was no such watch
@@ -32,13 +34,16 @@ struct node_stat {
     std::int64_t czxid = 0;           ///< the transaction that created the node
     std::int64_t ctime_ms = 0;        ///< the leader's clock at that transaction, milliseconds since 1970
     std::int64_t ephemeral_owner = 0; ///< the session the node dies with, 0 for none
+    std::int64_t mzxid = 0;           ///< the transaction that set its data last
     std::int32_t version = 0;
-    std::int32_t cversion = 0;
+    std::int32_t cversion = 0;        ///< twice the children ever created, less those that live
     std::int32_t num_children = 0;
     std::int32_t data_length = 0;
 };
 
 enum class node_kind : std::uint8_t { persistent, persistent_sequential, ephemeral, ephemeral_sequential, container };
+
+inline constexpr std::int32_t any_version = -1;
 
 /// Common to all answers. `sent` is when the request left: the server heard of the session no earlier than that.
 struct reply {
@@ -49,6 +54,9 @@ struct create_reply : reply {
     std::string_view path; ///< with the sequence number; valid during the call
     node_stat stat;        ///< all zero for a kind the server gives none for (containers)
 };
+struct stat_reply : reply {
+    node_stat stat;
+};
 struct get_reply : reply {
     std::string_view data; ///< valid during the call
     node_stat stat;
@@ -56,6 +64,22 @@ struct get_reply : reply {
 struct children_reply : reply {
     const std::vector<std::string>* names = nullptr; ///< relative to the parent, in no order; null unless ok
     node_stat stat;                                  ///< the parent's
+};
+
+/// One of several writes that are done together or not at all.
+struct batch_write {
+    enum class kind : std::uint8_t { create, remove, set, check };
+    kind what = kind::check;
+    std::string_view path;
+    std::string_view data;                         ///< for create and set
+    node_kind created = node_kind::ephemeral_sequential; ///< for create; not a container
+    std::int32_t version = any_version;            ///< for remove, set and check
+};
+struct batch_reply : reply {
+    /// Paths of the nodes created, in the order of their writes; valid during the call, empty unless ok.
+    std::span<const std::string_view> created;
+    /// Which write failed, by its index, if `result` says that one did.
+    std::size_t failed = 0;
 };
 
 /// How the server answered when a connection was made.
@@ -101,6 +125,8 @@ class store {
 public:
     using done = std::function<void(const reply&)>;
     using create_done = std::function<void(const create_reply&)>;
+    using stat_done = std::function<void(const stat_reply&)>;
+    using batch_done = std::function<void(const batch_reply&)>;
     using get_done = std::function<void(const get_reply&)>;
     using children_done = std::function<void(const children_reply&)>;
 
@@ -112,16 +138,28 @@ public:
     /// Creates a node with the client's ACL.
     virtual void create(std::string_view path, std::string_view data, node_kind kind, create_done) = 0;
 
-    /// Deletes a node, whatever its version.
-    virtual void remove(std::string_view path, done) = 0;
+    /// Deletes a node of that version.
+    virtual void remove(std::string_view path, std::int32_t version, done) = 0;
+
+    /// Replaces a node's data, if it has that version.
+    virtual void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) = 0;
+
+    /// Does all the writes in their order, in one transaction, or none of them: at least one, and not more than fit into
+    /// the servers' packets. What they refer to need not outlive the call. Nodes it creates share one czxid, which the
+    /// answer does not tell.
+    virtual void batch(std::span<const batch_write> writes, batch_done) = 0;
+
+    /// Reads a node's Stat, without a watch.
+    virtual void exists(std::string_view path, stat_done) = 0;
 
     /// Reads a node. With `watch`, and if the answer is ok, on_node_event() tells of its next change or deletion.
     virtual void get(std::string_view path, bool watch, get_done) = 0;
 
-    /// Lists the children, without a watch.
-    virtual void children(std::string_view path, children_done) = 0;
+    /// Lists the children. With `watch`, and if the answer is ok, on_node_event() tells when one comes or goes next, or
+    /// the node itself is deleted.
+    virtual void children(std::string_view path, bool watch, children_done) = 0;
 
-    /// Takes back get()'s watch, here and on the server.
+    /// Takes back the watches of get() and children() on a node, here and on the server.
     virtual void unwatch(std::string_view path, done) = 0;
 
     /// Answered when the server has caught up with the leader as of this call; later reads see at least that.

@@ -96,7 +96,7 @@ void scene::kill_client(std::size_t client)
 void scene::pause_client(std::size_t client)
 {
     auto& c = clients_.at(client);
-    c.process.signal(SIGSTOP);
+    c.process.pause();
     c.paused_at = now();
 }
 
@@ -106,7 +106,7 @@ void scene::resume_client(std::size_t client)
     if (c.paused_at == 0)
         return;
     pauses_[c.number].emplace_back(std::exchange(c.paused_at, 0), now());
-    c.process.signal(SIGCONT);
+    c.process.resume();
 }
 
 void scene::make_hold_on(std::size_t client)

@@ -38,6 +38,7 @@ constexpr unsigned clients = 3;
 struct line {
     std::string text;
     std::int64_t czxid = 0;
+    std::int64_t mzxid = 0;
     std::int64_t owner = 0;
 };
 
@@ -60,7 +61,7 @@ public:
 
     void tell(std::string text, const store::node_stat& s = {})
     {
-        lines.push_back({std::move(text), s.czxid, s.ephemeral_owner});
+        lines.push_back({std::move(text), s.czxid, s.mzxid, s.ephemeral_owner});
     }
     /// An answer.
     void tell(std::string text, const store::reply& r, const store::node_stat& s = {})
@@ -284,12 +285,22 @@ public:
 
     void run(int steps)
     {
-        batch(0, [&](side& s) { create(s, 0, root_, node_kind::persistent, "x"); });
+        together(0, [&](side& s) { create(s, 0, root_, node_kind::persistent, "x"); });
         for (int i = 0; i < steps; ++i)
             step();
     }
 
+    std::size_t batches_done = 0, batches_undone = 0;
+
 private:
+    struct write {
+        store::batch_write::kind what{};
+        std::string path;
+        std::string data;
+        node_kind created = node_kind::persistent;
+        std::int32_t version = store::any_version;
+    };
+
     std::uint64_t draw(std::uint64_t limit) { return choose_.below(limit, choices::stream::plan); }
 
     std::string some_path()
@@ -335,7 +346,7 @@ private:
         std::vector<std::function<void(side&)>> requests;
         for (auto left = 1 + draw(6); left != 0; --left)
             requests.push_back(request(client));
-        batch(client, [&](side& s) {
+        together(client, [&](side& s) {
             for (const auto& send : requests)
                 send(s);
         });
@@ -344,7 +355,7 @@ private:
     std::function<void(side&)> request(unsigned c)
     {
         const auto path = some_path();
-        switch (draw(10)) {
+        switch (draw(18)) {
         case 0:
         case 1:
         case 2: {
@@ -356,8 +367,8 @@ private:
         }
         case 3:
         case 4:
-            return [c, path](side& s) {
-                s.store_of(c).remove(path,
+            return [c, path, version = some_version()](side& s) {
+                s.store_of(c).remove(path, version,
                                      [&s, c, path](const store::reply& r) { s.told(c).tell("remove " + path, r); });
             };
         case 5:
@@ -369,8 +380,10 @@ private:
                 });
             };
         case 8:
-            return [c, path](side& s) {
-                s.store_of(c).children(path, [&s, c, path](const store::children_reply& r) {
+        case 9:
+        case 10:
+            return [c, path, watch = draw(3) != 0](side& s) {
+                s.store_of(c).children(path, watch, [&s, c, path](const store::children_reply& r) {
                     auto names = r.names ? *r.names : std::vector<std::string>{};
                     std::sort(names.begin(), names.end());
                     std::string text = "children " + path;
@@ -379,12 +392,64 @@ private:
                     s.told(c).tell(text, r, r.stat);
                 });
             };
-        default:
+        case 11:
             return [c, path](side& s) {
                 s.store_of(c).unwatch(path,
                                       [&s, c, path](const store::reply& r) { s.told(c).tell("unwatch " + path, r); });
             };
+        case 12:
+            return [c, path](side& s) {
+                s.store_of(c).exists(path, [&s, c, path](const store::stat_reply& r) {
+                    s.told(c).tell("exists " + path, r, r.stat);
+                });
+            };
+        case 13:
+        case 14:
+            return [c, path, version = some_version(), data = std::string(draw(4), 'y')](side& s) {
+                s.store_of(c).set(path, data, version, [&s, c, path](const store::stat_reply& r) {
+                    s.told(c).tell("set " + path, r, r.stat);
+                });
+            };
+        default: return batch(c);
         }
+    }
+
+    std::int32_t some_version() { return draw(2) == 0 ? store::any_version : static_cast<std::int32_t>(draw(3)); }
+
+    /// Some writes of which one may well fail: what is done is undone, and all learn which it was.
+    std::function<void(side&)> batch(unsigned c)
+    {
+        std::vector<write> writes;
+        std::string text = "batch";
+        for (auto left = 1 + draw(5); left != 0; --left) {
+            write w;
+            w.what = static_cast<store::batch_write::kind>(draw(6) % 4); // creates and deletes more than the others
+            w.path = some_path();
+            if (w.what == store::batch_write::kind::create) {
+                w.created = static_cast<node_kind>(draw(4));
+                if (w.created == node_kind::persistent_sequential || w.created == node_kind::ephemeral_sequential)
+                    w.path += "/n-";
+            } else {
+                w.version = some_version();
+            }
+            w.data = std::string(draw(4), 'z');
+            text += ' ' + std::to_string(static_cast<int>(w.what)) + w.path;
+            writes.push_back(std::move(w));
+        }
+        return [this, c, text, writes](side& s) {
+            std::vector<store::batch_write> asked;
+            for (const write& w : writes)
+                asked.push_back({w.what, w.path, w.data, w.created, w.version});
+            s.store_of(c).batch(asked, [this, &s, c, text](const store::batch_reply& r) {
+                std::string told = text;
+                for (const auto& path : r.created)
+                    told += " made " + std::string(path);
+                if (r.result != outcome::ok)
+                    told += " failed at " + std::to_string(r.failed);
+                ++(r.result == outcome::ok ? batches_done : batches_undone);
+                s.told(c).tell(told, r);
+            });
+        };
     }
 
     static void create(side& s, unsigned c, const std::string& path, node_kind kind, const std::string& data)
@@ -395,7 +460,7 @@ private:
     }
 
     /// Sends, on both, and waits until everybody has been told what there is to tell.
-    void batch(unsigned client, const std::function<void(side&)>& send)
+    void together(unsigned client, const std::function<void(side&)>& send)
     {
         for (side* s : sides_) {
             send(*s);
@@ -481,6 +546,7 @@ private:
             for (std::size_t i = 0; i < real.size(); ++i) {
                 owners_.same(real[i].owner, simulated[i].owner);
                 zxids_.same(real[i].czxid, simulated[i].czxid);
+                zxids_.same(real[i].mzxid, simulated[i].mzxid);
             }
         }
     }
@@ -511,10 +577,16 @@ TEST_CASE("whatever is done to both, the simulated ZooKeeper and a real one tell
     real_side real;
     simulated_side simulated(seeds.back());
     pairing zxids, owners;
+    std::size_t batches_done = 0, batches_undone = 0;
     for (const std::uint64_t seed : seeds) {
         std::cout << "simulated and real ZooKeeper: seed " << seed << '\n';
-        replay(real, simulated, zxids, owners, seed).run(150);
+        replay r(real, simulated, zxids, owners, seed);
+        r.run(150);
+        batches_done += r.batches_done;
+        batches_undone += r.batches_undone;
     }
+    CHECK(batches_done > 10);
+    CHECK(batches_undone > 10);
     CHECK(zxids.in_order());
     CHECK(zxids.size() > 20);
     CHECK(owners.size() > clients);

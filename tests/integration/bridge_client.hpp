@@ -45,6 +45,39 @@ struct listed {
     store::node_stat stat;
 };
 
+struct described {
+    outcome result = outcome::unknown;
+    store::node_stat stat;
+};
+struct batched {
+    outcome result = outcome::unknown;
+    std::vector<std::string> created;
+    std::size_t failed = 0;
+
+    explicit batched(const store::batch_reply& r = {})
+        : result(r.result), created(r.created.begin(), r.created.end()), failed(r.failed)
+    {
+    }
+};
+
+/// The writes of a batch. They do not own what they are given.
+inline store::batch_write creates(std::string_view path, node_kind kind, std::string_view data = {})
+{
+    return {store::batch_write::kind::create, path, data, kind, store::any_version};
+}
+inline store::batch_write removes(std::string_view path, std::int32_t version = store::any_version)
+{
+    return {store::batch_write::kind::remove, path, {}, {}, version};
+}
+inline store::batch_write sets(std::string_view path, std::string_view data, std::int32_t version = store::any_version)
+{
+    return {store::batch_write::kind::set, path, data, {}, version};
+}
+inline store::batch_write checks(std::string_view path, std::int32_t version = store::any_version)
+{
+    return {store::batch_write::kind::check, path, {}, {}, version};
+}
+
 inline client_options options_for(const std::string& servers)
 {
     client_options o;
@@ -101,10 +134,28 @@ public:
             });
         });
     }
-    outcome remove(const std::string& path)
+    outcome remove(const std::string& path, std::int32_t version = store::any_version)
     {
         return wait<outcome>(
-            [&](auto done) { store_->remove(path, [done](const store::reply& r) { done(r.result); }); });
+            [&](auto done) { store_->remove(path, version, [done](const store::reply& r) { done(r.result); }); });
+    }
+    described set(const std::string& path, const std::string& data, std::int32_t version = store::any_version)
+    {
+        return wait<described>([&](auto done) {
+            store_->set(path, data, version, [done](const store::stat_reply& r) { done(described{r.result, r.stat}); });
+        });
+    }
+    described exists(const std::string& path)
+    {
+        return wait<described>([&](auto done) {
+            store_->exists(path, [done](const store::stat_reply& r) { done(described{r.result, r.stat}); });
+        });
+    }
+    batched batch(const std::vector<store::batch_write>& writes)
+    {
+        return wait<batched>([&](auto done) {
+            store_->batch(writes, [done](const store::batch_reply& r) { done(batched{r}); });
+        });
     }
     read get(const std::string& path, bool watch = false)
     {
@@ -114,10 +165,10 @@ public:
             });
         });
     }
-    listed children(const std::string& path)
+    listed children(const std::string& path, bool watch = false)
     {
         return wait<listed>([&](auto done) {
-            store_->children(path, [done](const store::children_reply& r) {
+            store_->children(path, watch, [done](const store::children_reply& r) {
                 done(listed{r.result, r.names ? *r.names : std::vector<std::string>{}, r.stat});
             });
         });

@@ -173,7 +173,7 @@ TEST_CASE("a request made inside the last answer of an epoch is answered before 
     c.store().sync("/", [&](const store::reply& r) {
         CHECK(r.result == outcome::unknown);
         c.tell("first");
-        c.store().remove("/x", [&](const store::reply& again) {
+        c.store().remove("/x", store::any_version, [&](const store::reply& again) {
             CHECK(again.result == outcome::unknown);
             CHECK(c.open);
             c.tell("second");

@@ -122,8 +122,8 @@ TEST_CASE("answers and events come in the order of the server")
     CHECK(c.get("/o/a", true).result == outcome::ok);
     c.lines.clear();
     c.store().sync("/o", [&](const store::reply&) { c.tell("sync"); });
-    c.store().remove("/o/a", [&](const store::reply&) { c.tell("remove"); });
-    c.store().children("/o", [&](const store::children_reply& r) {
+    c.store().remove("/o/a", store::any_version, [&](const store::reply&) { c.tell("remove"); });
+    c.store().children("/o", false, [&](const store::children_reply& r) {
         c.tell("children " + std::to_string(r.names->size()));
     });
     c.run_until([&] { return c.lines.size() == 4; });

@@ -277,7 +277,17 @@ TEST_CASE("a process dies with what started it, and tells how it ended")
     CHECK(std::filesystem::file_size(directory.path() / "log") == 4);
     child_process killed{{"sleep", "1000"}, directory.path(), {}};
     CHECK(killed.running());
+    CHECK_FALSE(killed.paused());
+    killed.pause();
+    CHECK(killed.paused());
+    CHECK(killed.running());
+    killed.resume();
+    wait_until("it goes on", default_limit, [&] { return !killed.paused(); });
+    killed.pause();
+    CHECK(killed.paused());
     killed.kill();
+    CHECK_FALSE(killed.paused());
+    killed.pause(); // there is nothing to wait for
     CHECK(killed.wait() == 128 + SIGKILL);
 
     // One that is killed before it can clean up: its own child must not outlive it.

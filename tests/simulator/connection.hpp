@@ -11,7 +11,20 @@
 
 namespace zklock::simulator {
 
-enum class operation : std::uint8_t { connect, create, remove, get, children, unwatch, sync, ping, close_session };
+enum class operation : std::uint8_t {
+    connect,
+    create,
+    remove,
+    set,
+    batch,
+    exists,
+    get,
+    children,
+    unwatch,
+    sync,
+    ping,
+    close_session
+};
 
 struct request {
     operation what = operation::ping;
@@ -19,6 +32,8 @@ struct request {
     std::string path;
     std::string data;
     store::node_kind kind = store::node_kind::persistent;
+    std::int32_t version = store::any_version;
+    std::vector<transaction> parts; ///< of a batch
     bool watch = false;
     fate doom = fate::none;
 };
@@ -31,7 +46,8 @@ struct answer {
     std::string path;
     std::string data;
     store::node_stat stat;
-    std::vector<std::string> names;
+    std::vector<std::string> names; ///< of children, or the paths that a batch created
+    std::size_t failed = 0;
     store::event_kind event = store::event_kind::created;
     std::int64_t session = 0; ///< to connect: the session that goes on or begins; 0 if the one asked for is over
 };
@@ -69,7 +85,8 @@ struct connection {
     std::int64_t session = 0;
     std::int64_t last_zxid_seen = 0;  ///< what the client said when it connected
     std::deque<request> pending;      ///< not answered yet; reads wait behind writes
-    std::vector<std::string> watched; ///< data watches, each once
+    std::vector<std::string> watched;          ///< data watches, each once
+    std::vector<std::string> children_watched; ///< watches of children, likewise
 };
 
 } // namespace zklock::simulator

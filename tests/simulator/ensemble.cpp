@@ -68,6 +68,8 @@ void ensemble::execute(const connection_ptr& c, const request& r)
         }
     case operation::create: t.what = transaction::kind::create; break;
     case operation::remove: t.what = transaction::kind::remove; break;
+    case operation::set: t.what = transaction::kind::set_data; break;
+    case operation::batch: t.what = transaction::kind::batch; break;
     case operation::close_session: t.what = transaction::kind::close_session; break;
     default: break;
     }
@@ -81,6 +83,8 @@ void ensemble::execute(const connection_ptr& c, const request& r)
     t.path = r.path;
     t.data = r.data;
     t.node = r.kind;
+    t.version = r.version;
+    t.parts = r.parts;
     append({std::move(t), c, r.xid});
 }
 
@@ -118,8 +122,9 @@ znode_tree::effect ensemble::execute_next(server& s)
     auto effect = s.tree.apply(e->t);
     if (world_.log.on() && &s == &servers_[leader_]) {
         std::string what = "zxid " + std::to_string(e->t.zxid & 0xffffffff) + ' ';
-        static constexpr const char* names[] = {"create",       "remove",        "set_data",        "set_permissions",
-                                                "open_session", "close_session", "remove_container"};
+        static constexpr const char* names[] = {
+            "create",          "remove",       "set_data",      "check_version",   "batch",
+            "set_permissions", "open_session", "close_session", "remove_container"};
         what += names[static_cast<int>(e->t.what)];
         what += ' ' + (effect.path.empty() ? e->t.path : effect.path) + " by session " +
                 std::to_string(e->t.session & 0xff);
@@ -133,6 +138,8 @@ znode_tree::effect ensemble::execute_next(server& s)
         a.result = effect.result;
         a.path = effect.path;
         a.stat = effect.stat;
+        a.names = effect.created;
+        a.failed = effect.failed;
         a.session = e->t.session;
         complete(c, e->xid, std::move(a));
     }

@@ -12,8 +12,15 @@ namespace {
 
 bool goes_to_leader(operation what)
 {
-    return what == operation::create || what == operation::remove || what == operation::sync ||
-           what == operation::close_session;
+    switch (what) {
+    case operation::create:
+    case operation::remove:
+    case operation::set:
+    case operation::batch:
+    case operation::sync:
+    case operation::close_session: return true;
+    default: return false;
+    }
 }
 
 } // namespace
@@ -100,7 +107,16 @@ void ensemble::answer_read(const connection_ptr& c, const request& r)
     answer a;
     const auto& tree = servers_[c->server].tree;
     const auto* node = tree.find(r.path);
+    const auto watch = [&](std::vector<std::string>& watches) {
+        if (r.watch && std::find(watches.begin(), watches.end(), r.path) == watches.end()) watches.push_back(r.path);
+    };
     switch (r.what) {
+    case operation::exists: // whether or not it may be read
+        if (node == nullptr)
+            a.result = outcome::no_node;
+        else
+            a.stat = znode_tree::stat(*node);
+        break;
     case operation::get:
     case operation::children:
         if (node == nullptr) {
@@ -111,15 +127,18 @@ void ensemble::answer_read(const connection_ptr& c, const request& r)
             a.stat = znode_tree::stat(*node);
             if (r.what == operation::children) {
                 a.names = tree.children(r.path);
+                watch(c->children_watched);
             } else {
                 a.data = node->data;
-                if (r.watch && std::find(c->watched.begin(), c->watched.end(), r.path) == c->watched.end()) {
-                    c->watched.push_back(r.path);
-                }
+                watch(c->watched);
             }
         }
         break;
-    case operation::unwatch: a.result = std::erase(c->watched, r.path) != 0 ? outcome::ok : outcome::no_watcher; break;
+    case operation::unwatch: {
+        const auto taken = std::erase(c->watched, r.path) + std::erase(c->children_watched, r.path);
+        a.result = taken != 0 ? outcome::ok : outcome::no_watcher;
+        break;
+    }
     default: break;
     }
     reply(c, r, std::move(a));
@@ -165,11 +184,14 @@ void ensemble::send_down(const connection_ptr& c, answer a)
 
 void ensemble::fire(server& s, const znode_tree::effect& e)
 {
-    for (const auto& [kind, path] : e.events) {
-        if (kind == store::event_kind::created) continue; // nobody watches a node that is not there
-        const bool hidden = std::find(e.hidden.begin(), e.hidden.end(), path) != e.hidden.end();
+    using store::event_kind;
+    for (const auto& [kind, path, hidden] : e.events) {
+        if (kind == event_kind::created) continue; // nobody watches a node that is not there
         for (const auto& c : s.clients) {
-            if (std::erase(c->watched, path) == 0 || hidden) continue;
+            std::size_t fired = 0;
+            if (kind != event_kind::children_changed) fired += std::erase(c->watched, path);
+            if (kind != event_kind::data_changed) fired += std::erase(c->children_watched, path);
+            if (fired == 0 || hidden) continue;
             answer a;
             a.event = kind;
             a.path = path;
@@ -195,6 +217,7 @@ void ensemble::forget(const connection_ptr& c)
     c->server_open = false;
     c->pending.clear();
     c->watched.clear();
+    c->children_watched.clear();
     std::erase(servers_[c->server].clients, c);
 }
 
@@ -202,7 +225,7 @@ std::size_t ensemble::watches() const
 {
     std::size_t count = 0;
     for (const auto& s : servers_) {
-        for (const auto& c : s.clients) count += c->client_open ? c->watched.size() : 0;
+        for (const auto& c : s.clients) count += c->client_open ? c->watched.size() + c->children_watched.size() : 0;
     }
     return count;
 }

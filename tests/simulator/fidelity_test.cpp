@@ -44,10 +44,38 @@ public:
             });
         });
     }
-    std::string remove(unsigned client, const std::string& path)
+    std::string remove(unsigned client, const std::string& path, std::int32_t version)
     {
-        return answer(
-            [&](auto done) { store_of(client).remove(path, [done](const store::reply& r) { done(result(r)); }); });
+        return answer([&](auto done) {
+            store_of(client).remove(path, version, [done](const store::reply& r) { done(result(r)); });
+        });
+    }
+    std::string set(unsigned client, const std::string& path, const std::string& data, std::int32_t version)
+    {
+        return answer([&](auto done) {
+            store_of(client).set(path, data, version, [this, done](const store::stat_reply& r) {
+                done(result(r) + (r.result == store::outcome::ok ? ' ' + show(r.stat) : ""));
+            });
+        });
+    }
+    std::string exists(unsigned client, const std::string& path)
+    {
+        return answer([&](auto done) {
+            store_of(client).exists(path, [this, done](const store::stat_reply& r) {
+                done(result(r) + (r.result == store::outcome::ok ? ' ' + show(r.stat) : ""));
+            });
+        });
+    }
+    std::string batch(unsigned client, const std::vector<store::batch_write>& writes)
+    {
+        return answer([&](auto done) {
+            store_of(client).batch(writes, [done](const store::batch_reply& r) {
+                std::string line = result(r);
+                if (r.result != store::outcome::ok) line += " failed at " + std::to_string(r.failed);
+                for (const auto& path : r.created) line += " made " + std::string(path);
+                done(line);
+            });
+        });
     }
     std::string get(unsigned client, const std::string& path, bool watch)
     {
@@ -58,10 +86,10 @@ public:
             });
         });
     }
-    std::string children(unsigned client, const std::string& path)
+    std::string children(unsigned client, const std::string& path, bool watch)
     {
         return answer([&](auto done) {
-            store_of(client).children(path, [this, done](const store::children_reply& r) {
+            store_of(client).children(path, watch, [this, done](const store::children_reply& r) {
                 auto names = r.names ? *r.names : std::vector<std::string>{};
                 std::sort(names.begin(), names.end());
                 std::string line = result(r);
@@ -87,11 +115,12 @@ private:
     std::string show(const store::node_stat& s)
     {
         const auto nth = made_.emplace(s.czxid, made_.size()).first->second;
+        const auto set = made_.emplace(s.mzxid, made_.size()).first->second;
         std::string owner = std::to_string(s.ephemeral_owner);
         for (unsigned c = 0; c < 2; ++c) {
             if (s.ephemeral_owner == session_of(c)) owner = "client" + std::to_string(c);
         }
-        return "made " + std::to_string(nth) + " owner " + owner + " version " + std::to_string(s.version) +
+        return "made " + std::to_string(nth) + " set " + std::to_string(set) + " owner " + owner + " version " + std::to_string(s.version) +
                " cversion " + std::to_string(s.cversion) + " children " + std::to_string(s.num_children) + " length " +
                std::to_string(s.data_length);
     }
@@ -218,6 +247,8 @@ public:
         for (int i = 0; i < steps; ++i) step();
     }
 
+    std::size_t batches_done = 0, batches_undone = 0;
+
 private:
     std::uint64_t draw(std::uint64_t limit) { return choose_.below(limit, choices::stream::plan); }
 
@@ -236,7 +267,8 @@ private:
         const auto client = static_cast<unsigned>(draw(2));
         const auto path = some_path();
         const auto label = " client" + std::to_string(client) + ' ' + path;
-        switch (draw(12)) {
+        bool renewed = false;
+        switch (draw(18)) {
         case 0:
         case 1:
         case 2: {
@@ -257,13 +289,32 @@ private:
             break;
         }
         case 5:
-        case 6: same("remove" + label, [&](side& s) { return s.remove(client, path); }); break;
+        case 6: {
+            const auto version = some_version();
+            same("remove" + label, [&](side& s) { return s.remove(client, path, version); });
+            break;
+        }
         case 7: same("get" + label, [&](side& s) { return s.get(client, path, false); }); break;
         case 8: same("watch" + label, [&](side& s) { return s.get(client, path, true); }); break;
-        case 9: same("children" + label, [&](side& s) { return s.children(client, path); }); break;
+        case 9: {
+            const bool watch = draw(3) != 0;
+            same("children" + label, [&](side& s) { return s.children(client, path, watch); });
+            break;
+        }
+        case 11: same("exists" + label, [&](side& s) { return s.exists(client, path); }); break;
+        case 12: {
+            const auto version = some_version();
+            same("set" + label, [&](side& s) { return s.set(client, path, "new", version); });
+            break;
+        }
+        case 13:
+        case 14:
+        case 15:
+        case 16: batch(client); break;
         case 10: same("unwatch" + label, [&](side& s) { return s.unwatch(client, path); }); break;
         default:
             if (draw(4) != 0) break;
+            renewed = true;
             real_.renew(client);
             simulated_.renew(client);
             break;
@@ -272,10 +323,40 @@ private:
             same("sync", [&](side& s) { return s.sync(c); });
             auto real = real_.take_events(c);
             auto simulated = simulated_.take_events(c);
-            std::sort(real.begin(), real.end()); // those of one session's end come in any order
-            std::sort(simulated.begin(), simulated.end());
+            if (renewed) { // those of one session's end come in any order
+                std::sort(real.begin(), real.end());
+                std::sort(simulated.begin(), simulated.end());
+            }
             CHECK_MESSAGE(real == simulated, "events of client ", c, " after", label, " with seed ", root_);
         }
+    }
+
+    std::int32_t some_version() { return draw(2) ? store::any_version : static_cast<std::int32_t>(draw(2)); }
+
+    void batch(unsigned client)
+    {
+        using kind = store::batch_write::kind;
+        std::vector<std::string> paths(1 + draw(6));
+        std::vector<store::batch_write> writes;
+        std::string what = "batch client" + std::to_string(client);
+        for (auto& path : paths) {
+            store::batch_write w;
+            w.what = static_cast<kind>(draw(7) % 4);
+            path = some_path();
+            if (w.what == kind::create) {
+                w.created = static_cast<node_kind>(draw(4));
+                if (w.created == node_kind::persistent_sequential || w.created == node_kind::ephemeral_sequential)
+                    path += "/n-";
+            } else {
+                w.version = some_version();
+            }
+            w.path = path;
+            w.data = "written";
+            what += ' ' + std::to_string(static_cast<int>(w.what)) + path;
+            writes.push_back(w);
+        }
+        const auto line = same(what, [&](side& s) { return s.batch(client, writes); });
+        ++(line.find("failed") == line.npos ? batches_done : batches_undone);
     }
 
     std::string same(const std::string& what, const std::function<std::string(side&)>& act)
@@ -304,5 +385,13 @@ TEST_CASE("random operations have the same answers and events as on a real serve
     std::cout << "first seed: " << first << '\n';
     real_side real(server.address());
     simulated_side simulated;
-    for (std::uint64_t seed = first; seed < first + 10; ++seed) replay(real, simulated, seed).run(150);
+    std::size_t batches_done = 0, batches_undone = 0;
+    for (std::uint64_t seed = first; seed < first + 10; ++seed) {
+        replay r(real, simulated, seed);
+        r.run(200);
+        batches_done += r.batches_done;
+        batches_undone += r.batches_undone;
+    }
+    CHECK(batches_done > 10);
+    CHECK(batches_undone > 10);
 }

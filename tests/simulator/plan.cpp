@@ -123,6 +123,7 @@ private:
                 break;
             case act::delete_parent:
             case act::refuse:
+            case act::replace_parent:
             case act::foreign_out_of_turn:
             case act::foreign_child: s.duration = milliseconds(draw(one_in(2) ? 50 : t)); break;
             default: break;
@@ -164,6 +165,7 @@ private:
         if (one_in(3)) add(act::remove_idle_containers, 1 + draw(4));
         if (one_in(6)) add(act::close_client, 1);
         if (one_in(12)) add(act::crash, 1);
+        if (about(theme::administrator) && one_in(2)) add(act::replace_parent, 1 + draw(2));
     }
 
     choices choose_;
@@ -190,6 +192,7 @@ const char* name_of(act what)
                                             "set_contender_data",
                                             "set_parent_data",
                                             "refuse",
+                                            "replace_parent",
                                             "remove_idle_containers",
                                             "foreign_contender",
                                             "foreign_out_of_turn",

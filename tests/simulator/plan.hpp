@@ -29,6 +29,7 @@ enum class act : std::uint8_t {
     set_contender_data,
     set_parent_data,
     refuse,
+    replace_parent, ///< sets its data, then puts another in its place that has seen about as many children
     remove_idle_containers,
     foreign_contender,
     foreign_out_of_turn,

@@ -34,56 +34,132 @@ void simulated_store::attach(::zklock::store::observer& o)
     process_.post([this] { attempt(); });
 }
 
+namespace {
+
+request make_request(operation what, std::string_view path)
+{
+    request r;
+    r.what = what;
+    r.path = path;
+    return r;
+}
+
+} // namespace
+
 void simulated_store::create(std::string_view path, std::string_view data, ::zklock::store::node_kind kind,
                              create_done call)
 {
-    submit(operation::create, path, std::move(call), data, kind);
+    auto r = make_request(operation::create, path);
+    r.data = data;
+    r.kind = kind;
+    submit(std::move(r), std::move(call));
 }
 
-void simulated_store::remove(std::string_view path, done call) { submit(operation::remove, path, std::move(call)); }
+void simulated_store::remove(std::string_view path, std::int32_t version, done call)
+{
+    auto r = make_request(operation::remove, path);
+    r.version = version;
+    submit(std::move(r), std::move(call));
+}
+
+void simulated_store::set(std::string_view path, std::string_view data, std::int32_t version, stat_done call)
+{
+    auto r = make_request(operation::set, path);
+    r.data = data;
+    r.version = version;
+    submit(std::move(r), std::move(call));
+}
+
+void simulated_store::batch(std::span<const ::zklock::store::batch_write> writes, batch_done call)
+{
+    static constexpr transaction::kind kinds[] = {transaction::kind::create, transaction::kind::remove,
+                                                  transaction::kind::set_data, transaction::kind::check_version};
+    auto r = make_request(operation::batch, {});
+    for (const auto& w : writes) {
+        transaction part;
+        part.what = kinds[static_cast<int>(w.what)];
+        part.path = w.path;
+        part.data = w.data;
+        part.node = w.created;
+        part.version = w.version;
+        r.parts.push_back(std::move(part));
+    }
+    submit(std::move(r), std::move(call));
+}
+
+void simulated_store::exists(std::string_view path, stat_done call)
+{
+    submit(make_request(operation::exists, path), std::move(call));
+}
 
 void simulated_store::get(std::string_view path, bool watch, get_done call)
 {
-    submit(operation::get, path, std::move(call), {}, ::zklock::store::node_kind::persistent, watch);
-}
-
-void simulated_store::children(std::string_view path, children_done call)
-{
-    submit(operation::children, path, std::move(call));
-}
-
-void simulated_store::unwatch(std::string_view path, done call) { submit(operation::unwatch, path, std::move(call)); }
-
-void simulated_store::sync(std::string_view path, done call) { submit(operation::sync, path, std::move(call)); }
-
-void simulated_store::submit(operation what, std::string_view path, callback call, std::string_view data,
-                             ::zklock::store::node_kind kind, bool watch)
-{
-    static constexpr const char* names[] = {"connect", "create", "remove", "get",          "children",
-                                            "unwatch", "sync",   "ping",   "close_session"};
-    const std::string_view name = names[static_cast<int>(what)];
-    if (state_ != state::open && state_ != state::ending) {
-        return world_.violate(name_ + ": " + std::string(name) + ' ' + std::string(path) + " outside an epoch");
-    }
-    if (path.empty() || path.front() != '/' || (path.size() > 1 && path.back() == '/')) {
-        return world_.violate(name_ + ": " + std::string(name) + " of the invalid path '" + std::string(path) + '\'');
-    }
-    request r;
-    r.what = what;
-    r.xid = ++xid_;
-    r.path = path;
-    r.data = data;
-    r.kind = kind;
+    auto r = make_request(operation::get, path);
     r.watch = watch;
+    submit(std::move(r), std::move(call));
+}
+
+void simulated_store::children(std::string_view path, bool watch, children_done call)
+{
+    auto r = make_request(operation::children, path);
+    r.watch = watch;
+    submit(std::move(r), std::move(call));
+}
+
+void simulated_store::unwatch(std::string_view path, done call)
+{
+    submit(make_request(operation::unwatch, path), std::move(call));
+}
+
+void simulated_store::sync(std::string_view path, done call)
+{
+    submit(make_request(operation::sync, path), std::move(call));
+}
+
+bool simulated_store::may_submit(const std::string& name, const request& r)
+{
+    if (state_ != state::open && state_ != state::ending) {
+        world_.violate(name_ + ": " + name + " outside an epoch");
+        return false;
+    }
+    const auto valid = [](const std::string& path) {
+        return !path.empty() && path.front() == '/' && (path.size() == 1 || path.back() != '/');
+    };
+    const bool all_valid = r.what == operation::batch
+                               ? !r.parts.empty() && std::all_of(r.parts.begin(), r.parts.end(),
+                                                                 [&](const auto& part) { return valid(part.path); })
+                               : valid(r.path);
+    if (!all_valid) world_.violate(name_ + ": " + name + " has no valid path");
+    for (const auto& part : r.parts) {
+        if (part.what == transaction::kind::create && part.node == ::zklock::store::node_kind::container)
+            world_.violate(name_ + ": a container in a batch");
+    }
+    return world_.violation.empty();
+}
+
+void simulated_store::submit(request r, callback call)
+{
+    static constexpr const char* names[] = {"connect",  "create",  "remove", "set",  "batch", "exists", "get",
+                                            "children", "unwatch", "sync",   "ping", "close_session"};
+    std::string name = names[static_cast<int>(r.what)];
+    if (r.what != operation::batch || world_.log.on()) {
+        name += r.path.empty() ? "" : " " + r.path;
+        static constexpr const char* parts[] = {" +", " -", " =", " ?"};
+        for (const auto& part : r.parts) name += parts[static_cast<int>(part.what)] + part.path;
+    }
+    if (!may_submit(name, r)) return;
+    r.xid = ++xid_;
     sent_ = process_.now();
-    outstanding_.push_back({r.xid, what, r.path, sent_, std::move(call), watch});
+    waiting w{r.xid, r.what, r.path, sent_, std::move(call), r.watch};
+    for (const auto& part : r.parts)
+        w.paths.push_back(part.what == transaction::kind::remove ? part.path : std::string());
+    outstanding_.push_back(std::move(w));
     if (state_ == state::ending) return; // the answer `unknown` is on its way
     const auto doom = fate_of_next();
     if (world_.log.on()) {
         static constexpr const char* dooms[] = {"", " [cut before the server acts]", " [cut before the reply]",
                                                 " [cut while it travels]", " [stalled]"};
-        say('#' + std::to_string(requests_) + ' ' + std::string(name) + ' ' + std::string(path) +
-            (watch ? " watched" : "") + dooms[static_cast<int>(doom)]);
+        say('#' + std::to_string(requests_) + ' ' + name + (r.watch ? " watched" : "") + dooms[static_cast<int>(doom)]);
     }
     r.doom = doom;
     if (doom == fate::stall) {
@@ -162,10 +238,17 @@ void simulated_store::deliver(const connection_ptr& from, const answer& a)
     }
     auto w = std::move(outstanding_.front());
     outstanding_.pop_front();
-    if (a.result == outcome::no_node && ((w.what == operation::get && w.watch) || w.what == operation::remove)) {
-        told_deleted_.emplace(w.path, world_.time.now());
-    }
+    note_deleted(w, a);
     call_back(w, a);
+}
+
+void simulated_store::note_deleted(const waiting& w, const answer& a)
+{
+    if (a.result != outcome::no_node) return;
+    if ((w.what == operation::get && w.watch) || w.what == operation::remove)
+        told_deleted_.emplace(w.path, world_.time.now());
+    else if (w.what == operation::batch && !w.paths[a.failed].empty())
+        told_deleted_.emplace(w.paths[a.failed], world_.time.now());
 }
 
 void simulated_store::call_back(waiting& w, const answer& a)
@@ -188,6 +271,16 @@ void simulated_store::call_back(waiting& w, const answer& a)
             r.stat = a.stat;
         }
         if (*f) (*f)(fill(r));
+    } else if (auto* s = std::get_if<stat_done>(&w.call)) {
+        ::zklock::store::stat_reply r;
+        if (ok) r.stat = a.stat;
+        if (*s) (*s)(fill(r));
+    } else if (auto* b = std::get_if<batch_done>(&w.call)) {
+        ::zklock::store::batch_reply r;
+        const std::vector<std::string_view> created(a.names.begin(), a.names.end());
+        if (ok) r.created = created;
+        r.failed = a.failed;
+        if (*b) (*b)(fill(r));
     } else if (auto* g = std::get_if<get_done>(&w.call)) {
         ::zklock::store::get_reply r;
         if (ok) {
@@ -268,7 +361,7 @@ void simulated_store::keep_alive()
             request r;
             r.xid = ++xid_;
             sent_ = process_.now();
-            outstanding_.push_back({r.xid, operation::ping, {}, sent_, done{}, false});
+            outstanding_.push_back({r.xid, operation::ping, {}, sent_, done{}});
             ensemble_.send(connection_, std::move(r));
         }
         keep_alive();

@@ -24,9 +24,12 @@ public:
 
     void attach(::zklock::store::observer& o) override;
     void create(std::string_view path, std::string_view data, ::zklock::store::node_kind kind, create_done) override;
-    void remove(std::string_view path, done) override;
+    void remove(std::string_view path, std::int32_t version, done) override;
+    void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
+    void batch(std::span<const ::zklock::store::batch_write> writes, batch_done) override;
+    void exists(std::string_view path, stat_done) override;
     void get(std::string_view path, bool watch, get_done) override;
-    void children(std::string_view path, children_done) override;
+    void children(std::string_view path, bool watch, children_done) override;
     void unwatch(std::string_view path, done) override;
     void sync(std::string_view path, done) override;
     void close(std::function<void()> closed) override;
@@ -43,7 +46,7 @@ public:
 
 private:
     enum class state : std::uint8_t { idle, opening, open, ending, closing, closed };
-    using callback = std::variant<done, create_done, get_done, children_done>;
+    using callback = std::variant<done, create_done, stat_done, batch_done, get_done, children_done>;
     struct waiting {
         std::int64_t xid = 0;
         operation what = operation::ping;
@@ -51,13 +54,15 @@ private:
         ::zklock::store::scheduler::time_point sent{};
         callback call;
         bool watch = false;
+        std::vector<std::string> paths{}; ///< of a batch: those of its deletes, empty for its other writes
     };
 
     void received(const connection_ptr& from, answer a) override;
     void closed(const connection_ptr& which) override;
 
-    void submit(operation what, std::string_view path, callback call, std::string_view data = {},
-                ::zklock::store::node_kind kind = ::zklock::store::node_kind::persistent, bool watch = false);
+    void submit(request r, callback call);
+    [[nodiscard]] bool may_submit(const std::string& name, const request& r);
+    void note_deleted(const waiting& w, const answer& a);
     [[nodiscard]] fate fate_of_next();
     void attempt();
     void attempt_later();

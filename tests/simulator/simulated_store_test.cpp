@@ -49,7 +49,10 @@ struct client final : store::observer {
     void on_authentication_failed() override { note("refused"); }
     void on_node_event(store::event_kind kind, std::string_view path) override
     {
-        note((kind == store::event_kind::deleted ? "deleted " : "changed ") + std::string(path));
+        note((kind == store::event_kind::deleted            ? "deleted "
+              : kind == store::event_kind::children_changed ? "children changed "
+                                                            : "changed ") +
+             std::string(path));
     }
 
     void create(const std::string& path, node_kind kind)
@@ -60,7 +63,7 @@ struct client final : store::observer {
     }
     void remove(const std::string& path)
     {
-        store.remove(path,
+        store.remove(path, store::any_version,
                      [this](const store::reply& r) { note("remove " + std::to_string(static_cast<int>(r.result))); });
     }
     void get(const std::string& path, bool watch)
@@ -70,8 +73,34 @@ struct client final : store::observer {
     }
     void children(const std::string& path)
     {
-        store.children(path, [this](const store::children_reply& r) {
+        store.children(path, false, [this](const store::children_reply& r) {
             note("children " + (r.names ? std::to_string(r.names->size()) : std::string("none")));
+        });
+    }
+    void watch_children(const std::string& path)
+    {
+        store.children(path, true, [this](const store::children_reply& r) {
+            note("children " + (r.names ? std::to_string(r.names->size()) : std::string("none")));
+        });
+    }
+    void set(const std::string& path, std::int32_t version)
+    {
+        store.set(path, "new", version, [this](const store::stat_reply& r) {
+            note("set " + std::to_string(static_cast<int>(r.result)) + " version " + std::to_string(r.stat.version));
+        });
+    }
+    void unwatch(const std::string& path)
+    {
+        store.unwatch(path,
+                      [this](const store::reply& r) { note("unwatch " + std::to_string(static_cast<int>(r.result))); });
+    }
+    void batch(const std::vector<store::batch_write>& writes)
+    {
+        store.batch(writes, [this](const store::batch_reply& r) {
+            std::string line = "batch " + std::to_string(static_cast<int>(r.result));
+            if (r.result != outcome::ok && r.result != outcome::unknown) line += " at " + std::to_string(r.failed);
+            for (const auto path : r.created) line += ' ' + std::string(path);
+            note(line);
         });
     }
     void sync()
@@ -154,6 +183,121 @@ TEST_CASE("a watch tells once, before the answer to the write that set it off")
     s.pass(1s);
     CHECK(c.taken() == notes{"new session", "create 0 /locks/a", "get 0", "get 0", "get " + no_node, "deleted /locks/a",
                              "remove 0", "create 0 /locks/a", "remove 0"});
+    CHECK(s.e.watches() == 0);
+}
+
+TEST_CASE("a batch is done in one transaction, and its events come in order before its answer")
+{
+    scene s(calm(3));
+    client c(s.w, s.e, 0);
+    s.pass(1s);
+    c.create("/locks/a", node_kind::ephemeral);
+    c.create("/locks/b", node_kind::ephemeral);
+    for (const char* path : {"/locks/a", "/locks/b", "/locks"}) c.get(path, true);
+    c.watch_children("/locks");
+    s.pass(1s);
+    c.taken();
+    const auto before = s.e.last_zxid();
+    using kind = store::batch_write::kind;
+    c.batch({{kind::remove, "/locks/b", {}, {}, store::any_version},
+             {kind::create, "/locks/n-", "x", node_kind::ephemeral_sequential, store::any_version},
+             {kind::set, "/locks", "changed", {}, 0},
+             {kind::remove, "/locks/a", {}, {}, 0},
+             {kind::create, "/locks/n-", "y", node_kind::ephemeral_sequential, store::any_version},
+             {kind::check, "/locks", {}, {}, 1}});
+    c.children("/locks");
+    s.pass(1s);
+    CHECK(c.taken() == notes{"deleted /locks/b", "children changed /locks", "changed /locks", "deleted /locks/a",
+                             "batch 0 /locks/n-0000000002 /locks/n-0000000003", "children 2"});
+    CHECK(s.e.last_zxid() == before + 1);
+    const auto* first = s.e.leaders_tree().find("/locks/n-0000000002");
+    const auto* second = s.e.leaders_tree().find("/locks/n-0000000003");
+    REQUIRE(first != nullptr);
+    REQUIRE(second != nullptr);
+    CHECK(first->czxid == before + 1);
+    CHECK(second->czxid == before + 1);
+    CHECK(s.e.watches() == 0);
+}
+
+TEST_CASE("of a batch that fails nothing is done, nobody is told, and no number is used")
+{
+    scene s(calm(1));
+    client c(s.w, s.e, 0);
+    s.pass(1s);
+    c.create("/locks/a", node_kind::ephemeral);
+    c.get("/locks/a", true);
+    c.watch_children("/locks");
+    s.pass(1s);
+    c.taken();
+    using kind = store::batch_write::kind;
+    c.batch({{kind::create, "/locks/n-", "x", node_kind::ephemeral_sequential, store::any_version},
+             {kind::set, "/locks/a", "new", {}, 0},
+             {kind::remove, "/locks/a", {}, {}, 1},
+             {kind::create, "/locks/a", "again", node_kind::ephemeral, store::any_version},
+             {kind::remove, "/locks/missing", {}, {}, store::any_version},
+             {kind::remove, "/locks/a", {}, {}, store::any_version}});
+    s.pass(1s);
+    CHECK(c.taken() == notes{"batch " + no_node + " at 4"});
+    const auto* a = s.e.leaders_tree().find("/locks/a");
+    REQUIRE(a != nullptr);
+    CHECK(a->data == "data");
+    CHECK(a->version == 0);
+    CHECK(a->owner == c.session);
+    CHECK(s.e.leaders_tree().find("/locks")->children == 1);
+    CHECK(s.e.leaders_tree().find("/locks")->creates == 1);
+    CHECK(s.e.watches() == 2);
+    CHECK(c.store.told_deleted("/locks/missing").has_value());
+    CHECK_FALSE(c.store.told_deleted("/locks/a").has_value());
+}
+
+TEST_CASE("a batch may be done although its connection ended first, or not; never in part")
+{
+    for (const fate what : {fate::cut_before, fate::cut_after, fate::cut_between}) {
+        scene s(calm(3));
+        client c(s.w, s.e, 0);
+        c.store.plan({{0, 1, what}});
+        s.pass(1s);
+        using kind = store::batch_write::kind;
+        c.batch({{kind::create, "/locks/a", {}, node_kind::ephemeral, store::any_version},
+                 {kind::create, "/locks/b", {}, node_kind::ephemeral, store::any_version}});
+        s.pass(1s);
+        CHECK(c.taken() == notes{"new session", "batch " + unknown, "disconnected", "same session"});
+        const auto made = s.e.leaders_tree().children("/locks").size();
+        CHECK((made == 0 || made == 2));
+        if (what == fate::cut_before) CHECK(made == 0);
+        if (what == fate::cut_after) CHECK(made == 2);
+    }
+}
+
+TEST_CASE("a watch of children tells of a create, of a delete and of the node's own end, once; unwatch takes it back")
+{
+    scene s(calm(1));
+    client c(s.w, s.e, 0);
+    s.pass(1s);
+    c.watch_children("/locks");
+    c.create("/locks/a", node_kind::ephemeral);
+    c.create("/locks/b", node_kind::ephemeral);
+    c.watch_children("/locks");
+    c.set("/locks", store::any_version);
+    c.remove("/locks/a");
+    c.remove("/locks/b");
+    c.watch_children("/locks");
+    c.get("/locks", true);
+    c.unwatch("/locks");
+    c.unwatch("/locks");
+    c.watch_children("/locks");
+    c.get("/locks", true);
+    c.set("/locks", 0);
+    c.set("/locks", 1);
+    c.get("/locks", true);
+    c.remove("/locks"); // watched twice, told once
+    s.pass(1s);
+    CHECK(c.taken() == notes{"new session", "children 0", "children changed /locks", "create 0 /locks/a",
+                             "create 0 /locks/b", "children 2", "set 0 version 1", "children changed /locks",
+                             "remove 0", "remove 0", "children 0", "get 0", "unwatch 0",
+                             "unwatch " + std::to_string(static_cast<int>(outcome::no_watcher)), "children 0", "get 0",
+                             "set " + std::to_string(static_cast<int>(outcome::bad_version)) + " version 0",
+                             "changed /locks", "set 0 version 2", "get 0", "deleted /locks", "remove 0"});
     CHECK(s.e.watches() == 0);
 }
 

@@ -113,6 +113,10 @@ void stage::perform(const step& s)
         break;
     case act::set_parent_data: set_data(path_of(s.path)); break;
     case act::refuse: refuse(s); break;
+    case act::replace_parent:
+        set_data(path_of(s.path)); // uses up the watches of its data
+        world.time.after(s.duration, [this, &s] { replace_parent(s); });
+        break;
     case act::remove_idle_containers: ensemble.remove_idle_containers(); break;
     case act::foreign_contender:
     case act::foreign_out_of_turn:
@@ -165,12 +169,46 @@ void stage::delete_node(const std::string& node)
 void stage::delete_parent(const step& s)
 {
     const auto path = path_of(s.path);
-    for (const auto& name : ensemble.leaders_tree().children(path)) delete_node(path + '/' + name);
-    delete_node(path);
+    delete_with_children(path);
     if (s.choice % 2 != 0) return;
     transaction t;
     t.path = path;
     ensemble.administrate(std::move(t));
+}
+
+void stage::delete_with_children(const std::string& path)
+{
+    for (const auto& name : ensemble.leaders_tree().children(path)) delete_node(path + '/' + name);
+    delete_node(path);
+}
+
+/// Whoever takes the new parent for the old one finds its numbers go on where they were, and does not know the last of
+/// the contenders that came in between.
+void stage::replace_parent(const step& s)
+{
+    constexpr std::uint32_t most = 64; // children that are made up for
+    const auto path = path_of(s.path);
+    const auto* old = ensemble.leaders_tree().find(path);
+    if (world.quiet || old == nullptr || old->creates > most) return;
+    const auto wanted = old->creates + s.choice % 3;
+    delete_with_children(path);
+    transaction parent;
+    parent.path = path;
+    ensemble.administrate(std::move(parent));
+    std::string last;
+    for (std::uint32_t i = 0; i + 1 < wanted; ++i) {
+        transaction t;
+        t.session = foreign_session + static_cast<std::int64_t>(s.choice % 8);
+        t.node = store::node_kind::ephemeral_sequential;
+        t.path = path + "/_c_0e0e0e0e-1111-2222-3333-444444444444-lock-";
+        if (!last.empty()) delete_node(last);
+        last = ensemble.administrate(std::move(t)).path;
+    }
+    if (last.empty()) return;
+    foreign_nodes_.push_back(last);
+    world.time.after(s.duration + 50ms, [this, last] {
+        if (ensemble.leaders_tree().find(last) != nullptr) delete_node(last);
+    });
 }
 
 void stage::set_data(const std::string& node)

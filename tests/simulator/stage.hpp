@@ -91,6 +91,8 @@ private:
     void crash(client& c);
     void delete_node(const std::string& node);
     void delete_parent(const step& s);
+    void replace_parent(const step& s);
+    void delete_with_children(const std::string& path);
     void join_foreign(const step& s);
     void refuse(const step& s);
     void set_data(const std::string& node);

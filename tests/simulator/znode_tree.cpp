@@ -44,15 +44,9 @@ znode_tree::effect znode_tree::apply(const transaction& t)
     switch (t.what) {
     case kind::create: return create(t);
     case kind::remove: return remove(t);
-    case kind::set_data:
-        if (const auto at = nodes_.find(t.path); at != nodes_.end()) {
-            at->second.data = t.data;
-            ++at->second.version;
-            if (!at->second.allowed.read) e.hidden.push_back(t.path);
-            e.events.emplace_back(event_kind::data_changed, t.path);
-            return e;
-        }
-        return failed(outcome::no_node);
+    case kind::set_data: return set_data(t);
+    case kind::check_version: return check_version(t);
+    case kind::batch: return batch(t);
     case kind::set_permissions:
         if (const auto at = nodes_.find(t.path); at != nodes_.end()) {
             at->second.allowed = t.allowed;
@@ -89,18 +83,21 @@ znode_tree::effect znode_tree::create(const transaction& t)
 
     effect e;
     e.path = is_sequential(t.node) ? t.path + sequence_digits(above.creates) : t.path;
+    if (nodes_.contains(e.path)) return failed(outcome::node_exists);
+    before_change(parent->first);
+    before_change(e.path);
     node n;
     n.data = t.data;
-    n.czxid = t.zxid;
+    n.czxid = n.mzxid = t.zxid;
     n.ctime_ms = t.time_ms;
     if (is_ephemeral(t.node)) n.owner = t.session;
     if (t.node == node_kind::container) n.owner = container_owner;
-    const auto [at, fresh] = nodes_.emplace(e.path, std::move(n));
-    if (!fresh) return failed(outcome::node_exists);
+    e.stat = stat(n);
+    nodes_.emplace(e.path, std::move(n));
     ++above.creates;
     ++above.children;
-    e.stat = stat(at->second);
-    e.events.emplace_back(event_kind::created, e.path);
+    e.events.push_back({event_kind::created, e.path, false});
+    e.events.push_back({event_kind::children_changed, parent->first, !above.allowed.read});
     return e;
 }
 
@@ -113,6 +110,7 @@ znode_tree::effect znode_tree::remove(const transaction& t)
     if (t.session != transaction::administrator && !parent->second.allowed.remove) return failed(outcome::no_auth);
     const auto at = nodes_.find(t.path);
     if (at == nodes_.end()) return failed(outcome::no_node);
+    if (t.version != store::any_version && t.version != at->second.version) return failed(outcome::bad_version);
     if (at->second.children != 0) return failed(outcome::not_empty);
     effect e;
     erase(at, e);
@@ -121,10 +119,75 @@ znode_tree::effect znode_tree::remove(const transaction& t)
 
 void znode_tree::erase(nodes::iterator at, effect& e)
 {
-    --parent_of(at->first)->second.children;
-    e.events.emplace_back(event_kind::deleted, at->first);
-    if (!at->second.allowed.read) e.hidden.push_back(at->first);
+    const auto parent = parent_of(at->first);
+    before_change(parent->first);
+    before_change(at->first);
+    --parent->second.children;
+    e.events.push_back({event_kind::deleted, at->first, !at->second.allowed.read});
+    e.events.push_back({event_kind::children_changed, parent->first, !parent->second.allowed.read});
     nodes_.erase(at);
+}
+
+znode_tree::effect znode_tree::set_data(const transaction& t)
+{
+    const auto at = nodes_.find(t.path);
+    if (at == nodes_.end()) return failed(outcome::no_node);
+    if (t.version != store::any_version && t.version != at->second.version) return failed(outcome::bad_version);
+    before_change(t.path);
+    at->second.data = t.data;
+    at->second.mzxid = t.zxid;
+    ++at->second.version;
+    effect e;
+    e.stat = stat(at->second);
+    e.events.push_back({event_kind::data_changed, t.path, !at->second.allowed.read});
+    return e;
+}
+
+znode_tree::effect znode_tree::check_version(const transaction& t) const
+{
+    const auto at = nodes_.find(t.path);
+    if (at == nodes_.end()) return failed(outcome::no_node);
+    if (t.session != transaction::administrator && !at->second.allowed.read) return failed(outcome::no_auth);
+    if (t.version != store::any_version && t.version != at->second.version) return failed(outcome::bad_version);
+    return {};
+}
+
+znode_tree::effect znode_tree::batch(const transaction& t)
+{
+    effect all;
+    undoable_ = true;
+    for (std::size_t i = 0; i < t.parts.size(); ++i) {
+        auto part = t.parts[i];
+        part.session = t.session;
+        part.zxid = t.zxid;
+        part.time_ms = t.time_ms;
+        auto done = apply(part);
+        if (done.result != outcome::ok) {
+            all = failed(done.result);
+            all.failed = i;
+            break;
+        }
+        if (part.what == transaction::kind::create) all.created.push_back(std::move(done.path));
+        all.events.insert(all.events.end(), done.events.begin(), done.events.end());
+    }
+    undoable_ = false;
+    for (; all.result != outcome::ok && !before_.empty(); before_.pop_back()) {
+        auto& [path, was] = before_.back();
+        if (was)
+            nodes_.insert_or_assign(std::move(path), std::move(*was));
+        else
+            nodes_.erase(path);
+    }
+    before_.clear();
+    return all;
+}
+
+/// So that a batch can be undone.
+void znode_tree::before_change(const std::string& path)
+{
+    if (!undoable_) return;
+    const auto at = nodes_.find(path);
+    before_.emplace_back(path, at == nodes_.end() ? std::nullopt : std::optional(at->second));
 }
 
 znode_tree::nodes::iterator znode_tree::parent_of(std::string_view path)
@@ -173,6 +236,7 @@ store::node_stat znode_tree::stat(const node& n)
     store::node_stat s;
     s.czxid = n.czxid;
     s.ctime_ms = n.ctime_ms;
+    s.mzxid = n.mzxid;
     s.ephemeral_owner = n.owner == container_owner ? 0 : n.owner; // clients are not shown the servers' mark
     s.version = n.version;
     // What clients see counts the deletes too.

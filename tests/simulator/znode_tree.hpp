@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,8 @@ struct transaction {
         create,
         remove,
         set_data,
+        check_version,
+        batch, ///< the parts in their order, all or none
         set_permissions,
         open_session,
         close_session,
@@ -38,6 +41,8 @@ struct transaction {
     std::string data;
     store::node_kind node = store::node_kind::persistent;
     permissions allowed;
+    std::int32_t version = store::any_version; ///< of the node to be removed, set or checked
+    std::vector<transaction> parts;            ///< of a batch: what, path, data, node and version
     std::int64_t session = administrator; ///< who writes, or which session opens or closes
     std::int64_t zxid = 0;
     std::int64_t time_ms = 0; ///< leader's clock
@@ -53,6 +58,7 @@ public:
         std::string data;
         std::int64_t czxid = 0;
         std::int64_t ctime_ms = 0;
+        std::int64_t mzxid = 0;
         std::int64_t owner = 0;
         std::int32_t version = 0;
         std::uint32_t creates = 0; ///< children made so far: the next sequence number
@@ -60,12 +66,20 @@ public:
         permissions allowed;
     };
 
+    /// What sets off watches. A deletion sets off both kinds of the node, and is told once.
+    struct event {
+        store::event_kind kind = store::event_kind::created;
+        std::string path;
+        bool hidden = false; ///< the node may not be read: its watches are used up, and nobody is told
+        bool operator==(const event&) const = default;
+    };
     struct effect {
         store::outcome result = store::outcome::ok;
-        std::string path;      ///< of a create, with its sequence number
-        store::node_stat stat; ///< of a create
-        std::vector<std::pair<store::event_kind, std::string>> events;
-        std::vector<std::string> hidden; ///< nodes that may not be read: their watches are used up, and nobody is told
+        std::string path;                 ///< of a create, with its sequence number
+        store::node_stat stat;            ///< of a create, or of the node whose data was set
+        std::vector<std::string> created; ///< of a batch: the paths of its creates
+        std::size_t failed = 0;           ///< of a batch: the part that `result` is about
+        std::vector<event> events;
     };
 
     znode_tree();
@@ -86,10 +100,16 @@ private:
 
     effect create(const transaction& t);
     effect remove(const transaction& t);
+    effect set_data(const transaction& t);
+    effect check_version(const transaction& t) const;
+    effect batch(const transaction& t);
     void erase(nodes::iterator at, effect& e);
     nodes::iterator parent_of(std::string_view path);
+    void before_change(const std::string& path);
 
     nodes nodes_;
+    bool undoable_ = false;                                          ///< in a batch
+    std::vector<std::pair<std::string, std::optional<node>>> before_; ///< what it changed
 };
 
 } // namespace zklock::simulator

@@ -95,6 +95,27 @@ void child_process::signal(int number)
     if (!reap(WNOHANG)) ::kill(-pid_, number);
 }
 
+void child_process::pause()
+{
+    signal(SIGSTOP);
+    wait_until("process " + std::to_string(pid_) + " stands still", default_limit,
+               [this] { return paused() || !running(); });
+}
+
+void child_process::resume()
+{
+    signal(SIGCONT);
+}
+
+bool child_process::paused() const
+{
+    if (pid_ < 0 || status_) return false;
+    // A parent is told of a stop when the last thread has stopped. The news is left there, for the next look.
+    siginfo_t news{};
+    const int result = ::waitid(P_PID, static_cast<id_t>(pid_), &news, WSTOPPED | WNOHANG | WNOWAIT);
+    return result == 0 && news.si_pid == pid_;
+}
+
 void child_process::kill()
 {
     if (pid_ < 0 || status_) return;

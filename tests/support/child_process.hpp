@@ -29,8 +29,15 @@ public:
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     [[nodiscard]] bool running();
 
-    /// Sent to the whole group; nothing happens when it has ended.
+    /// Sent to the whole group; nothing happens when it has ended. To stop it there is pause().
     void signal(int number);
+
+    /// SIGSTOP, and waits until all its threads stand still: the kernel stops them one by one.
+    void pause();
+    /// SIGCONT. Does not wait.
+    void resume();
+    /// Whether it was stopped, by pause() or by itself, all of it.
+    [[nodiscard]] bool paused() const;
 
     /// SIGKILL, and waits until it is gone.
     void kill();

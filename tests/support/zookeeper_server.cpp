@@ -3,8 +3,6 @@
 #include "support/failure_report.hpp"
 #include "support/four_letter_words.hpp"
 
-#include <signal.h>
-
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -101,12 +99,12 @@ void zookeeper_server::kill()
 
 void zookeeper_server::pause()
 {
-    process_.signal(SIGSTOP);
+    process_.pause();
 }
 
 void zookeeper_server::resume()
 {
-    process_.signal(SIGCONT);
+    process_.resume();
 }
 
 void zookeeper_server::restart()

@@ -40,7 +40,7 @@ public:
     [[nodiscard]] bool running() { return process_.running(); }
 
     void kill();      ///< SIGKILL; its data stay
-    void pause();     ///< SIGSTOP: its connections stay open and nothing answers
+    void pause();     ///< SIGSTOP: its connections stay open and nothing answers. Waits until it has stopped
     void resume();
     void start();     ///< after kill(): same port, same data. Does not wait.
     void restart();   ///< kill(), start(), wait_serving()

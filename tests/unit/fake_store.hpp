@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,12 +64,26 @@ private:
 /// A store whose requests wait for the test to answer them.
 class fake_store final : public store::store {
 public:
+    /// One write of a batch, as batch_write says it, with texts of its own.
+    struct written {
+        zklock::store::batch_write::kind what{};
+        std::string path;
+        std::string data;
+        zklock::store::node_kind created{};
+        std::int32_t version = 0;
+    };
     struct request {
-        std::string what; ///< "create /a/b", "sync /", …
+        std::string what; ///< "create /a/b", "sync /", "batch create /a/b, remove /a/c", …
         std::function<void(zklock::store::outcome)> answer;
-        std::function<void(const std::vector<std::string>&)> list;  ///< of a children request
+        std::function<void(const std::vector<std::string>&)> list; ///< of a children request
+        /// And with the parent's Stat.
+        std::function<void(const std::vector<std::string>&, const zklock::store::node_stat&)> list_with;
         std::function<void(std::int64_t czxid, std::int32_t number)> number; ///< of a sequential create
         std::function<void(std::int64_t owner, std::string data)> show;      ///< of a get
+        std::function<void(const zklock::store::node_stat&)> stat;           ///< of an exists or a set
+        std::vector<written> writes;                                         ///< of a batch, and the answers to it:
+        std::function<void(const std::vector<std::string>& created)> done;
+        std::function<void(std::size_t index, zklock::store::outcome)> fail;
     };
 
     explicit fake_store(manual_scheduler& clock) : clock_(clock) {}
@@ -95,7 +110,35 @@ public:
             done({{zklock::store::outcome::ok, sent}, node + digits, stat});
         };
     }
-    void remove(std::string_view path, done f) override { simple("remove ", path, std::move(f)); }
+    void remove(std::string_view path, std::int32_t version, done f) override
+    {
+        simple("remove ", std::string(path) + at_version(version), std::move(f));
+    }
+    void set(std::string_view path, std::string_view, std::int32_t version, stat_done f) override
+    {
+        stat_of("set ", std::string(path) + at_version(version), std::move(f));
+    }
+    void exists(std::string_view path, stat_done f) override { stat_of("exists ", std::string(path), std::move(f)); }
+    void batch(std::span<const zklock::store::batch_write> writes, batch_done f) override
+    {
+        static constexpr const char* verbs[] = {"create ", "remove ", "set ", "check "};
+        std::string what;
+        std::vector<written> copies;
+        for (const auto& w : writes) {
+            what += (what.empty() ? "" : ", ") + std::string(verbs[static_cast<int>(w.what)]) + std::string(w.path) +
+                    at_version(w.version);
+            copies.push_back({w.what, std::string(w.path), std::string(w.data), w.created, w.version});
+        }
+        request& r = add("batch ", what);
+        r.writes = std::move(copies);
+        const auto sent = clock_.now();
+        r.answer = [f, sent](zklock::store::outcome o) { f({{o, sent}, {}, 0}); };
+        r.fail = [f, sent](std::size_t index, zklock::store::outcome o) { f({{o, sent}, {}, index}); };
+        r.done = [f, sent](const std::vector<std::string>& created) {
+            const std::vector<std::string_view> paths(created.begin(), created.end());
+            f({{zklock::store::outcome::ok, sent}, paths, 0});
+        };
+    }
     void get(std::string_view path, bool watch, get_done done) override
     {
         request& r = add(watch ? "watch " : "get ", path);
@@ -108,14 +151,15 @@ public:
             done({{zklock::store::outcome::ok, sent}, data, stat});
         };
     }
-    void children(std::string_view path, children_done done) override
+    void children(std::string_view path, bool watch, children_done done) override
     {
-        request& r = add("children ", path);
+        request& r = add(watch ? "watch children " : "children ", path);
         const auto sent = clock_.now();
         r.answer = [done, sent](zklock::store::outcome o) { done({{o, sent}, nullptr, {}}); };
-        r.list = [done, sent](const std::vector<std::string>& names) {
-            done({{zklock::store::outcome::ok, sent}, &names, {}});
+        r.list_with = [done, sent](const std::vector<std::string>& names, const zklock::store::node_stat& stat) {
+            done({{zklock::store::outcome::ok, sent}, &names, stat});
         };
+        r.list = [answer = r.list_with](const std::vector<std::string>& names) { answer(names, {}); };
     }
     void unwatch(std::string_view path, done f) override { simple("unwatch ", path, std::move(f)); }
     void sync(std::string_view path, done f) override { simple("sync ", path, std::move(f)); }
@@ -140,7 +184,18 @@ public:
 private:
     request& add(const char* verb, std::string_view path)
     {
-        return requests.emplace_back(request{verb + std::string(path), {}, {}, {}, {}});
+        return requests.emplace_back(request{verb + std::string(path), {}, {}, {}, {}, {}, {}, {}, {}, {}});
+    }
+    static std::string at_version(std::int32_t version)
+    {
+        return version == zklock::store::any_version ? "" : " at version " + std::to_string(version);
+    }
+    void stat_of(const char* verb, const std::string& path, stat_done f)
+    {
+        request& r = add(verb, path);
+        const auto sent = clock_.now();
+        r.answer = [f, sent](zklock::store::outcome o) { f({{o, sent}, {}}); };
+        r.stat = [f, sent](const zklock::store::node_stat& stat) { f({{zklock::store::outcome::ok, sent}, stat}); };
     }
     void simple(const char* verb, std::string_view path, done f)
     {

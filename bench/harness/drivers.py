@@ -1,0 +1,93 @@
+"""The processes that measure: one for each system, which lives as long as the benchmark."""
+import json
+import select
+import subprocess
+
+SYSTEMS = ("raw", "zklock", "curator", "kazoo", "c-recipe")
+PEERS = ("curator", "kazoo", "c-recipe")
+
+JARS = "/usr/share/java"
+CLASSPATH = ":".join(f"{JARS}/{name}.jar" for name in (
+    "curator-recipes", "curator-framework", "curator-client", "zookeeper", "zookeeper-jute", "guava", "slf4j-api",
+    "slf4j-nop", "netty-all", "metrics-core", "snappy-java"))
+
+
+class DriverError(Exception):
+    """A driver could not do what it was asked for."""
+
+
+def command_of(system, programs, sources):
+    return {
+        "raw": [programs / "bench_raw"],
+        "zklock": [programs / "bench_zklock"],
+        "c-recipe": [programs / "bench_c_recipe"],
+        "curator": ["java", "-Xmx2g", "-cp", f"{programs / 'curator'}:{CLASSPATH}", "CuratorDriver"],
+        "kazoo": ["/usr/bin/python3", "-B", sources / "kazoo" / "kazoo_driver.py"],
+    }[system]
+
+
+class Driver:
+    """Speaks with one process. A measurement is set_up, measure (start and result), tear_down."""
+
+    LIMIT_S = 180  # longer than any step takes, unless it hangs
+
+    def __init__(self, system, programs, sources):
+        self.system = system
+        self._command = command_of(system, programs, sources)
+        self._process = None
+
+    def set_up(self, workload, values):
+        if not self._process:
+            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._say(" ".join([workload] + [f"{name}={value}" for name, value in values.items()]))
+        self._expect("ready")
+
+    def start_measuring(self):
+        self._say("go")
+
+    def result(self):
+        return json.loads(self._hear())
+
+    def measure(self):
+        self.start_measuring()
+        return self.result()
+
+    def tear_down(self):
+        self._say("end")
+        self._expect("ended")
+
+    def close(self):
+        if not self._process:
+            return
+        self._process.stdin.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def _say(self, line):
+        try:
+            self._process.stdin.write(line + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            self._fail("ended")
+
+    def _hear(self):
+        if not select.select([self._process.stdout], [], [], self.LIMIT_S)[0]:
+            self._fail(f"did not answer within {self.LIMIT_S} s")
+        line = self._process.stdout.readline()
+        if not line:
+            self._fail("ended")
+        return line.strip()
+
+    def _expect(self, word):
+        if (line := self._hear()) != word:
+            self._fail(f"said {line!r}, not {word}")
+
+    def _fail(self, what):
+        self._process.kill()
+        self._process.wait()
+        self._process = None  # the next measurement starts a new one
+        raise DriverError(f"the driver of {self.system} {what}")

@@ -1,0 +1,70 @@
+"""The tables that are printed."""
+from drivers import PEERS
+from results import ratio
+
+
+def best_peer(results, result):
+    """The peer that does best under the same load."""
+    peers = [p for p in (results.beside(result, system) for system in PEERS) if p]
+    if not peers:
+        return None
+    if result.merit == "p50":
+        return min(peers, key=lambda p: p.p(0.5) or float("inf"))
+    return max(peers, key=lambda p: p.rate())
+
+
+def advantage(result, other):
+    """How many times as fast as the other."""
+    value = ratio(result, other)
+    if not value:
+        return None
+    return 1 / value if result.merit == "p50" else value
+
+
+def show_parameters(parameters):
+    return " ".join(str(value) if name in ("operation", "via") else f"{name}={value}"
+                    for name, value in parameters.items())
+
+
+def show(value, form="{:,.1f}"):
+    return "-" if value is None else form.format(value)
+
+
+def short(value):
+    """Few digits: 0.73, 12.4, 1,234"""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+HEADER = ("load", "system", "rate/s", "p50 us", "p90", "p99", "p99.9", "max", "requests", "x floor", "x best peer")
+
+
+def rows(results, scenario):
+    for r in results.all:
+        if r.scenario != scenario:
+            continue
+        floor, peer = results.beside(r, "raw"), best_peer(results, r)
+        yield (show_parameters(r.parameters), r.system, show(r.rate(), "{:,.0f}"),
+               *(short(r.p(share)) for share in (0.5, 0.9, 0.99, 0.999, 1)), show(r.requests_per_operation(), "{:.2f}"),
+               show(ratio(r, floor) if floor and r.system != "raw" else None, "{:.2f}"),
+               show(advantage(r, peer) if peer and r.system == "zklock" else None, "{:.1f}"))
+
+
+def lay_out(table):
+    """Aligned columns; the first two to the left."""
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    for row in table:
+        yield "  ".join(text.ljust(w) if i < 2 else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths))).rstrip()
+
+
+def tables(results):
+    names = list(dict.fromkeys(r.scenario for r in results.all))
+    lines = []
+    for name in names:
+        lines += ["", f"== {name}", *lay_out([HEADER, *rows(results, name)])]
+        lines += [f"   {r.system}, {show_parameters(r.parameters)}: {r.note}" for r in results.all
+                  if r.scenario == name and r.note]
+    lines += ["", "x floor: times the raw C client's p50, or of its rate where many wait at once. x best peer: how many",
+              "times as fast as the best of Curator, kazoo and the C recipe. Both by the median over the rounds."]
+    return lines

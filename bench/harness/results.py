@@ -1,0 +1,121 @@
+"""What was measured, and what is worked out from it."""
+import collections
+import dataclasses
+import statistics
+
+FIELDS = ("system", "scenario", "parameters", "operations", "rate_per_s", "p50_us", "p90_us", "p99_us", "p999_us",
+          "max_us", "requests_per_operation", "note")
+
+
+def percentile(counts, share):
+    """In microseconds, of {nanoseconds: count}; None when there is nothing."""
+    left = share * sum(counts.values())
+    for ns, count in sorted(counts.items()):
+        left -= count
+        if left <= 0:
+            return ns / 1000
+    return None
+
+
+@dataclasses.dataclass
+class Round:
+    """One measurement of one system."""
+    operations: int
+    seconds: float
+    requests: float
+    latencies: dict  # nanoseconds: count
+    figures: dict
+
+    def p50(self):
+        return percentile(self.latencies, 0.5)
+
+    def rate(self, one_by_one):
+        """Operations per second. Where one follows the other and only a part of each is timed: of that part."""
+        if one_by_one:
+            total = sum(ns * count for ns, count in self.latencies.items())
+            return sum(self.latencies.values()) / total * 1e9 if total else 0
+        return self.operations / self.seconds if self.seconds else 0
+
+
+@dataclasses.dataclass
+class Result:
+    """All rounds of one system under one load."""
+    system: str
+    scenario: str
+    parameters: dict
+    merit: str  # what counts: p50 or rate
+    one_by_one: bool
+    fewer_requests: int  # those of the cycle that belong to something else than what is timed
+    rounds: list = dataclasses.field(default_factory=list)
+    note: str = ""
+
+    def latencies(self):
+        merged = collections.Counter()
+        for r in self.rounds:
+            merged.update(r.latencies)
+        return merged
+
+    def operations(self):
+        return sum(r.operations for r in self.rounds)
+
+    def rate(self):
+        return statistics.median(r.rate(self.one_by_one) for r in self.rounds)
+
+    def requests_per_operation(self):
+        operations = self.operations()
+        return max(sum(r.requests for r in self.rounds) / operations - self.fewer_requests, 0) if operations else None
+
+    def processor_us(self):
+        """Of the client process, for each operation."""
+        operations = self.operations()
+        return sum(r.figures["processor_us"] for r in self.rounds) / operations if operations else None
+
+    def figure(self, name):
+        return statistics.median(r.figures[name] for r in self.rounds)
+
+    def p(self, share):
+        return percentile(self.latencies(), share)
+
+    def notes(self):
+        text = [self.note] if self.note else []
+        if self.processor_us() is not None:
+            text.append(f"client CPU {self.processor_us():.3g} us per operation")
+        return "; ".join(text)
+
+    def entry(self):
+        """For the JSON file."""
+        merged = self.latencies()
+
+        def rounded(value):
+            return None if value is None else round(value, 3)
+
+        return dict(zip(FIELDS, (
+            self.system, self.scenario, self.parameters, self.operations(), rounded(self.rate()),
+            *(rounded(percentile(merged, share)) for share in (0.5, 0.9, 0.99, 0.999, 1)),
+            rounded(self.requests_per_operation()), self.notes())))
+
+
+def ratio(result, base):
+    """How much longer, or how many times as many per second, in the median over the rounds, each compared with the
+    base's round right beside it."""
+    pairs = list(zip(result.rounds, base.rounds))
+    if result.merit == "p50":
+        values = [a.p50() / b.p50() for a, b in pairs if a.p50() and b.p50()]
+    else:
+        values = [a.rate(result.one_by_one) / b.rate(base.one_by_one) for a, b in pairs if b.rate(base.one_by_one)]
+    return statistics.median(values) if values else None
+
+
+class Results:
+    def __init__(self):
+        self.all = []
+
+    def find(self, system, scenario, **parameters):
+        for r in self.all:
+            if r.system == system and r.scenario == scenario and r.rounds and r.parameters == parameters:
+                return r
+        return None
+
+    def beside(self, result, system):
+        """What another system did under the same load."""
+        return self.find(system, result.scenario, **result.parameters)

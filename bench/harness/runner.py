@@ -1,0 +1,130 @@
+"""Runs the loads: starts servers and drivers, lets the systems take turns, and collects."""
+import itertools
+import sys
+import time
+
+from drivers import Driver, DriverError
+from results import Result, Results, Round
+from servers import Servers
+
+
+class Runner:
+    def __init__(self, programs, sources, systems, quick, addresses=None):
+        self.programs, self.sources, self.systems = programs, sources, systems
+        self.quick = quick
+        self.addresses = addresses
+        self.results = Results()
+        self.failures = []
+        self._drivers = {}
+        self._paths = (f"/bench/{number}" for number in itertools.count(time.time_ns()))
+
+    def close(self):
+        for driver in self._drivers.values():
+            driver.close()
+
+    def run(self, scenarios):
+        if "curator" in self.systems:
+            self._with_servers(1, None, self._warm_up_curator)
+        start = time.monotonic()
+        for number, scenario in enumerate(scenarios, 1):
+            progress(f"[{number}/{len(scenarios)}] {scenario.name} ({time.monotonic() - start:.0f} s so far)")
+            if self.addresses and (scenario.one_way_us or scenario.servers > len(self.addresses)):
+                progress("    left out: the given servers do not allow it")
+                continue
+            self._with_servers(scenario.servers, scenario.one_way_us, lambda servers: self._run(scenario, servers))
+
+    def _with_servers(self, members, one_way_us, use):
+        servers = Servers.running(self.addresses) if self.addresses else Servers.start(self.programs, members, one_way_us)
+        try:
+            self._warm_up_servers(servers)
+            use(servers)
+        finally:
+            servers.close()
+
+    def _run(self, scenario, servers):
+        for load in scenario.loads:
+            systems = [system for system in load.systems if system in self.systems]
+            results = {system: [Result(system, scenario.name, t.parameters, t.merit, t.one_by_one, t.fewer_requests)
+                                for t in load.timed] for system in systems}
+            for i in range(load.rounds):
+                # Each begins a round as often as the others, so that nobody always profits from the same neighbour.
+                for system in systems[i % len(systems):] + systems[:i % len(systems)] if systems else []:
+                    progress(f"    {load.timed[0].parameters}  round {i + 1} of {load.rounds}: {system}", passing=True)
+                    try:
+                        self._measure(load, system, servers, results[system])
+                    except DriverError as error:
+                        progress(f"    {error} ({scenario.name}, {load.timed[0].parameters})")
+                        self.failures.append(str(error))
+            for result in itertools.chain(*results.values()):
+                if result.rounds:
+                    result.note = load.note(result) if load.note else ""
+                    self.results.all.append(result)
+
+    def _measure(self, load, system, servers, results):
+        path = next(self._paths)
+        address = (servers.distant or servers.addresses)[load.member]
+        values = {"servers": address, "path": path, **load.values, **load.extra.get(system, {})}
+        self._serve("prepare", {"servers": servers.addresses[0], "path": path, "paths": load.values.get("paths", 0)})
+        if load.fresh_process:
+            self._driver(system).close()
+        driver = self._driver(system)
+        driver.set_up(load.workload, values)
+        before = servers.requests()
+        driver.start_measuring()
+        more, asked_otherwise = {}, 0
+        if load.until_children is not None:
+            seen = self._serve("until_children", {"servers": servers.addresses[0], "path": path,
+                                                  "children": load.until_children})
+            asked_otherwise = seen["operations"] + 3  # and what connecting and closing takes
+        found = driver.result()
+        requests = servers.requests() - before - asked_otherwise
+        driver.tear_down()
+        if load.until_children is not None:
+            more["gone_ms"] = (seen["figures"]["seen_ns"] - found["figures"]["started_ns"]) / 1e6
+        for result, timed in zip(results, load.timed):
+            latencies = dict(map(tuple, found["latencies"].get(timed.name, [])))
+            result.rounds.append(Round(found["operations"], found["seconds"], requests, latencies,
+                                       {**found["figures"], **more}))
+
+    def _driver(self, system, name=None):
+        return self._drivers.setdefault(name or system, Driver(system, self.programs, self.sources))
+
+    def _serve(self, workload, values):
+        driver = self._driver("raw", name="service")
+        driver.set_up(workload, values)
+        found = driver.measure()
+        driver.tear_down()
+        return found
+
+    def _warm_up_servers(self, servers):
+        """Until the virtual machines of the servers have compiled what counts."""
+        driver = self._driver("raw", name="service")
+        for address in servers.addresses:
+            for workload, values in (("crowd", {"waiters": 200, "ms": 1_200}),
+                                     ("crowd", {"waiters": 200, "multi": 64, "ms": 300}),
+                                     ("handoff", {"sessions": 2, "hold_us": 0, "ms": 200})):
+                if self.quick:
+                    values["ms"] //= 2
+                values["ms"] //= len(servers.addresses)
+                driver.set_up(workload, {"servers": address, "path": next(self._paths), **values})
+                driver.measure()
+                driver.tear_down()
+
+    def _warm_up_curator(self, servers):
+        progress("warming up Curator")
+        driver = self._driver("curator")
+        for workload, values in (("uncontended", {}), ("independent", {"paths": 64}),
+                                 ("handoff", {"sessions": 2, "hold_us": 0}), ("crowd", {"waiters": 50})):
+            driver.set_up(workload, {"servers": servers.addresses[0], "path": next(self._paths),
+                                     "ms": 1_000 if self.quick else 4_000, **values})
+            driver.measure()
+            driver.tear_down()
+
+
+def progress(text, passing=False):
+    """To standard error. What passes is overwritten by what follows, on a terminal, and left out elsewhere."""
+    terminal = sys.stderr.isatty()
+    if passing and not terminal:
+        return
+    print(f"\r\x1b[K{text[:118] if passing else text}" if terminal else text, end="" if passing else "\n",
+          file=sys.stderr, flush=True)

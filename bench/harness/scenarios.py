@@ -1,0 +1,153 @@
+"""What is measured: the scenarios, each with its loads, and which systems take part."""
+import dataclasses
+
+from drivers import SYSTEMS
+
+
+@dataclasses.dataclass
+class Timed:
+    """One result of a measurement: the part that is timed, under the parameters by which it is known."""
+    name: str  # in the driver's report
+    parameters: dict
+    merit: str = "p50"
+    one_by_one: bool = False
+    fewer_requests: int = 0
+
+
+@dataclasses.dataclass
+class Load:
+    """What is asked of the drivers. The systems take turns, round by round."""
+    workload: str
+    values: dict
+    timed: list
+    systems: tuple = SYSTEMS
+    rounds: int = 3
+    member: int = 0  # through which server; the leader is the first
+    fresh_process: bool = False
+    extra: dict = dataclasses.field(default_factory=dict)  # values for one system only
+    until_children: int = None  # wait until the path has no more children than that
+    note: object = None  # a function of the result, for what the fields cannot tell
+
+
+@dataclasses.dataclass
+class Scenario:
+    name: str
+    loads: list
+    servers: int = 1
+    one_way_us: int = None
+
+
+ONE_WAY_US = 500
+BATCH = 64  # writes in one multi, as zklock gathers them
+
+
+def scenarios(quick):
+    """All of them, in the order in which they are run."""
+    scale = Scale(quick)
+    return [
+        Scenario("raw", [
+            scale.latency(Load("uncontended", {}, [
+                Timed("acquire", {"operation": "create"}, one_by_one=True, fewer_requests=1),
+                Timed("release", {"operation": "delete"}, one_by_one=True, fewer_requests=1)], ("raw",))),
+            scale.latency(Load("children", {}, [Timed("children", {"operation": "children"}, one_by_one=True)], ("raw",))),
+            scale.latency(Load("handoff", {"sessions": 2, "hold_us": 0}, [
+                Timed("handoff", {"operation": "event"}, one_by_one=True, fewer_requests=2)], ("raw",)))]),
+        Scenario("uncontended", scale.uncontended() + scale.first()),
+        Scenario("handoff", [load for sessions in scale.choose([2, 8], [2]) for hold_us in (0, 1000)
+                             for load in scale.handoff(sessions, hold_us)]),
+        Scenario("crowd", [load for waiters in scale.choose([10, 100, 1_000, 10_000, 100_000], [10, 100, 1_000, 100_000])
+                           for load in scale.crowd(waiters)]),
+        Scenario("independent", [load for paths in scale.choose([8, 64, 256, 1_000], [8, 256])
+                                 for load in scale.independent(paths)] + scale.arrivals(64, 1_000)),
+        Scenario("cancel", [scale.once(Load("cancel", {"waiters": 10_000}, [Timed("cancel", {"waiters": 10_000})],
+                                            ("zklock",), until_children=1, note=cancel_note))]),
+        Scenario("memory", [scale.once(Load("memory", {"waiters": 100_000}, [Timed("call", {"waiters": 100_000})],
+                                            ("zklock",), fresh_process=True, note=memory_note))]),
+        Scenario("ensemble", [load for member, via in enumerate(("leader", "follower"))
+                              for load in scale.several(member, {"servers": 3, "via": via})], servers=3),
+        Scenario("distance", scale.several(0, {"round_trip_us": 2 * ONE_WAY_US}), one_way_us=ONE_WAY_US),
+        Scenario("linger", [scale.latency(Load("uncontended", {"linger_ms": 10_000}, [
+            Timed(name, {"operation": name, "linger_ms": 10_000}, one_by_one=True, fewer_requests=0)
+            for name in ("acquire", "cycle")], ("zklock",)))]),
+        Scenario("cohort", [scale.rate(Load("crowd", {"waiters": 1_000, "cohort": 4_096}, [
+            Timed("acquire", {"waiters": 1_000, "cohort": 4_096}, "rate")], ("zklock",)))]),
+    ]
+
+
+def cancel_note(result):
+    return f"the server showed none after {result.figure('gone_ms'):.0f} ms (rate: completions)"
+
+
+def memory_note(result):
+    return (f"{result.figure('bytes_per_waiter'):.0f} bytes of heap per waiter, "
+            f"{result.figure('resident_bytes_per_waiter'):.0f} resident; {result.figure('more_threads'):.0f} more threads; "
+            "timed is the call of acquire")
+
+
+class Scale:
+    """How often and how long."""
+
+    def __init__(self, quick):
+        self.quick = quick
+
+    def choose(self, full, quick):
+        return quick if self.quick else full
+
+    def latency(self, load):
+        load.rounds = self.choose(9, 3)
+        load.values["ms"] = self.choose(400, 250)
+        return load
+
+    def rate(self, load):
+        load.rounds = self.choose(3, 1)
+        load.values["ms"] = self.choose(1_000, 500)
+        return load
+
+    def once(self, load):
+        load.rounds = self.choose(3, 1)
+        return load
+
+    def uncontended(self, member=0, more={}):
+        return [self.latency(Load("uncontended", {}, [
+            Timed("acquire", {**more, "operation": "acquire"}, one_by_one=True, fewer_requests=1),
+            Timed("cycle", {**more, "operation": "cycle"}, one_by_one=True)], member=member))]
+
+    def first(self):
+        load = self.latency(Load("first", {"paths": self.choose(250, 150)}, [
+            Timed("first", {"operation": "first"}, one_by_one=True, fewer_requests=1)]))
+        return [load]
+
+    def handoff(self, sessions, hold_us, member=0, more={}):
+        # The floor needs a create and a watch before each delete.
+        parameters = {"sessions": sessions, "hold_us": hold_us}
+        load = self.latency(Load("handoff", dict(parameters), [Timed("handoff", {**more, **parameters})], member=member))
+        load.rounds = self.choose(7, 3)
+        return [load]
+
+    def crowd(self, waiters, member=0, more={}):
+        # A thread, or a session, for each waiter, and each reads the names of all: more than that is no fun.
+        most = {"curator": 1_000, "kazoo": self.choose(1_000, 100), "c-recipe": self.choose(1_000, 100)}
+        load = Load("crowd", {"waiters": waiters}, [Timed("acquire", {**more, "waiters": waiters}, "rate")],
+                    tuple(s for s in SYSTEMS if waiters <= most.get(s, waiters)), member=member,
+                    extra={"raw": {"multi": BATCH}})
+        return [self.rate(load)]
+
+    def independent(self, paths):
+        return [self.rate(Load("independent", {"paths": paths}, [Timed("cycle", {"paths": paths}, "rate")],
+                               extra={"raw": {"multi": BATCH}})),
+                self.rate(Load("independent", {"paths": paths}, [Timed("cycle", {"paths": paths, "multi": 1}, "rate")],
+                               ("raw",)))]
+
+    def arrivals(self, paths, per_s):
+        parameters = {"paths": paths, "arrivals_per_s": per_s}
+        return [self.rate(Load("arrivals", dict(parameters), [Timed("acquire", parameters)],
+                               ("raw", "zklock", "curator", "kazoo")))]
+
+    def several(self, member, more):
+        """What counts where the round trip is longer."""
+        loads = self.uncontended(member, more) + self.handoff(2, 0, member, more) + self.crowd(1_000, member, more)
+        for load in loads:
+            load.rounds = self.choose(min(load.rounds, 5), min(load.rounds, 2))
+            if load.workload == "crowd":
+                load.systems = tuple(s for s in load.systems if s in ("raw", "zklock", "curator"))
+        return loads

@@ -1,0 +1,296 @@
+"""The driver of kazoo: measures what standard input asks for, one line each, in the steps that all drivers have
+(driver/driver.hpp)."""
+import collections
+import itertools
+import json
+import logging
+import sys
+import threading
+import time
+
+from kazoo.client import KazooClient
+
+BITS = 11
+
+
+class Histogram:
+    """As driver/histogram.hpp: exact nanoseconds below 2048, then 1024 steps for each doubling."""
+
+    def __init__(self):
+        self.counts = collections.Counter()
+
+    def record(self, ns):
+        shift = max(ns.bit_length() - BITS, 0)
+        self.counts[ns >> shift << shift] += 1
+
+
+class Report:
+    def __init__(self, *timed):
+        self.operations = 0
+        self.elapsed_ns = 0
+        self.latencies = {name: Histogram() for name in timed}
+        self.figures = {}
+
+    def json(self):
+        return json.dumps({
+            "operations": self.operations, "seconds": self.elapsed_ns / 1e9,
+            "latencies": {name: sorted(h.counts.items()) for name, h in self.latencies.items()},
+            "figures": self.figures})
+
+
+class Request:
+    def __init__(self, line):
+        self.workload, *words = line.split()
+        self.values = dict(word.split("=", 1) for word in words)
+
+    def text(self, name):
+        return self.values[name]
+
+    def number(self, name, otherwise=None):
+        return int(self.values[name] if otherwise is None else self.values.get(name, otherwise))
+
+
+class Workload:
+    """Something to be measured, in three steps; its clients are connected, and its threads joined, here."""
+
+    def __init__(self, asked):
+        self.asked = asked
+        self.path = asked.text("path")
+        self.clients, self.threads, self.failures = [], [], []
+        self.stopping = False
+        self.found = Report()
+        self.mutex = threading.Lock()
+
+    def set_up(self):
+        for _ in range(self.asked.number("sessions", 1)):
+            client = KazooClient(hosts=self.asked.text("servers"), timeout=30)
+            client.start(15)
+            self.clients.append(client)
+
+    def tear_down(self):
+        self.stopping = True
+        self.join()
+        for client in self.clients:
+            client.stop()
+            client.close()
+
+    def start(self, body, *arguments):
+        def run():
+            try:
+                body(*arguments)
+            except BaseException as thrown:  # told by join()
+                self.failures.append(thrown)
+        thread = threading.Thread(target=run)
+        self.threads.append(thread)
+        thread.start()
+
+    def join(self):
+        for thread in self.threads:
+            thread.join()
+        self.threads.clear()
+        if self.failures:
+            raise self.failures[0]
+
+    def record(self, report, **durations):
+        with self.mutex:
+            for name, ns in durations.items():
+                report.latencies[name].record(ns)
+
+    def measured_ns(self):
+        return self.asked.number("ms") * 1_000_000
+
+    def watch(self, *timed):
+        """Lets the threads run for the time that is measured."""
+        self.found = Report(*timed)
+        start = time.monotonic_ns()
+        sleep_until(start + self.measured_ns())
+        with self.mutex:
+            result, self.found = self.found, Report(*timed)
+        result.elapsed_ns = time.monotonic_ns() - start
+        return result
+
+
+def sleep_until(ns):
+    while (left := ns - time.monotonic_ns()) > 0:
+        time.sleep(left / 1e9)
+
+
+class Uncontended(Workload):
+    """One path, one client: acquire, then release, and again."""
+
+    def set_up(self):
+        super().set_up()
+        self.lock = self.clients[0].Lock(self.path)
+        self.cycles(100_000_000)
+
+    def measure(self):
+        return self.cycles(self.measured_ns())
+
+    def cycles(self, ns):
+        report = Report("acquire", "cycle")
+        now = start = time.monotonic_ns()
+        while now - start < ns:
+            self.lock.acquire()
+            granted = time.monotonic_ns()
+            self.lock.release()
+            end = time.monotonic_ns()
+            self.record(report, acquire=granted - now, cycle=end - now)
+            report.elapsed_ns = end - start
+            report.operations += 1
+            now = end
+        return report
+
+
+class First(Workload):
+    """Each path, which exists, is locked for the first time by this client."""
+
+    def measure(self):
+        report = Report("first")
+        for i in range(self.asked.number("paths")):
+            lock = self.clients[0].Lock(f"{self.path}/{i}")
+            start = time.monotonic_ns()
+            lock.acquire()
+            took = time.monotonic_ns() - start
+            self.record(report, first=took)
+            report.elapsed_ns += took
+            report.operations += 1
+            lock.release()
+        return report
+
+
+class Handoff(Workload):
+    """Several sessions want one lock all the time. From the call of a release to the next holder's grant."""
+
+    def set_up(self):
+        super().set_up()
+        self.found = Report("handoff")
+        self.last_holder, self.released = 0, time.monotonic_ns()
+        for i in range(len(self.clients)):
+            self.start(self.contend, i)
+        sleep_until(time.monotonic_ns() + 100_000_000)
+
+    def measure(self):
+        return self.watch("handoff")
+
+    def contend(self, me):
+        lock = self.clients[me].Lock(self.path)
+        hold_ns = self.asked.number("hold_us") * 1_000
+        while not self.stopping:
+            lock.acquire()
+            granted = time.monotonic_ns()
+            if self.last_holder != me:
+                self.record(self.found, handoff=granted - self.released)
+                self.found.operations += 1
+            if hold_ns:
+                sleep_until(granted + hold_ns)
+            self.last_holder, self.released = me, time.monotonic_ns()
+            lock.release()
+
+
+class Contenders(Workload):
+    """crowd: many threads on one path. independent: as many, each on a path of its own. They never pause."""
+
+    def set_up(self):
+        super().set_up()
+        self.found = Report("acquire", "cycle")
+        self.grants = 0
+        crowd = self.asked.workload == "crowd"
+        count = self.asked.number("waiters" if crowd else "paths")
+        for i in range(count):
+            self.start(self.contend, self.path if crowd else f"{self.path}/{i}")
+        limit = time.monotonic_ns() + self.asked.number("warm_up_ms", 3_000) * 1_000_000
+        while self.grants < count and time.monotonic_ns() < limit:
+            time.sleep(0.02)
+
+    def measure(self):
+        return self.watch("acquire", "cycle")
+
+    def contend(self, path):
+        lock = self.clients[0].Lock(path)
+        while not self.stopping:
+            start = time.monotonic_ns()
+            lock.acquire()
+            granted = time.monotonic_ns()
+            with self.mutex:
+                self.found.latencies["acquire"].record(granted - start)
+                self.found.operations += 1
+                self.grants += 1
+            lock.release()
+            self.record(self.found, cycle=time.monotonic_ns() - start)
+
+
+class Arrivals(Workload):
+    """Arrivals by the clock, whatever became of those before; timed from the moment they were due. A pool of threads,
+    one for each path, takes them in turn: when all are busy, an arrival waits, and its time counts."""
+
+    def set_up(self):
+        super().set_up()
+        self.locks = [self.clients[0].Lock(f"{self.path}/{i}") for i in range(self.asked.number("paths"))]
+        self.busy = [threading.Lock() for _ in self.locks]  # kazoo's object is for one attempt at a time
+        self.arrive(200_000_000)
+
+    def measure(self):
+        return self.arrive(self.measured_ns())
+
+    def arrive(self, ns):
+        report = Report("acquire")
+        interval = 1_000_000_000 // self.asked.number("arrivals_per_s")
+        numbers = itertools.count()
+        start = time.monotonic_ns()
+
+        def serve():
+            while True:
+                k = next(numbers)
+                if k * interval >= ns:
+                    return
+                due = start + k * interval
+                sleep_until(due)
+                with self.busy[k % len(self.locks)]:
+                    lock = self.locks[k % len(self.locks)]
+                    lock.acquire()
+                    granted = time.monotonic_ns()
+                    lock.release()
+                with self.mutex:
+                    report.latencies["acquire"].record(granted - due)
+                    report.operations += 1
+
+        for _ in self.locks:
+            self.start(serve)
+        self.join()
+        report.elapsed_ns = time.monotonic_ns() - start
+        return report
+
+
+WORKLOADS = {"uncontended": Uncontended, "first": First, "handoff": Handoff, "crowd": Contenders,
+             "independent": Contenders, "arrivals": Arrivals}
+
+
+def expect(word):
+    line = sys.stdin.readline()
+    if line.strip() != word:
+        raise RuntimeError(f"expected {word}, not {line!r}")
+
+
+def tell(line):
+    print(line, flush=True)
+
+
+def main():
+    logging.basicConfig(level=logging.ERROR)
+    while line := sys.stdin.readline():
+        asked = Request(line)
+        subject = WORKLOADS[asked.workload](asked)
+        subject.set_up()
+        tell("ready")
+        expect("go")
+        before = time.process_time_ns()
+        found = subject.measure()
+        found.figures["processor_us"] = (time.process_time_ns() - before) / 1e3
+        tell(found.json())
+        expect("end")
+        subject.tear_down()
+        tell("ended")
+
+
+if __name__ == "__main__":
+    main()

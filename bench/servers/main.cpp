@@ -1,0 +1,68 @@
+// bench_servers MEMBERS [DISTANCE_US]: starts so many ZooKeeper servers, tells their addresses, the leader first, and
+// stops them when standard input ends. With a distance, a second line tells the addresses of relays to them, through
+// which every byte takes that long each way.
+#include "servers/relay.hpp"
+#include "support/zookeeper_ensemble.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace zklock::test;
+
+namespace {
+
+server_options bench_options()
+{
+    server_options options;
+    options.tick_time = milliseconds{2'000};
+    options.heap = "1g";
+    options.java = {"-XX:TieredStopAtLevel=4"}; // here speed matters more than the start
+    return options;
+}
+
+template <class Range> void print(const Range& addresses)
+{
+    for (const auto& address : addresses) std::cout << address << ' ';
+    std::cout << std::endl;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+try {
+    if (argc < 2) throw std::runtime_error("usage: bench_servers MEMBERS [DISTANCE_US]");
+    const auto members = static_cast<std::size_t>(std::stoul(argv[1]));
+    std::optional<zookeeper_server> one;
+    std::optional<zookeeper_ensemble> several;
+    std::vector<std::uint16_t> ports;
+    if (members == 1) {
+        ports.push_back(one.emplace(bench_options()).port());
+    } else {
+        ports = several.emplace(members, bench_options()).ports();
+        const auto leader = static_cast<std::ptrdiff_t>(several->leader());
+        std::rotate(ports.begin(), ports.begin() + leader, ports.end());
+    }
+    std::vector<std::string> addresses;
+    for (const auto port : ports) addresses.push_back("127.0.0.1:" + std::to_string(port));
+    print(addresses);
+
+    std::deque<zklock::bench::relay> relays;
+    if (argc > 2) {
+        std::vector<std::string> distant;
+        for (const auto port : ports)
+            distant.push_back(relays.emplace_back(port, std::chrono::microseconds{std::stol(argv[2])}).address());
+        print(distant);
+    }
+    for (std::string line; std::getline(std::cin, line);) {
+    }
+    return 0;
+} catch (const std::exception& e) {
+    std::cerr << e.what() << std::endl;
+    return 1;
+}

@@ -1,0 +1,135 @@
+#include "bridge/node_path.hpp"
+#include "bridge/result_codes.hpp"
+#include "bridge/wire.hpp"
+#include "bridge/wire_library.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+// Batches: one multi of the C client each. What the library leaves unchecked there is checked here first: it frees what
+// it never allocated when a path is invalid or the session is over, and aborts at a container.
+
+namespace zklock::bridge {
+
+namespace {
+
+/// jute.maxbuffer, as servers have it unless told otherwise. They hang up on whoever sends more.
+constexpr std::size_t largest_packet = 0xfffff;
+
+// The pieces of a packet, in bytes.
+constexpr std::size_t request_header = 8;
+constexpr std::size_t write_header = 9; // and one more behind the last write
+constexpr std::size_t number = 4;
+constexpr std::size_t text(std::string_view s) { return number + s.size(); }
+
+/// What a sequence number may add to a path: it is negative past 2^31.
+constexpr std::size_t longest_sequence = sizeof "-2147483648" - 1;
+
+bool is_sequential(store::node_kind kind)
+{
+    return kind == store::node_kind::persistent_sequential || kind == store::node_kind::ephemeral_sequential;
+}
+
+std::size_t size_of(const ACL_vector& access)
+{
+    std::size_t size = number;
+    for (int i = 0; i < access.count; ++i)
+        size += number + text(access.data[i].id.scheme) + text(access.data[i].id.id);
+    return size;
+}
+
+/// Everything of a batch that the library refers to, in three pieces of memory however many writes there are.
+struct sent_batch final : batch_results {
+    std::vector<zoo_op_result_t> results;
+    std::unique_ptr<char[]> texts; ///< the paths, each with its NUL, and room for those of the nodes created
+};
+
+} // namespace
+
+void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write> writes)
+{
+    using kind = store::batch_write::kind;
+    library_call in_library(*this);
+    r->sender = this;
+    const auto refuse = [&](int code) { hand_over(std::move(r), code); };
+    if (!epoch_open_ || is_unrecoverable(handle_))
+        return refuse(ZCONNECTIONLOSS);
+    if (writes.empty())
+        return refuse(ZBADARGUMENTS);
+
+    const auto& access = access_list(options_.access);
+    const std::size_t access_size = size_of(access);
+    std::size_t packet = request_header + write_header;
+    std::size_t memory = 0;
+    for (const auto& write : writes) {
+        const bool creates = write.what == kind::create;
+        const bool numbered = creates && is_sequential(write.created);
+        if (!is_valid_path(write.path, numbered) || (creates && write.created == store::node_kind::container))
+            return refuse(ZBADARGUMENTS);
+        const std::size_t path = chroot_.size() + write.path.size();
+        packet += write_header + number + path + number; // the last is a version, or a create's mode
+        if (creates || write.what == kind::set)
+            packet += text(write.data);
+        if (creates)
+            packet += access_size;
+        memory += path + 1 + (creates ? path + longest_sequence + 1 : 0);
+        if (packet > largest_packet)
+            return refuse(ZBADARGUMENTS);
+    }
+
+    auto sent = std::make_unique<sent_batch>();
+    sent->results.resize(writes.size());
+    sent->texts = std::make_unique_for_overwrite<char[]>(memory);
+    char* at = sent->texts.get();
+    std::vector<zoo_op_t> operations(writes.size());
+    for (std::size_t i = 0; i < writes.size(); ++i) {
+        const auto& write = writes[i];
+        char* const path = at;
+        at = std::copy(chroot_.begin(), chroot_.end(), at);
+        if (write.path != "/" || chroot_.empty())
+            at = std::copy(write.path.begin(), write.path.end(), at);
+        *at++ = '\0';
+        const auto data_size = static_cast<int>(write.data.size());
+        switch (write.what) {
+        case kind::create: {
+            const auto room = chroot_.size() + write.path.size() + longest_sequence + 1;
+            zoo_create_op_init(&operations[i], path, write.data.data(), data_size, &access, to_mode(write.created), at,
+                               static_cast<int>(room));
+            at += room;
+            break;
+        }
+        case kind::remove: zoo_delete_op_init(&operations[i], path, write.version); break;
+        case kind::set:
+            zoo_set_op_init(&operations[i], path, write.data.data(), data_size, write.version, nullptr);
+            break;
+        case kind::check: zoo_check_op_init(&operations[i], path, write.version); break;
+        }
+    }
+    auto* const results = sent->results.data();
+    r->results = std::move(sent);
+    const int code = zoo_amulti(handle_, static_cast<int>(writes.size()), operations.data(), results,
+                                &callbacks::on_batch, r.get());
+    hand_over(std::move(r), code);
+}
+
+void callbacks::on_batch(int code, const void* context) noexcept
+{
+    const auto* of = static_cast<const request*>(context);
+    auto& sent = static_cast<sent_batch&>(*of->results);
+    if (code == ZOK) {
+        sent.created.reserve(sent.results.size());
+        for (const auto& result : sent.results)
+            if (result.value) // only creates have one
+                sent.created.push_back(of->sender->without_chroot(result.value));
+    } else {
+        // Writes before the one that failed are told to be all right, and those behind it that they were not looked at.
+        const auto at = std::find_if(sent.results.begin(), sent.results.end(),
+                                     [code](const zoo_op_result_t& result) { return result.err == code; });
+        if (at != sent.results.end())
+            sent.failed = static_cast<std::size_t>(at - sent.results.begin());
+    }
+    finish({}, code, context);
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,436 @@
+// Batches, versions and watches of children, over a real server.
+#include "integration/bridge_client.hpp"
+#include "support/admin_client.hpp"
+#include "support/four_letter_words.hpp"
+#include "support/proxy.hpp"
+#include "support/zookeeper_server.hpp"
+
+#include <algorithm>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+using names = std::vector<std::string>;
+
+std::string event(event_kind kind, const std::string& path)
+{
+    return "event " + std::to_string(static_cast<int>(kind)) + ' ' + path;
+}
+
+/// A batch made while others are, which puts its answer into the client's story.
+void send_batch(bridge_client& c, const std::vector<store::batch_write>& writes)
+{
+    c.store().batch(writes, [&c](const store::batch_reply& r) {
+        c.tell("batch " + std::to_string(static_cast<int>(r.result)));
+    });
+}
+
+} // namespace
+
+TEST_CASE("the writes of a batch are done in their order, in one transaction")
+{
+    zookeeper_server server;
+    admin_client admin{server.port()};
+    admin.create("/p");
+    admin.create("/p/old");
+    bridge_client c{options_for(server.address())};
+    c.wait_connected();
+
+    const auto before = lease_clock::now();
+    lease_clock::time_point sent{};
+    std::vector<std::string> made;
+    {
+        std::string first = "/p/first", data = "one"; // need not outlive the call
+        const std::vector<store::batch_write> writes{
+            creates(first, node_kind::persistent, data),
+            creates("/p/n-", node_kind::ephemeral_sequential, "two"),
+            sets(first, "three", 0),
+            removes("/p/old", 0),
+            creates("/p/", node_kind::persistent_sequential),
+            checks(first, 1),
+            creates("/p/first/below", node_kind::ephemeral),
+            sets("/", ""),
+        };
+        c.store().batch(writes, [&](const store::batch_reply& r) {
+            CHECK(r.result == outcome::ok);
+            sent = r.sent;
+            made.assign(r.created.begin(), r.created.end());
+            c.tell("done");
+        });
+        std::fill(first.begin(), first.end(), '?');
+        std::fill(data.begin(), data.end(), '?');
+    }
+    c.run_until([&] { return c.lines.back() == "done"; });
+    CHECK(made == names{"/p/first", "/p/n-0000000002", "/p/0000000003", "/p/first/below"}); // /p/old was the first
+    CHECK(sent >= before);
+    CHECK(sent <= lease_clock::now());
+
+    const auto first = c.get("/p/first");
+    CHECK(first.data == "three");
+    CHECK(first.stat.version == 1);
+    CHECK(first.stat.mzxid == first.stat.czxid);
+    const auto second = c.get("/p/n-0000000002");
+    CHECK(second.data == "two");
+    CHECK(second.stat.czxid == first.stat.czxid);
+    CHECK(second.stat.ephemeral_owner == c.session);
+    CHECK(c.exists("/p/old").result == outcome::no_node);
+    CHECK(c.exists("/p/0000000003").stat.ephemeral_owner == 0);
+    c.close();
+    CHECK(ephemeral_count(server.port()) == 0);
+}
+
+TEST_CASE("a batch of which one write fails does nothing, and tells which")
+{
+    zookeeper_server server;
+    bridge_client c{options_for(server.address())};
+    c.wait_connected();
+    CHECK(c.create("/p", node_kind::persistent).result == outcome::ok);
+    CHECK(c.create("/p/there", node_kind::persistent).result == outcome::ok);
+    CHECK(c.create("/p/e", node_kind::ephemeral).result == outcome::ok);
+    const struct {
+        store::batch_write write;
+        outcome why;
+    } failing[] = {
+        {removes("/p/none"), outcome::no_node},
+        {removes("/p"), outcome::not_empty},
+        {removes("/p/there", 7), outcome::bad_version},
+        {creates("/p/there", node_kind::persistent), outcome::node_exists},
+        {creates("/p/e/x", node_kind::persistent), outcome::no_child_allowed},
+        {creates("/none/x", node_kind::persistent), outcome::no_node},
+        {sets("/p/none", "x"), outcome::no_node},
+        {sets("/p/there", "x", 3), outcome::bad_version},
+        {checks("/p/none"), outcome::no_node},
+        {checks("/p/there", 1), outcome::bad_version},
+    };
+    for (const auto& [write, why] : failing) {
+        for (std::size_t at = 0; at < 4; ++at) {
+            CAPTURE(static_cast<int>(write.what));
+            CAPTURE(at);
+            std::vector<store::batch_write> writes{creates("/p/n-", node_kind::ephemeral_sequential, "x"),
+                                                   sets("/p/there", "changed"), removes("/p/e")};
+            if (write.path.starts_with("/p/e/"))
+                writes.pop_back();
+            const auto index = std::min(at, writes.size());
+            writes.insert(writes.begin() + static_cast<std::ptrdiff_t>(index), write);
+            // What comes behind the one that fails may itself be impossible.
+            writes.push_back(removes("/p/none/either"));
+            const auto answer = c.batch(writes);
+            if (write.path == "/p/there" && write.version == 1 && index > 1) { // it was set before: version 1
+                CHECK(answer.result == outcome::no_node);
+                CHECK(answer.failed == writes.size() - 1);
+            } else {
+                CHECK(answer.result == why);
+                CHECK(answer.failed == index);
+            }
+            CHECK(answer.created.empty());
+        }
+    }
+    auto left = c.children("/p");
+    std::sort(left.names.begin(), left.names.end());
+    CHECK(left.names == names{"e", "there"});
+    CHECK(c.exists("/p/there").stat.version == 0);
+    // And none of them took a sequence number.
+    CHECK(c.create("/p/n-", node_kind::ephemeral_sequential).path == "/p/n-0000000002");
+    CHECK(c.disconnections == 0);
+    c.close();
+}
+
+TEST_CASE("what the library or the server could not bear in a batch is refused before either sees it")
+{
+    zookeeper_server server;
+    bridge_client c{options_for(server.address())};
+    c.wait_connected();
+    const auto refused = [&](const std::vector<store::batch_write>& writes) {
+        return c.batch(writes).result == outcome::bad_arguments;
+    };
+    CHECK(refused({}));
+    CHECK(refused({creates("/c", node_kind::container)}));
+    CHECK(refused({creates("/a", node_kind::persistent), creates("/c", node_kind::container)}));
+    const std::string with_nul{"/a\0b", 4};
+    for (const auto& path : {std::string{}, std::string{"a"}, std::string{"/a/"}, std::string{"//"},
+                             std::string{"/a//b"}, std::string{"/./a"}, std::string{"/a/.."}, std::string{"/a/."},
+                             std::string{"/a\x01"}, with_nul}) {
+        CAPTURE(path);
+        CHECK(refused({creates("/ok", node_kind::persistent), creates(path, node_kind::persistent)}));
+        CHECK(refused({removes(path)}));
+        CHECK(refused({sets(path, "x")}));
+        CHECK(refused({checks(path)}));
+    }
+    CHECK(refused({creates("//", node_kind::persistent_sequential)}));
+
+    const std::string big(1'000'000, 'x');
+    CHECK(refused({creates("/a", node_kind::persistent, big), creates("/b", node_kind::persistent, big)}));
+    CHECK(refused({creates("/a", node_kind::persistent, std::string(0xfffff, 'x'))}));
+    const std::vector<store::batch_write> many(60'000, removes("/some/node/that/is/not/there"));
+    CHECK(refused(many));
+    CHECK(c.exists("/ok").result == outcome::no_node);
+    CHECK(c.disconnections == 0);
+    CHECK(c.sync("/") == outcome::ok);
+    c.close();
+}
+
+TEST_CASE("the largest batch that is sent is one that the server takes")
+{
+    zookeeper_server server;
+    for (const auto access : {acl::open, acl::creator_all_or_read}) {
+        auto options = options_for(server.address());
+        options.auth = {{"digest", "ann:secret"}};
+        options.access = access;
+        bridge_client c{options};
+        c.wait_connected();
+        // The largest that is not refused here, found by halving, goes through; one byte more would cost the connection.
+        std::size_t taken = 1'000'000, refused = 0xfffff;
+        while (refused - taken > 1) {
+            const auto size = (taken + refused) / 2;
+            const std::string data(size, 'x');
+            const std::vector<store::batch_write> writes{creates("/big", node_kind::ephemeral, data), removes("/big"),
+                                                         checks("/"), sets("/", "")};
+            const auto result = c.batch(writes).result;
+            REQUIRE((result == outcome::ok || result == outcome::bad_arguments));
+            (result == outcome::ok ? taken : refused) = size;
+        }
+        CHECK(c.disconnections == 0);
+        CHECK(refused > 0xfffff - 300); // not far below what the server takes
+        c.close();
+    }
+}
+
+TEST_CASE("below a chroot, the paths of a batch go out and come back as the caller writes them")
+{
+    zookeeper_server server;
+    admin_client admin{server.port()};
+    admin.create_all("/top/mine");
+    auto options = options_for(server.address());
+    options.chroot = "/top/mine";
+    bridge_client c{options};
+    c.wait_connected();
+    const auto made = c.batch({creates("/n-", node_kind::ephemeral_sequential), sets("/", "x"),
+                               creates("/a", node_kind::persistent), creates("/a/b", node_kind::persistent)});
+    CHECK(made.result == outcome::ok);
+    CHECK(made.created == names{"/n-0000000000", "/a", "/a/b"});
+    CHECK(admin.children("/top/mine") == names{"a", "n-0000000000"});
+    CHECK(admin.get("/top/mine") == "x");
+    CHECK(c.children("/", true).result == outcome::ok);
+    admin.create("/top/mine/other");
+    c.run_until([&] { return c.events.size() == 1; });
+    CHECK(c.events[0] == std::pair{event_kind::children_changed, std::string{"/"}});
+    c.close();
+}
+
+TEST_CASE("a batch that is cut off before or after the server acted is unknown, and was done or not")
+{
+    zookeeper_server server;
+    proxy between{server.port()};
+    admin_client admin{server.port()};
+    admin.create("/p");
+    bridge_client c{options_for(between.address())};
+    c.wait_connected();
+    std::size_t times = 1;
+    for (const auto at : {moment::request, moment::reply}) {
+        between.on_next(opcode::multi, at, fate::cut);
+        c.lines.clear();
+        send_batch(c, {creates("/p/a", node_kind::persistent), creates("/p/n-", node_kind::ephemeral_sequential)});
+        c.wait_connected(++times);
+        CHECK(c.lines == names{"batch " + std::to_string(static_cast<int>(outcome::unknown)), "disconnected",
+                               "connected"});
+        CHECK(admin.children("/p").size() == (at == moment::request ? 0 : 2));
+    }
+    // Made after a loss that was not told yet, and while there is no connection.
+    between.cut();
+    c.wait_disconnected(times);
+    CHECK(c.batch({removes("/p/a")}).result == outcome::unknown);
+    c.wait_connected(++times);
+    CHECK(admin.exists("/p/a").has_value());
+    c.close();
+}
+
+TEST_CASE("a batch's events come in the order of its writes, before its own answer and all later ones")
+{
+    zookeeper_server server;
+    bridge_client c{options_for(server.address())}, other{options_for(server.address())};
+    c.wait_connected();
+    other.wait_connected();
+    CHECK(c.create("/p", node_kind::persistent).result == outcome::ok);
+    std::vector<std::string> nodes;
+    for (int i = 0; i < 8; ++i) {
+        nodes.push_back(c.create("/p/n-", node_kind::ephemeral_sequential).path);
+        CHECK(c.get(nodes.back(), true).result == outcome::ok);
+        CHECK(other.get(nodes.back(), true).result == outcome::ok);
+    }
+    CHECK(c.get("/p", true).result == outcome::ok);
+    CHECK(c.children("/p", true).result == outcome::ok);
+    std::rotate(nodes.begin(), nodes.begin() + 3, nodes.end()); // an order that is no other
+    std::vector<store::batch_write> writes;
+    names expected;
+    for (const auto& node : nodes) {
+        writes.push_back(removes(node));
+        expected.push_back(event(event_kind::deleted, node));
+    }
+    const names others_expected = expected;
+    expected.insert(expected.begin() + 1, event(event_kind::children_changed, "/p"));
+    writes.push_back(sets("/p", "x"));
+    expected.push_back(event(event_kind::data_changed, "/p"));
+
+    c.lines.clear();
+    other.lines.clear();
+    c.store().sync("/", [&](const store::reply&) { c.tell("sync"); });
+    send_batch(c, writes);
+    c.store().children("/p", false, [&](const store::children_reply& r) {
+        c.tell("children " + std::to_string(r.names->size()));
+    });
+    c.run_until([&] { return !c.lines.empty() && c.lines.back().starts_with("children"); });
+    expected.insert(expected.begin(), "sync");
+    expected.insert(expected.end(), {"batch 0", "children 0"});
+    CHECK(c.lines == expected);
+    other.run_until([&] { return other.lines.size() == nodes.size(); });
+    CHECK(other.lines == others_expected);
+    c.close();
+    other.close();
+}
+
+TEST_CASE("a watch of children fires at a create, at a delete, and when the node itself goes; once each time")
+{
+    zookeeper_server server;
+    admin_client admin{server.port()};
+    admin.create("/p");
+    bridge_client c{options_for(server.address())};
+    c.wait_connected();
+    CHECK(c.children("/none", true).result == outcome::no_node);
+    CHECK(watches(server.port()).empty());
+
+    std::size_t seen = 0;
+    const auto next_event = [&](auto change) {
+        CHECK(c.children("/p", true).result == outcome::ok);
+        change();
+        c.run_until([&] { return c.events.size() > seen; });
+        return c.events[seen++];
+    };
+    const std::pair changed{event_kind::children_changed, std::string{"/p"}};
+    CHECK(next_event([&] { admin.create("/p/a"); }) == changed);
+    CHECK(next_event([&] { admin.remove("/p/a"); }) == changed);
+    CHECK(next_event([&] { admin.remove("/p"); }) == std::pair{event_kind::deleted, std::string{"/p"}});
+    admin.create("/p");
+    admin.create("/p/b");
+    CHECK(c.sync("/") == outcome::ok);
+    CHECK(c.events.size() == 3); // it was used up
+
+    // Both kinds of watch on one node: each is told of its own, and a deletion once.
+    CHECK(c.get("/p", true).result == outcome::ok);
+    CHECK(next_event([&] { admin.create("/p/c"); }) == changed);
+    CHECK(next_event([&] { admin.set("/p", "x"); }) == std::pair{event_kind::data_changed, std::string{"/p"}});
+    CHECK(c.get("/p", true).result == outcome::ok);
+    admin.remove("/p/b");
+    admin.remove("/p/c");
+    CHECK(c.sync("/") == outcome::ok);
+    CHECK(c.children("/p", true).result == outcome::ok);
+    const auto before = c.events.size();
+    admin.remove("/p");
+    CHECK(c.sync("/") == outcome::ok);
+    REQUIRE(c.events.size() == before + 1);
+    CHECK(c.events.back() == std::pair{event_kind::deleted, std::string{"/p"}});
+    c.close();
+}
+
+TEST_CASE("unwatch takes back both kinds of watch, here and on the server")
+{
+    zookeeper_server server;
+    admin_client admin{server.port()};
+    admin.create("/p");
+    admin.create("/q");
+    bridge_client c{options_for(server.address())};
+    c.wait_connected();
+    const auto watched = [&](const std::string& path) {
+        const auto all = watches(server.port());
+        return all.contains(path);
+    };
+    CHECK(c.unwatch("/p") == outcome::no_watcher);
+    for (int kinds = 1; kinds < 4; ++kinds) {
+        CAPTURE(kinds);
+        if (kinds & 1)
+            CHECK(c.get("/p", true).result == outcome::ok);
+        if (kinds & 2)
+            CHECK(c.children("/p", true).result == outcome::ok);
+        CHECK(c.children("/q", true).result == outcome::ok);
+        CHECK(c.unwatch("/p") == outcome::ok);
+        CHECK_FALSE(watched("/p"));
+        CHECK(c.unwatch("/p") == outcome::no_watcher);
+        admin.create("/p/x");
+        admin.set("/p", "x");
+        admin.remove("/p/x");
+        CHECK(c.sync("/") == outcome::ok);
+        CHECK(c.events.empty());
+    }
+    admin.create("/q/x");
+    c.run_until([&] { return !c.events.empty(); });
+    CHECK(c.events[0] == std::pair{event_kind::children_changed, std::string{"/q"}});
+    CHECK(watch_count(server.port()) == 0);
+    c.close();
+}
+
+TEST_CASE("no watch outlives its epoch, whichever of a node's two was used up before")
+{
+    zookeeper_server server;
+    proxy between{server.port()};
+    admin_client admin{server.port()};
+    for (const char* path : {"/both", "/data", "/children"})
+        admin.create(path);
+    bridge_client c{options_for(between.address())};
+    c.wait_connected();
+    for (const std::string path : {"/both", "/data", "/children"}) {
+        CHECK(c.get(path, true).result == outcome::ok);
+        CHECK(c.children(path, true).result == outcome::ok);
+    }
+    admin.set("/children", "x");
+    admin.create("/data/x");
+    c.run_until([&] { return c.events.size() == 2; });
+    between.cut();
+    c.wait_connected(2);
+    for (const std::string path : {"/both", "/data", "/children"}) {
+        admin.set(path, "y");
+        admin.create(path + "/y");
+    }
+    CHECK(c.sync("/") == outcome::ok);
+    CHECK(c.events.size() == 2);
+    CHECK(between.count(opcode::set_watches) == 0);
+    c.close();
+}
+
+TEST_CASE("versions, and what set and exists answer")
+{
+    zookeeper_server server;
+    bridge_client c{options_for(server.address())};
+    c.wait_connected();
+    const auto made = c.create("/p", node_kind::persistent, "zero");
+    CHECK(made.stat.mzxid == made.stat.czxid);
+    CHECK(c.set("/p", "no", 1).result == outcome::bad_version);
+    const auto first = c.set("/p", "one", 0);
+    CHECK(first.result == outcome::ok);
+    CHECK(first.stat.version == 1);
+    CHECK(first.stat.data_length == 3);
+    CHECK(first.stat.czxid == made.stat.czxid);
+    CHECK(first.stat.mzxid > made.stat.czxid);
+    CHECK(c.set("/p", std::string(), 0).result == outcome::bad_version);
+    CHECK(c.set("/p", std::string()).stat.version == 2);
+    CHECK(c.get("/p").data.empty());
+    CHECK(c.set("/none", "x").result == outcome::no_node);
+
+    CHECK(c.exists("/none").result == outcome::no_node);
+    const auto there = c.exists("/p");
+    CHECK(there.result == outcome::ok);
+    CHECK(there.stat.version == 2);
+    CHECK(there.stat.mzxid > first.stat.mzxid);
+    CHECK(watch_count(server.port()) == 0); // not for the missing one either
+
+    CHECK(c.remove("/p", 1) == outcome::bad_version);
+    CHECK(c.remove("/p", 2) == outcome::ok);
+    const std::string with_nul{"/a\0b", 4};
+    for (const auto& path : {std::string{"a"}, std::string{"/a/"}, with_nul}) {
+        CHECK(c.set(path, "x").result == outcome::bad_arguments);
+        CHECK(c.exists(path).result == outcome::bad_arguments);
+        CHECK(c.children(path, true).result == outcome::bad_arguments);
+    }
+    CHECK(c.disconnections == 0);
+    c.close();
+}

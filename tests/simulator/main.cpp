@@ -47,6 +47,7 @@ struct choice_of_run {
     bool trace = false;
     bool no_shrinking = false;
     bool quiet = false;
+    bool stale_leaders = false;
     bool survey = false;
 };
 
@@ -99,7 +100,7 @@ int run(const choice_of_run& chosen, std::uint64_t seed)
 {
     if (!chosen.quiet) std::cout << "--seed " << seed << '\n';
     if (chosen.trace) {
-        const auto p = make_plan(seed);
+        const auto p = make_plan(seed, chosen.stale_leaders);
         const auto v = simulate(p, true);
         std::cout << describe(p) << v.trace;
         if (!v.violation.empty()) return report(p, chosen);
@@ -114,7 +115,7 @@ int run(const choice_of_run& chosen, std::uint64_t seed)
     std::map<std::string, std::pair<std::uint64_t, std::string>> kinds; // with an example
     for (; chosen.seconds > 0 ? spent() < chosen.seconds : done < chosen.schedules; ++done) {
         seed_under_way = seed_of(seed, done);
-        const auto p = make_plan(seed_under_way);
+        const auto p = make_plan(seed_under_way, chosen.stale_leaders);
         const auto v = simulate(p, false);
         events += v.events;
         grants += v.grants;
@@ -141,7 +142,8 @@ int main(int argc, char** argv)
         "Runs the locks over a simulated ZooKeeper, under faults placed by chance, and checks what they promise.\n"
         "Exit status: 0 no violation, 1 a violation, 2 wrong usage."};
     app.add_option("--seed", chosen.seeds,
-                   "of the first schedule, the next ones count up (default: random); of several, each in turn");
+                   "of the first schedule, the next ones count up (default: random); of several, each in turn")
+        ->envname("ZKLOCK_TEST_SEED");
     auto* const schedules = app.add_option("--schedules", chosen.schedules, "how many to run")->capture_default_str();
     app.add_option("--seconds", chosen.seconds, "how long to run, instead of a number")
         ->excludes(schedules)
@@ -152,6 +154,8 @@ int main(int argc, char** argv)
     app.add_flag("--trace", chosen.trace, "show all that happens in the schedule of --seed");
     app.add_flag("--no-shrinking", chosen.no_shrinking, "show a failing schedule as it is");
     app.add_flag("--survey", chosen.survey, "go on after a violation, and say at the end how often each kind came");
+    app.add_flag("--stale-leaders", chosen.stale_leaders,
+                 "leaders are paused too, and answer from the past when they wake");
     app.add_flag("--quiet", chosen.quiet, "say only what came of it");
     try {
         app.parse(argc, argv);

@@ -87,6 +87,8 @@ int main(int argc, char** argv)
     as_worker->add_option("--process", worker.process)->required();
     as_worker->add_option("--seed", worker.seed)->required();
     as_worker->add_option("--session-timeout", worker.session_timeout)->required();
+    for (auto* each : {as_cut_offs, as_stale_write})
+        each->fallthrough(); // --seed may come after them, too
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {

@@ -17,7 +17,10 @@ enum class theme { calm, network, expiry, servers, administrator, others, everyt
 
 class planner {
 public:
-    explicit planner(std::uint64_t seed) : choose_(seed) { plan_.seed = seed; }
+    planner(std::uint64_t seed, bool stale_leaders) : choose_(seed), stale_leaders_(stale_leaders)
+    {
+        plan_.seed = seed;
+    }
 
     plan make()
     {
@@ -111,6 +114,7 @@ private:
             auto s = some(what);
             switch (what) {
             case act::block:
+            case act::pause_leader:
             case act::pause: s.duration = milliseconds(1 + draw(one_in(2) ? t / 3 : 2 * t)); break;
             case act::restart:
             case act::cut_off:
@@ -166,9 +170,11 @@ private:
         if (one_in(6)) add(act::close_client, 1);
         if (one_in(12)) add(act::crash, 1);
         if (about(theme::administrator) && one_in(2)) add(act::replace_parent, 1 + draw(2));
+        if (stale_leaders_ && about(theme::servers) && plan_.set.servers > 1) add(act::pause_leader, draw(3));
     }
 
     choices choose_;
+    bool stale_leaders_;
     plan plan_;
     theme theme_ = theme::calm;
     std::vector<microseconds> moments_;
@@ -186,6 +192,7 @@ const char* name_of(act what)
                                             "hang_up",
                                             "restart",
                                             "cut_off",
+                                            "pause_leader",
                                             "kill_session",
                                             "delete_contender",
                                             "delete_parent",
@@ -204,7 +211,7 @@ bool is_of_a_server(act what) { return what == act::hang_up || what == act::rest
 
 } // namespace
 
-plan make_plan(std::uint64_t seed) { return planner(seed).make(); }
+plan make_plan(std::uint64_t seed, bool stale_leaders) { return planner(seed, stale_leaders).make(); }
 
 std::string describe(const plan& p)
 {

@@ -22,6 +22,7 @@ enum class act : std::uint8_t {
     hang_up,
     restart,
     cut_off,
+    pause_leader,
     kill_session,
     // whoever administers the ensemble, and other programs
     delete_contender,
@@ -59,7 +60,8 @@ struct plan {
     std::optional<std::vector<placed_fault>> faults;
 };
 
-[[nodiscard]] plan make_plan(std::uint64_t seed);
+/// `stale_leaders`: also with leaders that are paused, and answer from the past when they wake.
+[[nodiscard]] plan make_plan(std::uint64_t seed, bool stale_leaders = false);
 [[nodiscard]] std::string describe(const plan& p);
 
 } // namespace zklock::simulator

@@ -32,7 +32,9 @@ namespace {
                 c.prefix = contender_prefix(paths ? path() + "/" + std::to_string(i) : path());
                 begin(c);
             }
-            loop_.run_for(std::chrono::milliseconds{asked_.number("warm_up_ms", 200)});
+            const auto limit = steady_clock::now() + std::chrono::milliseconds{asked_.number("warm_up_ms", 3'000)};
+            loop_.run_until(
+                [&] { return operations_ >= contenders_.size() || steady_clock::now() >= limit; });
         }
         report measure() override
         {

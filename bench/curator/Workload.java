@@ -32,6 +32,9 @@ abstract class Workload {
             case "crowd":
             case "independent":
                 return new Contenders(asked);
+            case "cancel":
+            case "memory":
+                return new Multitude(asked);
             case "arrivals":
                 return new Arrivals(asked);
             default:
@@ -80,7 +83,7 @@ abstract class Workload {
     }
 
     /** Each waiter needs a thread of its own: that is how Curator waits. */
-    void start(Body body) {
+    Thread start(Body body) {
         Thread thread = new Thread(null, () -> {
             try {
                 body.run();
@@ -90,6 +93,7 @@ abstract class Workload {
         }, "contender", 256 * 1024);
         threads.add(thread);
         thread.start();
+        return thread;
     }
 
     void join() throws Exception {

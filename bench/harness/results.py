@@ -70,6 +70,9 @@ class Result:
         operations = self.operations()
         return sum(r.figures["processor_us"] for r in self.rounds) / operations if operations else None
 
+    def has(self, name):
+        return all(name in r.figures for r in self.rounds)
+
     def figure(self, name):
         return statistics.median(r.figures[name] for r in self.rounds)
 

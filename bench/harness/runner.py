@@ -53,8 +53,8 @@ class Runner:
                     try:
                         self._measure(load, system, servers, results[system])
                     except DriverError as error:
-                        progress(f"    {error} ({scenario.name}, {load.timed[0].parameters})")
-                        self.failures.append(str(error))
+                        self.failures.append(f"{error} ({scenario.name}, {load.timed[0].parameters})")
+                        progress("    " + self.failures[-1])
             for result in itertools.chain(*results.values()):
                 if result.rounds:
                     result.note = load.note(result) if load.note else ""

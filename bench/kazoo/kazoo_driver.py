@@ -9,6 +9,7 @@ import threading
 import time
 
 from kazoo.client import KazooClient
+from kazoo.exceptions import CancelledError
 
 BITS = 11
 
@@ -261,8 +262,82 @@ class Arrivals(Workload):
         return report
 
 
+class Multitude(Workload):
+    """Many threads wait for a lock that is held: what they cost (memory), and how quickly they are gone (cancel)."""
+
+    def set_up(self):
+        super().set_up()
+        self.cancelling = self.asked.workload == "cancel"
+        self.found = Report("cancel" if self.cancelling else "call")
+        self.count = self.asked.number("waiters")
+        self.locks = []
+        self.cancelled = 0
+        self.held = self.clients[0].Lock(self.path)
+        self.held.acquire()
+        if self.cancelling:
+            self.start_waiters()
+
+    def tear_down(self):
+        self.cancel_all()
+        self.held.release()
+        super().tear_down()
+
+    def measure(self):
+        if self.cancelling:
+            self.cancelled = time.monotonic_ns()
+            self.found.figures["started_ns"] = self.cancelled
+            self.cancel_all()
+            self.found.elapsed_ns = time.monotonic_ns() - self.cancelled
+        else:
+            self.count_memory()
+        return self.found
+
+    def start_waiters(self):
+        for _ in range(self.count):
+            before = time.monotonic_ns()
+            self.locks.append(self.clients[0].Lock(self.path))
+            self.start(self.wait_in_vain, self.locks[-1])
+            if not self.cancelling:
+                self.record(self.found, call=time.monotonic_ns() - before)
+        while self.clients[0].exists(self.path).children_count <= self.count:
+            time.sleep(0.02)
+        time.sleep(0.5)  # their last look at the queue, with the watch, may be under way
+
+    def wait_in_vain(self, lock):
+        try:
+            lock.acquire()
+        except CancelledError:
+            if self.cancelling:
+                with self.mutex:
+                    self.found.latencies["cancel"].record(time.monotonic_ns() - self.cancelled)
+                    self.found.operations += 1
+
+    def cancel_all(self):
+        for lock in self.locks:
+            lock.cancel()
+        self.locks.clear()
+        self.join()
+
+    def count_memory(self):
+        resident, threads = process_status("VmRSS"), process_status("Threads")
+        start = time.monotonic_ns()
+        self.start_waiters()
+        self.found.elapsed_ns = time.monotonic_ns() - start
+        self.found.operations = self.count
+        self.found.figures["resident_bytes_per_waiter"] = (process_status("VmRSS") - resident) * 1024 / self.count
+        self.found.figures["more_threads"] = process_status("Threads") - threads
+
+
+def process_status(name):
+    with open("/proc/self/status", encoding="ascii") as lines:
+        for line in lines:
+            if line.startswith(name + ":"):
+                return float(line.split()[1])
+    raise RuntimeError(f"/proc/self/status has no {name}")
+
+
 WORKLOADS = {"uncontended": Uncontended, "first": First, "handoff": Handoff, "crowd": Contenders,
-             "independent": Contenders, "arrivals": Arrivals}
+             "independent": Contenders, "arrivals": Arrivals, "cancel": Multitude, "memory": Multitude}
 
 
 def expect(word):

@@ -2,6 +2,7 @@
 // stops them when standard input ends. With a distance, a second line tells the addresses of relays to them, through
 // which every byte takes that long each way.
 #include "servers/relay.hpp"
+#include "servers/ticker.hpp"
 #include "support/zookeeper_ensemble.hpp"
 
 #include <algorithm>
@@ -59,6 +60,9 @@ try {
             distant.push_back(relays.emplace_back(port, std::chrono::microseconds{std::stol(argv[2])}).address());
         print(distant);
     }
+    std::optional<zklock::bench::ticker> company;
+    if (members > 1) company.emplace(ports);
+
     for (std::string line; std::getline(std::cin, line);) {
     }
     return 0;

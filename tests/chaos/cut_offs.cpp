@@ -46,7 +46,7 @@ public:
     [[nodiscard]] std::map<unsigned, noted> notes(const std::string& wanted)
     {
         if (!process_.running())
-            throw std::runtime_error("a process of holders ended");
+            throw client_ended("a process of holders ended");
         std::map<unsigned, noted> found;
         std::ifstream in(file("events"));
         std::string what;
@@ -127,7 +127,8 @@ public:
                   << std::count_if(told_before_.values.begin(), told_before_.values.end(), [](double v) { return v <= 0; })
                   << std::endl;
         const double wanted = options_.where == "client" && !options_.young ? margin : 0;
-        return told_before_.least() > wanted && second_.values.empty() ? 0 : 1;
+        const bool in_time = told_before_.least() > (options_.lease_only ? 0 : wanted) && lease_before_.least() > wanted;
+        return in_time && second_.values.empty() ? 0 : 1;
     }
 
 private:

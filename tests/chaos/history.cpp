@@ -220,6 +220,9 @@ process_history read_history(const std::filesystem::path& file)
         } else if (what == "told") {
             once(o.told);
             words >> o.told_outcome;
+        } else if (what == "stop") {
+            stop_record stop;
+            words >> stop.path >> stop.token;
         } else if (what == "closed") {
             once(p.closed);
             p.operations.erase(number);
@@ -230,6 +233,20 @@ process_history read_history(const std::filesystem::path& file)
             throw std::runtime_error("incomplete event: " + line);
     }
     return p;
+}
+
+std::optional<stop_record> last_stop(const std::filesystem::path& file)
+{
+    std::optional<stop_record> last;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words(line);
+        std::string what, number, time;
+        stop_record stop;
+        if (words >> what >> number >> time && what == "stop" && words >> stop.path >> stop.token)
+            last = std::move(stop);
+    }
+    return last;
 }
 
 std::vector<std::string> violations(const history& h)
@@ -249,8 +266,11 @@ summary summarise(const history& h)
             s.busy += o.outcome == "busy" || o.outcome == "not_connected";
             s.losses += o.lost;
         }
-    for (const auto& w : h.writes)
+    for (const auto& w : h.writes) {
         ++(w.accepted ? s.accepted : s.refused);
+        if (w.stopped)
+            ++(w.accepted ? s.accepted_after_stop : s.refused_after_stop);
+    }
     return s;
 }
 

@@ -33,6 +33,7 @@ struct write_record {
     instant sent = 0; ///< the guard said that it was held, after this moment
     instant arrived = 0;
     bool accepted = false;
+    bool stopped = false; ///< its process had stopped itself after that moment, and went on later
 };
 
 /// One acquire and what came of it, as its process noted it.
@@ -72,11 +73,20 @@ struct history {
     instant patience = 0; ///< how much later than asked something may end on a busy machine
 };
 
+/// A process that has stopped itself between the look at its guard and the write.
+struct stop_record {
+    std::string path;
+    std::int64_t token = 0;
+};
+/// The last one that a process noted, if it did.
+[[nodiscard]] std::optional<stop_record> last_stop(const std::filesystem::path& file);
+
 /// What was promised and not kept, in words; empty if all is well.
 [[nodiscard]] std::vector<std::string> violations(const history& h);
 
 struct summary {
     std::size_t operations = 0, grants = 0, timed_out = 0, cancelled = 0, busy = 0, losses = 0, accepted = 0, refused = 0;
+    std::size_t refused_after_stop = 0, accepted_after_stop = 0; ///< of those, by write_record::stopped
 };
 [[nodiscard]] summary summarise(const history& h);
 

@@ -179,6 +179,17 @@ TEST_CASE("writes that should not have been let in, or not be refused")
     CHECK(complains(h, "had no such token"));
 }
 
+TEST_CASE("the write of a process that had stopped between its look and the write")
+{
+    auto h = sound();
+    h.writes.push_back({.process = 1, .operation = 1, .path = "/a", .token = 5, .sent = 190 * ms, .arrived = 320 * ms, .accepted = false, .stopped = true});
+    CHECK(violations(h).empty());
+    CHECK(summarise(h).refused_after_stop == 1);
+    CHECK(summarise(h).accepted_after_stop == 0);
+    h.writes.back().accepted = true;
+    CHECK(complains(h, "was let in"));
+}
+
 TEST_CASE("what a process noted")
 {
     const zklock::test::temporary_directory directory;
@@ -200,6 +211,12 @@ TEST_CASE("what a process noted")
     CHECK(p.operations.at(2).limit == 160);
     CHECK(p.twice.size() == 1);
     CHECK(p.closed == 170);
+    CHECK_FALSE(last_stop(file));
+    std::ofstream(file, std::ios::app) << "stop 1 125 /a 9\nstop 2 160 /b 11\n";
+    REQUIRE(last_stop(file));
+    CHECK(last_stop(file)->path == "/b");
+    CHECK(last_stop(file)->token == 11);
+    CHECK(read_history(file).operations.size() == 2);
     std::ofstream(file, std::ios::app) << "start 3 180\n";
     CHECK_THROWS_AS(static_cast<void>(read_history(file)), std::runtime_error);
 }

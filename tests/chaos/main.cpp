@@ -2,6 +2,7 @@
 #include "chaos/holders.hpp"
 #include "chaos/nemesis.hpp"
 #include "chaos/rounds.hpp"
+#include "chaos/stale_write.hpp"
 #include "chaos/worker.hpp"
 
 #include <CLI/CLI.hpp>
@@ -46,9 +47,9 @@ int main(int argc, char** argv)
     worker_options worker;
     holders_options holders;
     CLI::App app{"Lets client processes compete for locks on a real ensemble while misfortunes come over all of them, and "
-                 "checks what the locks promise.\nExit status: 0 no violation, 1 a violation, 2 wrong usage."};
+                 "checks what the locks promise.\nExit status: 0 no violation, 1 a violation, 2 wrong usage, 3 it could not be played."};
     app.add_option("--minutes", rounds.minutes, "how long, fractions too")->capture_default_str()->check(CLI::PositiveNumber);
-    app.add_option("--seed", seed, "of the choice of misfortunes (default: random)");
+    app.add_option("--seed", seed, "of the choice of misfortunes (default: random)")->envname("ZKLOCK_TEST_SEED");
     app.add_option("--members", rounds.members, "servers of the ensemble")->capture_default_str()->check(CLI::IsMember({3, 5}));
     app.add_option("--nemeses", rounds.nemeses, "only these of: " + names_of_nemeses())->delimiter(',')->check(is_nemesis());
 
@@ -66,7 +67,13 @@ int main(int argc, char** argv)
                      "woken-leader: it is paused until others took over, and cut off as soon as it wakes")
         ->capture_default_str()
         ->check(CLI::IsMember({"client", "follower", "stale-leader", "woken-leader"}));
+    as_cut_offs->add_flag("--lease-only", cut_offs.lease_only,
+                          "for a machine whose processes wait for the processor: the margin is asked of the end of the lease, "
+                          "and of the holder only that it is told before the next has the lock");
     as_cut_offs->add_flag("--young", cut_offs.young, "cut as soon as the lock is held");
+
+    auto* const as_stale_write = app.add_subcommand(
+        "stale-write", "stop a holder between its look at the guard and its write, until another has written");
 
     auto* const as_holders = app.add_subcommand("holders", "processes of the cut-offs")->group("");
     as_holders->add_option("--servers", holders.servers)->required()->take_all();
@@ -80,6 +87,8 @@ int main(int argc, char** argv)
     as_worker->add_option("--process", worker.process)->required();
     as_worker->add_option("--seed", worker.seed)->required();
     as_worker->add_option("--session-timeout", worker.session_timeout)->required();
+    for (auto* each : {as_cut_offs, as_stale_write})
+        each->fallthrough(); // --seed may come after them, too
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
@@ -94,9 +103,14 @@ int main(int argc, char** argv)
         std::cout << "--seed " << rounds.seed << std::endl;
         if (*as_cut_offs)
             return run_cut_offs(cut_offs);
+        if (*as_stale_write)
+            return run_stale_write(rounds.seed);
         return run_rounds(rounds);
+    } catch (const client_ended& e) {
+        std::cerr << "VIOLATION " << e.what() << '\n';
+        return 1;
     } catch (const std::exception& e) {
         std::cerr << e.what() << '\n';
-        return 1;
+        return *as_worker || *as_holders ? 1 : could_not_play;
     }
 }

@@ -53,6 +53,18 @@ going_on stale_leader(scene& s, random_source&, std::size_t c)
     };
 }
 
+/// A holder stops between its look at the guard and the write, and goes on when another has held and written.
+going_on overtaken_client(scene& s, random_source&, std::size_t c)
+{
+    s.make_stop_before_write(c);
+    return [&s, c, over = false]() mutable {
+        if (over || !s.stopped_before_write(c) || !s.overtaken(c))
+            return;
+        over = true;
+        s.resume_client(c);
+    };
+}
+
 } // namespace
 
 const std::vector<nemesis>& all_nemeses()
@@ -106,6 +118,7 @@ const std::vector<nemesis>& all_nemeses()
          [](scene& s, random_source&, std::size_t c) -> going_on { return s.pause_client(c), going_on(); }},
         {"short-pause-client", victim::clients, false,
          [](scene& s, random_source&, std::size_t c) -> going_on { return s.pause_client(c), going_on(); }},
+        {"overtaken-client", victim::clients, true, overtaken_client},
         {"partition-client", victim::clients, true,
          [](scene& s, random_source&, std::size_t c) -> going_on {
              const auto client = s.site_of_client(c);

@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -30,6 +31,22 @@ std::vector<write_record> resource::stop()
 {
     thread_.stop();
     return std::move(writes_);
+}
+
+std::int64_t resource::largest_token(const std::string& path)
+{
+    return thread_.call([&] {
+        const auto found = largest_.find(path);
+        return found == largest_.end() ? 0 : found->second;
+    });
+}
+
+std::size_t resource::refused_after_stop()
+{
+    return thread_.call([&] {
+        const auto refused = std::count_if(writes_.begin(), writes_.end(), [](const auto& w) { return w.stopped && !w.accepted; });
+        return static_cast<std::size_t>(refused);
+    });
 }
 
 asio::awaitable<void> resource::accept()
@@ -60,7 +77,7 @@ bool resource::write(const std::string& request)
 {
     write_record w;
     std::istringstream in(request);
-    in >> w.process >> w.operation >> w.path >> w.token >> w.sent;
+    in >> w.process >> w.operation >> w.path >> w.token >> w.sent >> w.stopped;
     if (!in)
         throw std::runtime_error("resource: cannot read " + request);
     w.arrived = now();

@@ -34,21 +34,32 @@ public:
         const auto end = test::steady_clock::now() +
                          std::chrono::duration_cast<milliseconds>(std::chrono::duration<double, std::ratio<60>>(options_.minutes));
         std::vector<std::string> found;
+        std::string cut_short;
         try {
             scene_.pass(milliseconds(1000));
             while (test::steady_clock::now() < end)
                 round();
             scene_.pass(milliseconds(1000));
+        } catch (const client_ended& e) {
+            found.push_back(e.what());
         } catch (const std::exception& e) {
-            found.push_back(std::string("cut short: ") + e.what());
+            cut_short = e.what();
         }
+        if (!found.empty() || !cut_short.empty())
+            try { // what they have done so far counts
+                scene_.heal();
+            } catch (const std::exception& e) {
+                cut_short = e.what();
+            }
         scene_.finish(found);
         auto h = scene_.take_history();
         h.patience = in_nanoseconds(std::chrono::seconds(10));
         for (auto& v : violations(h))
             found.push_back(std::move(v));
         report(h, found);
-        return found.empty() ? 0 : 1;
+        if (!cut_short.empty())
+            std::cout << "cut short: " << cut_short << std::endl;
+        return !found.empty() ? 1 : !cut_short.empty() ? could_not_play : 0;
     }
 
 private:
@@ -108,7 +119,9 @@ private:
         const auto s = summarise(h);
         std::cout << h.processes.size() << " processes, " << s.operations << " operations: " << s.grants << " granted, "
                   << s.timed_out << " timed out, " << s.cancelled << " cancelled, " << s.busy << " not tried further; "
-                  << s.losses << " locks lost; " << s.accepted << " writes accepted, " << s.refused << " refused\n";
+                  << s.losses << " locks lost; " << s.accepted << " writes accepted, " << s.refused << " refused\n"
+                  << s.refused_after_stop + s.accepted_after_stop << " writes after a stop between look and write: "
+                  << s.refused_after_stop << " stale ones, refused; " << s.accepted_after_stop << " while nobody had overtaken them\n";
         constexpr std::size_t shown = 40;
         for (std::size_t i = 0; i < std::min(shown, found.size()); ++i)
             std::cout << "VIOLATION " << found[i] << '\n';

@@ -114,11 +114,44 @@ void scene::make_hold_on(std::size_t client)
     clients_.at(client).process.signal(SIGUSR1);
 }
 
+void scene::make_stop_before_write(std::size_t client)
+{
+    make_hold_on(client);
+    auto& c = clients_.at(client);
+    c.may_stop = true;
+    c.process.signal(SIGHUP);
+}
+
+bool scene::stopped_before_write(std::size_t client)
+{
+    auto& c = clients_.at(client);
+    notice_stop(c);
+    return c.may_stop && c.paused_at != 0;
+}
+
+bool scene::overtaken(std::size_t client)
+{
+    const auto stop = last_stop(file("events-", clients_.at(client).number));
+    return stop && resource_.largest_token(stop->path) > stop->token;
+}
+
+/// One that stops itself although that was called off has stopped before it heard of it.
+void scene::notice_stop(client_process& c)
+{
+    if (c.paused_at != 0 || !c.process.paused())
+        return;
+    c.paused_at = now();
+    if (!c.may_stop)
+        resume_client(static_cast<std::size_t>(&c - clients_.data()));
+}
+
 void scene::look_after_clients()
 {
     for (auto& c : clients_)
+        notice_stop(c);
+    for (auto& c : clients_)
         if (!killed_.contains(c.number) && !c.process.running())
-            throw std::runtime_error("client process " + std::to_string(c.number) + " ended by itself, with status " +
+            throw client_ended("client process " + std::to_string(c.number) + " ended by itself, with status " +
                                      std::to_string(c.process.wait()) + "\n" + output());
 }
 
@@ -146,6 +179,7 @@ void scene::heal()
             ensemble[i].start();
     }
     for (std::size_t i = 0; i < clients_.size(); ++i) {
+        clients_[i].may_stop = false;
         resume_client(i);
         if (killed_.contains(clients_[i].number))
             start_client(i);
@@ -161,7 +195,11 @@ void scene::finish(std::vector<std::string>& violations)
         c.process.signal(SIGTERM);
     for (auto& c : clients_)
         try {
-            if (const int status = c.process.wait(longest_end); status != 0)
+            test::wait_until("end of process " + std::to_string(c.number), longest_end, [&] {
+                notice_stop(c);
+                return !c.process.running();
+            });
+            if (const int status = c.process.wait(); status != 0)
                 violations.push_back("client process " + std::to_string(c.number) + " ended with status " +
                                      std::to_string(status));
         } catch (const std::runtime_error& e) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ namespace zklock::chaos {
 [[nodiscard]] std::string this_program();
 
 [[nodiscard]] test::server_options servers_with_ticks(milliseconds tick, std::vector<std::string> config = {});
+
+/// One that nobody killed.
+struct client_ended : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 /// An ensemble, client processes, what they write to, and the network between all of them. Members are the sites from 0,
 /// clients the sites after them. Lives on the main thread.
@@ -48,8 +54,16 @@ public:
     void resume_client(std::size_t client);
     /// It gives no lock back that it has or gets before heal().
     void make_hold_on(std::size_t client);
+    /// It holds on, and soon stops itself between the look at a guard and the write.
+    void make_stop_before_write(std::size_t client);
+    /// Whether it has done so, and stands still.
+    [[nodiscard]] bool stopped_before_write(std::size_t client);
+    /// Whether a later holder has written since where it was about to.
+    [[nodiscard]] bool overtaken(std::size_t client);
+    /// Writes that were refused to clients that had stopped themselves, so far.
+    [[nodiscard]] std::size_t refused_after_stop() { return resource_.refused_after_stop(); }
 
-    /// Lets time pass while it looks after the clients: throws when one ends that nobody killed. Calls `now_and_then`
+    /// Lets time pass while it looks after the clients: throws client_ended when one does. Calls `now_and_then`
     /// every 50 ms.
     void pass(milliseconds time, const std::function<void()>& now_and_then = {});
 
@@ -71,8 +85,10 @@ private:
         test::child_process process;
         std::string servers;
         instant paused_at = 0;
+        bool may_stop = false; ///< it was asked to
     };
     void look_after_clients();
+    void notice_stop(client_process& c);
     [[nodiscard]] std::filesystem::path file(const char* kind, int process) const;
 
     test::temporary_directory directory_;

@@ -61,6 +61,7 @@ public:
         : options_(options), random_(options.seed), client_(context_, options_of_client()), signals_(context_, SIGTERM, SIGUSR1, SIGUSR2),
           contender_ended_(context_), events_(options.events)
     {
+        signals_.add(SIGHUP);
     }
 
     void run()
@@ -92,7 +93,14 @@ private:
             if (ec)
                 return;
             stopping_ = stopping_ || number == SIGTERM;
-            holding_on_ = number == SIGUSR1;
+            if (number == SIGUSR1)
+                holding_on_ = true;
+            if (number == SIGHUP)
+                writes_until_stop_ = between(1, 3);
+            if (number == SIGTERM || number == SIGUSR2) {
+                holding_on_ = false;
+                writes_until_stop_ = 0;
+            }
             wait_for_signal();
         });
     }
@@ -224,8 +232,13 @@ private:
 
     awaitable<void> write(unsigned operation, const std::string& path, std::int64_t token, instant sent, local::socket& writing)
     {
+        const bool stops = writes_until_stop_ != 0 && --writes_until_stop_ == 0;
+        if (stops) {
+            events_.note("stop", operation, now(), path, token);
+            ::raise(SIGSTOP); // somebody else lets it go on
+        }
         std::ostringstream request;
-        request << options_.process << ' ' << operation << ' ' << path << ' ' << token << ' ' << sent << '\n';
+        request << options_.process << ' ' << operation << ' ' << path << ' ' << token << ' ' << sent << ' ' << stops << '\n';
         const std::string text = std::move(request).str();
         co_await asio::async_write(writing, asio::buffer(text), asio::use_awaitable);
         char answer[2];
@@ -243,6 +256,7 @@ private:
     unsigned running_ = 0;
     bool stopping_ = false;
     bool holding_on_ = false;
+    unsigned writes_until_stop_ = 0; ///< 0: it does not stop
 };
 
 } // namespace

@@ -110,7 +110,7 @@ TEST_CASE("handlers run on their executor, once, and never inside the call")
     };
     // Both contexts by turns, on this thread, until the handler was called; neither may run dry before.
     auto run_until_handled = [&](int n) {
-        const auto deadline = steady_clock::now() + 20s;
+        const auto deadline = steady_clock::now() + 60s;
         other.restart();
         while (handlers < n && steady_clock::now() < deadline) {
             io.restart();
@@ -140,10 +140,10 @@ TEST_CASE("handlers run on their executor, once, and never inside the call")
     std::optional<client> c(std::in_place, io, options_for(server));
     CHECK(c->get_executor() == asio::any_io_executor(io.get_executor()));
     mutex lock(*c, "/executor");
-    call([&] { c->wait_connected(20s, on_tracker(succeeds)); });
+    call([&] { c->wait_connected(60s, on_tracker(succeeds)); });
     run_until_handled(1);
     // Known at once, and posted all the same.
-    call([&] { c->wait_connected(20s, on_tracker(succeeds)); });
+    call([&] { c->wait_connected(60s, on_tracker(succeeds)); });
     run_until_handled(2);
 
     guard held;
@@ -151,7 +151,7 @@ TEST_CASE("handlers run on their executor, once, and never inside the call")
         CHECK_FALSE(ec);
         held = std::move(g);
     };
-    call([&] { lock.acquire(20s, on_tracker(keep)); });
+    call([&] { lock.acquire(60s, on_tracker(keep)); });
     run_until_handled(3);
     call([&] { lock.try_acquire(on_tracker(fails_with(errc::busy))); });
     run_until_handled(4);
@@ -172,10 +172,10 @@ TEST_CASE("handlers run on their executor, once, and never inside the call")
     call([&] { c->close(on_tracker(succeeds)); });
     run_until_handled(10);
     io.restart();
-    io.run_for(20s);
+    io.run_for(60s);
     other.restart();
     CHECK(io.stopped());
-    CHECK(other.run_for(20s) == 0);
+    CHECK(other.run_for(60s) == 0);
     CHECK(handlers == 10);
 }
 
@@ -187,13 +187,13 @@ TEST_CASE("the handler's allocator has all back before the handler runs")
     mutex lock(c, "/allocator");
     std::atomic<int> live = 0;
     std::optional<int> live_in_handler;
-    lock.acquire(20s, asio::bind_allocator(counting_allocator<char>(live), [&](error_code ec, guard) {
+    lock.acquire(60s, asio::bind_allocator(counting_allocator<char>(live), [&](error_code ec, guard) {
                      CHECK_FALSE(ec);
                      live_in_handler = live.load();
                      c.close(asio::detached);
                  }));
     CHECK(live > 0);
-    io.run_for(20s);
+    io.run_for(60s);
     CHECK(live_in_handler == 0);
     CHECK(live == 0);
 }
@@ -208,9 +208,9 @@ TEST_CASE("a pending operation keeps run() going, on both contexts; nothing pend
     guard first;
     bool granted = false;
     std::thread others;
-    lock.acquire(20s, [&](error_code, guard g) {
+    lock.acquire(60s, [&](error_code, guard g) {
         first = std::move(g);
-        lock.acquire(20s, asio::bind_executor(other, [&](error_code ec, guard) {
+        lock.acquire(60s, asio::bind_executor(other, [&](error_code ec, guard) {
                          CHECK_FALSE(ec);
                          CHECK(other.get_executor().running_in_this_thread());
                          granted = true;
@@ -218,13 +218,13 @@ TEST_CASE("a pending operation keeps run() going, on both contexts; nothing pend
                      }));
         // Nothing but the pending operation keeps this one from returning at once.
         others = std::thread([&] {
-            other.run_for(20s);
+            other.run_for(60s);
             CHECK(granted);
             CHECK(other.stopped());
         });
         first = guard();
     });
-    io.run_for(20s);
+    io.run_for(60s);
     CHECK(io.stopped());
     others.join();
     CHECK(granted);
@@ -237,7 +237,7 @@ asio::awaitable<void> take_turns(mutex lock, int rounds, std::atomic<int>& insid
                                  std::atomic<std::int64_t>& last_token, std::atomic<int>& turns)
 {
     for (int i = 0; i < rounds; ++i) {
-        result<guard> held = co_await lock.acquire(60s);
+        result<guard> held = co_await lock.acquire(120s);
         REQUIRE(held);
         CHECK(++inside == 1);
         const auto token = held.value().fencing_token();
@@ -292,7 +292,7 @@ TEST_CASE("two clients and twenty contenders on any executor")
     SUBCASE("one thread")
     {
         asio::io_context io;
-        many_on(io.get_executor(), server, [&] { io.run_for(60s); });
+        many_on(io.get_executor(), server, [&] { io.run_for(120s); });
     }
     SUBCASE("four threads")
     {
@@ -300,7 +300,7 @@ TEST_CASE("two clients and twenty contenders on any executor")
         auto run = [&] {
             std::vector<std::thread> threads;
             for (int i = 0; i < 4; ++i)
-                threads.emplace_back([&] { io.run_for(60s); });
+                threads.emplace_back([&] { io.run_for(120s); });
             for (auto& t : threads)
                 t.join();
         };
@@ -314,7 +314,7 @@ TEST_CASE("two clients and twenty contenders on any executor")
     SUBCASE("a strand of the user's own")
     {
         asio::io_context io;
-        many_on(asio::make_strand(io), server, [&] { io.run_for(60s); });
+        many_on(asio::make_strand(io), server, [&] { io.run_for(120s); });
     }
     expect_clean(server, {"/many"});
 }

@@ -39,7 +39,7 @@ client_options options_for(const std::string& servers)
 
 void run_until(asio::io_context& io, const std::function<bool()>& holds)
 {
-    const auto deadline = steady_clock::now() + 20s;
+    const auto deadline = steady_clock::now() + 60s;
     while (!holds() && steady_clock::now() < deadline) {
         io.restart();
         io.run_one_for(10ms);
@@ -50,14 +50,14 @@ void run_until(asio::io_context& io, const std::function<bool()>& holds)
 void run_dry(asio::io_context& io)
 {
     io.restart();
-    io.run_for(20s);
+    io.run_for(60s);
     REQUIRE(io.stopped());
 }
 
 guard hold(asio::io_context& io, mutex& lock)
 {
     guard held;
-    lock.acquire(20s, [&](error_code ec, guard g) {
+    lock.acquire(60s, [&](error_code ec, guard g) {
         CHECK_FALSE(ec);
         held = std::move(g);
     });
@@ -198,7 +198,7 @@ TEST_CASE("a handler that closes, and one that destroys everything")
             CHECK((!ec || ec == errc::closed));
             ++ended;
         });
-    lock->acquire(20s, [&](error_code ec, guard g) {
+    lock->acquire(60s, [&](error_code ec, guard g) {
         CHECK_FALSE(ec);
         auto mine = std::move(g);
         ++ended;
@@ -211,7 +211,7 @@ TEST_CASE("a handler that closes, and one that destroys everything")
 
     client other(io, options_for(server.address()));
     mutex again(other, "/life");
-    again.acquire(20s, [&](error_code, guard g) {
+    again.acquire(60s, [&](error_code, guard g) {
         held = std::move(g);
         other.close([&](error_code) {
             CHECK_FALSE(held);
@@ -243,7 +243,7 @@ TEST_CASE("the context goes first: handlers are destroyed uncalled, what is left
         auto grant = granted.get_future();
         c.emplace(executor, options_for(server.address()));
         lock.emplace(*c, "/life");
-        lock->acquire(20s, [&](error_code, guard g) {
+        lock->acquire(60s, [&](error_code, guard g) {
             held = std::move(g);
             granted.set_value();
         });
@@ -288,7 +288,7 @@ TEST_CASE("the context goes first: handlers are destroyed uncalled, what is left
     SUBCASE("a pool")
     {
         asio::thread_pool pool(1);
-        fill(pool.get_executor(), [&](granting& g) { REQUIRE(ready(g, 20s)); });
+        fill(pool.get_executor(), [&](granting& g) { REQUIRE(ready(g, 60s)); });
         pool.stop();
         pool.join();
     }
@@ -313,7 +313,7 @@ TEST_CASE("the context goes first: handlers are destroyed uncalled, what is left
     lock.reset();
     c.reset();
     CHECK(called == 0);
-    expect_clean(server, {"/life"}, 20s);
+    expect_clean(server, {"/life"}, 60s);
 }
 
 TEST_CASE("bad options, and a chroot that is not there: each operation says so")
@@ -356,12 +356,12 @@ TEST_CASE("bad options, and a chroot that is not there: each operation says so")
     options.chroot = "/not/there";
     client c(io, options);
     std::optional<error_code> connected;
-    c.wait_connected(20s, [&](error_code ec) { connected = ec; });
+    c.wait_connected(60s, [&](error_code ec) { connected = ec; });
     run_until(io, [&] { return connected.has_value(); });
     CHECK(connected == make_error_code(errc::no_such_chroot));
     admin_client{server.port()}.create_all("/not/there");
     connected.reset();
-    c.wait_connected(20s, [&](error_code ec) { connected = ec; });
+    c.wait_connected(60s, [&](error_code ec) { connected = ec; });
     run_until(io, [&] { return connected.has_value(); });
     CHECK(connected == error_code());
     connected.reset();

@@ -1,4 +1,4 @@
-// time limit: 240 s
+// time limit: 900 s
 // How a store ends: in good order, in a hurry, inside its own completions, and with its context.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"
@@ -6,6 +6,7 @@
 #include "support/four_letter_words.hpp"
 #include "support/port_lease.hpp"
 #include "support/proxy.hpp"
+#include "support/undisturbed.hpp"
 #include "support/zookeeper_server.hpp"
 
 #include <boost/asio/execution_context.hpp>
@@ -20,6 +21,15 @@ using namespace zklock::test;
 namespace {
 
 using lines = std::vector<std::string>;
+
+/// Their sessions do not end by themselves while a test waits for their end.
+client_options long_lived(const std::string& servers)
+{
+    auto options = options_for(servers);
+    options.session_timeout = 60s;
+    return options;
+}
+constexpr milliseconds long_before_the_end{20'000};
 
 /// What the longest single handler of the context took while `holds` was awaited.
 milliseconds longest_turn(bridge_client& c, const std::function<bool()>& holds)
@@ -77,18 +87,19 @@ TEST_CASE("close ends the session at once, every time, idle or in the middle of 
 TEST_CASE("dropping the store without close ends the session too, and does not take time")
 {
     zookeeper_server server;
-    auto longest = steady_clock::duration::zero();
+    std::vector<steady_clock::duration> times;
     for (int i = 0; i < 200; ++i) {
-        bridge_client c{options_for(server.address())};
+        bridge_client c{long_lived(server.address())};
         c.wait_connected();
         CHECK(c.create("/e" + std::to_string(i), node_kind::ephemeral).result == outcome::ok);
         auto start = steady_clock::now();
         c.destroy_store();
-        longest = std::max(longest, steady_clock::now() - start);
+        times.push_back(steady_clock::now() - start);
     }
-    MESSAGE("longest of 200: ", std::chrono::duration_cast<std::chrono::microseconds>(longest).count(), " us");
-    CHECK(longest < 100ms);
-    expect_clean(server, {}, 3000ms); // the sessions' time-out is 10 s
+    std::sort(times.begin(), times.end());
+    MESSAGE("longest of 200: ", std::chrono::duration_cast<std::chrono::microseconds>(times.back()).count(), " us");
+    CHECK(times[190] < 100ms); // the machine may have stood still in a few
+    expect_clean(server, {}, long_before_the_end);
 }
 
 TEST_CASE("a server that does not answer stalls neither close nor the destructor")
@@ -96,39 +107,41 @@ TEST_CASE("a server that does not answer stalls neither close nor the destructor
     zookeeper_server server;
     auto short_lived = options_for(server.address());
     short_lived.session_timeout = 2000ms;
-    bridge_client closing{options_for(server.address())}, dropped{options_for(server.address())}, full{short_lived};
-    for (auto* c : {&closing, &dropped, &full})
-        c->wait_connected();
-    CHECK(closing.create("/c", node_kind::ephemeral).result == outcome::ok);
-    CHECK(dropped.create("/d", node_kind::ephemeral).result == outcome::ok);
-    server.pause();
+    const auto wrong = play_undisturbed(20ms, [&](timed_scene& scene) {
+        bridge_client closing{long_lived(server.address())}, dropped{long_lived(server.address())}, full{short_lived};
+        for (auto* c : {&closing, &dropped, &full})
+            c->wait_connected();
+        CHECK(closing.create("/c", node_kind::ephemeral).result == outcome::ok);
+        CHECK(dropped.create("/d", node_kind::ephemeral).result == outcome::ok);
+        server.pause();
 
-    bool closed = false;
-    auto start = steady_clock::now();
-    closing.store().close([&] { closed = true; });
-    auto longest = longest_turn(closing, [&] { return closed; });
-    CHECK(steady_clock::now() - start < 3s);
-    CHECK(longest < 100ms);
+        bool closed = false;
+        auto start = steady_clock::now();
+        closing.store().close([&] { closed = true; });
+        auto longest = longest_turn(closing, [&] { return closed; });
+        scene.expect(steady_clock::now() - start < 3s, "closed soon");
+        scene.expect(longest < 100ms, "no turn was long");
 
-    start = steady_clock::now();
-    dropped.destroy_store();
-    CHECK(steady_clock::now() - start < 100ms);
+        start = steady_clock::now();
+        dropped.destroy_store();
+        scene.expect(steady_clock::now() - start < 100ms, "destroyed at once");
 
-    // More than the sockets take: the library would wait three seconds for room.
-    int answered = 0;
-    for (int i = 0; i < 100; ++i)
-        full.store().create("/f", std::string(500'000, 'x'), node_kind::ephemeral,
-                            [&](const store::create_reply& r) { answered += r.result == outcome::unknown; });
-    closed = false;
-    full.store().close([&] { closed = true; });
-    longest = longest_turn(full, [&] { return closed; });
-    CHECK(longest < 100ms);
-    CHECK(answered == 100);
+        // More than the sockets take: the library would wait three seconds for room.
+        int answered = 0;
+        for (int i = 0; i < 100; ++i)
+            full.store().create("/f", std::string(500'000, 'x'), node_kind::ephemeral,
+                                [&](const store::create_reply& r) { answered += r.result == outcome::unknown; });
+        closed = false;
+        full.store().close([&] { closed = true; });
+        longest = longest_turn(full, [&] { return closed; });
+        scene.expect(longest < 100ms, "no turn was long, with full sockets");
+        CHECK(answered == 100);
 
-    server.resume();
-    // The first two could ask for the end of their sessions, so nothing waits for their time-out, 10 s. The third could
-    // not.
-    expect_clean(server, {}, 6000ms);
+        server.resume();
+        // The first two could ask for the end of their sessions, so nothing waits for their time-out. The third could not.
+        expect_clean(server, {}, long_before_the_end);
+    });
+    CHECK(wrong == "");
 }
 
 TEST_CASE("closed or destroyed inside a completion, an event, or the news of a connection")
@@ -142,7 +155,7 @@ TEST_CASE("closed or destroyed inside a completion, an event, or the news of a c
             proxy between{server.port()};
             if (!admin.exists("/w"))
                 admin.create("/w");
-            bridge_client c{options_for(between.address())};
+            bridge_client c{long_lived(between.address())};
             bool closed = false, ended = false;
             c.on_line = [&](const std::string& line) {
                 CHECK_FALSE((ended && destroy)); // nobody is called any more
@@ -177,7 +190,7 @@ TEST_CASE("closed or destroyed inside a completion, an event, or the news of a c
             c.run_until(finished);
             c.run_ready();
         }
-    expect_clean(server, {}, 5000ms);
+    expect_clean(server, {}, long_before_the_end);
 }
 
 TEST_CASE("close before there is a connection, while resolving, and while nobody is there")
@@ -216,7 +229,7 @@ TEST_CASE("the context goes first: shutdown drops everything uncalled, and what 
         if (early)
             asio::use_service<going_away>(*context);
         std::optional<asio::strand<asio::any_io_executor>> strand{asio::any_io_executor{context->get_executor()}};
-        bridge::zookeeper_store store{*strand, options_for(server.address())};
+        bridge::zookeeper_store store{*strand, long_lived(server.address())};
         bridge::asio_scheduler scheduler{*strand};
         strand.reset();
         asio::use_service<going_away>(*context).ending = [&] {
@@ -232,11 +245,11 @@ TEST_CASE("the context goes first: shutdown drops everything uncalled, and what 
         store.create("/e", "", node_kind::ephemeral, [alive](const store::create_reply&) { FAIL("called"); });
         auto start = steady_clock::now();
         context.reset();
-        CHECK(steady_clock::now() - start < 100ms);
+        CHECK(steady_clock::now() - start < 2500ms); // the library would wait three seconds for the server
         CHECK(alive.use_count() == 1);
         store.sync("/", [alive](const store::reply&) { FAIL("called"); });
         scheduler.post([alive] { FAIL("called"); });
         CHECK(alive.use_count() == 1);
     }
-    expect_clean(server, {}, 5000ms);
+    expect_clean(server, {}, long_before_the_end);
 }

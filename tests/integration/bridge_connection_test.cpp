@@ -1,4 +1,4 @@
-// time limit: 180 s
+// time limit: 900 s
 // Connections that end in every way the library knows, and how the store comes back.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"
@@ -15,6 +15,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 using namespace zklock;
@@ -37,6 +38,13 @@ std::vector<int> sockets_to(std::uint16_t port)
             found.push_back(fd);
     }
     return found;
+}
+
+std::chrono::nanoseconds time_of_this_thread()
+{
+    timespec used{};
+    REQUIRE(::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0);
+    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
 }
 
 using names = std::vector<std::string>;
@@ -65,15 +73,19 @@ TEST_CASE("an idle connection lives on pings, resolves nothing, and a request on
     zookeeper_server server;
     proxy between{server.port()};
     auto options = options_for(between.address());
-    options.session_timeout = 1500ms;
+    options.session_timeout = 4500ms;
     bridge_client c{options};
     c.wait_connected();
     between.forget();
     resolutions = 0;
     c.run_until([&] { return between.count(opcode::ping) >= 4; });
-    auto start = steady_clock::now();
-    CHECK(c.sync("/") == outcome::ok);
-    CHECK(steady_clock::now() - start < 200ms); // a corked socket that nobody uncorks takes as long
+    auto least = steady_clock::duration::max();
+    for (int i = 0; i < 10; ++i) {
+        auto start = steady_clock::now();
+        CHECK(c.sync("/") == outcome::ok);
+        least = std::min(least, steady_clock::now() - start);
+    }
+    CHECK(least < 200ms); // a corked socket that nobody uncorks takes as long, every time
     for (int i = 0; i < 1000; ++i)
         CHECK(c.sync("/") == outcome::ok);
     CHECK(resolutions == 0);
@@ -207,7 +219,7 @@ TEST_CASE("a silent server is left in time, and an attempt that hangs is given u
     zookeeper_server server;
     proxy first{server.port()}, second{server.port()};
     auto options = options_for(first.address() + ',' + second.address());
-    options.session_timeout = 6000ms;
+    options.session_timeout = 9000ms;
     bridge_client c{options};
     c.wait_connected();
     auto session = c.session;
@@ -257,13 +269,13 @@ TEST_CASE("with two servers, of which one is dead, the other is found at once")
     zookeeper_server server;
     port_lease dead;
     auto options = options_for("127.0.0.1:" + std::to_string(dead.port()) + ',' + server.address());
-    options.connect_backoff = 10s; // so that a whole cycle in vain would be noticed
-    options.connect_backoff_limit = 10s;
+    options.connect_backoff = 60s; // so that a whole cycle in vain would be noticed
+    options.connect_backoff_limit = 60s;
     for (int i = 0; i < 10; ++i) {
         bridge_client c{options};
         auto start = steady_clock::now();
         c.wait_connected();
-        CHECK(steady_clock::now() - start < 2s);
+        CHECK(steady_clock::now() - start < 20s); // half of the back-off
         c.close();
     }
 }
@@ -307,15 +319,16 @@ TEST_CASE("more watches than fit into one packet do not keep a client from comin
     c.run_until([&] { return made == count; });
     CHECK(watch_count(server.port()) == count);
     between.cut();
-    // One turn of the executor may not take long, whatever it has to clean up.
-    auto longest = steady_clock::duration::zero();
+    // One turn of the executor may not take long, whatever it has to clean up: the processor's time, so that it does not
+    // matter who else runs.
+    auto longest = std::chrono::nanoseconds::zero();
     while (c.connections < 2) {
         c.context().restart();
-        if (c.context().run_one_for(30s) == 0)
+        if (c.context().run_one_for(default_limit) == 0)
             break;
-        auto start = steady_clock::now();
+        auto start = time_of_this_thread();
         c.run_ready();
-        longest = std::max(longest, steady_clock::now() - start);
+        longest = std::max(longest, time_of_this_thread() - start);
     }
     CHECK(c.connections == 2);
     MESSAGE("longest turn with 20,000 watches: ", std::chrono::duration_cast<milliseconds>(longest).count(), " ms");

@@ -75,7 +75,7 @@ TEST_CASE("stores on strands of a thread pool")
     for (int i = 0; i < 5; ++i)
         workers.push_back(std::make_unique<worker>(pool, server.address()));
     for (auto& w : workers) {
-        REQUIRE(w->done.get_future().wait_for(30s) == std::future_status::ready);
+        REQUIRE(w->done.get_future().wait_for(default_limit) == std::future_status::ready);
     }
     pool.join();
     for (auto& w : workers)
@@ -114,9 +114,9 @@ TEST_CASE("the scheduler: order, cancel, times that have passed, and a flood")
         id = s.call_at(now + 1h, [] {});
     for (auto id : timers)
         s.cancel(id);
-    CHECK(steady_clock::now() - start < 2s);
+    CHECK(steady_clock::now() - start < 10s);
     context.restart();
-    CHECK(context.run_for(5s) <= 2); // the one wait that was set, and no more work
+    CHECK(context.run_for(1s) <= 2); // the one wait that was set, and no more work
 }
 
 TEST_CASE("a flood of answers does not keep the executor's other work waiting")

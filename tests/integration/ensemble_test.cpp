@@ -1,5 +1,5 @@
 // Three servers: the loss of each, of all, and what the protocol assumes of a real ensemble.
-// time limit: 240 s
+// time limit: 900 s
 #include "integration/fault_scene.hpp"
 
 #include "support/tcp_socket.hpp"
@@ -47,7 +47,7 @@ awaitable<std::vector<zklock::client>> one_client_per_server(milliseconds sessio
     std::array<std::optional<zklock::client>, 3> placed;
     for (int attempt = 0; attempt < 60; ++attempt) {
         zklock::client candidate(executor, fault_options(ensemble().address(), session_timeout));
-        const result<void> connected = co_await candidate.wait_connected(15s);
+        const result<void> connected = co_await candidate.wait_connected(60s);
         REQUIRE(!connected.has_error());
         for (std::size_t i = 0; i < placed.size(); ++i)
             if (!placed[i] && serves(i, candidate.session_id()))
@@ -83,7 +83,7 @@ awaitable<void> gather(crowd& all, std::size_t holder_at)
 {
     static int count = 0;
     all.path = "/ensemble/" + std::to_string(count++);
-    all.clients = co_await one_client_per_server(20s);
+    all.clients = co_await one_client_per_server(40s);
     for (const auto& client : all.clients)
         all.sessions.push_back(client.session_id());
     admin_client admin(ensemble()[holder_at].port());
@@ -104,7 +104,7 @@ bool all_connected(const crowd& all)
                        [](const auto& client) { return client.state() == connection_state::connected; });
 }
 
-/// Sessions of 20 s outlive all that happens here.
+/// Sessions of 40 s outlive all that happens here.
 void check_all_kept(crowd& all)
 {
     CHECK(all.grants[0].value());
@@ -116,11 +116,11 @@ void check_all_kept(crowd& all)
 /// What became of the holder, and then the turns of all the others, in their order.
 awaitable<void> disperse(crowd& all)
 {
-    co_await until("all are connected again", [&all] { return all_connected(all); }, 30s);
+    co_await until("all are connected again", [&all] { return all_connected(all); });
     check_all_kept(all);
     std::int64_t last_token = 0;
     for (std::size_t i = 0; i < all.grants.size(); ++i) {
-        const auto error = co_await all.grants[i].end(30s);
+        const auto error = co_await all.grants[i].end();
         REQUIRE(!error);
         guard& held = all.grants[i].value();
         CHECK(held.node() == all.path + "/" + all.nodes[i]);
@@ -171,7 +171,7 @@ TEST_CASE("a server is killed under a holder and its waiters: lock and order are
                 co_await nothing_left_anywhere();
                 co_await close_all(all);
             };
-            run_test(60s, body);
+            run_test(test_limit, body);
             expect_clean(ensemble());
         }
     }
@@ -194,14 +194,14 @@ TEST_CASE("all three servers are killed and restarted on their data: the lock is
         co_await nothing_left_anywhere();
         co_await close_all(all);
     };
-    run_test(60s, body);
+    run_test(test_limit, body);
     expect_clean(ensemble());
 }
 
 TEST_CASE("contenders on all servers, the leader killed in the middle: one holder at a time, and all have their turns")
 {
     const auto body = [&]() -> awaitable<void> {
-        auto clients = co_await one_client_per_server(20s);
+        auto clients = co_await one_client_per_server(40s);
         critical_section section;
         constexpr int contenders = 6, rounds = 25;
         int ended = 0;
@@ -219,7 +219,7 @@ TEST_CASE("contenders on all servers, the leader killed in the middle: one holde
         co_await until("some turns", [&] { return section.grants >= contenders * rounds / 3; });
         const auto killed = ensemble().leader();
         ensemble()[killed].kill();
-        co_await until("all had their turns", [&] { return ended == contenders; }, 40s);
+        co_await until("all had their turns", [&] { return ended == contenders; });
         CHECK(section.grants == contenders * rounds);
         ensemble()[killed].start();
         ensemble().wait_all();
@@ -229,7 +229,7 @@ TEST_CASE("contenders on all servers, the leader killed in the middle: one holde
             CHECK(!closed.has_error());
         }
     };
-    run_test(90s, body);
+    run_test(test_limit, body);
     expect_clean(ensemble());
 }
 

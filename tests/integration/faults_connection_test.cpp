@@ -1,5 +1,6 @@
 // Connections that end at every point of an acquire and a release, in a session that survives them.
 #include "integration/fault_scene.hpp"
+#include "support/fresh_seed.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -152,7 +153,7 @@ TEST_CASE("an acquire and its release survive a cut at every step, and create on
         }
         co_await client.close();
     };
-    run_test(90s, body);
+    run_test(test_limit, body);
     expect_clean(server());
 }
 
@@ -239,7 +240,7 @@ TEST_CASE("a waiter survives a cut at every step of its wait and of its wake-up"
         co_await waiter.close();
         co_await holder.close();
     };
-    run_test(90s, body);
+    run_test(test_limit, body);
     expect_clean(server());
 }
 
@@ -296,7 +297,7 @@ TEST_CASE("those who queue behind a lost create, in its client and in another, h
         co_await disturbed.close();
         co_await calm.close();
     };
-    run_test(90s, body);
+    run_test(test_limit, body);
     expect_clean(server());
 }
 
@@ -327,7 +328,7 @@ TEST_CASE("whoever gives up while it is unknown whether its node was created lea
                     acquiring.cancel(cancellation_type::partial);
                 else if (how == way::total)
                     acquiring.cancel(cancellation_type::total);
-                const auto ended = co_await acquiring.end(2s); // still without a connection
+                const auto ended = co_await acquiring.end(); // still without a connection
                 if (how == way::timed_out)
                     CHECK(ended == errc::timed_out);
                 else
@@ -344,7 +345,7 @@ TEST_CASE("whoever gives up while it is unknown whether its node was created lea
         }
         co_await client.close();
     };
-    run_test(60s, body);
+    run_test(test_limit, body);
     expect_clean(server());
 }
 
@@ -391,7 +392,7 @@ TEST_CASE("a node of another session is never taken for one's own, whatever its 
         }
         co_await client.close();
     };
-    run_test(60s, body);
+    run_test(test_limit, body);
     expect_clean(server());
 }
 
@@ -427,7 +428,7 @@ TEST_CASE("a session that expires while a create is unknown takes the node with 
         co_await nothing_left(port);
         co_await client.close();
     };
-    run_test(60s, body);
+    run_test(test_limit, body);
     expect_clean(server());
 }
 
@@ -512,14 +513,14 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
         co_await client.close();
         co_await other.close();
     };
-    run_test(60s, body);
+    run_test(test_limit, body);
     expect_clean(server());
 }
 
 namespace {
 
 /// Cuts one of the links at moments that a seed decides: now, or at some message of the near future.
-awaitable<void> disturb(std::deque<remote_client>& clients, int times, std::mt19937& random,
+awaitable<void> disturb(std::deque<remote_client>& clients, int times, std::mt19937_64& random,
                         const critical_section& section)
 {
     constexpr std::array ops{opcode::any,  opcode::create2,     opcode::get_children2, opcode::get_data,
@@ -562,7 +563,7 @@ awaitable<void> contend(mutex lock, critical_section& section, const bool& over)
 TEST_CASE("fifty random cuts: one holder at a time, growing tokens, everybody gets on, nothing is left")
 {
     const std::uint16_t port = server().port();
-    const auto seed = std::random_device{}();
+    const auto seed = fresh_seed();
     MESSAGE("seed ", seed);
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
@@ -585,7 +586,7 @@ TEST_CASE("fifty random cuts: one holder at a time, growing tokens, everybody ge
             for (int i = 0; i < 4; ++i)
                 asio::co_spawn(executor, contend(mutex(client.zk, path), section, over), count);
         }
-        std::mt19937 random(seed);
+        std::mt19937_64 random(seed);
         co_await disturb(clients, 50, random, section);
         over = true;
         co_await until("everybody is done", [&] { return ended == 12; });
@@ -596,6 +597,6 @@ TEST_CASE("fifty random cuts: one holder at a time, growing tokens, everybody ge
         for (auto& client : clients)
             co_await client.close();
     };
-    run_test(90s, body);
+    run_test(test_limit, body);
     expect_clean(server());
 }

@@ -69,7 +69,7 @@ inline awaitable<void> release(guard held)
 
 /// Waits until the path's node has so many children.
 inline awaitable<void> until_queued(admin_client& admin, const std::string& path, std::size_t count,
-                                    milliseconds limit = milliseconds{15'000})
+                                    milliseconds limit = default_limit)
 {
     const auto look = [&] {
         admin.sync("/");
@@ -114,7 +114,7 @@ inline awaitable<void> until_only_left(std::uint16_t port, std::string node) // 
 }
 
 /// Runs them all at once, until the last has ended. Rethrows what the first to fail threw.
-inline awaitable<void> together(std::vector<awaitable<void>> parts, milliseconds limit = milliseconds{60'000})
+inline awaitable<void> together(std::vector<awaitable<void>> parts, milliseconds limit = default_limit)
 {
     struct state {
         std::mutex guards;

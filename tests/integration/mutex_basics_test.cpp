@@ -84,7 +84,7 @@ TEST_CASE("acquire, release, acquire again")
         co_await nothing_left(server().port());
         must(co_await zk.close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("released twice, released when not held, released when lost")
         co_await nothing_left(server().port());
         co_await remote.close();
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("never two inside: several sessions on one thread")
         for (client& zk : sessions)
             must(co_await zk.close());
     };
-    run_test(60s, body);
+    run_test(test_limit, body);
     CHECK(section.grants == static_cast<int>(clients * contenders * rounds));
     expect_clean(server(), {path});
 }
@@ -160,19 +160,17 @@ public:
     void enter(const guard& held)
     {
         if (inside_.exchange(true))
-            ++violations_;
+            broken_promise("two inside");
         if (held.fencing_token() <= last_token_.exchange(held.fencing_token()))
-            ++violations_;
+            broken_promise("a token that does not grow");
         ++grants_;
     }
     void leave() { inside_ = false; }
-    [[nodiscard]] int violations() const { return violations_; }
     [[nodiscard]] std::size_t grants() const { return grants_; }
 
 private:
     std::atomic<bool> inside_{false};
     std::atomic<std::int64_t> last_token_{0};
-    std::atomic<int> violations_{0};
     std::atomic<std::size_t> grants_{0};
 };
 
@@ -206,11 +204,10 @@ TEST_CASE("never two inside: a session per thread")
                 co_await visit_shared(lock, section, rounds);
                 must(co_await zk.close());
             };
-            run_test(60s, body);
+            run_test(test_limit, body);
         }));
     for (auto& end : ends)
         end.get();
-    CHECK(section.violations() == 0);
     CHECK(section.grants() == threads * rounds);
     expect_clean(server(), {path});
 }
@@ -229,8 +226,7 @@ TEST_CASE("never two inside: one session on several threads")
         co_await together(std::move(visitors));
         must(co_await zk.close());
     };
-    run_test_on_threads(3, 60s, body);
-    CHECK(section.violations() == 0);
+    run_test_on_threads(3, test_limit, body);
     CHECK(section.grants() == contenders * rounds);
     expect_clean(server(), {path});
 }
@@ -272,7 +268,7 @@ TEST_CASE("first come, first served, and listed in that order with their identif
             CHECK(listed[i].ours == (i % clients == 1));
             const auto age = std::chrono::system_clock::now() - listed[i].created;
             CHECK(age > -1s);
-            CHECK(age < 30s);
+            CHECK(age < 600s);
         }
 
         std::int64_t last_token = 0;
@@ -295,7 +291,7 @@ TEST_CASE("first come, first served, and listed in that order with their identif
         for (client& zk : sessions)
             must(co_await zk.close());
     };
-    run_test(60s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -321,7 +317,7 @@ TEST_CASE("calls of one client are served in their order")
         }
         must(co_await zk.close());
     };
-    run_test(60s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -360,7 +356,7 @@ TEST_CASE("try_acquire: busy writes nothing, free takes it")
         co_await trying.close();
         must(co_await holder.close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -374,7 +370,7 @@ TEST_CASE("many sessions try at once and one wins")
         for (std::size_t i = 0; i < tries; ++i)
             sessions.emplace_back(executor, options());
         for (client& zk : sessions)
-            must(co_await zk.wait_connected(15s));
+            must(co_await zk.wait_connected(60s));
         for (std::size_t round = 0; round < rounds; ++round) {
             const std::string path = "/basics/race/" + std::to_string(round);
             std::vector<pending<guard>> attempts(tries);
@@ -396,7 +392,7 @@ TEST_CASE("many sessions try at once and one wins")
         for (client& zk : sessions)
             must(co_await zk.close());
     };
-    run_test(60s, body);
+    run_test(test_limit, body);
     expect_clean(server());
 }
 
@@ -425,13 +421,13 @@ TEST_CASE("two mutexes on one path in one session exclude each other, and so doe
         // Different paths do not concern each other, also where one is below the other.
         mutex below(zk, path + "/below");
         held = must(co_await one.acquire());
-        const guard inner = must(co_await below.acquire(10s));
+        const guard inner = must(co_await below.acquire(60s));
         CHECK(held);
         CHECK(inner);
         CHECK(error_in(co_await one.try_acquire()) == errc::busy);
         must(co_await zk.close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path + "/below"});
 }
 
@@ -452,7 +448,7 @@ TEST_CASE("children that are no contenders do not count")
         REQUIRE(foreign.size() == 6);
 
         mutex lock(zk, path);
-        must(co_await zk.wait_connected(15s));
+        must(co_await zk.wait_connected(60s));
         guard held = must(co_await lock.try_acquire());
         auto waiting = begin_acquire(lock);
         const std::string node = held.node();
@@ -466,7 +462,7 @@ TEST_CASE("children that are no contenders do not count")
         admin.remove_all(path);
         must(co_await zk.close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -532,6 +528,6 @@ TEST_CASE("contenders of other programs are served by number, whatever their nam
         must(co_await zk.close());
         must(co_await other.close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }

@@ -1,4 +1,4 @@
-// time limit: 180 s
+// time limit: 900 s
 // The stories the library is drawn from: three clients queue on an ensemble and leave by both ways, two clients take
 // turns, and what happens to the lock's parent.
 #include "integration/lock_scene.hpp"
@@ -16,7 +16,7 @@ zookeeper_server& server()
     return one;
 }
 
-constexpr milliseconds short_session{3'000};
+constexpr milliseconds short_session{6'000};
 
 client_options options()
 {
@@ -103,7 +103,7 @@ void tell_the_story(std::size_t members)
         must(co_await c.close());
         co_await b.close();
     };
-    run_test(90s, story);
+    run_test(test_limit, story);
     expect_clean(ensemble, {path});
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("a process that holds a lock until it is killed" * doctest::skip())
         const result<void> lost = co_await held.wait_lost(); // nobody will tell
         CHECK(lost.has_error());
     };
-    run_test(120s, body);
+    run_test(test_limit, body);
 }
 
 TEST_CASE("A, B and C on three servers")
@@ -145,8 +145,8 @@ TEST_CASE("two clients: one holds, the other waits, then gets it")
         mutex ours(one, path);
         mutex theirs(two, path);
         for (int round = 0; round < 3; ++round) {
-            guard held = must(co_await ours.acquire(10s));
-            auto waiting = begin_acquire(theirs, 10s);
+            guard held = must(co_await ours.acquire(60s));
+            auto waiting = begin_acquire(theirs, 60s);
             co_await until_queued(admin, path, 2);
             CHECK(error_in(co_await theirs.acquire(50ms)) == errc::timed_out);
             CHECK_FALSE(waiting.ended());
@@ -159,7 +159,7 @@ TEST_CASE("two clients: one holds, the other waits, then gets it")
         must(co_await one.close());
         must(co_await two.close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("a predecessor that goes before it can be watched, or before it can be
             co_await remote.close();
         }
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -251,7 +251,7 @@ TEST_CASE("missing parents are made, by many at once, and made again")
         must(co_await zk.close());
         must(co_await other.close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {"/stories/parents/a/b/c", "/stories/parents_deleted/a/b"});
 }
 
@@ -269,14 +269,14 @@ TEST_CASE("parents are containers, which the server deletes again and again, or 
         mutex_options lasting;
         lasting.parents = parent_kind::persistent;
         mutex lasting_lock(zk, lasting_path, lasting);
-        guard first = must(co_await lasting_lock.acquire(10s));
+        guard first = must(co_await lasting_lock.acquire(60s));
         co_await release(std::move(first));
 
         mutex lock(zk, path);
         std::int64_t last_token = 0;
         std::size_t deletions = 0;
         for (int i = 0; i < 200; ++i) {
-            guard held = must(co_await lock.acquire(10s));
+            guard held = must(co_await lock.acquire(60s));
             CHECK(held.fencing_token() > last_token); // although the numbers begin again with each new parent
             last_token = held.fencing_token();
             co_await release(std::move(held));
@@ -290,6 +290,6 @@ TEST_CASE("parents are containers, which the server deletes again and again, or 
         CHECK(admin.exists(lasting_path)); // it has been empty for longer than any of those that are gone
         must(co_await zk.close());
     };
-    run_test(60s, body);
+    run_test(test_limit, body);
     expect_clean(cleaner, {path, lasting_path});
 }

@@ -51,7 +51,7 @@ TEST_CASE("a time-out ends at its time and leaves no node and no watch")
             CHECK(error_in(co_await lock.acquire(timeout)) == errc::timed_out);
             const auto took = lease_clock::now() - start;
             CHECK(took >= timeout);
-            CHECK(took < timeout + 2s);
+            CHECK(took < timeout + 15s); // not at a session's end, nor at the next heartbeat but one
             co_await until_only_left(server().port(), holder);
         }
         // In the order of their deadlines, not of their calls.
@@ -59,25 +59,25 @@ TEST_CASE("a time-out ends at its time and leaves no node and no watch")
         auto early = begin_acquire(lock, 100ms);
         const error_code early_end = co_await early.end();
         CHECK(early_end == errc::timed_out);
-        CHECK_FALSE(late.ended());
         const error_code late_end = co_await late.end();
         CHECK(late_end == errc::timed_out);
+        CHECK(early.ended_at() < late.ended_at());
         co_await until_only_left(server().port(), holder);
 
         admin.remove(holder);
-        guard held = must(co_await lock.acquire(10s)); // no earlier attempt stands in its way
+        guard held = must(co_await lock.acquire(60s)); // no earlier attempt stands in its way
         co_await release(std::move(held));
         co_await nothing_left(server().port());
         must(co_await zk.close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
 TEST_CASE("one deadline, however often the waiter is woken")
 {
     const std::string path = "/timeouts/one_deadline";
-    constexpr milliseconds timeout{3'000};
+    constexpr milliseconds timeout{8'000};
     constexpr std::size_t wakes = 5;
     const auto body = [&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, options());
@@ -87,7 +87,7 @@ TEST_CASE("one deadline, however often the waiter is woken")
         for (std::size_t i = 0; i <= wakes; ++i)
             ahead.push_back(foreign_contender(admin, path));
         mutex lock(zk, path);
-        must(co_await zk.wait_connected(10s));
+        must(co_await zk.wait_connected(60s));
 
         const auto start = steady_clock::now();
         auto attempt = begin_acquire(lock, timeout);
@@ -110,7 +110,7 @@ TEST_CASE("one deadline, however often the waiter is woken")
         admin.remove(ahead[0]);
         must(co_await zk.close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("no time at all looks once, a huge time never ends")
         mutex lock(zk, path);
         mutex busy(zk, busy_path);
         CHECK(error_in(co_await lock.acquire(0s)) == errc::timed_out); // not connected yet
-        must(co_await zk.wait_connected(10s));
+        must(co_await zk.wait_connected(60s));
 
         co_await looks_once(lock, busy, 0s, admin);
         co_await looks_once(lock, busy, -1ns, admin);
@@ -177,7 +177,7 @@ TEST_CASE("no time at all looks once, a huge time never ends")
         admin.remove(holder);
         must(co_await zk.close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path, busy_path});
 }
 
@@ -221,7 +221,7 @@ TEST_CASE("cancelled while waiting, with every type, and twice")
         co_await nothing_left(server().port());
         must(co_await zk.close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -285,13 +285,13 @@ TEST_CASE("cancelled at every point at which an acquire is suspended")
                 // The client is as good as before.
                 if (point.contended)
                     admin.remove(expected[0]);
-                guard held = must(co_await lock.acquire(10s));
+                guard held = must(co_await lock.acquire(60s));
                 co_await release(std::move(held));
                 co_await nothing_left(server().port());
                 co_await remote.close();
             }
     };
-    run_test(60s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -311,7 +311,9 @@ TEST_CASE("timed out at every point at which an acquire is suspended")
             if (point.contended)
                 expected.push_back(foreign_contender(admin, path));
             remote.link.on_next(point.op, point.at, fate::hold);
-            CHECK(error_in(co_await lock.acquire(100ms)) == errc::timed_out);
+            // Where everything is slow, one time-out may be over before the request is on its way.
+            for (milliseconds timeout = 100ms; timeout < default_limit && !remote.link.struck(); timeout *= 2)
+                CHECK(error_in(co_await lock.acquire(timeout)) == errc::timed_out);
             remote.link.wait_struck();
             remote.link.release();
             co_await until_only_left(server().port(), expected);
@@ -320,7 +322,7 @@ TEST_CASE("timed out at every point at which an acquire is suspended")
             co_await remote.close();
         }
     };
-    run_test(60s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -367,7 +369,7 @@ TEST_CASE("cancelled before anything was sent")
         co_await nothing_left(server().port());
         co_await remote.close();
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -403,7 +405,7 @@ TEST_CASE("a cancelled release goes on, and so does one whose delete is on its w
         co_await release(std::move(held));
         co_await remote.close();
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -443,7 +445,7 @@ TEST_CASE("when the waiter in the middle gives up, the one behind it watches the
         for (client* zk : {&a, &b, &c})
             must(co_await zk->close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -467,7 +469,7 @@ TEST_CASE("cancelled by a race of awaitables, by a group, and through the slot o
         admin.create_all(path);
         const std::string holder = foreign_contender(admin, path);
         mutex lock(zk, path);
-        must(co_await zk.wait_connected(10s));
+        must(co_await zk.wait_connected(60s));
 
         asio::steady_timer timer(executor, 100ms);
         auto waiting = lock.acquire(asio::use_awaitable);
@@ -491,7 +493,7 @@ TEST_CASE("cancelled by a race of awaitables, by a group, and through the slot o
         // The lock and the alarm the other way round: free, it wins.
         const std::string other = path + "_free";
         mutex free_lock(zk, other);
-        timer.expires_after(10s);
+        timer.expires_after(1h);
         auto winning = free_lock.acquire(asio::use_awaitable);
         auto late_alarm = timer.async_wait(asio::use_awaitable);
         std::variant<guard, std::monostate> won = co_await (std::move(winning) || std::move(late_alarm));
@@ -523,6 +525,6 @@ TEST_CASE("cancelled by a race of awaitables, by a group, and through the slot o
         co_await nothing_left(server().port());
         must(co_await zk.close());
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }

@@ -100,7 +100,7 @@ TEST_CASE("alone: a create and a read together, and a delete")
         expect_requests(remote.link, {{opcode::remove, 1}});
         co_await remote.close();
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("the first on a path that does not exist makes its parents")
         co_await release(std::move(held));
         co_await remote.close();
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {"/requests/deep/a/b/c"});
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("contended: one watch on the predecessor, one on the own node, and no 
         co_await nothing_left(server().port());
         co_await remote.close();
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("a waiter that gives up takes its node and its watch with it: two requ
         admin.remove(holder);
         co_await remote.close();
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -236,7 +236,7 @@ TEST_CASE("try_acquire: a read when it is busy, nothing when we know; contenders
         co_await nothing_left(server().port());
         co_await remote.close();
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }
 
@@ -276,6 +276,6 @@ TEST_CASE("no herd: of many waiting sessions a release wakes one")
         for (auto& session : sessions)
             co_await session->close();
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server(), {path});
 }

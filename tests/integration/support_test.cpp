@@ -31,7 +31,7 @@ namespace asio = boost::asio;
 TEST_CASE("a server keeps its data over a restart, and a pause silences it")
 {
     zookeeper_server server;
-    CHECK(server_mode(server.port()) == "standalone");
+    wait_until("it says what it is", default_limit, [&] { return server_mode(server.port()) == "standalone"; });
     {
         admin_client admin{server.port()};
         admin.create_all("/a/b");
@@ -245,15 +245,15 @@ TEST_CASE("run_test ends with its coroutine, fails with it, and has a limit")
         co_await asio::post(executor, asio::use_awaitable);
         ran = true;
     };
-    run_test(1s, well);
+    run_test(test_limit, well);
     CHECK(ran);
 
     const auto throws = []() -> asio::awaitable<void> {
         co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
         throw std::invalid_argument("thrown");
     };
-    CHECK_THROWS_AS(run_test(1s, throws), std::invalid_argument);
-    CHECK_THROWS_AS(run_test_on_threads(3, 1s, throws), std::invalid_argument);
+    CHECK_THROWS_AS(run_test(test_limit, throws), std::invalid_argument);
+    CHECK_THROWS_AS(run_test_on_threads(3, test_limit, throws), std::invalid_argument);
 
     const auto hangs = []() -> asio::awaitable<void> {
         asio::steady_timer timer{co_await asio::this_coro::executor, 1h};
@@ -305,7 +305,7 @@ TEST_CASE("a process dies with what started it, and tells how it ended")
     ::close(out[0]);
     ::close(out[1]);
     ::waitpid(parent, nullptr, 0);
-    wait_until("the orphan is gone", 5s, [&] {
+    wait_until("the orphan is gone", default_limit, [&] {
         std::ifstream status{"/proc/" + std::to_string(orphan) + "/stat"};
         std::string pid, name, state;
         return !(status >> pid >> name >> state) || state == "Z"; // nobody may be there to reap it

@@ -46,7 +46,7 @@ client_options options_for(const zookeeper_server& server)
 
 asio::awaitable<result<std::int64_t>> token_of_one_turn(mutex lock)
 {
-    BOOST_OUTCOME_CO_TRY(auto held, co_await lock.acquire(20s));
+    BOOST_OUTCOME_CO_TRY(auto held, co_await lock.acquire(60s));
     const auto token = held.fencing_token();
     BOOST_OUTCOME_CO_TRYV(co_await std::move(held).release());
     co_return token;
@@ -60,7 +60,7 @@ TEST_CASE("tokens for coroutines")
     auto body = [&]() -> asio::awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
         client c(executor, options_for(server));
-        result<void> connected = co_await c.wait_connected(20s);
+        result<void> connected = co_await c.wait_connected(60s);
         REQUIRE(connected);
         mutex lock(c, "/tokens/coroutines");
 
@@ -85,7 +85,7 @@ TEST_CASE("tokens for coroutines")
         }
         SUBCASE("use_awaitable: a value, or an exception")
         {
-            guard held = co_await lock.acquire(20s, asio::use_awaitable);
+            guard held = co_await lock.acquire(60s, asio::use_awaitable);
             CHECK(held);
             try {
                 guard second = co_await lock.try_acquire(asio::use_awaitable);
@@ -97,7 +97,7 @@ TEST_CASE("tokens for coroutines")
         }
         SUBCASE("as_tuple")
         {
-            auto [ec, held] = co_await lock.acquire(20s, asio::as_tuple(asio::use_awaitable));
+            auto [ec, held] = co_await lock.acquire(60s, asio::as_tuple(asio::use_awaitable));
             CHECK_FALSE(ec);
             auto [busy, none] = co_await lock.acquire(0s, asio::as_tuple(asio::use_awaitable));
             CHECK(busy == errc::timed_out);
@@ -118,18 +118,18 @@ TEST_CASE("tokens for coroutines")
         }
         SUBCASE("deferred, awaited, adapted, started by a callback, or dropped")
         {
-            auto later = lock.acquire(20s, asio::deferred);
+            auto later = lock.acquire(60s, asio::deferred);
             guard held = co_await std::move(later)(asio::use_awaitable);
             CHECK(held);
             co_await std::move(held).release(asio::deferred)(asio::use_awaitable);
 
-            auto adapted = lock.acquire(20s, as_result(asio::deferred));
+            auto adapted = lock.acquire(60s, as_result(asio::deferred));
             result<guard> again = co_await std::move(adapted)(asio::use_awaitable);
             REQUIRE(again);
             {
                 auto dropped = std::move(again.value()).release(asio::deferred);
             } // never started: the lock is given back all the same
-            result<guard> third = co_await lock.acquire(20s);
+            result<guard> third = co_await lock.acquire(60s);
             REQUIRE(third);
             static_cast<void>(co_await std::move(third.value()).release());
         }
@@ -170,7 +170,7 @@ TEST_CASE("tokens for coroutines")
         result<void> closed = co_await c.close();
         CHECK(closed);
     };
-    run_test(30s, body);
+    run_test(test_limit, body);
     expect_clean(server, {"/tokens/coroutines", "/tokens/other"});
 }
 
@@ -180,12 +180,12 @@ TEST_CASE("tokens for callbacks, groups and futures")
     asio::io_context context;
     client c(context, options_for(server));
     mutex lock(c, "/tokens/callbacks");
-    const auto deadline = steady_clock::now() + 30s;
+    const auto deadline = steady_clock::now() + 60s;
 
     SUBCASE("a callback")
     {
         std::optional<guard> held;
-        lock.acquire(20s, [&](error_code ec, guard g) {
+        lock.acquire(60s, [&](error_code ec, guard g) {
             CHECK_FALSE(ec);
             held.emplace(std::move(g));
             std::move(*held).release([&](error_code released) {
@@ -199,7 +199,7 @@ TEST_CASE("tokens for callbacks, groups and futures")
     SUBCASE("a callback that cannot be copied, of results")
     {
         bool called = false;
-        lock.acquire(20s, as_result([&, only = std::make_unique<int>(1)](result<guard> held) {
+        lock.acquire(60s, as_result([&, only = std::make_unique<int>(1)](result<guard> held) {
                          REQUIRE(held);
                          called = *only == 1;
                          c.close(as_result([](result<void> closed) { CHECK(closed); }));
@@ -224,7 +224,7 @@ TEST_CASE("tokens for callbacks, groups and futures")
     SUBCASE("detached")
     {
         lock.acquire(asio::detached); // granted to nobody, and given back
-        lock.acquire(20s, [&](error_code ec, guard) {
+        lock.acquire(60s, [&](error_code ec, guard) {
             CHECK_FALSE(ec);
             c.close(asio::detached);
         });
@@ -251,8 +251,8 @@ TEST_CASE("tokens for callbacks, groups and futures")
     SUBCASE("use_future, from another thread")
     {
         std::thread thread([&] { context.run_until(deadline); });
-        c.wait_connected(20s, asio::use_future).get();
-        guard held = lock.acquire(20s, asio::use_future).get();
+        c.wait_connected(60s, asio::use_future).get();
+        guard held = lock.acquire(60s, asio::use_future).get();
         CHECK(held);
         CHECK_THROWS_AS(static_cast<void>(lock.try_acquire(asio::use_future).get()), boost::system::system_error);
         std::future<std::vector<contender>> queue = lock.contenders(asio::use_future);

@@ -10,6 +10,7 @@ function(make_sound_tree)
   file(WRITE ${SCRATCH}/src/recipes/mutex.cpp "#include \"queue/queue.hpp\"\n#include \"store/store.hpp\"\n")
   file(WRITE ${SCRATCH}/src/bridge/wire.cpp "#include \"store/store.hpp\"\n#include <zookeeper/zookeeper.h>\n")
   file(WRITE ${SCRATCH}/src/adapter/client.cpp "#include \"bridge/wire.hpp\"\n#include \"zklock/client.hpp\"\n")
+  file(WRITE ${SCRATCH}/bench/c_client/session.cpp "#include <zookeeper/zookeeper.h>\n")
 endfunction()
 
 function(check expected fault)

@@ -88,6 +88,32 @@ void ensemble::execute(const connection_ptr& c, const request& r)
     append({std::move(t), c, r.xid});
 }
 
+/// To whoever the server takes for its leader.
+void ensemble::forward(const connection_ptr& c, const request& r)
+{
+    if (servers_[c->server].stale) return execute_stale(c, r);
+    to_leader(c->server, [this, c, r] { execute(c, r); });
+}
+
+/// Whatever needs the others' consent is never answered, nor is what waits behind it.
+void ensemble::execute_stale(const connection_ptr& c, const request& r)
+{
+    auto& s = servers_[c->server];
+    const bool needs_no_consent = r.what == operation::sync || (r.what == operation::connect && c->session != 0);
+    if (!needs_no_consent) s.stuck = true;
+    if (s.stuck || c->pending.size() != 1) return;
+    answer a;
+    if (r.what == operation::connect) {
+        const auto& then = s.sessions_then;
+        a.session = std::find(then.begin(), then.end(), c->session) != then.end() ? c->session : 0;
+        if (world_.log.on()) {
+            world_.log.line(world_.time.now(), "server" + std::to_string(c->server),
+                            "takes session " + std::to_string(c->session & 0xff) + " back, though it leads no more");
+        }
+    }
+    complete(c, r.xid, std::move(a));
+}
+
 /// The leader answers about a session at once: what it has proposed before may be committed, and learned of by the
 /// server, only after the client has begun to read there.
 void ensemble::confirm_session(const connection_ptr& c, std::int64_t xid, answer a)
@@ -106,7 +132,7 @@ znode_tree::effect ensemble::append(entry e)
     e.t.time_ms = 1'700'000'000'000 + std::chrono::duration_cast<std::chrono::milliseconds>(world_.time.now()).count();
     log_.push_back(std::make_shared<const entry>(std::move(e)));
     for (unsigned s = 0; s < size(); ++s) {
-        if (s == leader_ || !servers_[s].up) continue;
+        if (s == leader_ || !servers_[s].up || servers_[s].stale) continue;
         from_leader(s, [this, s, last = log_.size()] {
             while (servers_[s].applied < last) execute_next(servers_[s]);
         });
@@ -160,7 +186,7 @@ void ensemble::catch_up(server& s)
 
 void ensemble::heard(unsigned s, std::int64_t session)
 {
-    if (session == 0) return;
+    if (session == 0 || servers_[s].stale) return;
     if (s == leader_) return touch(session);
     auto& from = servers_[s];
     if (std::find(from.heard.begin(), from.heard.end(), session) == from.heard.end()) from.heard.push_back(session);
@@ -254,35 +280,74 @@ void ensemble::hang_up(unsigned s)
 void ensemble::restart(unsigned which, instant down)
 {
     const bool leads = which == leader_;
-    if (leads) zxid_ = ++epoch_ << 32; // the others stop serving until one of them leads
     for (unsigned s = 0; s < size(); ++s) {
-        if (s != which && !leads) continue;
-        hang_up(s);
+        if (s == which || leads) stop_serving(s); // without a leader nobody serves
+    }
+    if (leads) elect(static_cast<unsigned>((which + 1 + world_.choose.below(size() - 1, stream::link)) % size()));
+    for (unsigned s = 0; s < size(); ++s) {
+        if (s == which || leads) serve_again_after(s, s == which || s != leader_ ? down : down / 2);
+    }
+}
+
+void ensemble::pause_leader(instant duration)
+{
+    if (size() == 1 || !servers_[leader_].up) return;
+    const auto old = leader_;
+    auto& self = servers_[old];
+    self.still_until = world_.time.now() + duration;
+    self.stale = true;
+    for (const auto& [id, session] : sessions_) {
+        if (session.alive) self.sessions_then.push_back(id);
+    }
+    for (unsigned s = 0; s < size(); ++s) {
+        if (s != old) stop_serving(s);
+    }
+    elect(static_cast<unsigned>((old + 1 + world_.choose.below(size() - 1, stream::link)) % size()));
+    const auto election = instant(world_.set.tick) / 4;
+    for (unsigned s = 0; s < size(); ++s) {
+        if (s != old) serve_again_after(s, s == leader_ ? election / 2 : election);
+    }
+    const auto half_tick = static_cast<std::uint64_t>(instant(world_.set.tick).count()) / 2;
+    const auto notices = self.still_until + instant(world_.choose.below(half_tick, stream::link));
+    world_.time.at(notices, [this, old, incarnation = self.incarnation] {
+        if (servers_[old].incarnation != incarnation) return;
+        world_.log.line(world_.time.now(), "server" + std::to_string(old), "learns that it leads no more");
+        restart(old, instant(world_.set.tick) / 4);
+    });
+}
+
+void ensemble::stop_serving(unsigned s)
+{
+    hang_up(s);
+    auto& self = servers_[s];
+    self.up = self.stale = self.stuck = false;
+    self.sessions_then.clear();
+    ++self.incarnation;
+    self.report_due = false;
+    self.heard.clear();
+    self.still_until = self.cut_off_until = self.last_to_leader = self.last_from_leader = world_.time.now();
+}
+
+/// The next one has all that was committed.
+void ensemble::elect(unsigned next)
+{
+    zxid_ = ++epoch_ << 32;
+    leader_ = next;
+    catch_up(servers_[leader_]);
+}
+
+void ensemble::serve_again_after(unsigned s, instant down)
+{
+    world_.time.after(down, [this, s, incarnation = servers_[s].incarnation] {
         auto& self = servers_[s];
-        self.up = false;
-        ++self.incarnation;
-        self.report_due = false;
-        self.heard.clear();
-        self.cut_off_until = self.last_to_leader = self.last_from_leader = world_.time.now();
-    }
-    if (leads) {
-        leader_ = static_cast<unsigned>((which + 1 + world_.choose.below(size() - 1, stream::link)) % size());
-        catch_up(servers_[leader_]); // it has all that was committed
-    }
-    for (unsigned s = 0; s < size(); ++s) {
-        if (s != which && !leads) continue;
-        const auto back = s == which || s != leader_ ? down : down / 2;
-        world_.time.after(back, [this, s, incarnation = servers_[s].incarnation] {
-            auto& self = servers_[s];
-            if (self.incarnation != incarnation) return;
-            catch_up(self); // a server comes up with all that its leader has
-            self.up = true;
-            if (s == leader_) { // a new leader gives every session its whole time again
-                for (const auto& [id, session] : sessions_) touch(id);
-            }
-            world_.log.line(world_.time.now(), "server" + std::to_string(s), "serves again");
-        });
-    }
+        if (self.incarnation != incarnation) return;
+        catch_up(self); // a server comes up with all that its leader has
+        self.up = true;
+        if (s == leader_) { // a new leader gives every session its whole time again
+            for (const auto& [id, session] : sessions_) touch(id);
+        }
+        world_.log.line(world_.time.now(), "server" + std::to_string(s), "serves again");
+    });
 }
 
 void ensemble::cut_off(unsigned s, instant duration)

@@ -45,6 +45,9 @@ public:
     void hang_up(unsigned server);                   ///< on all its clients
     void restart(unsigned server, instant down);     ///< a follower; the leader too, and then another one leads
     void cut_off(unsigned server, instant duration); ///< a follower from the leader
+    /// The leader stands still and the others elect another at once. When it wakes it believes for up to half a tick
+    /// that it leads: it answers reads, reconnecting sessions and syncs from what it knew.
+    void pause_leader(instant duration);
 
 private:
     struct server {
@@ -55,6 +58,10 @@ private:
         instant cut_off_until{0};
         instant last_to_leader{0};
         instant last_from_leader{0};
+        instant still_until{0}; ///< its process is paused: what comes waits
+        bool stale = false;     ///< it leads no more, and does not know
+        bool stuck = false;     ///< and has proposed something that nobody will ever commit
+        std::vector<std::int64_t> sessions_then; ///< those alive when it stopped
         bool report_due = false;
         std::vector<std::int64_t> heard; ///< sessions to report to the leader
         std::vector<connection_ptr> clients;
@@ -87,6 +94,11 @@ private:
     void to_leader(unsigned server, std::function<void()> f);
     void from_leader(unsigned server, std::function<void()> f);
     void execute(const connection_ptr& c, const request& r);
+    void forward(const connection_ptr& c, const request& r);
+    void execute_stale(const connection_ptr& c, const request& r);
+    void stop_serving(unsigned server);
+    void elect(unsigned next);
+    void serve_again_after(unsigned server, instant down);
     void confirm_session(const connection_ptr& c, std::int64_t xid, answer a);
     znode_tree::effect append(entry e);
     znode_tree::effect execute_next(server& s);

@@ -64,13 +64,16 @@ void ensemble::close(const connection_ptr& c)
 void ensemble::arrive(const connection_ptr& c, request r)
 {
     if (!c->server_open) return;
+    if (const auto until = servers_[c->server].still_until; until > world_.time.now()) {
+        return world_.time.at(until, [this, c, r = std::move(r)]() mutable { arrive(c, std::move(r)); });
+    }
     if (r.doom == fate::cut_before) return drop(c, true);
     if (r.what == operation::connect) return arrive_connect(c, r);
     heard(c->server, c->session);
     const bool alone = c->pending.empty();
     c->pending.push_back(std::move(r));
     if (goes_to_leader(c->pending.back().what)) {
-        to_leader(c->server, [this, c, forwarded = c->pending.back()] { execute(c, forwarded); });
+        forward(c, request(c->pending.back())); // a copy: an answer takes it off the queue
     } else if (alone) {
         answer_reads(c);
     }
@@ -90,7 +93,7 @@ void ensemble::arrive_connect(const connection_ptr& c, const request& r)
     s.clients.push_back(c);
     c->pending.push_back(r);
     heard(c->server, c->session);
-    to_leader(c->server, [this, c, r] { execute(c, r); });
+    forward(c, r);
 }
 
 void ensemble::answer_reads(const connection_ptr& c)

@@ -13,6 +13,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 #include <vector>
 
@@ -47,6 +48,7 @@ struct choice_of_run {
     bool trace = false;
     bool no_shrinking = false;
     bool quiet = false;
+    kind_of_plan kind;
     bool survey = false;
 };
 
@@ -73,6 +75,20 @@ int report(const plan& failed, const choice_of_run& chosen)
     return 1;
 }
 
+const std::map<std::string, recipe> recipes{{"mutex", recipe::mutex},
+                                            {"reentrant_mutex", recipe::reentrant_mutex},
+                                            {"multi_lock", recipe::multi_lock},
+                                            {"election", recipe::election}};
+
+/// Whose users are to find a mutant: its name begins with the recipe's, except the mutex's.
+kind_of_plan kind_for(std::string_view mutant)
+{
+    kind_of_plan kind;
+    for (const auto& [name, which] : recipes)
+        if (mutant.starts_with(name.substr(0, name.find('_') + 1))) kind.which = which;
+    return kind;
+}
+
 /// Proof that the checkers bite: each mutant has to be found.
 int check_mutants(std::uint64_t seed)
 {
@@ -85,7 +101,7 @@ int check_mutants(std::uint64_t seed)
         std::uint64_t done = 0;
         while (violation.empty() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(10)) {
             seed_under_way = seed_of(seed, done++);
-            violation = simulate(make_plan(seed_under_way), false).violation;
+            violation = simulate(make_plan(seed_under_way, kind_for(m.name)), false).violation;
         }
         missed += violation.empty();
         std::cout << m.name << ": " << (violation.empty() ? "MISSED" : violation) << " (" << done << " schedules)\n";
@@ -99,7 +115,7 @@ int run(const choice_of_run& chosen, std::uint64_t seed)
 {
     if (!chosen.quiet) std::cout << "--seed " << seed << '\n';
     if (chosen.trace) {
-        const auto p = make_plan(seed);
+        const auto p = make_plan(seed, chosen.kind);
         const auto v = simulate(p, true);
         std::cout << describe(p) << v.trace;
         if (!v.violation.empty()) return report(p, chosen);
@@ -114,7 +130,7 @@ int run(const choice_of_run& chosen, std::uint64_t seed)
     std::map<std::string, std::pair<std::uint64_t, std::string>> kinds; // with an example
     for (; chosen.seconds > 0 ? spent() < chosen.seconds : done < chosen.schedules; ++done) {
         seed_under_way = seed_of(seed, done);
-        const auto p = make_plan(seed_under_way);
+        const auto p = make_plan(seed_under_way, chosen.kind);
         const auto v = simulate(p, false);
         events += v.events;
         grants += v.grants;
@@ -141,7 +157,8 @@ int main(int argc, char** argv)
         "Runs the locks over a simulated ZooKeeper, under faults placed by chance, and checks what they promise.\n"
         "Exit status: 0 no violation, 1 a violation, 2 wrong usage."};
     app.add_option("--seed", chosen.seeds,
-                   "of the first schedule, the next ones count up (default: random); of several, each in turn");
+                   "of the first schedule, the next ones count up (default: random); of several, each in turn")
+        ->envname("ZKLOCK_TEST_SEED");
     auto* const schedules = app.add_option("--schedules", chosen.schedules, "how many to run")->capture_default_str();
     app.add_option("--seconds", chosen.seconds, "how long to run, instead of a number")
         ->excludes(schedules)
@@ -152,6 +169,10 @@ int main(int argc, char** argv)
     app.add_flag("--trace", chosen.trace, "show all that happens in the schedule of --seed");
     app.add_flag("--no-shrinking", chosen.no_shrinking, "show a failing schedule as it is");
     app.add_flag("--survey", chosen.survey, "go on after a violation, and say at the end how often each kind came");
+    app.add_flag("--stale-leaders", chosen.kind.stale_leaders,
+                 "leaders are paused too, and answer from the past when they wake");
+    app.add_option("--recipe", chosen.kind.which, "whose users act: mutex (default), reentrant_mutex, multi_lock, election")
+        ->transform(CLI::CheckedTransformer(recipes).description(""));
     app.add_flag("--quiet", chosen.quiet, "say only what came of it");
     try {
         app.parse(argc, argv);

@@ -17,7 +17,11 @@ enum class theme { calm, network, expiry, servers, administrator, others, everyt
 
 class planner {
 public:
-    explicit planner(std::uint64_t seed) : choose_(seed) { plan_.seed = seed; }
+    planner(std::uint64_t seed, kind_of_plan kind) : choose_(seed), kind_(kind)
+    {
+        plan_.seed = seed;
+        plan_.which = kind.which;
+    }
 
     plan make()
     {
@@ -44,6 +48,7 @@ private:
         s.servers = std::array{1u, 3u, 3u, 5u}[draw(4)];
         s.clients = static_cast<unsigned>(2 + draw(3));
         s.paths = one_in(4) ? 2 : 1;
+        if (kind_.which == recipe::multi_lock) s.paths = static_cast<unsigned>(2 + draw(3));
         s.session_timeout = milliseconds(std::array{1'000, 2'000, 4'000}[draw(3)]);
         s.tick = s.session_timeout / static_cast<int>(2 + draw(3));
         s.expiry_rounded_up = one_in(3);
@@ -111,6 +116,7 @@ private:
             auto s = some(what);
             switch (what) {
             case act::block:
+            case act::pause_leader:
             case act::pause: s.duration = milliseconds(1 + draw(one_in(2) ? t / 3 : 2 * t)); break;
             case act::restart:
             case act::cut_off:
@@ -166,9 +172,11 @@ private:
         if (one_in(6)) add(act::close_client, 1);
         if (one_in(12)) add(act::crash, 1);
         if (about(theme::administrator) && one_in(2)) add(act::replace_parent, 1 + draw(2));
+        if (kind_.stale_leaders && about(theme::servers) && plan_.set.servers > 1) add(act::pause_leader, draw(3));
     }
 
     choices choose_;
+    kind_of_plan kind_;
     plan plan_;
     theme theme_ = theme::calm;
     std::vector<microseconds> moments_;
@@ -186,6 +194,7 @@ const char* name_of(act what)
                                             "hang_up",
                                             "restart",
                                             "cut_off",
+                                            "pause_leader",
                                             "kill_session",
                                             "delete_contender",
                                             "delete_parent",
@@ -204,7 +213,7 @@ bool is_of_a_server(act what) { return what == act::hang_up || what == act::rest
 
 } // namespace
 
-plan make_plan(std::uint64_t seed) { return planner(seed).make(); }
+plan make_plan(std::uint64_t seed, kind_of_plan kind) { return planner(seed, kind).make(); }
 
 std::string describe(const plan& p)
 {

@@ -22,6 +22,7 @@ enum class act : std::uint8_t {
     hang_up,
     restart,
     cut_off,
+    pause_leader,
     kill_session,
     // whoever administers the ensemble, and other programs
     delete_contender,
@@ -50,16 +51,26 @@ struct step {
     std::optional<std::chrono::microseconds> withdraw_after;
 };
 
+/// Whose users act.
+enum class recipe : std::uint8_t { mutex, reentrant_mutex, multi_lock, election };
+
 /// A whole schedule: what a seed means. `faults` is empty until a failing one is shrunk; the faults then stand there,
 /// and none is placed by chance.
 struct plan {
     std::uint64_t seed = 0;
+    recipe which = recipe::mutex;
     settings set;
     std::vector<step> steps; ///< in order of time
     std::optional<std::vector<placed_fault>> faults;
 };
 
-[[nodiscard]] plan make_plan(std::uint64_t seed);
+/// What --stale-leaders and --recipe choose.
+struct kind_of_plan {
+    recipe which = recipe::mutex;
+    bool stale_leaders = false; ///< leaders are paused too, and answer from the past when they wake
+};
+
+[[nodiscard]] plan make_plan(std::uint64_t seed, kind_of_plan kind = {});
 [[nodiscard]] std::string describe(const plan& p);
 
 } // namespace zklock::simulator

@@ -2,6 +2,7 @@
 
 #include "checker.hpp"
 #include "stage.hpp"
+#include "users.hpp"
 
 #include <memory>
 
@@ -110,8 +111,13 @@ void mutex_users::list(client& where, const step& s)
 verdict simulate(const plan& p, bool traced)
 {
     stage s(p, traced);
-    mutex_users users(s);
-    return s.run(users);
+    switch (p.which) {
+    case recipe::mutex: return s.run(*std::make_unique<mutex_users>(s));
+    case recipe::reentrant_mutex: return s.run(*make_reentrant_users(s));
+    case recipe::multi_lock: return s.run(*make_multi_users(s));
+    case recipe::election: return s.run(*make_election_users(s));
+    }
+    return {};
 }
 
 } // namespace zklock::simulator

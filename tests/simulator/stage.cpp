@@ -97,6 +97,10 @@ void stage::perform(const step& s)
         as_administrator("cuts server" + std::to_string(s.who) + " off from its leader");
         ensemble.cut_off(s.who, s.duration);
         break;
+    case act::pause_leader:
+        as_administrator("pauses the leader for " + std::to_string(s.duration.count()) + " ms");
+        ensemble.pause_leader(s.duration);
+        break;
     case act::kill_session:
         if (const auto id = c->store.session_id(); id != 0) {
             as_administrator("ends the session of client" + std::to_string(s.who));

@@ -61,7 +61,7 @@ struct access_rule {
 class admin_client {
 public:
     /// With credentials it takes over that session instead of opening one; throws when it has expired.
-    explicit admin_client(std::uint16_t port, milliseconds session_timeout = milliseconds{10'000},
+    explicit admin_client(std::uint16_t port, milliseconds session_timeout = milliseconds{60'000},
                           session_credentials session = session_credentials());
     ~admin_client();
     admin_client(const admin_client&) = delete;

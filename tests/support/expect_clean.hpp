@@ -11,9 +11,9 @@ namespace zklock::test {
 /// Waits until the server holds no ephemeral node, no watch, and no child under the given paths (which need not exist
 /// any more). Throws with what is left when the limit passes.
 void expect_clean(zookeeper_server& server, const std::vector<std::string>& paths = {},
-                  milliseconds limit = milliseconds{10'000});
+                  milliseconds limit = default_limit);
 /// The same for every member that runs.
 void expect_clean(zookeeper_ensemble& ensemble, const std::vector<std::string>& paths = {},
-                  milliseconds limit = milliseconds{10'000});
+                  milliseconds limit = default_limit);
 
 } // namespace zklock::test

@@ -10,7 +10,7 @@
 namespace zklock::test {
 
 /// A server's answer to one of its four-letter words, such as "srvr". Throws when it does not answer.
-std::string four_letter_word(std::uint16_t port, const std::string& word, milliseconds limit = milliseconds{5'000});
+std::string four_letter_word(std::uint16_t port, const std::string& word, milliseconds limit = milliseconds{30'000});
 
 /// "standalone", "leader", "follower", or empty when the server does not serve.
 std::string server_mode(std::uint16_t port);

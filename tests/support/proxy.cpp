@@ -102,6 +102,7 @@ public:
         if (on && !listener_) listener_ = listen_on(lease.port());
         if (!on) listener_.reset();
     }
+    [[nodiscard]] bool listening() const { return static_cast<bool>(listener_); }
 
 private:
     void wake()
@@ -298,8 +299,12 @@ void proxy::expire_session(std::optional<std::int64_t> id)
     const auto known = sessions();
     const auto wanted = std::find_if(known.rbegin(), known.rend(), [&](const auto& s) { return !id || s.id == *id; });
     if (wanted == known.rend()) throw std::runtime_error("proxy: no such session passed through here");
+    // Lest its client takes it back while it is being ended.
+    const bool listening = relay_->look([&] { return relay_->listening(); });
+    refuse();
     close_session(relay_->server_port, *wanted);
     cut();
+    if (listening) accept();
 }
 
 } // namespace zklock::test

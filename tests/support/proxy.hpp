@@ -92,6 +92,7 @@ public:
     /// The sessions that were opened or resumed through here, in the order of their first appearance.
     [[nodiscard]] std::vector<session_credentials> sessions() const;
     /// Makes the server end the session (the last one seen, if none is given), then cuts, so that its client notices.
+    /// Nobody can connect meanwhile: the client would take its session back.
     void expire_session(std::optional<std::int64_t> id = std::nullopt);
 
 private:

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
@@ -43,8 +44,10 @@ tcp_socket::tcp_socket(std::uint16_t port, milliseconds limit)
 void tcp_socket::wait_for(short events, steady_clock::time_point end)
 {
     pollfd entry{fd_.get(), events, 0};
-    const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now()).count();
-    const int ready = ::poll(&entry, 1, left > 0 ? static_cast<int>(left) : 0);
+    const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
+    // This process may have stood still past the end, and the other side has had no time to answer.
+    const auto time = std::max(left, std::min(limit_, milliseconds{200}));
+    const int ready = ::poll(&entry, 1, static_cast<int>(time.count()));
     if (ready < 0 && errno != EINTR) fail(errno, "poll");
     if (ready == 0) throw std::runtime_error("no answer from the peer within " + std::to_string(limit_.count()) + " ms");
 }

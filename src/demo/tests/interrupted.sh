@@ -36,7 +36,7 @@ stop_in() {
     mkfifo "$mine/pipe"
     : >"$mine/output"
     # A session of its own, and SIGINT as in a terminal: a shell's background jobs ignore it.
-    TMPDIR=$mine/tmp setsid env --default-signal=INT bash "$run" --buyers 400 --stock 400 >"$mine/pipe" 2>&1 &
+    TMPDIR=$mine/tmp setsid env --default-signal=INT bash "$run" --buyers 1000 --stock 1000 >"$mine/pipe" 2>&1 &
     session=$!
     exec 4<"$mine/pipe"
     while IFS= read -r -t 60 -u 4 line; do
@@ -44,7 +44,7 @@ stop_in() {
         [[ $line == *"$1"* ]] && seen=yes && break
     done
     [[ $seen ]] || fail "it never came to: $1"
-    local deadline=$((SECONDS + 20))
+    local deadline=$((SECONDS + 60))
     until running=$(of_session "$session") && [[ $running == *" $2"* ]]; do
         ((SECONDS < deadline)) || fail "$2 never ran; these did: $running"
         kill -0 "$session" 2>/dev/null || fail "it ended before $2 ran"
@@ -53,7 +53,7 @@ stop_in() {
 
     if [[ $target == group ]]; then kill -s "$signal" -- "-$session"; else kill -s "$signal" "$session"; fi
     # The pipe ends when the last process that could write to it is gone.
-    while IFS= read -r -t 30 -u 4 line; do echo "$line" >>"$mine/output"; done
+    while IFS= read -r -t 60 -u 4 line; do echo "$line" >>"$mine/output"; done
     wait "$session"
     status=$?
     exec 4<&-

@@ -18,7 +18,7 @@ serve() {
         sqlite3 -batch -init /dev/null "$scratch/shop.db" >/dev/null || die "no database"
     start "$scratch/log" "$order_server" --database "$scratch/shop.db" "$@"
     server=$!
-    await 10 listening || die "it does not listen"
+    await 60 listening || die "it does not listen"
     port=$(sed -n 's/.* listening on .*://p' "$scratch/log")
     [[ $port ]] || die "it ended: $(cat "$scratch/log")"
 }
@@ -34,8 +34,8 @@ request() {
 
 answer() {
     local status line
-    read -r -t 20 -u 5 _ status _ || die "no answer"
-    while read -r -t 20 -u 5 line && [[ $line != $'\r' ]]; do :; done
+    read -r -t 60 -u 5 _ status _ || die "no answer"
+    while read -r -t 60 -u 5 line && [[ $line != $'\r' ]]; do :; done
     printf '%s ' "$status"
     cat <&5
     exec 5>&-
@@ -81,26 +81,26 @@ ends
 # --- with the lock
 start_zookeeper
 await_zookeeper
-serve --servers "127.0.0.1:$zookeeper_port" --payment 1500 --lock-timeout 200
+serve --servers "127.0.0.1:$zookeeper_port" --payment 8000 --lock-timeout 2000
 expect '200 *"lock":true,"connection":"connected"*' request GET /health
 request POST /orders '{"buyer":"Ada"}' >"$scratch/first" &
 first=$!
 holds() { [[ $(request GET /queue) == *'"buyer":"Ada"'* ]]; }
-await 5 holds || die "Ada is not in the queue"
+await 60 holds || die "Ada is not in the queue"
 expect '503 {"error":"no lock: *' request POST /orders '{"buyer":"Ben"}'
 
 # --- the end: an idle connection does not hold it up, the order under way is finished and answered
 exec 6<>"/dev/tcp/127.0.0.1/$port"
 printf 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n' >&6
-read -r -t 5 -u 6 line && [[ $line == *200* ]] || die "no answer on the connection that is to be idle"
+read -r -t 60 -u 6 line && [[ $line == *200* ]] || die "no answer on the connection that is to be idle"
 ends
 wait "$first"
 expect '201 *"buyer":"Ada"*"token":[1-9]*"outcome":"sold"*' cat "$scratch/first"
-timeout 5 cat <&6 >/dev/null || die "the idle connection is still open"
+timeout 60 cat <&6 >/dev/null || die "the idle connection is still open"
 exec 6>&-
 
 # --- an old token is refused by the stock itself, and the refusal recorded (servers that are down are passed over)
-serve --servers "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3,127.0.0.1:$zookeeper_port" --payment 1 --lock-timeout 300
+serve --servers "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3,127.0.0.1:$zookeeper_port" --payment 1 --lock-timeout 5000
 expect '200 {"queue":\[\]}' request GET /queue
 sqlite3 -batch -init /dev/null "$scratch/shop.db" 'UPDATE stock SET last_token = 9223372036854775807' || die "no update"
 expect '503 *"outcome":"refused: a later token has written"*' request POST /orders '{"buyer":"Ada"}'
@@ -110,7 +110,7 @@ expect '200 {"units":2,*"stale_writes":1,"sold":0,*' request GET /report
 kill -KILL "$zookeeper"
 wait "$zookeeper" 2>/dev/null
 unhealthy() { [[ $(request GET /health) == 503* ]]; }
-await 10 unhealthy || die "it does not notice that ZooKeeper is gone"
+await 60 unhealthy || die "it does not notice that ZooKeeper is gone"
 expect '503 {"error":"no lock: *' request POST /orders '{"buyer":"Ada"}'
 ends
 none=$("$order_server" --database "$scratch/shop.db" --servers "127.0.0.1:$zookeeper_port" \

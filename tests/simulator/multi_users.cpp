@@ -1,0 +1,69 @@
+// Of the multi-lock: overlapping sets of paths, given in any order.
+#include "users.hpp"
+
+#include "recipes/multi_acquisition.hpp"
+#include "zklock/errc.hpp"
+
+#include <algorithm>
+
+namespace zklock::simulator {
+
+namespace {
+
+class multi_users final : public acquisition_users {
+public:
+    using acquisition_users::acquisition_users;
+
+private:
+    void choose(use& u) override
+    {
+        const auto all = stage_.the_plan.set.paths;
+        u.paths.clear();
+        for (unsigned p = 0; p < all; ++p) {
+            if ((u.wish.choice >> p & 1) != 0 || p == u.wish.path) u.paths.push_back(p);
+        }
+    }
+
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    {
+        std::vector<recipes::multi_acquisition::member> members;
+        for (const auto path : u.paths) {
+            members.push_back({path_of(path), [this, &c, &u, path](recipes::waiter member) {
+                                   return c.session->acquire({std::move(member), path_of(path), options_of(u)});
+                               }});
+        }
+        const auto turn = static_cast<std::ptrdiff_t>(u.wish.choice / 16 % members.size());
+        std::rotate(members.begin(), members.begin() + turn, members.end());
+        return recipes::multi_acquisition::start(c.where, std::move(members), std::move(w));
+    }
+
+    void check_granted(use& u) override
+    {
+        if (!u.handle->held(u.where->now()) && u.where->runs_undelayed()) violate(u, "granted, and not held");
+        check_parts(u);
+    }
+
+    void ended(client&, use& u) override { check_parts(u); }
+
+    /// Whoever holds has the node of each of its paths.
+    void check_parts(const use&)
+    {
+        for (const auto& u : uses_) {
+            if (!u.believes() || excused(u)) continue;
+            for (const auto& l : u.given) {
+                if (stage_.ensemble.leaders_tree().find(l.node) == nullptr) violate(u, "believes, and " + l.node + " is gone");
+            }
+        }
+    }
+
+    bool may_fail(const use& u, boost::system::error_code ec) const override
+    {
+        return u.wish.look_once && ec == make_error_code(errc::lost);
+    }
+};
+
+} // namespace
+
+std::unique_ptr<scenario> make_multi_users(stage& s) { return std::make_unique<multi_users>(s); }
+
+} // namespace zklock::simulator

@@ -1,0 +1,270 @@
+#include "users.hpp"
+
+#include "zklock/errc.hpp"
+
+#include <algorithm>
+
+namespace zklock::simulator {
+
+using phase = use::phase;
+using namespace std::chrono_literals;
+
+namespace {
+
+bool contains(const auto& list, const auto& what) { return std::find(list.begin(), list.end(), what) != list.end(); }
+
+} // namespace
+
+acquisition_users::acquisition_users(stage& s) : stage_(s)
+{
+    for (const auto& t : s.the_plan.steps) refusals_ |= t.what == act::refuse;
+}
+
+std::string acquisition_users::label(const use& u) const
+{
+    std::string text = u.tag + " on";
+    for (const auto path : u.paths) text += ' ' + path_of(path);
+    return text;
+}
+
+void acquisition_users::say(const use& u, const std::string& what)
+{
+    if (stage_.world.log.on()) stage_.world.log.line(now(), "user", u.tag + ' ' + what);
+}
+
+bool acquisition_users::excused(const use& u) const
+{
+    if (!killed_.empty() && contains(killed_, u.store->session_id())) return true;
+    return std::any_of(u.given.begin(), u.given.end(), [&](const held_lock& l) { return contains(deleted_, l.node); });
+}
+
+mutex_options acquisition_users::options_of(const use& u) const
+{
+    mutex_options options;
+    options.identifier = u.tag;
+    options.names = stage_.the_plan.seed % 2 == 0 ? naming::curator : naming::kazoo;
+    options.parents = stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
+    return options;
+}
+
+// ---- what users do
+
+void acquisition_users::perform(client& c, const step& s)
+{
+    if (s.what == act::acquire) begin(c, s);
+}
+
+void acquisition_users::begin(client& c, const step& s)
+{
+    ++begun_;
+    auto& u = uses_.emplace_back();
+    u.tag = "c" + std::to_string(s.who) + '.' + std::to_string(uses_.size());
+    u.client = s.who;
+    u.paths = {s.path};
+    u.wish = s;
+    u.where = &c.where;
+    u.store = &c.store;
+    choose(u);
+    by_tag_.emplace(u.tag, &u);
+    acquire(c, u);
+    if (s.withdraw_after) {
+        (void)c.where.call_at(c.where.now() + *s.withdraw_after, [this, &c, &u] { give_up(c, u); });
+    }
+}
+
+void acquisition_users::give_up(client& c, use& u)
+{
+    if (u.now != phase::waiting) return;
+    bool answer = false;
+    stage_.call(c, [&](recipes::session&) { answer = u.handle->withdraw(); });
+    say(u, answer ? "withdraws" : "is too late to withdraw");
+    if (answer) u.now = phase::withdrawn;
+}
+
+void acquisition_users::acquire(client& c, use& u)
+{
+    u.began = now();
+    u.now = phase::waiting;
+    u.lost = false;
+    u.seen_lost.reset();
+    u.given.clear();
+    if (u.wish.deadline && !u.wish.look_once) u.deadline = u.where->now() + *u.wish.deadline;
+    say(u, label(u) + (u.owner != 0 ? ", owner " + std::to_string(u.owner) : std::string()) + ", wants it" +
+               (u.wish.look_once ? ", looking once" : ""));
+    check_begin(u);
+    recipes::waiter w;
+    w.mode = u.wish.look_once ? recipes::patience::look_once : recipes::patience::queue;
+    w.deadline = u.deadline;
+    w.done = [this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
+        if (!stage_.may_tell(c)) return;
+        if (u.now != phase::waiting) return violate(u, "told of an end, though its wait had ended");
+        ec ? failed(u, ec) : granted(c, u, g);
+    };
+    w.lost = [this, &c, &u] {
+        if (!stage_.may_tell(c)) return;
+        say(u, "is told that the lock is lost");
+        if (u.lost) return violate(u, "lost twice");
+        if (u.now != phase::holding) return violate(u, "lost while it does not hold");
+        if (u.believes()) return violate(u, "lost, and yet its lease goes on");
+        u.lost = true;
+        u.now = phase::lost;
+    };
+    stage_.call(c, [&](recipes::session&) { u.handle = start(c, u, std::move(w)); });
+}
+
+void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
+{
+    ++grants_;
+    u.now = phase::holding;
+    u.granted_at = now();
+    u.given = g.parts ? *g.parts : std::vector{held_lock{path_of(u.paths.front()), g.node, g.fencing_token}};
+    for (const auto& l : u.given) say(u, "is granted " + l.node + ", token " + std::to_string(l.fencing_token));
+    if (u.deadline && u.where->now() > *u.deadline + promptly && on_time(u)) violate(u, "granted after its deadline");
+    if (u.given.size() != u.paths.size()) return violate(u, "granted another number of locks");
+    if (u.believes()) {
+        for (std::size_t i = 0; i < u.paths.size(); ++i) check_lock(u, u.given[i], u.paths[i]);
+    }
+    check_granted(u);
+    (void)c.where.call_at(c.where.now() + u.wish.duration, [this, &c, &u] { release(c, u); });
+}
+
+/// A grant that is believed must be true at the leader.
+void acquisition_users::check_lock(use& u, const held_lock& l, unsigned path)
+{
+    if (l.path != path_of(path) || !l.node.starts_with(l.path + '/')) {
+        return violate(u, "granted " + l.node + " of " + l.path + " where " + path_of(path) + " is due");
+    }
+    const auto& tree = stage_.ensemble.leaders_tree();
+    if (const auto* const node = tree.find(l.node); node != nullptr) {
+        if (!stage_.ensemble.alive(node->owner)) violate(u, "granted to a session that is over");
+        if (l.fencing_token >> 12 != node->czxid) violate(u, "its token does not come from its node");
+    } else if (!excused(u)) {
+        violate(u, "granted without a node");
+    }
+    auto& last = last_[path];
+    const bool again = u.owner != 0 && u.owner == last.owner && l.node == last.node;
+    if (again ? l.fencing_token != last.token : l.fencing_token <= last.token) {
+        violate(u, "the token is " + std::to_string(l.fencing_token) + " after " + std::to_string(last.token));
+    }
+    last = {l.fencing_token, u.owner, l.node};
+    for (auto& other : uses_) {
+        if (&other == &u || !contains(other.paths, path)) continue;
+        check_told(other);
+        if (other.owner != 0 && other.owner == u.owner && other.client == u.client) continue;
+        if (other.believes() && !excused(other) && !excused(u)) {
+            violate(u, "granted while " + label(other) + " believes that it holds");
+        }
+    }
+}
+
+/// A holder whose lease has ended has been told so, unless it did not run.
+void acquisition_users::check_told(use& u)
+{
+    if (u.now != phase::holding || u.where->dead() || !on_time(u)) return;
+    if (!u.handle->held(u.where->now()) && !u.seen_lost) u.seen_lost = now();
+    if (u.seen_lost && now() > *u.seen_lost + promptly && now() > u.granted_at + promptly) {
+        violate(u, "lost, and it was not told");
+    }
+}
+
+void acquisition_users::release(client& c, use& u)
+{
+    if (!u.has_it()) return;
+    say(u, "releases");
+    check_told(u);
+    if (u.now == phase::holding) u.now = phase::releasing;
+    const bool after_the_end = c.closed; // a call made then is answered all the same
+    stage_.call(c, [&](recipes::session&) {
+        u.handle->release([this, &c, &u, after_the_end](boost::system::error_code ec) {
+            if (!after_the_end && !stage_.may_tell(c)) return;
+            released(u, ec);
+            ended(c, u);
+        });
+    });
+}
+
+void acquisition_users::released(use& u, boost::system::error_code ec)
+{
+    say(u, "has released" + (ec ? ": " + ec.message() : std::string()));
+    if (u.now == phase::lost) {
+        if (ec != make_error_code(errc::lost)) violate(u, "lost, and released without that error");
+    } else if (u.now != phase::releasing) {
+        violate(u, "released twice");
+    }
+    u.now = phase::released;
+}
+
+void acquisition_users::failed(use& u, boost::system::error_code ec)
+{
+    say(u, "fails: " + ec.message());
+    u.now = phase::failed;
+    const auto is = [&](errc e) { return ec == make_error_code(e); };
+    const auto& set = stage_.the_plan.set;
+    if (is(errc::timed_out)) {
+        if (!u.deadline) return violate(u, "timed out without a deadline");
+        if (u.where->now() < *u.deadline) return violate(u, "timed out too early");
+        if (u.where->now() > *u.deadline + promptly && on_time(u) && now() > u.began + promptly) {
+            return violate(u, "timed out too late");
+        }
+        return;
+    }
+    const bool explained = is(errc::closed) || ((is(errc::busy) || is(errc::not_connected)) && u.wish.look_once) ||
+                           (is(errc::access_denied) && refusals_) ||
+                           (is(errc::sequence_exhausted) && set.first_sequence > 2'000'000'000) ||
+                           (is(errc::over_budget) && set.node_budget < 1000) || may_fail(u, ec);
+    if (!explained) violate(u, "failed without a reason: " + ec.message());
+}
+
+void acquisition_users::client_died(client& c)
+{
+    for (auto& u : uses_) {
+        if (u.client != c.number || u.where != &c.where) continue;
+        u.now = phase::died;
+        u.handle.reset();
+    }
+}
+
+// ---- how it ends
+
+bool acquisition_users::all_ended() const
+{
+    return std::none_of(uses_.begin(), uses_.end(),
+                        [](const use& u) { return u.now == phase::waiting || u.has_it() || u.now == phase::releasing; });
+}
+
+bool acquisition_users::nothing_left() const
+{
+    const auto& tree = stage_.ensemble.leaders_tree();
+    for (unsigned p = 0; p < stage_.the_plan.set.paths; ++p) {
+        for (const auto& name : tree.children(path_of(p))) {
+            const auto* const node = tree.find(path_of(p) + '/' + name);
+            const auto tag = node->data.substr(0, node->data.find('\n'));
+            if (by_tag_.contains(tag) && stage_.ensemble.alive(node->owner)) return false;
+        }
+    }
+    return stage_.ensemble.watches() == 0;
+}
+
+instant acquisition_users::holding_time() const
+{
+    instant all{0};
+    for (const auto& u : uses_) all += 3 * instant(u.wish.duration) + 60 * instant(stage_.the_plan.set.delay);
+    return all;
+}
+
+void acquisition_users::finish()
+{
+    for (auto& u : uses_) {
+        check_told(u);
+        switch (u.now) {
+        case phase::waiting: violate(u, "left waiting"); break;
+        case phase::holding:
+        case phase::lost: violate(u, "holds, and its release was never run"); break;
+        case phase::releasing: violate(u, "its release never ended"); break;
+        default: break;
+        }
+    }
+    if (!nothing_left()) stage_.world.violate("a node or a watch is left though all operations have ended");
+}
+
+} // namespace zklock::simulator

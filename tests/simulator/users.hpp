@@ -1,0 +1,118 @@
+#pragma once
+#include "recipes/acquisition.hpp"
+#include "stage.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace zklock::simulator {
+
+/// One acquire of a lock of some recipe, as its user sees it.
+struct use {
+    enum class phase : std::uint8_t { waiting, failed, withdrawn, holding, lost, releasing, released, died };
+
+    std::string tag; ///< first line of its nodes' data
+    unsigned client = 0;
+    std::vector<unsigned> paths;
+    std::uint64_t owner = 0; ///< of a re-entrant lock; holds of one owner do not exclude each other
+    step wish;
+    process* where = nullptr;
+    simulated_store* store = nullptr;
+    std::shared_ptr<recipes::acquisition> handle;
+    phase now = phase::waiting;
+    instant began{0};
+    std::optional<process::time_point> deadline;
+    std::vector<held_lock> given; ///< as granted
+    instant granted_at{0};
+    bool lost = false;
+    std::optional<instant> seen_lost; ///< when it was first seen that its handle says so
+
+    /// Holds, as far as its own process can know.
+    [[nodiscard]] bool believes() const
+    {
+        return now == phase::holding && !where->dead() && handle->held(where->now());
+    }
+    /// Was granted, and its release was not asked for.
+    [[nodiscard]] bool has_it() const noexcept { return now == phase::holding || now == phase::lost; }
+};
+
+/// Users of the recipes that are built on acquisitions: they acquire, hold for a while, release; and what must hold for
+/// all of them: exclusion, growing tokens, one end for each operation, in time, holders who are told, nothing left behind.
+class acquisition_users : public scenario {
+public:
+    explicit acquisition_users(stage& s);
+
+    void perform(client& c, const step& s) override;
+    void client_died(client& c) override;
+    void deleted_by_others(const std::string& node) override { deleted_.push_back(node); }
+    void killed(std::int64_t session) override { killed_.push_back(session); }
+    void made_out_of_turn(const std::string& node) override { deleted_.push_back(node); }
+    [[nodiscard]] std::int64_t begun() const override { return begun_; }
+    [[nodiscard]] bool all_ended() const override;
+    [[nodiscard]] bool nothing_left() const override;
+    [[nodiscard]] instant holding_time() const override;
+    void finish() override;
+    [[nodiscard]] std::uint64_t grants() const override { return grants_; }
+
+protected:
+    /// Longer than a process that is not paused takes to run what it has in line, late timers included.
+    static constexpr instant promptly = std::chrono::milliseconds(20);
+
+    /// What the step wants: paths and owner.
+    virtual void choose(use&) {}
+    [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> start(client&, use&, recipes::waiter) = 0;
+    virtual void check_begin(use&) {}
+    virtual void check_granted(use&) {}
+    /// Whether there is a reason for that error.
+    [[nodiscard]] virtual bool may_fail(const use&, boost::system::error_code) const { return false; }
+    /// Its hold is over and given back.
+    virtual void ended(client&, use&) {}
+    virtual void give_up(client&, use&); ///< at the step's time for that
+
+    /// An acquire that belongs to a step.
+    void begin(client& c, const step& s);
+    void acquire(client& c, use& u);
+    void release(client& c, use& u);
+    [[nodiscard]] mutex_options options_of(const use&) const;
+    [[nodiscard]] std::string label(const use&) const;
+    void say(const use&, const std::string& what);
+    void violate(const use& u, const std::string& what) { stage_.world.violate(label(u) + ": " + what); }
+    [[nodiscard]] bool excused(const use&) const;
+    [[nodiscard]] instant now() const noexcept { return stage_.world.time.now(); }
+    /// No pause has delayed what the process does now.
+    [[nodiscard]] bool on_time(const use& u) const { return u.where->paused_until() + promptly < now(); }
+    void check_told(use&);
+
+    stage& stage_;
+    std::deque<use> uses_;
+
+private:
+    void granted(client& c, use& u, const recipes::grant& g);
+    void failed(use& u, boost::system::error_code ec);
+    void released(use& u, boost::system::error_code ec);
+    void check_lock(use& u, const held_lock& l, unsigned path);
+
+    std::int64_t begun_ = 0;
+    std::uint64_t grants_ = 0;
+    bool refusals_ = false;
+    std::unordered_map<std::string, use*> by_tag_;
+    struct last_grant {
+        std::int64_t token = 0;
+        std::uint64_t owner = 0;
+        std::string node;
+    };
+    std::map<unsigned, last_grant> last_; ///< by path
+    std::vector<std::string> deleted_;
+    std::vector<std::int64_t> killed_;
+};
+
+[[nodiscard]] std::unique_ptr<scenario> make_reentrant_users(stage&);
+[[nodiscard]] std::unique_ptr<scenario> make_multi_users(stage&);
+[[nodiscard]] std::unique_ptr<scenario> make_election_users(stage&);
+
+} // namespace zklock::simulator

@@ -52,9 +52,9 @@ public:
     {
         waiter_.lost = nullptr;
         lock_->release([self = shared_from_this(), released = std::move(released)](error_code ec) {
-            self->end();
             if (released)
                 released(ec);
+            self->end();
         });
     }
 

@@ -85,7 +85,7 @@ kind_of_plan kind_for(std::string_view mutant)
 {
     kind_of_plan kind;
     for (const auto& [name, which] : recipes)
-        if (mutant.starts_with(name.substr(0, name.find('_') + 1))) kind.which = which;
+        if (mutant.starts_with(name.substr(0, name.find('_')) + '_')) kind.which = which;
     return kind;
 }
 
@@ -171,7 +171,8 @@ int main(int argc, char** argv)
     app.add_flag("--survey", chosen.survey, "go on after a violation, and say at the end how often each kind came");
     app.add_flag("--stale-leaders", chosen.kind.stale_leaders,
                  "leaders are paused too, and answer from the past when they wake");
-    app.add_option("--recipe", chosen.kind.which, "whose users act: mutex (default), reentrant_mutex, multi_lock, election")
+    app.add_option("--recipe", chosen.kind.which,
+                   "whose users act: mutex (default), reentrant_mutex, multi_lock or election")
         ->transform(CLI::CheckedTransformer(recipes).description(""));
     app.add_flag("--quiet", chosen.quiet, "say only what came of it");
     try {

@@ -1,0 +1,263 @@
+// multi_lock: all of them, or none.
+#include "integration/recipe_scene.hpp"
+
+#include <boost/asio/deferred.hpp>
+
+#include <array>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
+                                        asio::cancellation_type::total};
+
+pending<multi_guard> begin(multi_lock lock)
+{
+    pending<multi_guard> p;
+    lock.acquire(p.handler());
+    return p;
+}
+
+awaitable<multi_guard> granted(pending<multi_guard> attempt)
+{
+    const error_code ec = co_await attempt.end();
+    if (ec)
+        throw std::runtime_error("no grant: " + ec.message());
+    co_return std::move(attempt.value());
+}
+
+std::string foreign(admin_client& admin, const std::string& path)
+{
+    admin.create_all(path);
+    return admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
+}
+
+awaitable<void> cross(multi_lock both, int rounds, int& inside)
+{
+    for (int i = 0; i < rounds; ++i) {
+        result<multi_guard> held = co_await both.acquire(60s);
+        REQUIRE(!held.has_error());
+        CHECK(inside++ == 0);
+        --inside;
+        must(co_await std::move(held).value().release());
+    }
+}
+
+} // namespace
+
+TEST_CASE("all are taken in the order of their paths, and given back in reverse")
+{
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        co_await warm_up(remote, "/multi/warm");
+        const lock_owner me;
+        mutex a(remote.zk, "/multi/a");
+        mutex b(remote.zk, "/multi/b");
+        reentrant_mutex c(remote.zk, "/multi/c");
+        multi_lock all(b, c.owned_by(me), a);
+        multi_guard held = must(co_await all.acquire());
+        CHECK(held);
+        REQUIRE(held.locks().size() == 3);
+        CHECK(held.locks()[0].path == "/multi/a");
+        CHECK(held.locks()[2].path == "/multi/c");
+        for (const held_lock& one : held.locks()) {
+            CHECK(one.fencing_token > 0);
+            CHECK(one.node.starts_with(one.path + "/"));
+        }
+        CHECK(held.locks()[0].fencing_token < held.locks()[1].fencing_token);
+        CHECK(held.locks()[1].fencing_token < held.locks()[2].fencing_token);
+        CHECK(held.held_until() > lease_clock::now());
+        CHECK(c.hold_count(me) == 1);
+        CHECK(error_in(co_await b.try_acquire()) == errc::busy);
+        CHECK(error_in(co_await all.try_acquire()) == errc::busy);
+        guard again = must(co_await c.acquire(me)); // its owner may
+        CHECK(held);
+
+        multi_guard moved = std::move(held);
+        CHECK_FALSE(held);
+        CHECK(held.locks().empty());
+        remote.link.forget();
+        must(co_await std::move(moved).release());
+        CHECK(moved.locks().empty());
+        CHECK(error_in(co_await std::move(moved).release()) == errc::not_owner);
+        CHECK(error_in(co_await moved.wait_lost()) == errc::not_owner);
+        CHECK(removes(remote.link) == 2); // the third has a hold left
+        must(co_await std::move(again).release());
+        co_await nothing_left(server().port());
+
+        // Once the parents exist: a create for each, a delete for each, in reverse.
+        remote.link.forget();
+        held = must(co_await all.try_acquire());
+        CHECK(creates(remote.link) == 3);
+        const std::string last = held.locks()[2].node;
+        remote.link.forget();
+        must(co_await std::move(held).release());
+        CHECK(removes(remote.link) == 3);
+        for (const auto& seen : remote.link.history())
+            if (seen.op == opcode::remove) {
+                CHECK(seen.path == last);
+                break;
+            }
+        held = must(co_await all.acquire(5s));
+        held = multi_guard(); // in the background
+        co_await nothing_left(server().port());
+
+        auto sum = [&](multi_guard& g) -> awaitable<result<std::size_t>> { co_return g.locks().size(); };
+        result<std::size_t> size = co_await all.run(20s, sum);
+        CHECK(must(size) == 3);
+        multi_guard thrown = co_await all.acquire(asio::use_awaitable);
+        auto later = std::move(thrown).release(asio::deferred);
+        co_await std::move(later)(asio::use_awaitable);
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(60s, body);
+    expect_clean(server(), {"/multi/a", "/multi/b", "/multi/c"});
+}
+
+TEST_CASE("one cannot be had: all are given back, whatever the reason; one deadline for all")
+{
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await warm_up(remote, "/multi/warm");
+        mutex a(remote.zk, "/multi/a");
+        mutex b(remote.zk, "/multi/b");
+        mutex c(remote.zk, "/multi/c");
+        multi_lock all(a, b, c);
+        const std::string on_c = foreign(admin, "/multi/c");
+
+        CHECK(error_in(co_await all.try_acquire()) == errc::busy);
+        co_await until_only_left(server().port(), on_c);
+        CHECK(error_in(co_await all.acquire(0s)) == errc::timed_out);
+        co_await until_only_left(server().port(), on_c);
+
+        // The first two are held, the third is waited for.
+        const auto before = steady_clock::now();
+        CHECK(error_in(co_await all.acquire(50ms)) == errc::timed_out);
+        CHECK(steady_clock::now() - before >= 50ms);
+        co_await until_only_left(server().port(), on_c);
+        for (const auto type : cancellation_types) {
+            auto waiting = begin(all);
+            co_await until_queued(admin, "/multi/c", 2);
+            CHECK(admin.children("/multi/a").size() == 1);
+            waiting.cancel(type);
+            const error_code ec = co_await waiting.end();
+            CHECK(ec == asio::error::operation_aborted);
+            co_await until_only_left(server().port(), on_c);
+            auto early = begin(all);
+            early.cancel(type);
+            const error_code at_once = co_await early.end();
+            CHECK(at_once == asio::error::operation_aborted);
+            co_await until_only_left(server().port(), on_c);
+        }
+
+        // Refused by the server: the first error is the result, and what is held goes.
+        std::vector<access_rule> nobody_creates(1);
+        nobody_creates[0].permissions = 31 & ~4;
+        admin.set_access("/multi/b", nobody_creates);
+        CHECK(error_in(co_await all.acquire(20s)) == errc::access_denied);
+        co_await until_only_left(server().port(), on_c);
+        admin.set_access("/multi/b", std::vector<access_rule>(1));
+
+        // Somebody deletes what is held already: that release finds nothing, the others go on.
+        auto waiting = begin(all);
+        co_await until_queued(admin, "/multi/c", 2);
+        admin.remove(on_c);
+        multi_guard held = co_await granted(waiting);
+        auto told = begin_wait_lost(held);
+        admin.remove(held.locks()[1].node);
+        CHECK_FALSE(co_await told.end());
+        CHECK_FALSE(held);
+        CHECK(error_in(co_await std::move(held).release()) == errc::lost);
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(120s, body);
+    expect_clean(server(), {"/multi/a", "/multi/b", "/multi/c"});
+}
+
+TEST_CASE("lost: while it waits it begins anew, while it holds it is told")
+{
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port());
+        admin_client admin(server().port(), 60s);
+        mutex a(remote.zk, "/multi/a");
+        mutex b(remote.zk, "/multi/b");
+        multi_lock both(b, a);
+        const std::string on_b = foreign(admin, "/multi/b");
+        auto waiting = begin(both);
+        co_await until_queued(admin, "/multi/b", 2);
+        const auto first_session = remote.zk.session_id();
+        remote.link.expire_session();
+        co_await until("the waiter has queued again", [&] {
+            return remote.zk.session_id() != first_session && queue_of(admin, "/multi/b").size() == 2 &&
+                   queue_of(admin, "/multi/a").size() == 1;
+        });
+        CHECK_FALSE(waiting.ended());
+        admin.remove(on_b);
+        multi_guard held = co_await granted(waiting);
+        CHECK(held);
+        auto told = begin_wait_lost(held);
+        remote.link.expire_session();
+        CHECK_FALSE(co_await told.end());
+        CHECK_FALSE(held);
+        CHECK(held.held_until() == lease_clock::time_point{});
+        must(co_await held.wait_lost()); // stays so
+        CHECK(error_in(co_await std::move(held).release()) == errc::lost);
+        co_await nothing_left(server().port());
+
+        // Closed while it waits for the second.
+        const std::string again = foreign(admin, "/multi/b");
+        waiting = begin(both);
+        co_await until_queued(admin, "/multi/b", 2);
+        co_await remote.close();
+        CHECK(co_await waiting.end() == errc::closed);
+        CHECK(error_in(co_await both.acquire()) == errc::closed);
+        admin.remove(again);
+    };
+    run_test(60s, body);
+    expect_clean(server(), {"/multi/a", "/multi/b"});
+}
+
+TEST_CASE("given in opposite orders by two clients: no deadlock; bad input")
+{
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client one(executor, fault_options(server().address(), long_session));
+        client two(executor, fault_options(server().address(), long_session));
+        mutex a1(one, "/multi/a"), b1(one, "/multi/b"), a2(two, "/multi/a"), b2(two, "/multi/b");
+        int inside = 0;
+        std::vector<awaitable<void>> users;
+        for (int i = 0; i < 3; ++i) {
+            users.push_back(cross(multi_lock(a1, b1), 10, inside));
+            users.push_back(cross(multi_lock(b2, a2), 10, inside));
+            users.push_back(cross(multi_lock(b1, a1), 10, inside));
+        }
+        co_await together(std::move(users));
+
+        multi_lock twice(a1, b1, a1);
+        CHECK(error_in(co_await twice.acquire()) == errc::invalid_option);
+        multi_lock of_two_clients(a1, b2);
+        CHECK(error_in(co_await of_two_clients.try_acquire()) == errc::invalid_option);
+        std::vector<lockable> none;
+        multi_lock empty(none);
+        CHECK(error_in(co_await empty.acquire(5s)) == errc::invalid_option);
+        mutex wrong(one, "multi");
+        multi_lock with_wrong(b1, wrong);
+        CHECK(error_in(co_await with_wrong.acquire()) == errc::invalid_path);
+        co_await nothing_left(server().port());
+        must(co_await one.close());
+        must(co_await two.close());
+    };
+    run_test(60s, body);
+    expect_clean(server(), {"/multi/a", "/multi/b"});
+}

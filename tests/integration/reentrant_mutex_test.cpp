@@ -1,0 +1,271 @@
+// reentrant_mutex: one owner, several holds, one node.
+#include "integration/recipe_scene.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <array>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
+                                        asio::cancellation_type::total};
+
+pending<guard> begin(reentrant_mutex lock, lock_owner owner)
+{
+    pending<guard> p;
+    lock.acquire(owner, p.handler());
+    return p;
+}
+
+} // namespace
+
+TEST_CASE("holds are counted: no request for a further one, one node and one token, free with the last")
+{
+    const std::string path = "/reentrant/counted";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await warm_up(remote, path);
+        reentrant_mutex lock(remote.zk, path);
+        reentrant_mutex same(remote.zk, path); // another object, the same lock
+        mutex plain(remote.zk, path);
+        const lock_owner me;
+        const lock_owner other;
+        CHECK(me != other);
+        CHECK(lock.hold_count(me) == 0);
+
+        guard first = must(co_await lock.acquire(me));
+        CHECK(creates(remote.link) == 1);
+        remote.link.forget();
+        guard second = must(co_await same.acquire(me, 5s));
+        guard third = must(co_await lock.try_acquire(me));
+        guard fourth = must(co_await lock.acquire(me, 0s)); // looks once, and may
+        CHECK(remote.link.count(opcode::any) == 0);
+        CHECK(lock.hold_count(me) == 4);
+        CHECK(same.hold_count(me) == 4);
+        CHECK(lock.hold_count(other) == 0);
+        const std::array<const guard*, 3> others{&second, &third, &fourth};
+        for (const guard* g : others) {
+            CHECK(*g);
+            CHECK(g->node() == first.node());
+            CHECK(g->fencing_token() == first.fencing_token());
+            CHECK(g->held_until() == first.held_until());
+        }
+        CHECK(must(co_await lock.contenders()).size() == 1);
+
+        // It excludes other owners, other mutexes, and other programs; and they see Curator's name.
+        CHECK(error_in(co_await lock.try_acquire(other)) == errc::busy);
+        CHECK(error_in(co_await plain.try_acquire()) == errc::busy);
+        CHECK(admin.children(path).size() == 1);
+        CHECK(first.node().find("/_c_") != std::string::npos);
+
+        // Released in any order, by release, by the destructor, and on behalf of the owner.
+        remote.link.forget();
+        must(co_await std::move(first).release());
+        second = guard();
+        CHECK(error_in(co_await lock.release(other, third)) == errc::not_owner);
+        CHECK(third);
+        reentrant_mutex elsewhere(remote.zk, path + "_too");
+        CHECK(error_in(co_await elsewhere.release(me, third)) == errc::not_owner);
+        must(co_await lock.release(me, third));
+        CHECK_FALSE(third);
+        CHECK(error_in(co_await lock.release(me, third)) == errc::not_owner);
+        CHECK(remote.link.count(opcode::any) == 0);
+        CHECK(fourth);
+        CHECK(lock.hold_count(me) == 1);
+        must(co_await lock.release(me, fourth));
+        CHECK(removes(remote.link) == 1);
+        CHECK(lock.hold_count(me) == 0);
+        co_await nothing_left(server().port());
+
+        guard now_plain = must(co_await plain.acquire());
+        CHECK(error_in(co_await lock.release(me, now_plain)) == errc::not_owner);
+        CHECK(error_in(co_await lock.acquire(me, 20ms)) == errc::timed_out);
+        must(co_await std::move(now_plain).release());
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(60s, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own deadline and cancellation")
+{
+    const std::string path = "/reentrant/joined";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote, path);
+        reentrant_mutex lock(remote.zk, path);
+        const lock_owner me;
+        const std::string holder = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
+
+        auto first = begin(lock, me);
+        co_await until_queued(admin, path, 2);
+        auto second = begin(lock, me);
+        auto third = begin(lock, me);
+        CHECK(error_in(co_await lock.acquire(me, 10ms)) == errc::timed_out);
+        CHECK(error_in(co_await lock.try_acquire(me)) == errc::busy);
+        first.cancel(); // he who brought the node: it stays
+        const error_code cancelled = co_await first.end();
+        CHECK(cancelled == asio::error::operation_aborted);
+        CHECK(creates(remote.link) == 1);
+        CHECK(queue_of(admin, path).size() == 2);
+        admin.remove(holder);
+        guard one = co_await granted(second);
+        guard two = co_await granted(third);
+        CHECK(one.fencing_token() == two.fencing_token());
+        CHECK(lock.hold_count(me) == 2);
+        one = guard();
+        must(co_await std::move(two).release());
+        co_await nothing_left(server().port());
+
+        // The last who gives up takes the node along.
+        const std::string again = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
+        first = begin(lock, me);
+        second = begin(lock, me);
+        co_await until_queued(admin, path, 2);
+        second.cancel();
+        first.cancel();
+        co_await until_only_left(server().port(), again);
+        admin.remove(again);
+
+        // Cancelled before it began; and all kinds of cancellation.
+        for (const auto type : cancellation_types) {
+            auto early = begin(lock, me);
+            early.cancel(type);
+            const error_code ec = co_await early.end();
+            CHECK(ec == asio::error::operation_aborted);
+        }
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(60s, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("lost: never granted again until all lost holds are released")
+{
+    const std::string path = "/reentrant/lost";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port());
+        remote_client rival(co_await asio::this_coro::executor, server().port());
+        reentrant_mutex lock(remote.zk, path);
+        const lock_owner me;
+        guard first = must(co_await lock.acquire(me));
+        guard second = must(co_await lock.acquire(me));
+        const auto token = first.fencing_token();
+        auto told = begin_wait_lost(first);
+        auto told_too = begin_wait_lost(second);
+        remote.link.expire_session();
+        CHECK_FALSE(co_await told.end());
+        CHECK_FALSE(co_await told_too.end());
+        CHECK_FALSE(first);
+        CHECK_FALSE(second);
+
+        // Somebody else has it by now; and even when he has not any more.
+        guard theirs = must(co_await mutex(rival.zk, path).acquire());
+        CHECK(error_in(co_await lock.acquire(me)) == errc::lost);
+        CHECK(error_in(co_await lock.try_acquire(me)) == errc::lost);
+        CHECK(error_in(co_await lock.acquire(me, 5s)) == errc::lost);
+        must(co_await std::move(theirs).release());
+        CHECK(error_in(co_await lock.acquire(me)) == errc::lost);
+        CHECK(error_in(co_await std::move(first).release()) == errc::lost);
+        CHECK(error_in(co_await lock.acquire(me)) == errc::lost);
+        CHECK(lock.hold_count(me) == 1);
+        CHECK(error_in(co_await lock.release(me, second)) == errc::lost);
+        CHECK(lock.hold_count(me) == 0);
+
+        first = must(co_await lock.acquire(me));
+        CHECK(first.fencing_token() > token);
+        must(co_await std::move(first).release());
+        co_await nothing_left(server().port());
+
+        // The body of a run is cancelled by the loss, too.
+        bool stopped = false;
+        auto waits = [&](guard&) -> awaitable<void> {
+            remote.link.expire_session();
+            stopped = co_await sleep_for_ever() == asio::error::operation_aborted;
+        };
+        result<void> ran = co_await lock.run(me, 20s, waits);
+        CHECK(error_in(ran) == errc::lost);
+        CHECK(stopped);
+
+        // The client is closed: what waits ends, what is held is lost.
+        theirs = must(co_await mutex(rival.zk, path).acquire());
+        auto waiting = begin(lock, me);
+        auto joined = begin(lock, me);
+        co_await remote.close();
+        CHECK(co_await waiting.end() == errc::closed);
+        CHECK(co_await joined.end() == errc::closed);
+        CHECK(error_in(co_await lock.acquire(me)) == errc::closed);
+        must(co_await std::move(theirs).release());
+        co_await rival.close();
+    };
+    run_test(60s, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("bad input, and every kind of token")
+{
+    const std::string path = "/reentrant/tokens";
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client zk(executor, fault_options(server().address(), long_session));
+        const lock_owner me;
+        reentrant_mutex relative(zk, "no/slash");
+        CHECK(error_in(co_await relative.acquire(me)) == errc::invalid_path);
+        mutex_options odd;
+        odd.identifier = "two\nlines";
+        reentrant_mutex two_lines(zk, path, odd);
+        CHECK(error_in(co_await two_lines.acquire(me)) == errc::invalid_option);
+
+        reentrant_mutex lock(zk, path);
+        guard held = must(co_await lock.acquire(me));
+        mutex_options other_names;
+        other_names.names = naming::kazoo;
+        reentrant_mutex like_kazoo(zk, path, other_names);
+        CHECK(error_in(co_await like_kazoo.acquire(me)) == errc::invalid_option);
+
+        guard thrown = co_await lock.acquire(me, asio::use_awaitable);
+        auto later = lock.try_acquire(me, asio::deferred);
+        guard lazy = co_await std::move(later)(asio::use_awaitable);
+        const auto strand = asio::make_strand(executor);
+        pending<guard> bound;
+        lock.acquire(me, 5s, asio::bind_executor(strand, bound.handler()));
+        guard on_strand = co_await granted(bound);
+        CHECK(lock.hold_count(me) == 4);
+        pending<> give_back;
+        lock.release(me, on_strand, give_back.handler());
+        CHECK_FALSE(co_await give_back.end());
+        {
+            auto never_started = lock.release(me, lazy, asio::deferred); // released in the background
+        }
+        auto sum = [&](guard& g) -> awaitable<result<std::int64_t>> { co_return g.fencing_token(); };
+        result<std::int64_t> token = co_await lock.run(me, sum);
+        CHECK(must(token) == held.fencing_token());
+        thrown = guard();
+        must(co_await std::move(held).release());
+        co_await until("all holds are released", [&] { return lock.hold_count(me) == 0; });
+        co_await nothing_left(server().port());
+
+        guard again = must(co_await lock.acquire(me));
+        must(co_await zk.close());
+        CHECK_FALSE(again);
+        CHECK(error_in(co_await std::move(again).release()) == errc::lost);
+    };
+    run_test_on_threads(2, 60s, body);
+    expect_clean(server(), {path});
+}

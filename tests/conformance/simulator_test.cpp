@@ -361,7 +361,7 @@ private:
         case 2: {
             const auto kind = static_cast<node_kind>(draw(5));
             const bool sequential = kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
-            return [this, c, kind, name = sequential ? path + "/n-" : path, data = std::string(draw(4), 'x')](side& s) {
+            return [c, kind, name = sequential ? path + "/n-" : path, data = std::string(draw(4), 'x')](side& s) {
                 create(s, c, name, kind, data);
             };
         }

@@ -122,8 +122,9 @@ public:
         h->end();
         std::erase(held_, h);
         count();
-        const bool last = held_.empty() || ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all);
-        if (!last) {
+        if (!held_.empty()) {
+            if (ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all))
+                lock_->release({});
             // A lease that has ended unnoticed cannot come back: it is noticed before anything renews it.
             const bool lost = lost_ || !lock_->held(all_.scheduler_.now());
             if (released)

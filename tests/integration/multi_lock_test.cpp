@@ -26,6 +26,13 @@ pending<multi_guard> begin(multi_lock lock)
     return p;
 }
 
+pending<> begin_wait_lost(const multi_guard& held)
+{
+    pending<> p;
+    held.wait_lost(p.handler());
+    return p;
+}
+
 awaitable<multi_guard> granted(pending<multi_guard> attempt)
 {
     const error_code ec = co_await attempt.end();

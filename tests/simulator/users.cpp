@@ -174,7 +174,7 @@ void acquisition_users::release(client& c, use& u)
     if (!u.has_it()) return;
     say(u, "releases");
     check_told(u);
-    if (u.now == phase::holding) u.now = phase::releasing;
+    u.now = phase::releasing;
     const bool after_the_end = c.closed; // a call made then is answered all the same
     stage_.call(c, [&](recipes::session&) {
         u.handle->release([this, &c, &u, after_the_end](boost::system::error_code ec) {
@@ -188,11 +188,8 @@ void acquisition_users::release(client& c, use& u)
 void acquisition_users::released(use& u, boost::system::error_code ec)
 {
     say(u, "has released" + (ec ? ": " + ec.message() : std::string()));
-    if (u.now == phase::lost) {
-        if (ec != make_error_code(errc::lost)) violate(u, "lost, and released without that error");
-    } else if (u.now != phase::releasing) {
-        violate(u, "released twice");
-    }
+    if (u.now != phase::releasing) violate(u, "released twice");
+    if (u.lost && ec != make_error_code(errc::lost)) violate(u, "lost, and released without that error");
     u.now = phase::released;
 }
 

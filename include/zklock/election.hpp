@@ -127,13 +127,13 @@ asio::awaitable<result<body_value_t<Body, leadership>>> lead(std::shared_ptr<can
 
 } // namespace detail
 
-/// One participant of an election: among all who stand on a path, one leads at a time. Who leads holds the lock of that path:
-/// the nodes are those of a `mutex`, and so of Curator's `LeaderSelector` and (with `naming::kazoo`) kazoo's `Election`,
-/// whose programs can take part on the same path. First come, first elected.
+/// One participant of an election: among all who stand on a path, one leads at a time. Who leads holds the lock of that
+/// path: the nodes are those of a `mutex`, and so of Curator's `LeaderSelector` and (with `naming::kazoo`) kazoo's
+/// `Election`, whose programs can take part on the same path. First come, first elected.
 ///
-/// It is a handle to shared state and cheap to copy: copies are the same participant, an object made anew is another one.
-/// See `mutex` for paths, and `client` for executors, lifetimes and the errors that every operation can end with. Thread
-/// safety: distinct objects: safe. One object: not safe, except for `path()` and `get_executor()`.
+/// It is a handle to shared state and cheap to copy: copies are the same participant, an object made anew is another
+/// one. See `mutex` for paths, and `client` for executors, lifetimes and the errors that every operation can end with.
+/// Thread safety: distinct objects: safe. One object: not safe, except for `path()` and `get_executor()`.
 class election {
 public:
     using executor_type = asio::any_io_executor;
@@ -160,7 +160,8 @@ public:
     /// @returns `awaitable<result<T>>`:
     /// - what the body gave, in the last term if there were several;
     /// - `errc::lost` when that term's leadership was lost: as `mutex::run()`;
-    /// - `asio::error::operation_aborted` when it resigned before any term, or the body stopped with that because it resigned;
+    /// - `asio::error::operation_aborted` when it resigned before any term, or the body stopped with that because it
+    ///   resigned;
     /// - an error of `mutex::acquire()`.
     ///
     /// @par Cancellation As `mutex::run()`.
@@ -185,8 +186,8 @@ public:
     /// their body, which is cancelled, has returned. Later calls of `lead()` stand again.
     ///
     /// @par Completion `void(error_code)`
-    /// - success: this participant does not lead any more: the bodies have returned and their leadership is given up. At
-    ///   once if it did not lead.
+    /// - success: this participant does not lead any more: the bodies have returned and their leadership is given up.
+    ///   At once if it did not lead.
     /// - `errc::closed`, `asio::error::operation_aborted` (cancelled).
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting.

@@ -7,7 +7,8 @@ namespace zklock {
 struct election_options : mutex_options {
     election_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
 
-    /// To stand again, at the end of the queue, when the body has returned or the leadership was lost, until `resign()`.
+    /// To stand again, at the end of the queue, when the body has returned or the leadership was lost, until
+    /// `resign()`.
     bool requeue = false;
 };
 

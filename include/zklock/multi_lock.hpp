@@ -48,8 +48,8 @@ public:
 
     /// Gives all of the locks back, in reverse, whatever becomes of each: `co_await std::move(g).release()`.
     ///
-    /// @par Completion `void(error_code)`, when the last release has ended; as `guard::release()`, with `errc::lost` if any
-    /// of the locks had been lost, else with the first error.
+    /// @par Completion `void(error_code)`, when the last release has ended; as `guard::release()`, with `errc::lost` if
+    /// any of the locks had been lost, else with the first error.
     ///
     /// @par Cancellation As `guard::release()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
@@ -76,22 +76,23 @@ private:
 ///     zklock::result<zklock::multi_guard> held = co_await both.acquire(5s);
 ///
 /// **Order.** They are taken one after the other in the order of their paths (bytewise), whatever order they were given
-/// in. So programs that lock overlapping sets through this library never wait for each other in a circle; those that lock
-/// single members one by one should do it in that order, too, and so should users of Curator's `InterProcessMultiLock`,
-/// which takes its locks as they were given.
+/// in. So programs that lock overlapping sets through this library never wait for each other in a circle; those that
+/// lock single members one by one should do it in that order, too, and so should users of Curator's
+/// `InterProcessMultiLock`, which takes its locks as they were given.
 ///
 /// **All or none.** When one lock cannot be had, those that are held already are given back, in reverse, and the error
-/// of the one is the result; errors of the giving back do not hide it, nor do they stop it. When a held lock is lost while
-/// others are waited for, all are given back and the acquire begins anew, under the same deadline.
+/// of the one is the result; errors of the giving back do not hide it, nor do they stop it. When a held lock is lost
+/// while others are waited for, all are given back and the acquire begins anew, under the same deadline.
 ///
 /// **Members** are of one client, and of different paths: else, and for none at all, every operation ends with
 /// `errc::invalid_option`.
 ///
 /// It is a handle to shared state, cheap to copy, that keeps the client open. See `client` for executors, lifetimes and
-/// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except for
-/// `get_executor()`.
+/// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except
+/// for `get_executor()`.
 ///
-/// The idea is that of Curator's `InterProcessMultiLock`, and of Redisson's; the order is what they leave to their users.
+/// The idea is that of Curator's `InterProcessMultiLock`, and of Redisson's; the order is what they leave to their
+/// users.
 class multi_lock {
 public:
     using executor_type = asio::any_io_executor;
@@ -128,8 +129,8 @@ public:
             initiate(detail::acquire_mode::wait, detail::saturate(timeout)), token);
     }
 
-    /// Takes the locks if all are free now: as `mutex::try_acquire()`. Locks before the first that is busy are taken and
-    /// given back. `errc::lost` if one of those was lost meanwhile.
+    /// Takes the locks if all are free now: as `mutex::try_acquire()`. Locks before the first that is busy are taken
+    /// and given back. `errc::lost` if one of those was lost meanwhile.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {

@@ -19,20 +19,21 @@
 
 namespace zklock {
 
-/// A lock that its owner may acquire again while holding it. On the servers it is a `mutex`, and shares paths with those,
-/// with Curator's `InterProcessMutex` and with others (`mutex_options::names`): they all exclude each other.
+/// A lock that its owner may acquire again while holding it. On the servers it is a `mutex`, and shares paths with
+/// those, with Curator's `InterProcessMutex` and with others (`mutex_options::names`): they all exclude each other.
 ///
 /// **Owners.** The owner is an object that is given to each acquire, not a thread. Each acquire that succeeds is one
-/// *hold*, and gives a guard that stands for it; the lock is free when the last hold of the owner is released. All holds of
-/// an owner share one node and one fencing token. All re-entrant mutexes of one *client* on one path are the same lock: an
-/// owner may enter through any of them. Through another client it is another contender, who waits for itself.
+/// *hold*, and gives a guard that stands for it; the lock is free when the last hold of the owner is released. All
+/// holds of an owner share one node and one fencing token. All re-entrant mutexes of one *client* on one path are the
+/// same lock: an owner may enter through any of them. Through another client it is another contender, who waits for
+/// itself.
 ///
-/// **Acquiring again** costs no request and completes at once. While an acquire of the same owner is under way, a further
-/// one joins it: it gets the same grant (or the same error, but for its own deadline and cancellation), and its
+/// **Acquiring again** costs no request and completes at once. While an acquire of the same owner is under way, a
+/// further one joins it: it gets the same grant (or the same error, but for its own deadline and cancellation), and its
 /// options do not count.
 ///
-/// **Loss.** When the lock is lost, all holds are. Until the owner has released every one of them, its acquires fail with
-/// `errc::lost`, so that nobody goes on with a lock that somebody else may have by now.
+/// **Loss.** When the lock is lost, all holds are. Until the owner has released every one of them, its acquires fail
+/// with `errc::lost`, so that nobody goes on with a lock that somebody else may have by now.
 ///
 /// It is a handle to shared state and cheap to copy. See `mutex` for paths and options and `client` for executors,
 /// lifetimes and the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not
@@ -48,8 +49,9 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
 
-    /// How many holds the owner has on this path through this client: guards that have not been released, of a lost lock
-    /// too. It counts what the client's strand has done so far: a guard that went away may count for a moment longer.
+    /// How many holds the owner has on this path through this client: guards that have not been released, of a lost
+    /// lock too. It counts what the client's strand has done so far: a guard that went away may count for a moment
+    /// longer.
     [[nodiscard]] std::size_t hold_count(lock_owner owner) const;
 
     /// Waits for the lock; takes one more hold at once if the owner has it.
@@ -74,8 +76,8 @@ public:
             initiate(owner, detail::acquire_mode::wait, detail::saturate(timeout)), token);
     }
 
-    /// Takes the lock if the owner has it or it is free now: as `mutex::try_acquire()`. `errc::busy` also when the owner
-    /// itself waits for it.
+    /// Takes the lock if the owner has it or it is free now: as `mutex::try_acquire()`. `errc::busy` also when the
+    /// owner itself waits for it.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(lock_owner owner, Token&& token = Token())
     {
@@ -83,11 +85,12 @@ public:
             initiate(owner, detail::acquire_mode::try_once, std::nullopt), token);
     }
 
-    /// Gives one hold back on behalf of an owner, if it is his: `co_await lock.release(me, held)`. The guard is then empty.
+    /// Gives one hold back on behalf of an owner, if it is his: `co_await lock.release(me, held)`. The guard is then
+    /// empty.
     ///
-    /// @par Completion `void(error_code)`, as `guard::release()`; and `errc::not_owner` when the guard is empty, of another
-    /// owner, or of another lock: it then stays as it is. That error comes through the system executor, unless the handler
-    /// has one of its own. Whoever has a guard may also release it by itself.
+    /// @par Completion `void(error_code)`, as `guard::release()`; and `errc::not_owner` when the guard is empty, of
+    /// another owner, or of another lock: it then stays as it is. That error comes through the system executor, unless
+    /// the handler has one of its own. Whoever has a guard may also release it by itself.
     ///
     /// @par Cancellation As `guard::release()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>

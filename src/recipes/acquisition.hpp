@@ -47,8 +47,8 @@ struct acquire_request : waiter {
     mutex_options options;
 };
 
-/// One acquire, from its call until its node is gone, made by a recipe: session::acquire() for the mutex. Once the session is destroyed only the
-/// observers may be called.
+/// One acquire, from its call until its node is gone, made by a recipe: session::acquire() for the mutex. Once the
+/// session is destroyed only the observers may be called.
 class acquisition {
 public:
     virtual ~acquisition() = default;

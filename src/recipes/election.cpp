@@ -61,7 +61,7 @@ public:
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override { return lock_->held(now); }
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return lock_->held_until(); }
 
-    // --- for its election ---------------------------------------------------------------------------------------------
+    // --- for its election --------------------------------------------------------------------------------------------
 
     [[nodiscard]] bool over() const noexcept { return state_ == state::over; }
     [[nodiscard]] bool leads(store::scheduler::time_point now) const noexcept

@@ -49,8 +49,8 @@ public:
     [[nodiscard]] std::shared_ptr<acquisition> stand(store::scheduler&, std::shared_ptr<candidate>,
                                                      const acquire_function&, waiter);
 
-    /// All who stand resign: those who wait give up at once, those who lead are asked to stop. `out` is called later, when
-    /// none of them leads any more.
+    /// All who stand resign: those who wait give up at once, those who lead are asked to stop. `out` is called later,
+    /// when none of them leads any more.
     void resign(store::scheduler&, std::function<void()> out);
 
     [[nodiscard]] bool leads(store::scheduler::time_point now) const noexcept;

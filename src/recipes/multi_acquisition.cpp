@@ -9,7 +9,8 @@
 
 namespace zklock::recipes {
 
-std::shared_ptr<acquisition> multi_acquisition::start(store::scheduler& scheduler, std::vector<member> members, waiter w)
+std::shared_ptr<acquisition> multi_acquisition::start(store::scheduler& scheduler, std::vector<member> members,
+                                                      waiter w)
 {
     if (!ZKLOCK_MUTANT(multi_takes_members_as_given))
         std::sort(members.begin(), members.end(), [](const member& a, const member& b) { return a.path < b.path; });
@@ -172,7 +173,8 @@ bool multi_acquisition::held(store::scheduler::time_point now) const noexcept
 {
     if (ZKLOCK_MUTANT(multi_held_while_one_is))
         return granted_ && places_.front().now->handle->held(now);
-    return granted_ && std::all_of(places_.begin(), places_.end(), [now](const place& p) { return p.now->handle->held(now); });
+    const auto is_held = [now](const place& p) { return p.now->handle->held(now); };
+    return granted_ && std::all_of(places_.begin(), places_.end(), is_held);
 }
 
 store::scheduler::time_point multi_acquisition::held_until() const noexcept

@@ -12,10 +12,10 @@ namespace zklock::recipes {
 
 /// One acquire of several locks of any recipes: all of them, or none.
 ///
-/// They are taken one after the other in the order of their paths, whatever order they were given in, so that two who want
-/// overlapping sets never wait for each other in a circle. One deadline covers all. When one fails, those that are held are
-/// given back in reverse, and that error is the result. A lock that is lost while others are waited for makes it begin
-/// anew, as a waiter does whose session expired; a mere look fails with `errc::lost`.
+/// They are taken one after the other in the order of their paths, whatever order they were given in, so that two who
+/// want overlapping sets never wait for each other in a circle. One deadline covers all. When one fails, those that are
+/// held are given back in reverse, and that error is the result. A lock that is lost while others are waited for makes
+/// it begin anew, as a waiter does whose session expired; a mere look fails with `errc::lost`.
 ///
 /// The lock is held while all are; it is lost with the first that is.
 class multi_acquisition final : public acquisition, public std::enable_shared_from_this<multi_acquisition> {
@@ -31,8 +31,8 @@ public:
     multi_acquisition(store::scheduler&, std::vector<member>, waiter); ///< for start()
 
     bool withdraw() override;
-    /// In reverse, whatever becomes of each. `released` is called when all have ended: with `errc::lost` if any was lost,
-    /// else with the first error.
+    /// In reverse, whatever becomes of each. `released` is called when all have ended: with `errc::lost` if any was
+    /// lost, else with the first error.
     void release(std::function<void(error_code)> released) override;
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;

@@ -22,7 +22,7 @@ public:
     }
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return lock_->held_until(); }
 
-    // --- for its tenure -----------------------------------------------------------------------------------------------
+    // --- for its tenure ----------------------------------------------------------------------------------------------
 
     [[nodiscard]] const waiter& wish() const noexcept { return waiter_; }
     void begin(std::shared_ptr<acquisition> lock)

@@ -11,8 +11,8 @@
 
 namespace zklock::recipes {
 
-/// The re-entrant locks of one client: which owner has which lock, and how often. Each owner has one contender per path,
-/// that of a mutex; what counts is kept here. Same strand and lifetime as the session.
+/// The re-entrant locks of one client: which owner has which lock, and how often. Each owner has one contender per
+/// path, that of a mutex; what counts is kept here. Same strand and lifetime as the session.
 ///
 /// An owner whose lock was lost gets it back only when all of the lost holds have been released: none of its acquires
 /// succeeds on the strength of a hold that is no longer there.
@@ -23,8 +23,8 @@ public:
     reentrant_locks(const reentrant_locks&) = delete;
     reentrant_locks& operator=(const reentrant_locks&) = delete;
 
-    /// For an owner that holds the lock: one hold more, without a request. For one that is acquiring it: the same grant,
-    /// or the same failure, under a deadline of its own. Otherwise: as session::acquire().
+    /// For an owner that holds the lock: one hold more, without a request. For one that is acquiring it: the same
+    /// grant, or the same failure, under a deadline of its own. Otherwise: as session::acquire().
     ///
     /// Of the options, those of the acquire that made the contender count; `errc::invalid_option` for other names.
     std::shared_ptr<acquisition> acquire(owner_id, std::string path, mutex_options, waiter);

@@ -1,5 +1,6 @@
 #pragma once
-// What the tests of the recipes have in common: operations with a handler in the background, and requests that are counted.
+// What the tests of the recipes have in common: operations with a handler in the background, and requests that are
+// counted.
 #include "integration/lock_scene.hpp"
 
 #include <boost/asio/redirect_error.hpp>

@@ -51,7 +51,8 @@ private:
         for (const auto& u : uses_) {
             if (!u.believes() || excused(u)) continue;
             for (const auto& l : u.given) {
-                if (stage_.ensemble.leaders_tree().find(l.node) == nullptr) violate(u, "believes, and " + l.node + " is gone");
+                const bool there = stage_.ensemble.leaders_tree().find(l.node) != nullptr;
+                if (!there) violate(u, "believes, and " + l.node + " is gone");
             }
         }
     }

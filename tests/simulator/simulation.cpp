@@ -27,7 +27,8 @@ public:
     [[nodiscard]] instant holding_time() const override
     {
         instant all{0};
-        for (const auto& c : checker_.records()) all += instant(c.wish.duration) + 20 * instant(stage_.the_plan.set.delay);
+        const auto delays = 20 * instant(stage_.the_plan.set.delay);
+        for (const auto& c : checker_.records()) all += instant(c.wish.duration) + delays;
         return all;
     }
     void finish() override { checker_.finish(); }
@@ -61,7 +62,8 @@ void mutex_users::acquire(client& where, const step& s)
     request.options.identifier = c.tag;
     request.options.max_attempts = s.max_attempts;
     request.options.names = stage_.the_plan.seed % 2 == 0 ? naming::curator : naming::kazoo;
-    request.options.parents = stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
+    request.options.parents =
+        stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
     request.mode = s.look_once ? recipes::patience::look_once : recipes::patience::queue;
     request.deadline = c.deadline;
     request.done = [this, &c, &where](boost::system::error_code ec, const recipes::grant& g) {
@@ -99,10 +101,12 @@ void mutex_users::release(contender_record& c)
 void mutex_users::list(client& where, const step& s)
 {
     stage_.call(where, [&](recipes::session& session) {
-        session.contenders(
-            path_of(s.path), [this, &s, &where, id = session.id()](boost::system::error_code ec, std::vector<contender> queue) {
-                if (stage_.may_tell(where)) checker_.listed(s.who, s.path, id == where.session->id() ? id : 0, ec, queue);
-            });
+        const auto told = [this, &s, &where, id = session.id()](boost::system::error_code ec,
+                                                                const std::vector<contender>& queue) {
+            if (!stage_.may_tell(where)) return;
+            checker_.listed(s.who, s.path, id == where.session->id() ? id : 0, ec, queue);
+        };
+        session.contenders(path_of(s.path), told);
     });
 }
 

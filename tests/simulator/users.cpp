@@ -227,8 +227,8 @@ void acquisition_users::client_died(client& c)
 
 bool acquisition_users::all_ended() const
 {
-    return std::none_of(uses_.begin(), uses_.end(),
-                        [](const use& u) { return u.now == phase::waiting || u.has_it() || u.now == phase::releasing; });
+    const auto busy = [](const use& u) { return u.now == phase::waiting || u.has_it() || u.now == phase::releasing; };
+    return std::none_of(uses_.begin(), uses_.end(), busy);
 }
 
 bool acquisition_users::nothing_left() const

@@ -42,7 +42,8 @@ struct use {
 };
 
 /// Users of the recipes that are built on acquisitions: they acquire, hold for a while, release; and what must hold for
-/// all of them: exclusion, growing tokens, one end for each operation, in time, holders who are told, nothing left behind.
+/// all of them: exclusion, growing tokens, one end for each operation, in time, holders who are told, nothing left
+/// behind.
 class acquisition_users : public scenario {
 public:
     explicit acquisition_users(stage& s);

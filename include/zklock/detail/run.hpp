@@ -108,8 +108,8 @@ template <class Handle> struct when_to_stop {
     }
 };
 
-/// Spawns the body on its strand, and cancels it when the waiting coroutine is cancelled or the lock is lost (or whatever
-/// else there is to stop for).
+/// Spawns the body on its strand, and cancels it when the waiting coroutine is cancelled or the lock is lost (or
+/// whatever else there is to stop for).
 template <class Handle, class Body, class T> class initiate_body {
 public:
     initiate_body(std::shared_ptr<run_control> control, Body& body, Handle& held, body_outcome<T>& outcome)

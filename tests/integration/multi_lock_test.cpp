@@ -268,3 +268,40 @@ TEST_CASE("given in opposite orders by two clients: no deadlock; bad input")
     run_test(60s, body);
     expect_clean(server(), {"/multi/a", "/multi/b"});
 }
+
+TEST_CASE("below a chroot, with credentials and an access list, on deep paths that do not exist")
+{
+    const auto body = [&]() -> awaitable<void> {
+        admin_client admin(server().port(), 60s);
+        admin.create_all("/apps/one");
+        client_options options = fault_options(server().address(), long_session);
+        options.chroot = "/apps/one";
+        credentials who;
+        who.scheme = "digest";
+        who.secret = "user:secret";
+        options.auth.push_back(who);
+        options.access = acl::creator_all;
+        client zk(co_await asio::this_coro::executor, options);
+        const lock_owner me;
+        mutex a(zk, "/deep/down/a");
+        reentrant_mutex b(zk, "/deep/b");
+        multi_lock both(b.owned_by(me), a);
+        multi_guard held = must(co_await both.acquire(20s));
+        REQUIRE(held.locks().size() == 2);
+        for (const held_lock& one : held.locks()) {
+            CHECK(one.node.starts_with(one.path + "/"));
+            CHECK(admin.exists("/apps/one" + one.node));
+            CHECK_THROWS_AS(static_cast<void>(admin.get("/apps/one" + one.node)), zookeeper_error);
+        }
+        must(co_await std::move(held).release());
+
+        auto reign = [](leadership& term) -> awaitable<result<std::int64_t>> { co_return term.epoch(); };
+        election chair(zk, "/deep/chair");
+        result<std::int64_t> epoch = co_await chair.lead(20s, reign);
+        CHECK(must(epoch) > 0);
+        co_await nothing_left(server().port());
+        must(co_await zk.close());
+    };
+    run_test(60s, body);
+    expect_clean(server());
+}

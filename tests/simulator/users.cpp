@@ -121,8 +121,11 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
     for (const auto& l : u.given) say(u, "is granted " + l.node + ", token " + std::to_string(l.fencing_token));
     if (u.deadline && u.where->now() > *u.deadline + promptly && on_time(u)) violate(u, "granted after its deadline");
     if (u.given.size() != u.paths.size()) return violate(u, "granted another number of locks");
-    if (u.believes()) {
-        for (std::size_t i = 0; i < u.paths.size(); ++i) check_lock(u, u.given[i], u.paths[i]);
+    for (const auto path : u.paths) {
+        const auto of_path = [&](const held_lock& l) { return l.path == path_of(path); };
+        const auto found = std::find_if(u.given.begin(), u.given.end(), of_path);
+        if (found == u.given.end()) return violate(u, "granted without " + path_of(path));
+        if (u.believes()) check_lock(u, *found, path);
     }
     check_granted(u);
     (void)c.where.call_at(c.where.now() + u.wish.duration, [this, &c, &u] { release(c, u); });
@@ -131,9 +134,7 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
 /// A grant that is believed must be true at the leader.
 void acquisition_users::check_lock(use& u, const held_lock& l, unsigned path)
 {
-    if (l.path != path_of(path) || !l.node.starts_with(l.path + '/')) {
-        return violate(u, "granted " + l.node + " of " + l.path + " where " + path_of(path) + " is due");
-    }
+    if (!l.node.starts_with(l.path + '/')) return violate(u, "granted " + l.node + " for " + l.path);
     const auto& tree = stage_.ensemble.leaders_tree();
     if (const auto* const node = tree.find(l.node); node != nullptr) {
         if (!stage_.ensemble.alive(node->owner)) violate(u, "granted to a session that is over");

@@ -43,9 +43,9 @@ namespace {
         void begin(steady_clock::time_point now)
         {
             asked_at_ = now;
-            check(zoo_acreate(session_->handle(), prefix_.c_str(), "raw", 3, &ZOO_OPEN_ACL_UNSAFE, contender_flags, &created,
-                              this),
-                  "create");
+            const int code = zoo_acreate(session_->handle(), prefix_.c_str(), "raw", 3, &ZOO_OPEN_ACL_UNSAFE,
+                                         contender_flags, &created, this);
+            check(code, "create");
         }
         static void created(int code, const char* node, const void* context)
         {

@@ -102,9 +102,9 @@ namespace {
                 std::strncpy(created.node.data(), node, created.node.size() - 1);
                 static_cast<one_by_one*>(created.owner)->on_created(created);
             };
-            check(zoo_acreate(session_->handle(), c.prefix.c_str(), "raw", 3, &ZOO_OPEN_ACL_UNSAFE, contender_flags, done,
-                              &c),
-                  "create");
+            const int code = zoo_acreate(session_->handle(), c.prefix.c_str(), "raw", 3, &ZOO_OPEN_ACL_UNSAFE,
+                                         contender_flags, done, &c);
+            check(code, "create");
         }
         void remove(contender& c) override
         {
@@ -164,8 +164,8 @@ namespace {
                     b.contenders.push_back(&c);
                     if (c.node[0]) zoo_delete_op_init(&operation, c.node.data(), -1);
                     else
-                        zoo_create_op_init(&operation, c.prefix.c_str(), "raw", 3, &ZOO_OPEN_ACL_UNSAFE, contender_flags,
-                                           b.path(b.contenders.size() - 1), path_size);
+                        zoo_create_op_init(&operation, c.prefix.c_str(), "raw", 3, &ZOO_OPEN_ACL_UNSAFE,
+                                           contender_flags, b.path(b.contenders.size() - 1), path_size);
                 }
                 check(zoo_amulti(session_->handle(), static_cast<int>(b.contenders.size()), b.operations.data(),
                                  b.results.data(), &done, &b),

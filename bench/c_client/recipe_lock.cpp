@@ -22,7 +22,8 @@ recipe_lock::recipe_lock(session& s, std::map<std::string, recipe_lock*>& watche
     : session_(s), watchers_(watchers), path_(std::move(path))
 {
     char prefix[32];
-    std::snprintf(prefix, sizeof prefix, "x-%016llx-", static_cast<unsigned long long>(zoo_client_id(s.handle())->client_id));
+    const auto id = static_cast<unsigned long long>(zoo_client_id(s.handle())->client_id);
+    std::snprintf(prefix, sizeof prefix, "x-%016llx-", id);
     prefix_ = prefix;
 }
 
@@ -60,7 +61,7 @@ void recipe_lock::look_for_own()
         check(code, "get children");
         char** const end = names->data + names->count;
         char** const own = std::find_if(
-            names->data, end, [this](const char* name) { return std::strncmp(name, prefix_.c_str(), prefix_.size()) == 0; });
+            names->data, end, [this](std::string_view name) { return name.starts_with(prefix_); });
         if (own != end) node_ = *own;
         if (node_.empty()) create_own();
         else find_predecessor();

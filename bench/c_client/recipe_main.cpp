@@ -181,6 +181,8 @@ int main()
     return serve([](const request& asked) -> std::unique_ptr<workload> {
         if (asked.workload == "first") return std::make_unique<first>(asked);
         if (asked.workload == "handoff") return std::make_unique<handoff>(asked);
-        return std::make_unique<contenders>(asked);
+        if (asked.workload == "uncontended" || asked.workload == "crowd" || asked.workload == "independent")
+            return std::make_unique<contenders>(asked);
+        return nullptr;
     });
 }

@@ -120,7 +120,8 @@ void session::get_and_watch(const std::string& path, answer done)
     });
 }
 
-loop::loop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)), timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC))
+loop::loop()
+    : epoll_(::epoll_create1(EPOLL_CLOEXEC)), timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC))
 {
     epoll_event wanted{};
     wanted.events = EPOLLIN;

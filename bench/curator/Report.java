@@ -1,4 +1,5 @@
 import java.util.Map;
+import java.util.StringJoiner;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -25,11 +26,11 @@ final class Report {
         }
 
         String json() {
-            StringBuilder text = new StringBuilder("[");
+            StringJoiner steps = new StringJoiner(",", "[", "]");
             for (int i = 0; i < counts.length(); ++i)
                 if (counts.get(i) != 0)
-                    text.append(text.length() > 1 ? "," : "").append("[").append(lowest(i)).append(",").append(counts.get(i)).append("]");
-            return text.append("]").toString();
+                    steps.add("[" + lowest(i) + "," + counts.get(i) + "]");
+            return steps.toString();
         }
     }
 
@@ -44,20 +45,11 @@ final class Report {
     }
 
     String json() {
-        StringBuilder text = new StringBuilder();
-        text.append("{\"operations\":").append(operations.get()).append(",\"seconds\":").append(elapsedNs / 1e9);
-        text.append(",\"latencies\":{");
-        String separator = "";
-        for (var entry : latencies.entrySet()) {
-            text.append(separator).append('"').append(entry.getKey()).append("\":").append(entry.getValue().json());
-            separator = ",";
-        }
-        text.append("},\"figures\":{");
-        separator = "";
-        for (var entry : figures.entrySet()) {
-            text.append(separator).append('"').append(entry.getKey()).append("\":").append(entry.getValue());
-            separator = ",";
-        }
-        return text.append("}}").toString();
+        StringJoiner timed = new StringJoiner(",", "{", "}");
+        latencies.forEach((name, histogram) -> timed.add("\"" + name + "\":" + histogram.json()));
+        StringJoiner others = new StringJoiner(",", "{", "}");
+        figures.forEach((name, value) -> others.add("\"" + name + "\":" + value));
+        return "{\"operations\":" + operations + ",\"seconds\":" + elapsedNs / 1e9 + ",\"latencies\":" + timed
+            + ",\"figures\":" + others + "}";
     }
 }

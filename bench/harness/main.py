@@ -21,8 +21,9 @@ SOURCES = pathlib.Path(__file__).resolve().parent.parent
 def parse(arguments):
     names = [s.name for s in scenarios(quick=False)]
     parser = argparse.ArgumentParser(
-        prog="bench/run", description="Installs what is missing, builds, starts ZooKeeper servers, and measures zklock, the "
-        "plain C client (the floor), Curator, kazoo and ZooKeeper's C recipe in turn. bench/README.md says how.",
+        prog="bench/run", description="Installs what is missing, builds, starts ZooKeeper servers, and measures "
+        "zklock, the plain C client (the floor), Curator, kazoo and ZooKeeper's C recipe in turn. bench/README.md says "
+        "how.",
         epilog="ZKLOCK_BUILD_DIR names a build tree to take the programs from (built with ZKLOCK_BENCH=ON); without it "
         "they are built in build/bench. The exit status is 0 when everything was measured, whatever came out.",
         allow_abbrev=False)

@@ -55,7 +55,8 @@ def lay_out(table):
     """Aligned columns; the first two to the left."""
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     for row in table:
-        yield "  ".join(text.ljust(w) if i < 2 else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths))).rstrip()
+        cells = (text.ljust(w) if i < 2 else text.rjust(w) for i, (text, w) in enumerate(zip(row, widths)))
+        yield "  ".join(cells).rstrip()
 
 
 def tables(results):
@@ -65,6 +66,6 @@ def tables(results):
         lines += ["", f"== {name}", *lay_out([HEADER, *rows(results, name)])]
         lines += [f"   {r.system}, {show_parameters(r.parameters)}: {r.note}" for r in results.all
                   if r.scenario == name and r.note]
-    lines += ["", "x floor: times the raw C client's p50, or of its rate where many wait at once. x best peer: how many",
-              "times as fast as the best of Curator, kazoo and the C recipe. Both by the median over the rounds."]
+    lines += ["", "x floor: times the raw C client's p50, or of its rate where many wait at once. x best peer: how",
+              "many times as fast as the best of Curator, kazoo and the C recipe. Both by the median over the rounds."]
     return lines

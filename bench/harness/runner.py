@@ -4,6 +4,7 @@ import sys
 import time
 
 from drivers import Driver, DriverError
+from report import show_parameters
 from results import Result, Results, Round
 from servers import Servers
 
@@ -34,7 +35,10 @@ class Runner:
             self._with_servers(scenario.servers, scenario.one_way_us, lambda servers: self._run(scenario, servers))
 
     def _with_servers(self, members, one_way_us, use):
-        servers = Servers.running(self.addresses) if self.addresses else Servers.start(self.programs, members, one_way_us)
+        if self.addresses:
+            servers = Servers.running(self.addresses)
+        else:
+            servers = Servers.start(self.programs, members, one_way_us)
         try:
             self._warm_up_servers(servers)
             use(servers)
@@ -46,14 +50,16 @@ class Runner:
             systems = [system for system in load.systems if system in self.systems]
             results = {system: [Result(system, scenario.name, t.parameters, t.merit, t.one_by_one, t.fewer_requests)
                                 for t in load.timed] for system in systems}
+            if systems:
+                progress(f"    {show_parameters(load.timed[0].parameters)}")
             for i in range(load.rounds):
                 # Each begins a round as often as the others, so that nobody always profits from the same neighbour.
                 for system in systems[i % len(systems):] + systems[:i % len(systems)] if systems else []:
-                    progress(f"    {load.timed[0].parameters}  round {i + 1} of {load.rounds}: {system}", passing=True)
+                    progress(f"        round {i + 1} of {load.rounds}: {system}", passing=True)
                     try:
                         self._measure(load, system, servers, results[system])
                     except DriverError as error:
-                        self.failures.append(f"{error} ({scenario.name}, {load.timed[0].parameters})")
+                        self.failures.append(f"{error} ({scenario.name}, {show_parameters(load.timed[0].parameters)})")
                         progress("    " + self.failures[-1])
             for result in itertools.chain(*results.values()):
                 if result.rounds:

@@ -19,8 +19,8 @@ def check(holds, what):
 
 
 def run(build, *options):
-    return subprocess.run([sys.executable, "-B", HERE / "main.py", *options], env={**os.environ, "ZKLOCK_BUILD_DIR": build},
-                          stdout=subprocess.PIPE, text=True)
+    return subprocess.run([sys.executable, "-B", HERE / "main.py", *options], stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "ZKLOCK_BUILD_DIR": build})
 
 
 def check_entry(entry):
@@ -38,7 +38,8 @@ def check_entry(entry):
 def main(build):
     with tempfile.TemporaryDirectory() as scratch:
         file, plots = pathlib.Path(scratch) / "out" / "bench.json", pathlib.Path(scratch) / "plots"
-        ran = run(build, "--quick", "--scenario", "uncontended", "--systems", "raw,zklock", "--json", file, "--plots", plots)
+        ran = run(build, "--quick", "--scenario", "uncontended", "--systems", "raw,zklock", "--json", file,
+                  "--plots", plots)
         check(ran.returncode == 0, f"status {ran.returncode}")
         entries = json.loads(file.read_text())
         found = {(entry["system"], entry["parameters"]["operation"]) for entry in entries}

@@ -62,14 +62,14 @@ def targets(results):
         at_most(1536))
     row("... more threads", "0", memory and memory.figure("more_threads"), "{:.0f}", at_most(0))
     cancel = z("cancel", waiters=10_000)
-    row("cancel of 10,000, until the server shows none", "<= 1 s", cancel and cancel.figure("gone_ms") / 1000, "{:.2f} s",
-        at_most(1))
+    row("cancel of 10,000, until the server shows none", "<= 1 s", cancel and cancel.figure("gone_ms") / 1000,
+        "{:.2f} s", at_most(1))
     linger = z("linger", operation="acquire", linger_ms=10_000)
     row("linger re-acquire, p50", "<= 3 us", linger and linger.p(0.5), "{:.2f} us", at_most(3))
     cohort = z("cohort", waiters=1_000, cohort=4_096)
     row("cohort, local hand-offs", ">= 500,000/s", cohort and cohort.rate(), "{:,.0f}/s", no_less(500_000))
-    row("client CPU per cycle, independent 256", "<= 1.3 x the raw C client's, same requests", same_requests(own, results),
-        "{:.2f} x", at_most(1.3))
+    row("client CPU per cycle, independent 256", "<= 1.3 x the raw C client's, same requests",
+        same_requests(own, results), "{:.2f} x", at_most(1.3))
     return rows
 
 

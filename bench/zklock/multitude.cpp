@@ -65,7 +65,8 @@ namespace {
         report measure() override
         {
             report found;
-            const auto bytes = allocated_bytes(), resident = process_status("VmRSS"), threads = process_status("Threads");
+            const auto bytes = allocated_bytes();
+            const auto resident = process_status("VmRSS"), threads = process_status("Threads");
             const auto start = steady_clock::now();
             for (std::size_t i = 0; i < waiters(); ++i) {
                 const auto before = steady_clock::now();

@@ -4,6 +4,7 @@
 #include "support/four_letter_words.hpp"
 #include "support/proxy.hpp"
 #include "support/run_test.hpp"
+#include "support/undisturbed.hpp"
 #include "support/zookeeper_ensemble.hpp"
 #include "support/zookeeper_server.hpp"
 
@@ -267,6 +268,42 @@ TEST_CASE("run_test ends with its coroutine, fails with it, and has a limit")
         timer->async_wait([timer](auto) {});
     };
     CHECK_THROWS_WITH_AS(run_test(30ms, leaves), doctest::Contains("still pending"), std::runtime_error);
+}
+
+TEST_CASE("a scene that was disturbed is played again, and one that was not is believed")
+{
+    int played = 0;
+    const auto sound = [&](timed_scene&) { ++played; };
+    CHECK(play_undisturbed(default_limit, sound) == "");
+    CHECK(played == 1);
+
+    const auto late = [&](timed_scene& scene) {
+        ++played;
+        scene.expect(false, "in time");
+    };
+    CHECK(play_undisturbed(default_limit, late) == "in time\n");
+    CHECK(played == 2);
+
+    const auto impossible = [&](timed_scene&) {
+        ++played;
+        premise(false, "time enough");
+    };
+    CHECK(play_undisturbed(default_limit, impossible) == "the premise failed: time enough");
+    CHECK(played == 7);
+
+    // The machine stands still in the first attempt only: somebody stops this process for a while.
+    played = 0;
+    const auto self = std::to_string(::getpid());
+    const temporary_directory directory;
+    const auto disturbed_once = [&](timed_scene& scene) {
+        if (++played > 1)
+            return;
+        child_process other{{"sh", "-c", "kill -STOP " + self + "; sleep 0.5; kill -CONT " + self}, directory.path(), {}};
+        other.wait();
+        scene.expect(false, "in time");
+    };
+    CHECK(play_undisturbed(400ms, disturbed_once) == "");
+    CHECK(played == 2);
 }
 
 TEST_CASE("a process dies with what started it, and tells how it ended")

@@ -1,6 +1,6 @@
-# Runs a test that may get a second attempt (tests/run --second-attempt) for some of its failures only: what a checker, a
-# seed or a sanitizer has found stays found, though another attempt may not come to it. With a folder in ZKLOCK_VERDICTS
-# such a failure is noted there, and is the answer to each further attempt.
+# Runs a test that may get a second attempt (tests/run --second-attempt) for some of its failures only: what a checker,
+# a seed or a sanitizer has found stays found, though another attempt may not come to it. With a folder in
+# ZKLOCK_VERDICTS such a failure is noted there, and is the answer to each further attempt.
 # Usage: sh one_attempt.sh NAME "STATUS..." COMMAND...; the statuses are those that are not noted.
 name=$1
 forgiven=$2

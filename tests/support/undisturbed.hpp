@@ -32,8 +32,8 @@ private:
     std::vector<std::string> complaints_;
 };
 
-/// Plays a scene whose outcome says something only while this process is allowed to run: what it noted or threw does not
-/// count, and it starts over, when the process stood still for longer than `tolerable` in the meantime, or when its
+/// Plays a scene whose outcome says something only while this process is allowed to run: what it noted or threw does
+/// not count, and it starts over, when the process stood still for longer than `tolerable` in the meantime, or when its
 /// premise failed. After five such attempts it counts all the same. Gives what is wrong, a line each; empty if nothing.
 [[nodiscard]] std::string play_undisturbed(milliseconds tolerable, const std::function<void(timed_scene&)>& scene);
 

@@ -78,6 +78,13 @@ private:
         return where.stand(c.where, s.who, acquire_lock, std::move(w));
     }
 
+    /// Whoever has resigned is refused at once when he stands again.
+    void check_begin(use& u) override
+    {
+        if (!standings_[&u].resigned) return;
+        (void)u.where->call_at(u.where->now() + promptly, [this, &u] { check_out(u); });
+    }
+
     void check_granted(use& u) override
     {
         auto& s = standings_[&u];
@@ -136,8 +143,9 @@ private:
 
     void check_out(const use& u)
     {
-        if (on_time(u) && u.now == use::phase::waiting) violate(u, "waits, though it has resigned");
-        if (on_time(u) && u.has_it()) violate(u, "leads on, though it has resigned");
+        if (!on_time(u)) return;
+        if (u.now == use::phase::waiting && u.began + promptly <= now()) violate(u, "waits, though it has resigned");
+        if (u.has_it()) violate(u, "leads on, though it has resigned");
     }
 
     std::map<std::pair<client*, unsigned>, std::shared_ptr<recipes::election>> elections_;

@@ -171,9 +171,10 @@ int main(int argc, char** argv)
     app.add_flag("--survey", chosen.survey, "go on after a violation, and say at the end how often each kind came");
     app.add_flag("--stale-leaders", chosen.kind.stale_leaders,
                  "leaders are paused too, and answer from the past when they wake");
-    app.add_option("--recipe", chosen.kind.which,
-                   "whose users act: mutex (default), reentrant_mutex, multi_lock or election")
-        ->transform(CLI::CheckedTransformer(recipes).description(""));
+    std::string recipe_name;
+    app.add_option("--recipe", recipe_name,
+                   "whose users act: mutex, reentrant_mutex, multi_lock or election (default: the mutant's, or mutex)")
+        ->check(CLI::IsMember(recipes));
     app.add_flag("--quiet", chosen.quiet, "say only what came of it");
     try {
         app.parse(argc, argv);
@@ -188,6 +189,7 @@ int main(int argc, char** argv)
         std::cerr << "There is no mutant called " << chosen.mutant << ".\n";
         return 2;
     }
+    chosen.kind.which = recipe_name.empty() ? kind_for(chosen.mutant).which : recipes.at(recipe_name);
     for (const int signal : {SIGABRT, SIGSEGV, SIGFPE}) std::signal(signal, name_the_seed);
     if (chosen.seeds.empty()) chosen.seeds.push_back(std::random_device{}());
     if (chosen.check_mutants) return check_mutants(chosen.seeds.front());

@@ -15,6 +15,7 @@ store::node_stat copy(const struct Stat* from)
     if (!from)
         return to;
     to.czxid = from->czxid;
+    to.pzxid = from->pzxid;
     to.ctime_ms = from->ctime;
     to.ephemeral_owner = from->ephemeralOwner;
     to.mzxid = from->mzxid;

@@ -34,7 +34,13 @@ void lock_queue::leave(contender_id id)
         break;
     case phase::inspecting:
     case phase::queued:
-    case phase::held: start_leaving(id, c); break;
+    case phase::lingering: start_leaving(id, c); break;
+    case phase::held:
+        if (may_stay(c))
+            move(id, c, phase::lingering);
+        else
+            start_leaving(id, c);
+        break;
     case phase::leaving: break;
     }
 }
@@ -44,8 +50,15 @@ void lock_queue::hold_on(contender_id id)
     at(id).holds_on = true;
 }
 
+void lock_queue::stop_lingering()
+{
+    if (lingering_ != 0)
+        start_leaving(lingering_, at(lingering_));
+}
+
 std::vector<contender_id> lock_queue::lapse()
 {
+    stop_lingering();
     const std::vector<contender_id> lost(held_.begin(), held_.end());
     for (contender_id id : lost) {
         start_leaving(id, at(id));
@@ -60,8 +73,16 @@ std::vector<contender_id> lock_queue::lapse()
 contender_id lock_queue::next_to_create() const
 {
     // Who is looked for joined before, and is to keep its turn.
-    const bool may_create = connected_ && unknown_.empty();
-    return may_create && !wanted_.empty() ? *wanted_.begin() : 0;
+    const bool may_create = connected_ && unknown_.empty() && !wanted_.empty() && lingering_ == 0;
+    if (!may_create)
+        return 0;
+    // Where nodes are passed on, one is enough, and the next one queues while the last turn lasts.
+    if (allowed_.turns > 1 && with_node_ != 0) {
+        const bool last_turn = with_node_ == 1 && held_.size() == 1 && contenders_.at(*held_.begin()).turns_left == 0;
+        if (!last_turn)
+            return 0;
+    }
+    return *wanted_.begin();
 }
 
 void lock_queue::create_sent(contender_id id, std::string prefix)
@@ -72,19 +93,65 @@ void lock_queue::create_sent(contender_id id, std::string prefix)
     move(id, c, phase::creating);
 }
 
-void lock_queue::created(contender_id id, std::string_view node, std::int32_t sequence)
+void lock_queue::create_sent_again(contender_id id)
 {
     contender& c = at(id);
-    const bool numbers_began_again = sequence >= 0 && own_node_from(sequence);
-    if (numbers_began_again)
+    creating_.erase(c.create_turn);
+    c.create_turn = ++turn_;
+    creating_.emplace(c.create_turn, id);
+}
+
+void lock_queue::created(contender_id id, std::string_view node, std::int32_t sequence, std::int64_t czxid)
+{
+    contender& c = at(id);
+    c.czxid = czxid;
+    const bool known_to_be_given = dense_ && sequence <= known_through_;
+    const bool numbers_began_again = sequence >= 0 && (known_to_be_given || own_node_from(sequence));
+    if (numbers_began_again && !ZKLOCK_MUTANT(numbers_that_begin_again_ignored)) {
+        dense_ = false;
         forget_view();
+    }
     give_place(id, c, node, sequence);
+    const bool follows = sequence >= 0 && sequence - 1 == known_through_; // no number follows the largest
+    const bool next_one = dense_ && (follows || ZKLOCK_MUTANT(gaps_ignored));
+    if (next_one) {
+        known_through_ = sequence;
+        c.covered = true;
+    } else if (sequence == 0) {
+        c.covered = true; // nothing can be lower
+        if (parent_ == watch_state::armed) {
+            dense_ = true;
+            known_through_ = 0;
+        }
+    }
+    if (c.covered)
+        company_ = false;
+    else if (dense_)
+        company_ = true;
     if (c.abandoned && ZKLOCK_MUTANT(cancelled_create_not_deleted))
         return c.spot->second = 0, forget(id, action::kind::gone);
     if (c.abandoned)
         start_leaving(id, c);
     else
         move(id, c, phase::queued);
+}
+
+void lock_queue::numbered(contender_id id, unsigned further_grants)
+{
+    const auto found = contenders_.find(id);
+    if (found == contenders_.end())
+        return;
+    contender& c = found->second;
+    c.numbered = true;
+    c.further_grants = further_grants;
+    c.turns_left = std::min(allowed_.turns - 1, further_grants);
+}
+
+void lock_queue::not_numbered(contender_id id)
+{
+    const auto found = contenders_.find(id);
+    if (found != contenders_.end() && found->second.now == phase::queued)
+        move(id, found->second, phase::inspecting);
 }
 
 /// Whether a node of ours is known with that number or a higher one. A parent's numbers only grow, and answers come in
@@ -127,205 +194,7 @@ void lock_queue::create_unknown(contender_id id)
     move(id, at(id), phase::unknown);
 }
 
-// --- answers and events --------------------------------------------------------------------------------------------
-
-void lock_queue::children_read(const std::vector<std::string>& names, bool synced)
-{
-    const sent_read sent = reads_.front();
-    reads_.pop_front();
-    answered_turn_ = sent.turn;
-    update_view(names);
-    if (!unknown_.empty())
-        look_up_unknown(names, sent.looks_up && (synced || ZKLOCK_MUTANT(look_up_without_sync)));
-}
-
-void lock_queue::read_failed()
-{
-    if (reads_.front().turn == last_read_turn_)
-        last_read_turn_ = answered_turn_; // so that it is asked for again
-    reads_.pop_front();
-}
-
-void lock_queue::read_refused()
-{
-    look_up_refused_ = reads_.front().looks_up || look_up_refused_;
-    read_failed();
-}
-
-void lock_queue::look_up_again()
-{
-    look_up_refused_ = false;
-}
-
-/// Makes the view what the server listed. Answers come in the order of their requests, so a node of ours that is in the
-/// view but not in the list has been deleted.
-void lock_queue::update_view(const std::vector<std::string>& names)
-{
-    std::vector<place> listed;
-    listed.reserve(names.size());
-    for (const std::string& name : names)
-        if (const auto sequence = sequence_of(name))
-            listed.push_back({*sequence, name});
-    std::sort(listed.begin(), listed.end());
-
-    std::vector<contender_id> missing;
-    for (const auto& [node, id] : left_)
-        if (!std::binary_search(listed.begin(), listed.end(), node))
-            missing.push_back(id);
-    auto known = view_.begin();
-    for (place& live : listed) {
-        while (known != view_.end() && known->first < live) {
-            if (known->second != 0)
-                missing.push_back((known++)->second);
-            else
-                known = view_.erase(known);
-        }
-        if (known != view_.end() && known->first == live) {
-            if (known->second != 0)
-                at(known->second).covered = true;
-            ++known;
-        } else if (!left_.contains(live)) {
-            view_.emplace_hint(known, std::move(live), 0);
-        }
-    }
-    while (known != view_.end()) {
-        if (known->second != 0)
-            missing.push_back((known++)->second);
-        else
-            known = view_.erase(known);
-    }
-    for (contender_id id : missing)
-        own_node_gone(id);
-}
-
-/// Finds the nodes of creates whose answer was lost. Only a complete list shows that there is none.
-void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool complete)
-{
-    std::unordered_map<std::string_view, contender_id> prefixes;
-    for (contender_id id : unknown_)
-        prefixes.emplace(at(id).prefix, id);
-    for (const std::string& name : names) {
-        const auto sequence = sequence_of(name);
-        if (!sequence)
-            continue;
-        const auto hit = prefixes.find(prefix_of(name, *sequence));
-        if (hit == prefixes.end())
-            continue;
-        const contender_id id = hit->second;
-        prefixes.erase(hit);
-        contender& c = at(id);
-        give_place(id, c, name, *sequence);
-        c.covered = true;
-        if (c.abandoned)
-            start_leaving(id, c);
-        else
-            move(id, c, phase::inspecting);
-    }
-    if (!complete)
-        return;
-    for (const contender_id id : std::set(unknown_))
-        create_failed(id);
-}
-
-void lock_queue::inspected(contender_id id, std::string_view node, bool ours)
-{
-    const auto found = contenders_.find(id);
-    if (found == contenders_.end() || found->second.now != phase::inspecting || node_of(found->second) != node)
-        return;
-    contender& c = found->second;
-    watched(node);
-    if (ours) {
-        move(id, c, phase::queued);
-    } else {
-        c.spot->second = 0;
-        watched_others_.insert(node_of(c));
-        want_again(id, c);
-    }
-}
-
-void lock_queue::inspect_unknown(contender_id id)
-{
-    const auto found = contenders_.find(id);
-    if (found == contenders_.end() || found->second.now != phase::inspecting)
-        return;
-    contender& c = found->second;
-    c.prefix = prefix_of(node_of(c), c.spot->first.sequence);
-    if (ZKLOCK_MUTANT(inspected_node_forgotten)) {
-        watches_.erase(node_of(c));
-        view_.erase(c.spot);
-        return move(id, c, phase::unknown);
-    }
-    c.spot->second = 0; // it counts, for those behind it, until it is known whose it is
-    move(id, c, phase::unknown);
-}
-
-void lock_queue::watched(std::string_view node)
-{
-    const auto watch = watches_.find(std::string(node));
-    if (watch != watches_.end() && watch->second == watch_state::arming)
-        watch->second = watch_state::armed;
-}
-
-void lock_queue::watch_failed(std::string_view node)
-{
-    watches_.erase(std::string(node));
-}
-
-void lock_queue::unwatched(std::string_view node)
-{
-    const auto watch = watches_.find(std::string(node));
-    if (watch != watches_.end() && watch->second == watch_state::disarming)
-        watches_.erase(watch);
-}
-
-void lock_queue::watch_fired(std::string_view node)
-{
-    if (ZKLOCK_MUTANT(used_up_watch_not_armed_again))
-        return;
-    watches_.erase(std::string(node));
-}
-
-void lock_queue::node_gone(std::string_view node)
-{
-    watches_.erase(std::string(node));
-    const auto sequence = sequence_of(node);
-    if (!sequence)
-        return;
-    const place where{*sequence, std::string(node)};
-    if (const auto left = left_.find(where); left != left_.end())
-        return own_node_gone(left->second);
-    const auto gone = view_.find(where);
-    if (gone == view_.end())
-        return;
-    if (gone->second != 0) {
-        own_node_gone(gone->second);
-        // Whoever deletes one of ours may have deleted more: the next is to look at its own before it is granted.
-        if (!queued_.empty())
-            at(queued_.begin()->second).waited_for_another = true;
-        return;
-    }
-    view_.erase(gone);
-    // The nodes before it went unwatched: they may be gone too.
-    doubt_turn_ = ++turn_;
-}
-
-void lock_queue::removed(contender_id id)
-{
-    own_node_gone(id);
-}
-
-void lock_queue::remove_failed(contender_id id)
-{
-    if (const auto c = contenders_.find(id); c != contenders_.end())
-        c->second.removing = false;
-}
-
-void lock_queue::retry_remove(contender_id id)
-{
-    const auto c = contenders_.find(id);
-    if (connected_ && c != contenders_.end() && c->second.now == phase::leaving && !c->second.removing)
-        to_remove_.push_back(id);
-}
+// --- epochs and sessions ---------------------------------------------------------------------------------------------
 
 void lock_queue::epoch_began()
 {
@@ -338,12 +207,16 @@ void lock_queue::epoch_began()
 
 void lock_queue::contact_lost()
 {
+    if (!ZKLOCK_MUTANT(dense_view_outlives_its_epoch))
+        forget_parent();
     connected_ = ZKLOCK_MUTANT(requests_after_a_lost_answer);
 }
 
 void lock_queue::epoch_ended()
 {
+    contact_lost();
     connected_ = false;
+    stop_lingering(); // nobody would tell us who queues
     if (!ZKLOCK_MUTANT(watches_outlive_their_epoch))
         watches_.clear();
     reads_.clear();
@@ -363,8 +236,10 @@ void lock_queue::session_ended()
         contender& c = at(id);
         if (c.now == phase::held)
             forget(id, action::kind::lost);
-        else if (c.now == phase::leaving || c.abandoned)
+        else if (c.now == phase::leaving || c.now == phase::lingering || c.abandoned)
             forget(id, action::kind::gone);
+        else if (ZKLOCK_MUTANT(adopts_a_node_of_the_old_session) && c.now == phase::unknown)
+            continue;
         else if (c.now != phase::wanted)
             want_again(id, c);
     }
@@ -379,7 +254,8 @@ void lock_queue::session_ended()
 /// Takes the contender out of its phase's index and puts it into the next one's.
 void lock_queue::move(contender_id id, contender& c, phase to)
 {
-    const auto has_node = [](phase p) { return p != phase::wanted && p != phase::leaving; };
+    const auto leaves = [](phase p) { return p == phase::leaving || p == phase::lingering; };
+    const auto has_node = [=](phase p) { return p != phase::wanted && !leaves(p); };
     const bool counted = !c.abandoned;
     switch (c.now) {
     case phase::wanted: wanted_.erase(id); break;
@@ -391,12 +267,13 @@ void lock_queue::move(contender_id id, contender& c, phase to)
         looking_once_ -= c.look_once;
         break;
     case phase::held: held_.erase(id); break;
+    case phase::lingering: lingering_ = 0; break;
     case phase::leaving: break;
     }
     if (counted) {
         with_node_ -= has_node(c.now);
         with_node_ += has_node(to);
-        contending_ -= to == phase::leaving;
+        contending_ -= leaves(to) && !leaves(c.now);
     }
     c.now = to;
     switch (to) {
@@ -409,6 +286,7 @@ void lock_queue::move(contender_id id, contender& c, phase to)
         looking_once_ += c.look_once;
         break;
     case phase::held: held_.insert(id); break;
+    case phase::lingering: lingering_ = id; break;
     case phase::leaving: to_remove_.push_back(id); break;
     }
 }
@@ -427,7 +305,7 @@ void lock_queue::want_again(contender_id id, contender& c)
 {
     move(id, c, phase::wanted);
     c.prefix.clear();
-    c.covered = c.waited_for_another = c.holds_on = c.removing = false;
+    c.covered = c.waited_for_another = c.holds_on = c.removing = c.numbered = false;
 }
 
 void lock_queue::start_leaving(contender_id id, contender& c)
@@ -454,6 +332,7 @@ void lock_queue::own_node_gone(contender_id id)
     view& of_it = c.now == phase::leaving ? left_ : view_;
     switch (c.now) {
     case phase::held: forget(id, action::kind::lost); break;
+    case phase::lingering:
     case phase::leaving: forget(id, action::kind::gone); break;
     default: want_again(id, c);
     }

@@ -22,38 +22,59 @@ struct action {
     enum class kind : std::uint8_t {
         // requests; each is reported back by the event in brackets
         synchronize,   ///< [none: a failed sync is reported with the read that follows it]
+        watch_parent,  ///< read the path's own node, with a watch on its data [parent_watched]
         read_children, ///< [children_read]
+        watch_children, ///< the same, with a watch on the children [children_read, or as any read]
         inspect,       ///< read `node`, found under a contender's own name, with a watch [inspected]
         watch,         ///< read `node`, with a watch [watched]
         unwatch,       ///< [unwatched]
         remove,        ///< delete `node` of contender `id` [removed]
         // news; nothing is reported back
-        granted, ///< contender `id` holds the lock
+        granted, ///< contender `id` holds the lock; on the node of contender `from`, if there is one
         refused, ///< contender `id` wanted to look once, and somebody is before it; it is leaving
+        lingers, ///< contender `id` has given the lock back; its node stays for the next one
         lost,    ///< contender `id` held the lock and its node is gone, or its session; forgotten
         gone     ///< contender `id` had left, and now its node is gone for certain; forgotten
     };
     kind what;
     contender_id id = 0;
     std::string node; ///< relative to the path
+    bool may_wait = false;  ///< remove: nobody but this client is waiting for it
+    contender_id from = 0;
+};
+
+/// Whether the nodes of one contender may serve others of this client after it.
+struct reuse {
+    bool linger = false; ///< a node that nobody waits behind stays for the next contender
+    unsigned turns = 1;  ///< how many may use it in succession where others may be waiting
 };
 
 /// The protocol of a lock, as one client follows it on one path: what is known of the queue, where the client's own
 /// contenders stand in it, and what has to be done next. Pure: events in, actions out, no clock and no I/O.
 ///
-/// **Coverage.** A contender is covered once a view has listed its node, and stays so as long as the node lives: it pins
-/// the parent, so no lower number can be given out any more, and the set below it only shrinks.
+/// **Dense.** A parent numbers its children without a gap. Who knows every live node up to a number, and gets the next number
+/// for a node of its own, knows the whole queue before it without having read it. What is known that way holds only for
+/// the parent it was learnt of: so its data watch must have been confirmed before, in this epoch, and no event of any
+/// kind have come for it since.
+/// **Coverage.** A contender is covered once a view has listed its node, or is dense up to it, and stays so as long as the
+/// node lives: it pins the parent, so no lower number can be given out any more, and the set below it only shrinks.
 /// **Grant.** Only a covered contender, with nothing below it in the view but nodes of this session whose contenders have
-/// left, a fresh lease, and, if it waited for another client, a confirmed watch on its own node.
+/// left, a fresh lease, its token known, and, if it waited for another client, a confirmed watch on its own node.
+/// **Look-ahead.** The two nodes before the first that waits are watched: so that when the nearer one goes, it is known
+/// that nobody else is left, and no read stands between its end and the grant.
 /// **Events only remove knowledge.** A deleted event, or an answer that a node does not exist, removes that node; any other
 /// event only means that its watch has to be armed again.
 /// **New epoch.** No watch is armed; unfinished deletes are sent again; creates of unknown outcome are looked for, after a
 /// sync because the new server may lag behind them, before any other create.
 /// **New session.** The old one's nodes are its own affair; contenders that wait want a new node, holders are lost.
+/// **Reuse**, where it is allowed: whoever gives the lock back may pass its node on, or let it linger while a watch on the
+/// children says that nobody else has queued.
 ///
 /// The simulator breaks each of these rules in turn, and shows the harm.
 class lock_queue {
 public:
+    explicit lock_queue(reuse allowed = {}) : allowed_(allowed) {}
+
     // --- contenders, as their callers wish -------------------------------------------------------------------------
 
     /// A contender queues. With `look_once` it is refused as soon as it is known that somebody is before it.
@@ -65,6 +86,9 @@ public:
     /// A holder holds on: from now on its own node is watched.
     void hold_on(contender_id);
 
+    /// A node that lingers has done so for long enough.
+    void stop_lingering();
+
     /// The lease ended: every holder is lost (without an action `lost`) and leaves. Returns who.
     std::vector<contender_id> lapse();
 
@@ -74,7 +98,14 @@ public:
     [[nodiscard]] contender_id next_to_create() const;
     /// Its create was sent: for a node called `prefix` and a number.
     void create_sent(contender_id, std::string prefix);
-    void created(contender_id, std::string_view node, std::int32_t sequence);
+    /// It has to be sent again: later than all that was sent since.
+    void create_sent_again(contender_id);
+    /// By the transaction `czxid`, which is known of a create that was sent alone.
+    void created(contender_id, std::string_view node, std::int32_t sequence, std::int64_t czxid = 0);
+    /// The token of a contender's node is known; it can count so many grants more than one.
+    void numbered(contender_id, unsigned further_grants);
+    /// It could not be read together with others: the node is to be inspected.
+    void not_numbered(contender_id);
     /// The server refused, and created nothing. The contender wants a node again.
     void create_failed(contender_id);
     /// The connection ended before the answer.
@@ -82,13 +113,22 @@ public:
 
     // --- answers and events, in the order of arrival ----------------------------------------------------------------
 
-    /// Answer to read_children: all children, or none when the path does not exist. `synced`: the sync that had been
-    /// asked for before it went well, or none had been.
-    void children_read(const std::vector<std::string>& names, bool synced);
+    /// Answer to read_children: all children, or none when the path does not exist, and how many its node ever had.
+    /// `synced`: the sync that had been asked for before it went well, or none had been.
+    void children_read(const std::vector<std::string>& names, std::int32_t ever, bool synced);
     void read_failed();
     /// The server refused to list. Who is looked for is looked for again after look_up_again(), or in the next epoch.
     void read_refused();
     void look_up_again();
+    /// Answer to watch_parent: how many children the path's node has, and ever had, and the transaction that created or
+    /// deleted the last one.
+    void parent_watched(std::int32_t children, std::int32_t ever, std::int64_t changed_by);
+    void parent_absent(); ///< there is no such node
+    void parent_watch_failed();
+    /// Events for the path's own node.
+    void parent_deleted();
+    void parent_changed();
+    void children_changed();
     /// Answer to inspect: whether the node lives and belongs to this session.
     void inspected(contender_id, std::string_view node, bool ours);
     void inspect_unknown(contender_id);
@@ -119,8 +159,22 @@ public:
     [[nodiscard]] bool contended() const noexcept { return contending_ != 0; }
     /// A contender of this client that has not left has a node, or may have one.
     [[nodiscard]] bool has_node() const noexcept { return with_node_ != 0; }
+    [[nodiscard]] bool lingering() const noexcept { return lingering_ != 0; }
     [[nodiscard]] bool idle() const noexcept { return contenders_.empty() && watches_.empty(); }
+    /// There is a watch on the path's own node.
+    [[nodiscard]] bool watches_parent() const noexcept { return parent_ != watch_state::off || children_ != watch_state::off; }
+    /// Forgets that watch, and what is known by it.
+    void forget_parent();
     [[nodiscard]] bool knows(contender_id id) const { return contenders_.contains(id); }
+    /// Whether a node that turned out to be of this session belongs to none of its contenders: the answer to its create was
+    /// lost, and whoever was asked for it then did not know it. A leader that was replaced unawares may have answered.
+    [[nodiscard]] bool is_orphan(std::string_view node) const;
+    /// The node of a contender that is to be removed.
+    [[nodiscard]] const std::string& node_to_remove(contender_id id) const
+    {
+        const bool wrong = ZKLOCK_MUTANT(deletes_the_lowest_node) && !view_.empty();
+        return wrong ? view_.begin()->first.node : node(id);
+    }
     /// The node of a contender that has one.
     [[nodiscard]] const std::string& node(contender_id id) const { return node_of(contenders_.at(id)); }
     /// Whether a list of children shows a contender that has not left.
@@ -134,9 +188,10 @@ private:
         inspecting, ///< found, and being read
         queued,     ///< has a node and waits
         held,       ///< has the lock
+        lingering,  ///< has given it back, and its node waits for the next
         leaving     ///< its node is to be deleted
     };
-    enum class watch_state : std::uint8_t { arming, armed, disarming };
+    enum class watch_state : std::uint8_t { off, arming, armed, disarming };
 
     /// Sorted by the sequence number alone; the name only tells apart what others gave the same number.
     struct place {
@@ -159,7 +214,12 @@ private:
         bool waited_for_another = false; ///< another client would be granted too, if our node were gone unseen
         bool holds_on = false;
         bool removing = false;
+        bool lingering_told = false;
+        bool numbered = false;           ///< the token of its node is known
+        unsigned further_grants = 0;     ///< that its token can count
+        unsigned turns_left = 0;         ///< for others of this client that others may have to wait for
         std::uint64_t create_turn = 0;   ///< when its create was sent
+        std::int64_t czxid = 0;          ///< of its node, if it was created alone
         std::string prefix;              ///< of its node's name, while creating or unknown
         view::iterator spot{};           ///< its node, once known
     };
@@ -167,6 +227,7 @@ private:
     struct sent_read {
         std::uint64_t turn;
         bool looks_up; ///< follows a sync
+        bool watches;  ///< the children
     };
 
     contender& at(contender_id id) { return contenders_.at(id); }
@@ -180,21 +241,32 @@ private:
     [[nodiscard]] bool own_node_from(std::int32_t sequence) const;
     void forget_view();
     void update_view(const std::vector<std::string>& names);
+    void know_through(std::int32_t ever);
+    void only_ours_remain(bool the_youngest, std::int32_t ever);
+    [[nodiscard]] bool is_watched(const std::string& node) const;
     void look_up_unknown(const std::vector<std::string>& names, bool complete);
 
-    [[nodiscard]] view::iterator nearest_below(const contender&);
+    [[nodiscard]] view::iterator nearest_below(view::iterator);
     bool decide_first(std::vector<action>&, bool lease_fresh);
+    void seek_coverage(std::vector<action>&, std::uint64_t turn);
+    void wait_for(std::vector<action>&, view::iterator predecessor);
+    void decide_lingering(std::vector<action>&, bool lease_fresh);
+    [[nodiscard]] bool may_stay(const contender&) const;
     void refuse_those_behind();
-    void read(std::vector<action>&, bool looks_up);
+    void remove_those_left(std::vector<action>&);
+    [[nodiscard]] bool successor_is_ours(const place&) const;
+    void read(std::vector<action>&, action::kind, bool looks_up);
     void arm(std::vector<action>&, const std::string& node);
     void disarm_unneeded(std::vector<action>&);
 
+    const reuse allowed_;
     std::map<contender_id, contender> contenders_;
     std::set<contender_id> wanted_;
     std::map<std::uint64_t, contender_id> creating_; ///< by the turn of their create
     std::set<contender_id> unknown_;
     std::set<std::pair<std::int32_t, contender_id>> queued_;
     std::set<contender_id> held_;
+    contender_id lingering_ = 0;
     std::vector<contender_id> to_remove_;  ///< may name some that are forgotten
     std::vector<contender_id> to_inspect_; ///< likewise
     std::size_t contending_ = 0;
@@ -204,8 +276,15 @@ private:
     view view_; ///< live nodes that count: of others, and of ours that have not left
     view left_; ///< nodes of ours that have left, until they are gone: as many as gave up, and nobody waits for them
     std::unordered_map<std::string, watch_state> watches_; ///< of this epoch
-    std::set<std::string> watched_others_;                 ///< which of them may be on nodes of others
+    std::set<std::string> watched_others_; ///< which of them may be on nodes of others
     std::vector<action> news_;
+
+    watch_state parent_ = watch_state::off;   ///< on the data of the path's own node
+    watch_state children_ = watch_state::off; ///< on its children
+    bool disturbed_ = false;                  ///< others may have queued since a node was left to linger
+    bool dense_ = false;                      ///< known_through_ holds
+    std::int32_t known_through_ = -1;         ///< every live node up to this number is in the view
+    bool company_ = false; ///< others were met on this path the last time: it is likely that a read will be needed
 
     bool connected_ = false;
     bool look_up_refused_ = false;

@@ -14,30 +14,23 @@ std::vector<action> lock_queue::next(bool lease_fresh)
     std::vector<action> actions;
     const bool looking_up = std::any_of(reads_.begin(), reads_.end(), [](const sent_read& r) { return r.looks_up; });
     if (connected_ && !unknown_.empty() && !looking_up && !look_up_refused_)
-        read(actions, true);
+        read(actions, action::kind::read_children, true);
     if (connected_) {
         for (contender_id id : std::exchange(to_inspect_, {})) {
             const auto c = contenders_.find(id);
             if (c == contenders_.end() || c->second.now != phase::inspecting)
                 continue;
-            watches_.emplace(node_of(c->second), watch_state::arming);
+            watches_.insert_or_assign(node_of(c->second), watch_state::arming);
             actions.push_back({action::kind::inspect, id, node_of(c->second)});
         }
     }
+    decide_lingering(actions, lease_fresh);
     while (decide_first(actions, lease_fresh)) {
     }
     if (looking_once_ != 0)
         refuse_those_behind();
     if (connected_) {
-        for (contender_id id : std::exchange(to_remove_, {})) {
-            const auto c = contenders_.find(id);
-            if (c == contenders_.end() || std::exchange(c->second.removing, true))
-                continue;
-            const bool wrong = ZKLOCK_MUTANT(deletes_the_lowest_node) && !view_.empty();
-            actions.push_back({action::kind::remove, id, wrong ? view_.begin()->first.node : node_of(c->second)});
-        }
-    }
-    if (connected_) {
+        remove_those_left(actions);
         for (contender_id id : held_)
             if (at(id).holds_on)
                 arm(actions, node_of(at(id)));
@@ -65,18 +58,18 @@ bool lock_queue::busy(const std::vector<std::string>& names) const
 bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
 {
     if (queued_.empty()) {
-        if (connected_ && !creating_.empty() && last_read_turn_ < creating_.begin()->first)
-            read(actions, false);
+        if (connected_ && !creating_.empty() && (!dense_ || company_))
+            seek_coverage(actions, creating_.begin()->first);
         return false;
     }
     const contender_id id = (ZKLOCK_MUTANT(youngest_waiter_first) ? *queued_.rbegin() : *queued_.begin()).second;
     contender& c = at(id);
     if (!c.covered && !ZKLOCK_MUTANT(grant_without_a_view)) {
-        if (connected_ && last_read_turn_ < c.create_turn)
-            read(actions, false);
+        if (connected_)
+            seek_coverage(actions, c.create_turn);
         return false;
     }
-    const auto predecessor = nearest_below(c);
+    const auto predecessor = nearest_below(c.spot);
     if (predecessor != view_.end()) {
         if (predecessor->second != 0)
             return false; // one of ours: we shall know
@@ -95,13 +88,7 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
             return false;
         if (!ZKLOCK_MUTANT(own_node_not_watched))
             arm(actions, node_of(c));
-        if (answered_turn_ >= doubt_turn_) {
-            const auto which = ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor;
-            arm(actions, which->first.node);
-            watched_others_.insert(which->first.node);
-        } else if (last_read_turn_ < doubt_turn_) {
-            read(actions, false);
-        }
+        wait_for(actions, ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor);
         return false;
     }
     if (c.waited_for_another && !ZKLOCK_MUTANT(own_node_not_watched)) {
@@ -112,11 +99,93 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
             return false;
         }
     }
+    if (!c.numbered)
+        return false;
     if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
         return false;
     move(id, c, phase::held);
+    disturbed_ = std::any_of(c.spot, view_.end(), [](const auto& known) { return known.second == 0; });
     news_.push_back({action::kind::granted, id, {}});
     return true;
+}
+
+/// Asks for what covers a contender whose create went out at that turn, unless that was asked for already. Whoever is
+/// likely to be alone asks for the parent's own node only: the number of its children may tell.
+void lock_queue::seek_coverage(std::vector<action>& actions, std::uint64_t turn)
+{
+    if (parent_ == watch_state::off && !ZKLOCK_MUTANT(dense_without_the_parents_watch)) {
+        parent_ = watch_state::arming;
+        actions.push_back({action::kind::watch_parent, 0, {}});
+    }
+    if (parent_ == watch_state::arming && !company_)
+        return;
+    if (last_read_turn_ < turn)
+        read(actions, action::kind::read_children, false);
+}
+
+/// Watches the node before the first that waits, and the one before that: when the predecessor is gone too, nobody else is
+/// left, and no read has to find that out. (Without the look-ahead: the fast path of a hand-off would need one.)
+void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecessor)
+{
+    const auto watch_foreign = [&](view::iterator node) {
+        arm(actions, node->first.node);
+        watched_others_.insert(node->first.node);
+    };
+    const bool in_doubt = answered_turn_ < doubt_turn_;
+    if (in_doubt && last_read_turn_ < doubt_turn_)
+        read(actions, action::kind::read_children, false);
+    if (!in_doubt || is_watched(predecessor->first.node))
+        watch_foreign(predecessor);
+    if (in_doubt)
+        return;
+    const auto before = nearest_below(predecessor);
+    if (before != view_.end() && before->second == 0 && !ZKLOCK_MUTANT(watch_on_the_next_higher_node))
+        watch_foreign(before);
+}
+
+/// Whether the node of a holder that gives the lock back may serve another contender of this client.
+bool lock_queue::may_stay(const contender& c) const
+{
+    const bool others_of_ours = !queued_.empty() || !creating_.empty() || !unknown_.empty() || !to_inspect_.empty();
+    if (!connected_ || others_of_ours || c.further_grants == 0)
+        return false;
+    return (!wanted_.empty() && c.turns_left > 0) || (allowed_.linger && !disturbed_);
+}
+
+/// The node of a holder that gave the lock back: passed on, left to linger, or not needed any more.
+void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh)
+{
+    if (lingering_ == 0)
+        return;
+    const contender_id id = lingering_;
+    contender& c = at(id);
+    const bool undisturbed = allowed_.linger && (!disturbed_ || ZKLOCK_MUTANT(lingers_although_others_queue));
+    // Also when it is passed on at once: no turn is counted then, and whoever queues has to be noticed.
+    if (undisturbed && connected_ && children_ == watch_state::off) {
+        children_ = watch_state::arming;
+        read(actions, action::kind::watch_children, false);
+    }
+    if (!wanted_.empty() && (undisturbed || c.turns_left > 0)) {
+        if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
+            return;
+        const contender_id next_id = *wanted_.begin();
+        contender& next = at(next_id);
+        next.spot = c.spot;
+        next.spot->second = next_id;
+        next.create_turn = c.create_turn;
+        next.covered = next.numbered = true;
+        next.further_grants = c.further_grants - 1;
+        const bool costs_a_turn = !undisturbed && !ZKLOCK_MUTANT(turns_without_end);
+        next.turns_left = std::min(c.turns_left - (costs_a_turn ? 1 : 0), next.further_grants);
+        move(next_id, next, phase::held);
+        news_.push_back({action::kind::granted, next_id, {}, false, id});
+        forget(id, action::kind::gone);
+        return;
+    }
+    if (!undisturbed || !connected_)
+        return start_leaving(id, c);
+    if (!std::exchange(c.lingering_told, true))
+        news_.push_back({action::kind::lingers, id, {}});
 }
 
 void lock_queue::refuse_those_behind()
@@ -131,10 +200,34 @@ void lock_queue::refuse_those_behind()
     }
 }
 
-/// The nearest node before the contender.
-lock_queue::view::iterator lock_queue::nearest_below(const contender& c)
+void lock_queue::remove_those_left(std::vector<action>& actions)
 {
-    auto below = c.spot;
+    for (contender_id id : std::exchange(to_remove_, {})) {
+        const auto found = contenders_.find(id);
+        if (found == contenders_.end() || std::exchange(found->second.removing, true))
+            continue;
+        const contender& c = found->second;
+        actions.push_back({action::kind::remove, id, node_of(c), successor_is_ours(c.spot->first)});
+    }
+}
+
+/// Whether the next node above is one of ours, and nothing unknown can be between.
+bool lock_queue::successor_is_ours(const place& left) const
+{
+    const auto above = view_.upper_bound(left);
+    return above != view_.end() && above->second != 0 && contenders_.at(above->second).covered;
+}
+
+bool lock_queue::is_watched(const std::string& node) const
+{
+    const auto watch = watches_.find(node);
+    return watch != watches_.end() && watch->second != watch_state::disarming;
+}
+
+/// The nearest node before that one.
+lock_queue::view::iterator lock_queue::nearest_below(view::iterator node)
+{
+    auto below = node;
     while (below != view_.begin()) {
         --below;
         if (below->second == 0 || !ZKLOCK_MUTANT(own_nodes_do_not_count))
@@ -143,13 +236,13 @@ lock_queue::view::iterator lock_queue::nearest_below(const contender& c)
     return view_.end();
 }
 
-void lock_queue::read(std::vector<action>& actions, bool looks_up)
+void lock_queue::read(std::vector<action>& actions, action::kind how, bool looks_up)
 {
     last_read_turn_ = ++turn_;
-    reads_.push_back({last_read_turn_, looks_up});
-    if (looks_up && !ZKLOCK_MUTANT(look_up_without_sync))
+    reads_.push_back({last_read_turn_, looks_up, how == action::kind::watch_children});
+    if (looks_up && !ZKLOCK_MUTANT(look_up_without_sync) && !ZKLOCK_MUTANT(adopts_a_node_of_the_old_session))
         actions.push_back({action::kind::synchronize, 0, {}});
-    actions.push_back({action::kind::read_children, 0, {}});
+    actions.push_back({how, 0, {}});
 }
 
 void lock_queue::arm(std::vector<action>& actions, const std::string& node)
@@ -163,18 +256,23 @@ void lock_queue::disarm_unneeded(std::vector<action>& actions)
 {
     if (watched_others_.empty() || ZKLOCK_MUTANT(watch_left_on_the_server))
         return;
-    std::string needed;
+    auto predecessor = view_.end();
+    auto before = view_.end();
     if (contending_ > held_.size()) {
         if (queued_.empty() || !at(queued_.begin()->second).covered)
             return; // not known yet
-        const auto predecessor = nearest_below(at(queued_.begin()->second));
+        predecessor = nearest_below(at(queued_.begin()->second).spot);
         if (predecessor != view_.end())
-            needed = predecessor->first.node;
+            before = nearest_below(predecessor);
     }
+    const auto needed = [&](const std::string& node) {
+        return (predecessor != view_.end() && node == predecessor->first.node) ||
+               (before != view_.end() && node == before->first.node);
+    };
     std::erase_if(watched_others_, [this](const std::string& node) { return !watches_.contains(node); });
     for (const std::string& node : watched_others_) {
         watch_state& state = watches_.at(node);
-        if (state != watch_state::armed || node == needed)
+        if (state != watch_state::armed || needed(node))
             continue;
         const auto watched_node = view_.find({sequence_of(node).value_or(0), node});
         if (watched_node != view_.end() && watched_node->second == 0) {

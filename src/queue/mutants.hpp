@@ -12,12 +12,17 @@
 // clang-format off
 #define ZKLOCK_MUTANT_LIST(X) \
     X(none) \
+    X(adopts_a_node_of_the_old_session) \
+    X(all_before_a_predecessor_are_gone_with_it) \
     X(cancelled_create_not_deleted) \
     X(cancelled_unknown_create_forgotten) \
+    X(children_only_counted) \
     X(create_repeated_without_look_up) \
     X(deadline_restarted) \
     X(delete_not_retried) \
     X(deletes_the_lowest_node) \
+    X(dense_view_outlives_its_epoch) \
+    X(dense_without_the_parents_watch) \
     X(disconnection_counts_as_deletion) \
     X(election_epoch_of_the_first_term) \
     X(election_loss_not_told) \
@@ -27,11 +32,14 @@
     X(election_stands_again_after_resigning) \
     X(every_event_is_a_deletion) \
     X(every_number_is_a_contender) \
+    X(failed_batch_counts_as_done) \
+    X(gaps_ignored) \
     X(grant_without_a_fresh_lease) \
     X(grant_without_a_view) \
     X(inspected_node_forgotten) \
     X(lapsed_holder_keeps_its_node) \
     X(lease_counts_from_the_answer) \
+    X(lingers_although_others_queue) \
     X(look_up_without_sync) \
     X(loss_not_told) \
     X(loss_told_after_the_release) \
@@ -43,10 +51,14 @@
     X(multi_takes_members_as_given) \
     X(no_heartbeat) \
     X(no_second_look_at_a_predecessor_gone) \
+    X(numbers_that_begin_again_ignored) \
+    X(only_the_parents_deletion_counts) \
     X(own_deleted_node_ignored) \
     X(own_node_not_watched) \
     X(own_nodes_do_not_count) \
     X(parent_made_by_another_is_an_error) \
+    X(parents_events_ignored) \
+    X(places_in_a_batch_ignored) \
     X(reentrant_acquire_after_the_loss) \
     X(reentrant_joined_acquire_takes_all_along) \
     X(reentrant_loss_told_to_one) \
@@ -55,6 +67,8 @@
     X(requests_after_a_lost_answer) \
     X(sorted_by_whole_name) \
     X(token_not_read_after_a_look_up) \
+    X(turn_not_counted_on) \
+    X(turns_without_end) \
     X(unknown_delete_counts_as_done) \
     X(used_up_watch_not_armed_again) \
     X(watch_left_on_the_server) \

@@ -12,8 +12,15 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-lock_path::lock_path(session_core& core, std::string path, naming names, std::function<void()> idle)
-    : core_(core), path_(std::move(path)), names_(names), on_idle_(std::move(idle)), parents_(core.store)
+namespace {
+
+constexpr std::int64_t largest_zxid = std::int64_t{1} << 51;
+
+} // namespace
+
+lock_path::lock_path(session_core& core, std::string path, path_options options, std::function<void()> idle)
+    : core_(core), path_(std::move(path)), options_(options), on_idle_(std::move(idle)),
+      queue_({options.linger.count() > 0, options.cohort}), parents_(core.store)
 {
     core_.add(*this);
     if (core_.connected)
@@ -22,9 +29,22 @@ lock_path::lock_path(session_core& core, std::string path, naming names, std::fu
 
 lock_path::~lock_path()
 {
+    core_.scheduler.cancel(linger_timer_);
     for (auto& [id, contender] : contenders_)
         contender->detach();
     core_.remove(*this);
+}
+
+void lock_path::retire()
+{
+    if (!idle())
+        return;
+    const bool tell_server = queue_.watches_parent() && core_.connected;
+    queue_.forget_parent();
+    if (tell_server)
+        core_.store.unwatch(path_, expect([](const store::reply&) {}));
+    else
+        act();
 }
 
 bool lock_path::idle() const noexcept
@@ -41,7 +61,7 @@ std::string lock_path::full(std::string_view node) const
 
 std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_request request)
 {
-    idle_told_ = false;
+    used = true;
     const auto contender = std::make_shared<lock_contender>(core_, this, id, std::move(request));
     contenders_.emplace(id, contender);
     contender->arm_deadline();
@@ -64,6 +84,8 @@ void lock_path::look(const contender_ptr& contender)
         return refuse(*contender, errc::not_connected);
     if (queue_.contended())
         return refuse(*contender, errc::busy);
+    if (queue_.lingering())
+        return queue_.join(contender->id, true);
     core_.store.children(path_, false, expect([this, contender, refuse](const store::children_reply& answer) {
         if (!contender->waiting())
             return forget(contender->id);
@@ -130,6 +152,9 @@ void lock_path::refuse_all(errc why)
 
 void lock_path::epoch_ended()
 {
+    for (auto* unsent : {&removes_, &urgent_removes_})
+        for (queue::contender_id id : std::exchange(*unsent, {}))
+            queue_.remove_failed(id);
     queue_.epoch_ended();
     fail_waiting(errc::not_connected, patience::look_once);
     advance();
@@ -181,40 +206,75 @@ void lock_path::on_node_event(store::event_kind kind, std::string_view node)
     advance();
 }
 
+void lock_path::on_own_event(store::event_kind kind)
+{
+    switch (kind) {
+    case store::event_kind::deleted: queue_.parent_deleted(); break;
+    case store::event_kind::children_changed: queue_.children_changed(); break;
+    case store::event_kind::created:
+    case store::event_kind::data_changed: queue_.parent_changed(); break;
+    }
+    advance();
+}
+
 // --- doing what is to be done --------------------------------------------------------------------------------------------
 
 void lock_path::advance()
 {
-    if (core_.over)
-        return;
-    while (send_create() == sent::create) {
-    }
     act();
+    core_.writes.proceed();
 }
 
 void lock_path::act()
 {
+    if (core_.over)
+        return;
     for (const queue::action& action : queue_.next(core_.lease_fresh()))
         perform(action);
-    if (idle() && !std::exchange(idle_told_, true))
+    if (may_create_next())
+        core_.writes.join(*this, false);
+    if (!resting && idle() && !std::exchange(idle_told, true))
         core_.tell(on_idle_);
 }
 
-lock_path::sent lock_path::create_one()
+void lock_path::budget_freed()
 {
-    if (core_.over)
-        return sent::nothing_to_create;
-    const sent what = send_create();
-    act();
-    return what;
+    wants_budget_ = false;
+    if (!core_.over)
+        core_.writes.join(*this, false);
 }
 
-lock_path::sent lock_path::send_create()
+// --- writes ----------------------------------------------------------------------------------------------------------------
+
+bool lock_path::next_write(bool urgent, group_commit::write& next)
 {
-    while (!parents_.busy()) {
+    for (auto* line : {&urgent_removes_, &removes_}) {
+        while (!line->empty()) {
+            const queue::contender_id id = line->front();
+            line->pop_front();
+            if (!queue_.knows(id))
+                continue; // others have deleted its node meanwhile
+            next.path = this;
+            next.id = id;
+            next.node = full(queue_.node_to_remove(id));
+            ++answers_due_;
+            return true;
+        }
+    }
+    return !urgent && next_create(next);
+}
+
+bool lock_path::may_create_next() const
+{
+    const queue::contender_id id = queue_.next_to_create();
+    const bool may_have_room = !wants_budget_ || !queue_.has_node(); // the first of a path need not wait
+    return id != 0 && !parents_.busy() && (may_have_room || contenders_.at(id)->reserved != 0);
+}
+
+bool lock_path::next_create(group_commit::write& next)
+{
+    while (may_create_next()) {
         const queue::contender_id id = queue_.next_to_create();
-        if (id == 0)
-            break;
         lock_contender& contender = *contenders_.at(id);
         const unsigned allowed = contender.options().max_attempts;
         if (allowed != 0 && contender.attempts >= allowed) {
@@ -222,64 +282,140 @@ lock_path::sent lock_path::send_create()
             queue_.leave(id);
             continue;
         }
-        if (contender.reserved == 0) {
-            const std::size_t name = queue::name_prefix(names_, std::string(36, '-')).size() + queue::sequence_digits;
-            const std::size_t bytes = node_budget::cost(core_.options.chroot.size() + path_.size() + 1 + name);
-            const node_budget::verdict verdict = core_.reserve(bytes, !queue_.has_node());
-            if (verdict == node_budget::verdict::wait) {
-                core_.wait_for_budget(*this);
-                return sent::no_room;
-            }
-            if (verdict == node_budget::verdict::exhausted) {
-                contender.fail(errc::over_budget);
-                queue_.leave(id);
-                continue;
-            }
-            contender.reserved = bytes;
+        if (!reserve(contender))
+            continue;
+        std::string prefix = queue::name_prefix(options_.names, core_.new_uuid());
+        next.path = this;
+        next.id = id;
+        next.creates = true;
+        next.node = full(prefix);
+        queue_.create_sent(id, std::move(prefix));
+        ++contender.attempts;
+        // Nodes of one transaction share a czxid, and only the last of them can count on from its own place.
+        contender.turn = 0;
+        if (last_of_batch_ && !ZKLOCK_MUTANT(places_in_a_batch_ignored)) {
+            contender.turn = last_of_batch_->turn + 1;
+            last_of_batch_->further_turns = 0;
         }
-        create(contender);
-        return sent::create;
+        contender.further_turns = turns_of_a_czxid - 1 - contender.turn;
+        last_of_batch_ = &contender;
+        ++answers_due_;
+        return true;
     }
-    return sent::nothing_to_create;
+    return false;
 }
 
-void lock_path::create(lock_contender& contender)
+/// Room for the contender's node. Where there is none it waits, or fails.
+bool lock_path::reserve(lock_contender& contender)
 {
-    const queue::contender_id id = contender.id;
-    std::string prefix = queue::name_prefix(names_, core_.new_uuid());
-    const std::string node = full(prefix);
-    ++contender.attempts;
-    queue_.create_sent(id, std::move(prefix));
-    core_.store.create(node, contender.data(), store::node_kind::ephemeral_sequential,
-                       expect([this, id](const store::create_reply& answer) { on_created(*contenders_.at(id), answer); }));
+    if (contender.reserved != 0)
+        return true;
+    const std::size_t name = queue::name_prefix(options_.names, std::string(36, '-')).size() + queue::sequence_digits;
+    const std::size_t bytes = node_budget::cost(core_.options.chroot.size() + path_.size() + 1 + name);
+    switch (core_.reserve(bytes, !queue_.has_node())) {
+    case node_budget::verdict::granted: contender.reserved = bytes; return true;
+    case node_budget::verdict::wait:
+        wants_budget_ = true;
+        core_.wait_for_budget(*this);
+        return false;
+    case node_budget::verdict::exhausted: break;
+    }
+    contender.fail(errc::over_budget);
+    queue_.leave(contender.id);
+    return false;
 }
 
-void lock_path::on_created(lock_contender& contender, const store::create_reply& answer)
+void lock_path::after_writes()
 {
-    core_.heard(answer);
+    last_of_batch_ = nullptr;
+    act();
+}
+
+void lock_path::create_goes_again(queue::contender_id id)
+{
+    queue_.create_sent_again(id);
+    lock_contender& contender = *contenders_.at(id);
+    contender.turn = 0;
+    contender.further_turns = turns_of_a_czxid - 1;
+}
+
+void lock_path::on_created(queue::contender_id id, const store::create_reply& answer)
+{
+    --answers_due_;
+    lock_contender& contender = *contenders_.at(id);
     switch (answer.result) {
     case outcome::ok: {
         const std::string_view node = queue::name_of(answer.path);
         const std::int32_t sequence = queue::sequence_of(node).value_or(queue::sequence_limit);
-        queue_.created(contender.id, node, sequence);
-        numbered(contender, answer.stat.czxid, sequence);
+        queue_.created(id, node, sequence, answer.stat.czxid);
+        if (sequence < 0 || sequence >= queue::sequence_limit)
+            refuse_number(contender, errc::sequence_exhausted);
+        else if (answer.stat.czxid != 0)
+            number(contender, answer.stat.czxid);
         break;
     }
     case outcome::unknown:
         contender.setback = errc::not_connected;
-        queue_.create_unknown(contender.id);
+        queue_.create_unknown(id);
         break;
     case outcome::no_node:
         --contender.attempts; // there was nothing to attempt
-        queue_.create_failed(contender.id);
+        queue_.create_failed(id);
         if (!parents_.busy())
             make_path(contender.options().parents);
         break;
     default:
         contender.fail(error_of(answer.result));
-        queue_.create_failed(contender.id);
-        if (queue_.knows(contender.id))
-            queue_.leave(contender.id);
+        queue_.create_failed(id);
+        if (queue_.knows(id))
+            queue_.leave(id);
+    }
+}
+
+void lock_path::on_number(queue::contender_id id, std::int64_t czxid)
+{
+    --answers_due_;
+    const auto found = contenders_.find(id);
+    if (found == contenders_.end())
+        return;
+    if (czxid != 0)
+        number(*found->second, czxid);
+    else
+        queue_.not_numbered(id);
+}
+
+void lock_path::number(lock_contender& contender, std::int64_t czxid)
+{
+    contender.czxid = czxid;
+    if (czxid > 0 && czxid < largest_zxid)
+        queue_.numbered(contender.id, contender.further_turns);
+    else
+        refuse_number(contender, errc::token_exhausted);
+}
+
+void lock_path::refuse_number(lock_contender& contender, errc why)
+{
+    if (!contender.waiting())
+        return;
+    contender.fail(why);
+    queue_.leave(contender.id);
+}
+
+void lock_path::on_removed(queue::contender_id id, outcome result)
+{
+    --answers_due_;
+    switch (result) {
+    case outcome::ok:
+    case outcome::no_node: return queue_.removed(id);
+    case outcome::unknown:
+        if (ZKLOCK_MUTANT(unknown_delete_counts_as_done))
+            return queue_.removed(id);
+        return queue_.remove_failed(id);
+    default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
+        queue_.remove_failed(id);
+        if (const auto found = contenders_.find(id); found != contenders_.end())
+            found->second->finish_release(error_of(result));
+        after_a_while([this, id] { queue_.retry_remove(id); });
     }
 }
 
@@ -296,20 +432,6 @@ void lock_path::make_path(parent_kind kind)
             fail_waiting(error_of(result));
         advance();
     });
-}
-
-bool lock_path::numbered(lock_contender& contender, std::int64_t czxid, std::int32_t sequence)
-{
-    constexpr std::int64_t largest_zxid = std::int64_t{1} << 51;
-    contender.czxid = czxid;
-    const bool token_fits = czxid > 0 && czxid < largest_zxid;
-    if (token_fits && sequence >= 0 && sequence < queue::sequence_limit)
-        return true;
-    if (contender.waiting()) {
-        contender.fail(token_fits ? errc::sequence_exhausted : errc::token_exhausted);
-        queue_.leave(contender.id);
-    }
-    return false;
 }
 
 } // namespace zklock::recipes

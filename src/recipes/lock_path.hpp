@@ -1,10 +1,14 @@
 #pragma once
 #include "queue/lock_queue.hpp"
+#include "recipes/group_commit.hpp"
 #include "recipes/lock_contender.hpp"
 #include "recipes/parent_maker.hpp"
 #include "recipes/session_core.hpp"
 
+#include <chrono>
+#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,19 +17,37 @@
 
 namespace zklock::recipes {
 
+/// What holds for a path, not for one contender: all that use the path at the same time have to agree.
+struct path_options {
+    naming names = naming::curator;
+    std::chrono::milliseconds linger{0};
+    unsigned cohort = 1;
+
+    explicit path_options(const mutex_options& o) : names(o.names), linger(o.linger), cohort(o.cohort) {}
+    friend bool operator==(const path_options&, const path_options&) = default;
+};
+
+inline constexpr unsigned turns_of_a_czxid = 4096; ///< grants that the tokens of one czxid can tell apart
+
 /// All contenders of one client for the lock of one path. Carries out what the lock_queue decides: sends its requests,
-/// hands it the answers, and tells the callers.
+/// hands it the answers, and tells the callers. Creates and deletes go by way of group_commit.
 class lock_path {
 public:
     /// `idle` is called, later, when nobody needs the path any more.
-    lock_path(session_core&, std::string path, naming names, std::function<void()> idle);
+    lock_path(session_core&, std::string path, path_options, std::function<void()> idle);
     ~lock_path();
     lock_path(const lock_path&) = delete;
     lock_path& operator=(const lock_path&) = delete;
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
-    [[nodiscard]] naming names() const noexcept { return names_; }
+    [[nodiscard]] const path_options& options() const noexcept { return options_; }
+    /// Nobody needs the path any more. It may know something that is worth keeping.
     [[nodiscard]] bool idle() const noexcept;
+    /// Idle, and the server does not remember it either: no watch is left there.
+    [[nodiscard]] bool finished() const noexcept { return idle() && !queue_.watches_parent(); }
+    /// Forgets what it knows, so that it will be finished; `idle` is called again.
+    void retire();
+    [[nodiscard]] session_core& core() const noexcept { return core_; }
 
     std::shared_ptr<acquisition> acquire(queue::contender_id, acquire_request);
 
@@ -51,31 +73,60 @@ public:
     bool notice_long_holder(store::scheduler::time_point now);
     /// Does whatever can be done now.
     void advance();
-    enum class sent { create, nothing_to_create, no_room };
-    /// Sends one create that has waited for the node budget.
-    sent create_one();
+    /// There is room again in the node budget.
+    void budget_freed();
     /// A node event for the child of that name.
     void on_node_event(store::event_kind, std::string_view node);
+    /// A node event for the path's own node.
+    void on_own_event(store::event_kind);
+
+    // --- called by group_commit ---------------------------------------------------------------------------------------
+
+    /// What the path has to write next: a delete, or else a create. Only deletes that do not wait, if `urgent`.
+    bool next_write(bool urgent, group_commit::write&);
+    [[nodiscard]] const std::string& data_of(queue::contender_id id) const { return contenders_.at(id)->data(); }
+    /// A create that was refused together with others is sent alone.
+    void create_goes_again(queue::contender_id);
+    void on_created(queue::contender_id, const store::create_reply&);
+    void on_removed(queue::contender_id, store::outcome);
+    /// The czxid of a node follows.
+    void expect_number() { ++answers_due_; }
+    void on_number(queue::contender_id, std::int64_t czxid); ///< 0: it could not be learnt
+    /// Writes were sent, or answered.
+    void after_writes();
+    bool in_line = false;
+    bool in_urgent_line = false;
+    bool touched = false;
+
+    // --- where the session keeps it -------------------------------------------------------------------------------------
+
+    std::list<lock_path*>::iterator place;
+    bool idle_told = false;
+    bool resting = false; ///< idle, and kept for what it knows; `idle` is not called meanwhile
+    bool used = false;    ///< since the session looked last
 
 private:
     using contender_ptr = std::shared_ptr<lock_contender>;
 
     void look(const contender_ptr&);
-    sent send_create();
     void act();
-    void create(lock_contender&);
-    void on_created(lock_contender&, const store::create_reply&);
+    [[nodiscard]] bool may_create_next() const;
+    bool next_create(group_commit::write&);
+    bool reserve(lock_contender&);
     void make_path(parent_kind);
     void perform(const queue::action&);
-    void send_read();
+    void send_read(bool watch);
+    void send_parent_watch();
     void send_inspect(const contender_ptr&, const std::string& node);
     void send_watch(const std::string& node);
-    void send_remove(const contender_ptr&, const std::string& node);
+    void remove_orphan(const std::string& node);
+    void plan_end_of_lingering();
     /// For what the server has refused, and may not refuse for ever.
     void after_a_while(std::function<void()> f);
-    /// Takes the token from the czxid of the contender's node, and checks the numbers it got.
-    bool numbered(lock_contender&, std::int64_t czxid, std::int32_t sequence);
-    void grant(lock_contender&);
+    /// Takes the token from the czxid of the contender's node, and checks it.
+    void number(lock_contender&, std::int64_t czxid);
+    void refuse_number(lock_contender&, errc why);
+    void grant(lock_contender&, queue::contender_id from);
     void forget(queue::contender_id);
     /// Ends the wait of all, or only of those who wait like that.
     void fail_waiting(errc why, std::optional<patience> only = {});
@@ -95,16 +146,21 @@ private:
 
     session_core& core_;
     const std::string path_;
-    const naming names_;
+    const path_options options_;
     const std::function<void()> on_idle_;
     queue::lock_queue queue_;
     parent_maker parents_;
     std::unordered_map<queue::contender_id, contender_ptr> contenders_;
+    std::deque<queue::contender_id> removes_;        ///< to be sent in company
+    std::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
+    lock_contender* last_of_batch_ = nullptr;        ///< whose create went into the transaction that is being gathered
     std::size_t answers_due_ = 0;
+    bool wants_budget_ = false;
     queue::contender_id holder_ = 0; ///< the last one granted
     store::scheduler::time_point held_since_{};
     bool synced_ = false; ///< how the last sync went
-    bool idle_told_ = false;
+    store::scheduler::time_point lingers_since_{};
+    store::scheduler::timer_id linger_timer_ = 0;
 };
 
 } // namespace zklock::recipes

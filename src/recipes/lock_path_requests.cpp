@@ -12,6 +12,17 @@ namespace zklock::recipes {
 
 using store::outcome;
 
+namespace {
+
+/// How many children a node ever had: its cversion counts each once when it comes and once when it goes.
+std::int32_t children_ever(const store::node_stat& stat)
+{
+    const auto changes = static_cast<std::uint32_t>(stat.cversion) + static_cast<std::uint32_t>(stat.num_children);
+    return static_cast<std::int32_t>(changes / 2);
+}
+
+} // namespace
+
 void lock_path::perform(const queue::action& action)
 {
     using kind = queue::action::kind;
@@ -23,19 +34,29 @@ void lock_path::perform(const queue::action& action)
             synced_ = answer.result == outcome::ok;
         }));
         break;
-    case kind::read_children: send_read(); break;
+    case kind::watch_parent: send_parent_watch(); break;
+    case kind::read_children: send_read(false); break;
+    case kind::watch_children: send_read(true); break;
     case kind::inspect: send_inspect(contender(), action.node); break;
     case kind::watch: send_watch(action.node); break;
     case kind::unwatch:
         core_.store.unwatch(full(action.node),
                             expect([this, node = action.node](const store::reply&) { queue_.unwatched(node); }));
         break;
-    case kind::remove: send_remove(contender(), action.node); break;
-    case kind::granted: grant(*contender()); break;
+    case kind::remove:
+        (action.may_wait ? removes_ : urgent_removes_).push_back(action.id);
+        core_.writes.join(*this, !action.may_wait);
+        break;
+    case kind::granted: grant(*contender(), action.from); break;
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::lost:
         contender()->lose();
         forget(action.id);
+        break;
+    case kind::lingers:
+        contender()->finish_release({});
+        lingers_since_ = core_.scheduler.now();
+        plan_end_of_lingering();
         break;
     case kind::gone:
         contender()->finish_release({});
@@ -44,13 +65,30 @@ void lock_path::perform(const queue::action& action)
     }
 }
 
-void lock_path::send_read()
+void lock_path::send_parent_watch()
 {
-    core_.store.children(path_, false, expect([this](const store::children_reply& answer) {
+    core_.store.get(path_, true, expect([this](const store::get_reply& answer) {
+        switch (answer.result) {
+        case outcome::ok:
+            return queue_.parent_watched(answer.stat.num_children, children_ever(answer.stat), answer.stat.pzxid);
+        case outcome::no_node: return queue_.parent_absent();
+        default:
+            queue_.parent_watch_failed();
+            if (answer.result != outcome::unknown)
+                fail_waiting(error_of(answer.result));
+        }
+    }));
+}
+
+void lock_path::send_read(bool watch)
+{
+    core_.store.children(path_, watch, expect([this](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         switch (answer.result) {
-        case outcome::ok: return queue_.children_read(*answer.names, synced_);
-        case outcome::no_node: return queue_.children_read(none, synced_);
+        case outcome::ok: return queue_.children_read(*answer.names, children_ever(answer.stat), synced_);
+        case outcome::no_node:
+            queue_.children_read(none, 0, synced_);
+            return queue_.parent_absent(); // nor is there a watch
         case outcome::unknown: return queue_.read_failed();
         default:
             queue_.read_refused();
@@ -66,9 +104,12 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
         switch (answer.result) {
         case outcome::ok: {
             const bool ours = answer.stat.ephemeral_owner == core_.session_id;
-            if (ours && contender->waiting() && !ZKLOCK_MUTANT(token_not_read_after_a_look_up))
-                numbered(*contender, answer.stat.czxid, queue::sequence_of(node).value_or(queue::sequence_limit));
-            return queue_.inspected(contender->id, node, ours);
+            queue_.inspected(contender->id, node, ours);
+            if (ours && ZKLOCK_MUTANT(token_not_read_after_a_look_up))
+                queue_.numbered(contender->id, 0);
+            else if (ours)
+                number(*contender, answer.stat.czxid);
+            return;
         }
         case outcome::no_node: return queue_.node_gone(node);
         case outcome::unknown: return queue_.inspect_unknown(contender->id);
@@ -85,7 +126,11 @@ void lock_path::send_watch(const std::string& node)
 {
     core_.store.get(full(node), true, expect([this, node](const store::get_reply& answer) {
         switch (answer.result) {
-        case outcome::ok: return queue_.watched(node);
+        case outcome::ok:
+            queue_.watched(node);
+            if (answer.stat.ephemeral_owner == core_.session_id && queue_.is_orphan(node))
+                remove_orphan(node);
+            return;
         case outcome::no_node:
             if (ZKLOCK_MUTANT(no_second_look_at_a_predecessor_gone))
                 return queue_.watched(node);
@@ -98,22 +143,14 @@ void lock_path::send_watch(const std::string& node)
     }));
 }
 
-void lock_path::send_remove(const contender_ptr& contender, const std::string& node)
+/// Nobody would ever delete it, and everybody would wait for it. If this fails too, the next watch will show it again.
+void lock_path::remove_orphan(const std::string& node)
 {
-    core_.store.remove(full(node), store::any_version, expect([this, contender, node](const store::reply& answer) {
-        core_.heard(answer);
-        switch (answer.result) {
-        case outcome::ok:
-        case outcome::no_node: return queue_.removed(contender->id);
-        case outcome::unknown:
-            if (ZKLOCK_MUTANT(unknown_delete_counts_as_done))
-                return queue_.removed(contender->id);
-            return queue_.remove_failed(contender->id);
-        default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
-            queue_.remove_failed(contender->id);
-            contender->finish_release(error_of(answer.result));
-            after_a_while([this, id = contender->id] { queue_.retry_remove(id); });
-        }
+    core_.store.remove(full(node), store::any_version, expect([this, node](const store::reply& answer) {
+        if (answer.result == outcome::ok || answer.result == outcome::no_node)
+            queue_.node_gone(node);
+        else if (answer.result != outcome::unknown)
+            after_a_while([this, node] { queue_.watch_fired(node); }); // it is looked at again
     }));
 }
 
@@ -128,13 +165,35 @@ void lock_path::after_a_while(std::function<void()> f)
     });
 }
 
-void lock_path::grant(lock_contender& contender)
+void lock_path::grant(lock_contender& contender, queue::contender_id from)
 {
-    constexpr std::int64_t turns = 4096; // grants that one czxid can tell apart
-    contender.grant(full(queue_.node(contender.id)), contender.czxid * turns);
+    if (from != 0) {
+        lock_contender& before = *contenders_.at(from);
+        contender.czxid = before.czxid;
+        contender.turn = before.turn + (ZKLOCK_MUTANT(turn_not_counted_on) ? 0 : 1);
+        contender.further_turns = before.further_turns - 1;
+        contender.reserved = std::exchange(before.reserved, 0);
+    }
+    contender.grant(full(queue_.node(contender.id)), contender.czxid * turns_of_a_czxid + contender.turn);
     holder_ = contender.id;
     held_since_ = core_.scheduler.now();
     core_.granted(*this);
+}
+
+/// One timer serves many releases: it looks how long ago the last one was.
+void lock_path::plan_end_of_lingering()
+{
+    if (linger_timer_ != 0)
+        return;
+    linger_timer_ = core_.scheduler.call_at(lingers_since_ + options_.linger, [this] {
+        linger_timer_ = 0;
+        if (!queue_.lingering())
+            return;
+        if (core_.scheduler.now() < lingers_since_ + options_.linger)
+            return plan_end_of_lingering();
+        queue_.stop_lingering();
+        advance();
+    });
 }
 
 } // namespace zklock::recipes

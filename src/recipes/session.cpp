@@ -10,10 +10,14 @@ namespace zklock::recipes {
 namespace {
 
 constexpr std::size_t longest_identifier = 64 * 1024;
+constexpr std::size_t most_resting_paths = 4096;
 
 bool valid(const mutex_options& options)
 {
-    return options.identifier.size() <= longest_identifier && options.identifier.find('\n') == std::string::npos;
+    constexpr std::chrono::hours longest_linger{24};
+    return options.identifier.size() <= longest_identifier && options.identifier.find('\n') == std::string::npos &&
+           options.linger.count() >= 0 && options.linger <= longest_linger && options.cohort >= 1 &&
+           options.cohort <= turns_of_a_czxid;
 }
 
 } // namespace
@@ -25,7 +29,10 @@ session::session(store::store& store, store::scheduler& scheduler, const client_
     store.attach(*this);
 }
 
-session::~session() = default;
+session::~session()
+{
+    core_.scheduler.cancel(resting_timer_);
+}
 
 void session::on_state(std::function<void(connection_state)> f)
 {
@@ -52,20 +59,69 @@ std::optional<errc> session::objection(const std::string& path) const
     return std::nullopt;
 }
 
-lock_path* session::path_for(const std::string& path, naming names)
+lock_path* session::path_for(const std::string& path, const path_options& options)
 {
     std::unique_ptr<lock_path>& entry = paths_[path];
-    if (entry && entry->names() != names) {
+    if (entry && entry->options() != options) {
         if (!entry->idle())
             return nullptr;
         entry.reset();
     }
     if (!entry)
-        entry = std::make_unique<lock_path>(core_, path, names, [this, path] {
-            if (const auto found = paths_.find(path); found != paths_.end() && found->second->idle())
-                paths_.erase(found);
-        });
+        entry = std::make_unique<lock_path>(core_, path, options, [this, path] { path_rests(path); });
     return entry.get();
+}
+
+/// What an idle path knows of its queue is worth a request to the next acquire: it is kept for a while.
+void session::path_rests(const std::string& path)
+{
+    const auto found = paths_.find(path);
+    if (found == paths_.end())
+        return;
+    found->second->idle_told = false; // when it is idle the next time, it tells again
+    if (!found->second->idle())
+        return;
+    if (found->second->finished()) {
+        paths_.erase(found);
+        return;
+    }
+    found->second->resting = true;
+    resting_.push_back(path);
+    if (resting_.size() > most_resting_paths)
+        look_at_resting(false);
+    if (resting_timer_ == 0)
+        plan_look_at_resting();
+}
+
+/// Lets the path that has rested longest go, unless it was used since the last look, and is to be spared.
+void session::look_at_resting(bool spare_used)
+{
+    const std::string path = std::move(resting_.front());
+    resting_.pop_front();
+    const auto found = paths_.find(path);
+    if (found == paths_.end())
+        return;
+    lock_path& rested = *found->second;
+    rested.resting = false;
+    const bool used = std::exchange(rested.used, false);
+    if (!rested.idle())
+        return; // it will tell
+    if (used && spare_used)
+        path_rests(path);
+    else
+        rested.retire();
+}
+
+void session::plan_look_at_resting()
+{
+    const auto when = core_.scheduler.now() + core_.options.session_timeout / 2;
+    resting_timer_ = core_.scheduler.call_at(when, [this] {
+        resting_timer_ = 0;
+        for (std::size_t n = resting_.size(); n != 0; --n)
+            look_at_resting(true);
+        if (!resting_.empty() && resting_timer_ == 0)
+            plan_look_at_resting();
+    });
 }
 
 std::shared_ptr<acquisition> session::acquire(acquire_request request)
@@ -75,7 +131,7 @@ std::shared_ptr<acquisition> session::acquire(acquire_request request)
         why = errc::invalid_option;
     lock_path* path = nullptr;
     if (!why) {
-        path = path_for(request.path, request.options.names);
+        path = path_for(request.path, path_options(request.options));
         if (!path)
             why = errc::invalid_option;
     }
@@ -146,6 +202,8 @@ void session::on_authentication_failed()
 
 void session::on_node_event(store::event_kind kind, std::string_view node)
 {
+    if (const auto own = paths_.find(node); own != paths_.end())
+        own->second->on_own_event(kind);
     const auto path = paths_.find(queue::parent_of(node));
     if (path != paths_.end())
         path->second->on_node_event(kind, queue::name_of(node));

@@ -5,11 +5,13 @@
 #include "queue/lock_queue.hpp"
 #include "recipes/acquisition.hpp"
 #include "recipes/contender_list.hpp"
+#include "recipes/lock_path.hpp"
 #include "recipes/session_core.hpp"
 #include "store/store.hpp"
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -56,7 +58,10 @@ private:
     void change(connection_state);
     void stop(errc why);
     std::shared_ptr<acquisition> refuse(acquire_request request, errc why);
-    lock_path* path_for(const std::string& path, naming names);
+    lock_path* path_for(const std::string& path, const path_options&);
+    void path_rests(const std::string& path);
+    void look_at_resting(bool spare_used);
+    void plan_look_at_resting();
     [[nodiscard]] std::optional<errc> objection(const std::string& path) const;
 
     session_core core_;
@@ -65,6 +70,8 @@ private:
     std::atomic<std::int64_t> id_{0};
     queue::contender_id last_contender_ = 0;
     std::map<std::string, std::unique_ptr<lock_path>, std::less<>> paths_;
+    std::deque<std::string> resting_; ///< idle paths that are kept for what they know
+    store::scheduler::timer_id resting_timer_ = 0;
     std::vector<std::shared_ptr<contender_list>> lists_;
     std::vector<std::function<void()>> closed_; ///< whom to tell, while closing
     bool closing_ = false;

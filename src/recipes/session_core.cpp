@@ -62,7 +62,7 @@ void session_core::heard(const store::reply& answer)
     if (ZKLOCK_MUTANT(lease_counts_from_the_answer))
         lease_.confirmed(now, now);
     if (!was_fresh && lease_.fresh(now))
-        for (lock_path* path : std::vector(paths_))
+        for (lock_path* path : paths())
             path->advance();
 }
 
@@ -116,7 +116,7 @@ void session_core::notice_lapse(store::scheduler::time_point now)
     if (!lease_.lapsed(now))
         return;
     lease_.end();
-    for (lock_path* path : std::vector(paths_))
+    for (lock_path* path : paths())
         path->lease_lapsed();
 }
 
@@ -152,7 +152,7 @@ void session_core::plan(store::scheduler::timer_id& timer, store::scheduler::tim
 node_budget::verdict session_core::reserve(std::size_t bytes, bool first_of_path)
 {
     // Whoever has waited longer comes first, also when it is the path itself that has freed some.
-    if (!first_of_path && !wanting_budget_.empty() && !sharing_budget_)
+    if (!first_of_path && !wanting_budget_.empty())
         return node_budget::verdict::wait;
     return budget_.reserve(bytes, first_of_path);
 }
@@ -166,25 +166,16 @@ void session_core::release(std::size_t bytes)
 
 void session_core::wait_for_budget(lock_path& path)
 {
-    if (std::find(wanting_budget_.begin(), wanting_budget_.end(), &path) == wanting_budget_.end())
-        wanting_budget_.push_back(&path);
+    wanting_budget_.push_back(&path);
 }
 
-/// One node at a time to each path in turn.
+/// Each path in turn may send one create, and waits again when that was not the last one.
 void session_core::share_budget()
 {
     budget_freed_ = false;
-    sharing_budget_ = true;
-    while (!wanting_budget_.empty()) {
-        lock_path* const path = wanting_budget_.front();
-        const lock_path::sent what = path->create_one();
-        if (what == lock_path::sent::no_room)
-            break;
-        wanting_budget_.pop_front();
-        if (what == lock_path::sent::create)
-            wanting_budget_.push_back(path);
-    }
-    sharing_budget_ = false;
+    for (lock_path* path : std::exchange(wanting_budget_, {}))
+        path->budget_freed();
+    writes.proceed();
 }
 
 // --- called by the session ----------------------------------------------------------------------------------------------
@@ -198,7 +189,7 @@ void session_core::on_connected(const store::connect_reply& answer)
     if (answer.renewed || answer.session_timeout != lease_.timeout()) {
         // A server with other limits has taken the same session over: what is held was granted on another lease.
         lease_.open(answer.session_timeout);
-        for (lock_path* path : std::vector(paths_))
+        for (lock_path* path : paths())
             path->lease_lapsed();
     }
     // A session comes into being by a majority. That it goes on may be the word of a leader that was paused, and does not
@@ -207,7 +198,7 @@ void session_core::on_connected(const store::connect_reply& answer)
         lease_.opened(answer.sent, now);
     else
         lease_.answered(answer.sent, now);
-    for (lock_path* path : std::vector(paths_))
+    for (lock_path* path : paths())
         path->epoch_began();
     plan_beat();
 }
@@ -223,7 +214,8 @@ void session_core::contact_lost()
 void session_core::on_disconnected()
 {
     connected = false;
-    for (lock_path* path : std::vector(paths_))
+    writes.epoch_ended();
+    for (lock_path* path : paths())
         path->epoch_ended();
 }
 
@@ -231,7 +223,7 @@ void session_core::on_expired()
 {
     session_id = 0;
     lease_.end();
-    for (lock_path* path : std::vector(paths_))
+    for (lock_path* path : paths())
         path->session_ended();
 }
 
@@ -241,18 +233,19 @@ void session_core::stop(errc why)
     connected = false;
     session_id = 0;
     lease_.end();
-    for (lock_path* path : std::vector(paths_))
+    for (lock_path* path : paths())
         path->stop(why);
 }
 
 void session_core::add(lock_path& path)
 {
-    paths_.push_back(&path);
+    path.place = paths_.insert(paths_.end(), &path);
 }
 
 void session_core::remove(lock_path& path)
 {
-    std::erase(paths_, &path);
+    paths_.erase(path.place);
+    writes.forget(path);
     std::erase(wanting_budget_, &path);
     std::erase(held_paths_, &path);
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include "recipes/group_commit.hpp"
 #include "recipes/lease.hpp"
 #include "recipes/node_budget.hpp"
 #include "store/scheduler.hpp"
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,8 +85,10 @@ public:
     void add(lock_path&);
     void remove(lock_path&);
 
-    /// Paths, in the order in which they came into use.
-    [[nodiscard]] const std::vector<lock_path*>& paths() const noexcept { return paths_; }
+    /// Paths, in the order in which they came into use; a copy, because they may go while it is gone through.
+    [[nodiscard]] std::vector<lock_path*> paths() const { return {paths_.begin(), paths_.end()}; }
+
+    group_commit writes{*this};
 
 private:
     void deliver_news();
@@ -98,10 +102,9 @@ private:
 
     lease lease_;
     node_budget budget_;
-    std::vector<lock_path*> paths_;
+    std::list<lock_path*> paths_;
     std::deque<lock_path*> wanting_budget_;
     bool budget_freed_ = false;
-    bool sharing_budget_ = false;
     std::deque<std::function<void()>> news_;
     bool delivering_ = false;
     bool beating_ = false; ///< a sync is under way

@@ -35,6 +35,7 @@ struct node_stat {
     std::int64_t ctime_ms = 0;        ///< the leader's clock at that transaction, milliseconds since 1970
     std::int64_t ephemeral_owner = 0; ///< the session the node dies with, 0 for none
     std::int64_t mzxid = 0;           ///< the transaction that set its data last
+    std::int64_t pzxid = 0;           ///< the last transaction that created or deleted one of its children, or itself
     std::int32_t version = 0;
     std::int32_t cversion = 0;        ///< twice the children ever created, less those that live
     std::int32_t num_children = 0;

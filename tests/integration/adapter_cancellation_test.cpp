@@ -109,7 +109,7 @@ struct fixture {
         run_until([&] { return released; });
         std::atomic<bool> looked = false;
         std::thread look([&] {
-            expect_clean(server, {"/cancel"});
+            expect_no_contender(server, {"/cancel"});
             looked = true;
         });
         run_until([&] { return looked.load(); });

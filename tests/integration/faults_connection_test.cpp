@@ -90,9 +90,9 @@ const std::vector<std::vector<cut>> own_cuts{
     {{opcode::create2, moment::request}},
     {{opcode::create2, moment::reply}},
     {{opcode::create2, moment::delivered}},
-    {{opcode::get_children2, moment::request}},
-    {{opcode::get_children2, moment::reply}},
-    {{opcode::get_children2, moment::delivered}},
+    {{opcode::get_data, moment::request}}, // of the path itself, sent with the create
+    {{opcode::get_data, moment::reply}},
+    {{opcode::get_data, moment::delivered}},
     {{opcode::create2, moment::request}, {opcode::create2, moment::request}},
     {{opcode::create2, moment::request}, {opcode::create2, moment::reply}},
     {{opcode::create2, moment::reply}, {opcode::connect, moment::request}},
@@ -103,10 +103,10 @@ const std::vector<std::vector<cut>> own_cuts{
     {{opcode::create2, moment::request}, {opcode::sync, moment::reply}},
     {{opcode::create2, moment::request}, {opcode::get_children2, moment::reply}},
     {{opcode::create2, moment::reply}, {opcode::sync, moment::reply}, {opcode::sync, moment::request}},
-    {{opcode::create2, moment::reply}, {opcode::get_children2, moment::request, 1}}, // the first goes with the create
+    {{opcode::create2, moment::reply}, {opcode::get_children2, moment::request}},
     {{opcode::create2, moment::reply}, {opcode::get_children2, moment::reply}},
-    {{opcode::create2, moment::reply}, {opcode::get_data, moment::request}},
-    {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply}},
+    {{opcode::create2, moment::reply}, {opcode::get_data, moment::request, 1}},
+    {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply}}, // the first is never answered
     {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply}, {opcode::sync, moment::reply}},
     {{opcode::remove, moment::request}},
     {{opcode::remove, moment::reply}},
@@ -171,10 +171,13 @@ const std::vector<std::vector<cut>> waiter_cuts{
     {{opcode::get_data, moment::request, 1}},
     {{opcode::get_data, moment::reply, 1}},
     {{opcode::get_data, moment::delivered, 1}},
+    {{opcode::get_data, moment::request, 2}},
+    {{opcode::get_data, moment::reply, 2}},
+    {{opcode::get_data, moment::delivered, 2}},
     {{opcode::get_data, moment::reply}, {opcode::get_data, moment::reply}},
     {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply}},
     {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply, 1}},
-    {{opcode::create2, moment::reply}, {opcode::sync, moment::reply}, {opcode::get_data, moment::request}},
+    {{opcode::create2, moment::reply}, {opcode::sync, moment::reply}, {opcode::get_data, moment::request, 1}},
 };
 
 const std::vector<std::vector<cut>> wake_cuts{
@@ -247,12 +250,15 @@ TEST_CASE("a waiter survives a cut at every step of its wait and of its wake-up"
 TEST_CASE("those who queue behind a lost create, in its client and in another, have their turns")
 {
     const std::vector<std::vector<cut>> stories{
-        {{opcode::create2, moment::request}},    {{opcode::create2, moment::request, 1}},
-        {{opcode::create2, moment::request, 2}}, {{opcode::create2, moment::reply}},
-        {{opcode::create2, moment::reply, 1}},   {{opcode::create2, moment::reply, 2}},
-        {{opcode::create2, moment::reply, 1}, {opcode::sync, moment::reply}},
-        {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply, 1}},
-        {{opcode::create2, moment::reply, 1}, {opcode::remove, moment::reply}, {opcode::remove, moment::request}},
+        {{opcode::create2, moment::request}},
+        {{opcode::create2, moment::reply}},
+        {{opcode::multi, moment::request}}, // the first goes alone, the others together
+        {{opcode::multi, moment::reply}},
+        {{opcode::multi, moment::reply}, {opcode::sync, moment::reply}},
+        {{opcode::exists, moment::request}}, // which tells the others' czxid
+        {{opcode::exists, moment::reply}},
+        {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply}},
+        {{opcode::multi, moment::reply}, {opcode::remove, moment::reply}, {opcode::remove, moment::request}},
     };
     const std::uint16_t port = server().port();
     const auto body = [&]() -> awaitable<void> {
@@ -459,7 +465,7 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
         const result<guard> tried = co_await lock.try_acquire();
         CHECK(tried.error() == errc::not_connected);
         CHECK(admin.children(path).size() == 3);
-        client.link.on_next(opcode::remove, moment::reply, fate::cut); // the clean-up fails once, too
+        client.link.on_next(opcode::multi, moment::reply, fate::cut); // the clean-up, of both together, fails once, too
         client.link.accept();
         co_await until("both nodes are gone", [&] { return admin.children(path).size() == 1; });
         co_await until("the cut was made", [&] { return client.link.struck(); });

@@ -97,7 +97,8 @@ inline awaitable<void> until_only_left(std::uint16_t port, std::vector<std::stri
                 found += " missing " + path;
         for (const auto& [path, sessions] : watches(port))
             for (const auto session : sessions)
-                if (const auto owner = owners.find(path); owner == owners.end() || owner->second != session)
+                if (const auto owner = owners.find(path);
+                    is_contender(path) && (owner == owners.end() || owner->second != session))
                     found += " watch on " + path;
         return found.empty();
     };

@@ -169,16 +169,19 @@ TEST_CASE("a predecessor that goes before it can be watched, or before it can be
     struct when {
         opcode op;
         moment at;
+        std::size_t skip = 0;
     };
     constexpr std::array moments{
         when{opcode::create2, moment::request},       when{opcode::create2, moment::reply},
         when{opcode::get_children2, moment::request}, when{opcode::get_children2, moment::reply},
-        when{opcode::get_data, moment::request},      when{opcode::get_data, moment::reply}};
+        when{opcode::get_data, moment::request},      when{opcode::get_data, moment::reply}, // of the path itself
+        when{opcode::get_data, moment::request, 1},   when{opcode::get_data, moment::reply, 1},
+        when{opcode::get_data, moment::request, 2},   when{opcode::get_data, moment::reply, 2}};
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
-        for (const auto& [op, at] : moments) {
+        for (const auto& [op, at, skip] : moments) {
             CAPTURE(static_cast<int>(op));
             CAPTURE(static_cast<int>(at));
             remote_client remote(executor, server().port());
@@ -186,11 +189,12 @@ TEST_CASE("a predecessor that goes before it can be watched, or before it can be
             mutex lock(remote.zk, path);
             const auto earlier = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
             const auto holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
-            remote.link.on_next(op, at, fate::hold);
+            remote.link.on_next(op, at, fate::hold, skip);
             auto attempt = begin_acquire(lock);
             proxy& link = remote.link;
             const opcode awaited = op;
-            const auto on_its_way = [&link, awaited] { return link.count(awaited) != 0; };
+            const std::size_t before = skip;
+            const auto on_its_way = [&link, awaited, before] { return link.count(awaited) > before; };
             co_await until("the request is on its way", on_its_way);
             remote.link.wait_struck();
             admin.remove(holder);

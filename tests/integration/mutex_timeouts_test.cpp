@@ -232,20 +232,23 @@ struct suspension_point {
     opcode op;
     moment at;
     bool contended;
+    std::size_t skip = 0;
 };
 
-// What an acquire sends, in its order: the create with the read of the children behind it; when somebody is before it,
-// the watches on its own node and on its predecessor's.
+// What an acquire sends, in its order: the create with the watch of the path behind it; when somebody is before it, the read
+// of the children, and the watches on its own node and on its predecessor's.
 constexpr std::array suspension_points{
     suspension_point{"create, not yet done", opcode::create2, moment::request, false},
     suspension_point{"create, not yet done, behind a holder", opcode::create2, moment::request, true},
     suspension_point{"create, done", opcode::create2, moment::reply, false},
     suspension_point{"create, done, behind a holder", opcode::create2, moment::reply, true},
-    suspension_point{"children, not yet read", opcode::get_children2, moment::request, false},
-    suspension_point{"children, read", opcode::get_children2, moment::reply, false},
+    suspension_point{"path, not yet watched", opcode::get_data, moment::request, false},
+    suspension_point{"path, watched", opcode::get_data, moment::reply, false},
+    suspension_point{"path, watched, behind a holder", opcode::get_data, moment::reply, true},
+    suspension_point{"children, not yet read, behind a holder", opcode::get_children2, moment::request, true},
     suspension_point{"children, read, behind a holder", opcode::get_children2, moment::reply, true},
-    suspension_point{"watch, not yet set", opcode::get_data, moment::request, true},
-    suspension_point{"watch, set", opcode::get_data, moment::reply, true},
+    suspension_point{"watch, not yet set", opcode::get_data, moment::request, true, 1},
+    suspension_point{"watch, set", opcode::get_data, moment::reply, true, 1},
 };
 
 } // namespace
@@ -268,10 +271,10 @@ TEST_CASE("cancelled at every point at which an acquire is suspended")
                 if (point.contended)
                     expected.push_back(foreign_contender(admin, path));
 
-                remote.link.on_next(point.op, point.at, fate::hold);
+                remote.link.on_next(point.op, point.at, fate::hold, point.skip);
                 auto attempt = begin_acquire(lock);
                 proxy& link = remote.link;
-                const auto struck = [&link, &point] { return link.count(point.op) > 0; };
+                const auto struck = [&link, &point] { return link.count(point.op) > point.skip; };
                 co_await until("the request is on its way", struck);
                 remote.link.wait_struck();
                 CHECK_FALSE(attempt.ended());
@@ -310,7 +313,7 @@ TEST_CASE("timed out at every point at which an acquire is suspended")
             std::vector<std::string> expected;
             if (point.contended)
                 expected.push_back(foreign_contender(admin, path));
-            remote.link.on_next(point.op, point.at, fate::hold);
+            remote.link.on_next(point.op, point.at, fate::hold, point.skip);
             // Where everything is slow, one time-out may be over before the request is on its way.
             for (milliseconds timeout = 100ms; timeout < default_limit && !remote.link.struck(); timeout *= 2)
                 CHECK(error_in(co_await lock.acquire(timeout)) == errc::timed_out);
@@ -424,9 +427,11 @@ TEST_CASE("when the waiter in the middle gives up, the one behind it watches the
         co_await until_queued(admin, path, 2);
         const std::string second_node = path + "/" + queue_of(admin, path).back();
         auto third = begin_acquire(mutex(c, path));
-        const auto second_watched = [&] { return watches_node(server().port(), c.session_id(), second_node); };
-        co_await until("the third watches the second", second_watched);
-        CHECK_FALSE(watches_node(server().port(), c.session_id(), first_node));
+        const auto both_watched = [&] {
+            return watches_node(server().port(), c.session_id(), second_node)
+                && watches_node(server().port(), c.session_id(), first_node);
+        };
+        co_await until("the third watches the second, and looks ahead to the first", both_watched);
 
         second.cancel();
         const error_code ec = co_await second.end();
@@ -435,7 +440,7 @@ TEST_CASE("when the waiter in the middle gives up, the one behind it watches the
             return watches_node(server().port(), c.session_id(), first_node)
                 && !watches_node(server().port(), b.session_id(), first_node);
         };
-        co_await until("the third watches the first, and the second no more", first_watched);
+        co_await until("the third still watches the first, and the second no more", first_watched);
         CHECK_FALSE(third.ended());
 
         co_await release(std::move(first));

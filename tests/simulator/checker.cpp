@@ -115,6 +115,18 @@ void checker::granted(contender_record& c, const recipes::grant& g)
     check_holders(c);
 }
 
+/// The node a contender was granted with is its own, or was passed on to it by others of its client, within bounds.
+void checker::check_node_owner(contender_record& c)
+{
+    const auto& set = plan_.set;
+    const auto* maker = owner_of(c.given.node);
+    const bool reused = maker != &c && (set.linger > 0ms || set.cohort > 1);
+    if (maker != &c && !(reused && maker != nullptr && maker->client == c.client))
+        world_.violate(label(c) + ": granted with somebody else's node");
+    if (++grants_on_[c.given.node] > set.cohort && set.linger == 0ms)
+        world_.violate(label(c) + ": its node was used for more turns than a cohort has");
+}
+
 /// A grant that is believed must be true at the leader.
 void checker::check_grant_in_tree(contender_record& c)
 {
@@ -124,7 +136,7 @@ void checker::check_grant_in_tree(contender_record& c)
         if (!excused(c)) world_.violate(label(c) + ": granted without a node");
         return;
     }
-    if (owner_of(c.given.node) != &c) world_.violate(label(c) + ": granted with somebody else's node");
+    check_node_owner(c);
     if (!ensemble_.alive(node->owner)) world_.violate(label(c) + ": granted to a session that is over");
     if (c.given.fencing_token >> 12 != node->czxid) {
         world_.violate(label(c) + ": the token does not come from the node's czxid " + std::to_string(node->czxid));
@@ -250,7 +262,9 @@ void checker::released(contender_record& c, boost::system::error_code ec)
         c.now = phase::released;
         const auto* node = ensemble_.leaders_tree().find(c.given.node);
         // A client that closes without a connection cannot know.
-        if (!ec && node != nullptr && ensemble_.alive(node->owner) && !contains(closing_, c.client)) {
+        // Where nodes are used again, the lock is given back and the node may stay.
+        const bool goes = plan_.set.linger == 0ms && plan_.set.cohort == 1;
+        if (!ec && goes && node != nullptr && ensemble_.alive(node->owner) && !contains(closing_, c.client)) {
             world_.violate(label(c) + ": released, and its node is still there");
         }
         if (ec && !expects_faults_) world_.violate(label(c) + ": its release failed: " + ec.message());

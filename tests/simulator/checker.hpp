@@ -73,6 +73,7 @@ public:
 private:
     [[nodiscard]] bool excused(const contender_record& c) const;
     [[nodiscard]] contender_record* owner_of(const std::string& node);
+    void check_node_owner(contender_record& c);
     void check_grant_in_tree(contender_record& c);
     [[nodiscard]] bool waits_for_another(const std::string& node);
     void check_holders(contender_record& c);
@@ -88,6 +89,7 @@ private:
     std::deque<contender_record> records_;
     std::unordered_map<std::string, contender_record*> by_tag_;
     std::map<unsigned, std::int64_t> last_token_; ///< by path
+    std::map<std::string, unsigned> grants_on_;   ///< by node
     std::vector<std::string> deleted_;
     std::map<unsigned, instant> last_deleted_; ///< by others, by path
     std::vector<std::string> deleted_waiting_; ///< while their contenders waited for another client

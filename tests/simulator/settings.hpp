@@ -26,6 +26,8 @@ struct settings {
     bool parents_are_containers = true;
     bool disconnect_told_at_close = false; ///< whether a store that is closed says on_disconnected first
     std::size_t node_budget = 512 * 1024;
+    std::chrono::milliseconds linger{0}; ///< as in mutex_options
+    unsigned cohort = 1;                 ///< likewise
     std::chrono::milliseconds quiet_after{20'000}; ///< no more faults from then on
 };
 

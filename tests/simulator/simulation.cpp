@@ -62,6 +62,8 @@ void mutex_users::acquire(client& where, const step& s)
     request.options.identifier = c.tag;
     request.options.max_attempts = s.max_attempts;
     request.options.names = stage_.the_plan.seed % 2 == 0 ? naming::curator : naming::kazoo;
+    request.options.linger = stage_.the_plan.set.linger;
+    request.options.cohort = stage_.the_plan.set.cohort;
     request.options.parents =
         stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
     request.mode = s.look_once ? recipes::patience::look_once : recipes::patience::queue;

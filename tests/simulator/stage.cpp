@@ -70,6 +70,7 @@ void stage::start_client(unsigned number)
 void stage::perform(const step& s)
 {
     auto* const c = s.who < current_.size() ? current_[s.who] : nullptr;
+    const unsigned server = s.who % the_plan.set.servers; // a plan that was shrunk may have fewer than it was made for
     const auto as_administrator = [&](std::string what) { world.log.line(world.time.now(), "admin", what); };
     switch (s.what) {
     case act::acquire:
@@ -88,14 +89,14 @@ void stage::perform(const step& s)
         c->where.pause(s.duration);
         break;
     case act::crash: crash(*c); break;
-    case act::hang_up: ensemble.hang_up(s.who); break;
+    case act::hang_up: ensemble.hang_up(server); break;
     case act::restart:
-        as_administrator("restarts server" + std::to_string(s.who));
-        ensemble.restart(s.who, s.duration);
+        as_administrator("restarts server" + std::to_string(server));
+        ensemble.restart(server, s.duration);
         break;
     case act::cut_off:
-        as_administrator("cuts server" + std::to_string(s.who) + " off from its leader");
-        ensemble.cut_off(s.who, s.duration);
+        as_administrator("cuts server" + std::to_string(server) + " off from its leader");
+        ensemble.cut_off(server, s.duration);
         break;
     case act::pause_leader:
         as_administrator("pauses the leader for " + std::to_string(s.duration.count()) + " ms");
@@ -115,13 +116,20 @@ void stage::perform(const step& s)
     case act::set_contender_data:
         if (const auto node = some_contender(s); !node.empty()) set_data(node);
         break;
-    case act::set_parent_data: set_data(path_of(s.path)); break;
+    case act::set_parent_data:
+        make_readable(path_of(s.path));
+        set_data(path_of(s.path));
+        break;
     case act::refuse: refuse(s); break;
     case act::replace_parent:
+        make_readable(path_of(s.path));
         set_data(path_of(s.path)); // uses up the watches of its data
         world.time.after(s.duration, [this, &s] { replace_parent(s); });
         break;
-    case act::remove_idle_containers: ensemble.remove_idle_containers(); break;
+    case act::remove_idle_containers:
+        for (unsigned p = 0; p < the_plan.set.paths; ++p) make_readable(path_of(p));
+        ensemble.remove_idle_containers();
+        break;
     case act::foreign_contender:
     case act::foreign_out_of_turn:
     case act::foreign_child: join_foreign(s); break;
@@ -170,6 +178,16 @@ void stage::delete_node(const std::string& node)
     ensemble.administrate(std::move(t));
 }
 
+/// Of a node that the watcher may not read the servers tell nothing, not even its end: to take that permission, delete the
+/// path and make it again is more than zklock promises to notice.
+void stage::make_readable(const std::string& path)
+{
+    transaction t;
+    t.what = transaction::kind::set_permissions;
+    t.path = path;
+    ensemble.administrate(std::move(t));
+}
+
 void stage::delete_parent(const step& s)
 {
     const auto path = path_of(s.path);
@@ -182,6 +200,7 @@ void stage::delete_parent(const step& s)
 
 void stage::delete_with_children(const std::string& path)
 {
+    make_readable(path);
     for (const auto& name : ensemble.leaders_tree().children(path)) delete_node(path + '/' + name);
     delete_node(path);
 }
@@ -271,7 +290,8 @@ void stage::refuse(const step& s)
     permissions p;
     p.create = s.choice % 2 == 0;
     p.remove = s.choice % 3 == 0;
-    p.read = s.choice % 5 == 0;
+    // The servers do not tell whoever may not read, so a node would linger for as long as it may: too long to wait for here.
+    p.read = s.choice % 5 == 0 || the_plan.set.linger > 0ms;
     set(p);
     world.time.after(s.duration, [set] { set(permissions{}); });
 }
@@ -328,6 +348,7 @@ verdict stage::run(scenario& users)
     // in turn.
     instant patience = 8 * instant(the_plan.set.session_timeout) + 2s + users_->holding_time();
     run_until(world.time.now() + patience, ended);
+    if (users_->all_ended()) run_until(world.time.now() + the_plan.set.linger, ended); // nodes may stay for so long
     if (world.violation.empty()) users_->finish();
 
     for (auto* c : current_) c->where.post([this, c] { close(*c); });

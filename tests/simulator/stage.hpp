@@ -90,6 +90,7 @@ private:
     void close(client& c);
     void crash(client& c);
     void delete_node(const std::string& node);
+    void make_readable(const std::string& path);
     void delete_parent(const step& s);
     void replace_parent(const step& s);
     void delete_with_children(const std::string& path);

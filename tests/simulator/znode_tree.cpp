@@ -58,7 +58,7 @@ znode_tree::effect znode_tree::apply(const transaction& t)
         auto paths = nodes_of(t.session);
         // The servers keep them in a hash set: the order of the events means nothing.
         if (!paths.empty()) std::rotate(paths.begin(), paths.begin() + t.zxid % std::ssize(paths), paths.end());
-        for (const auto& path : paths) erase(nodes_.find(path), e);
+        for (const auto& path : paths) erase(nodes_.find(path), t.zxid, e);
         return e;
     }
     case kind::remove_idle_container: {
@@ -66,7 +66,7 @@ znode_tree::effect znode_tree::apply(const transaction& t)
         if (at == nodes_.end()) return failed(outcome::no_node);
         if (at->second.children != 0) return failed(outcome::not_empty);
         if (at->second.owner != container_owner) return failed(outcome::bad_arguments);
-        erase(at, e);
+        erase(at, t.zxid, e);
         return e;
     }
     }
@@ -88,12 +88,13 @@ znode_tree::effect znode_tree::create(const transaction& t)
     before_change(e.path);
     node n;
     n.data = t.data;
-    n.czxid = n.mzxid = t.zxid;
+    n.czxid = n.mzxid = n.pzxid = t.zxid;
     n.ctime_ms = t.time_ms;
     if (is_ephemeral(t.node)) n.owner = t.session;
     if (t.node == node_kind::container) n.owner = container_owner;
     e.stat = stat(n);
     nodes_.emplace(e.path, std::move(n));
+    above.pzxid = t.zxid;
     ++above.creates;
     ++above.children;
     e.events.push_back({event_kind::created, e.path, false});
@@ -113,16 +114,17 @@ znode_tree::effect znode_tree::remove(const transaction& t)
     if (t.version != store::any_version && t.version != at->second.version) return failed(outcome::bad_version);
     if (at->second.children != 0) return failed(outcome::not_empty);
     effect e;
-    erase(at, e);
+    erase(at, t.zxid, e);
     return e;
 }
 
-void znode_tree::erase(nodes::iterator at, effect& e)
+void znode_tree::erase(nodes::iterator at, std::int64_t zxid, effect& e)
 {
     const auto parent = parent_of(at->first);
     before_change(parent->first);
     before_change(at->first);
     --parent->second.children;
+    parent->second.pzxid = zxid;
     e.events.push_back({event_kind::deleted, at->first, !at->second.allowed.read});
     e.events.push_back({event_kind::children_changed, parent->first, !parent->second.allowed.read});
     nodes_.erase(at);
@@ -237,6 +239,7 @@ store::node_stat znode_tree::stat(const node& n)
     s.czxid = n.czxid;
     s.ctime_ms = n.ctime_ms;
     s.mzxid = n.mzxid;
+    s.pzxid = n.pzxid;
     s.ephemeral_owner = n.owner == container_owner ? 0 : n.owner; // clients are not shown the servers' mark
     s.version = n.version;
     // What clients see counts the deletes too.

@@ -59,6 +59,7 @@ public:
         std::int64_t czxid = 0;
         std::int64_t ctime_ms = 0;
         std::int64_t mzxid = 0;
+        std::int64_t pzxid = 0;
         std::int64_t owner = 0;
         std::int32_t version = 0;
         std::uint32_t creates = 0; ///< children made so far: the next sequence number
@@ -103,7 +104,7 @@ private:
     effect set_data(const transaction& t);
     effect check_version(const transaction& t) const;
     effect batch(const transaction& t);
-    void erase(nodes::iterator at, effect& e);
+    void erase(nodes::iterator at, std::int64_t zxid, effect& e);
     nodes::iterator parent_of(std::string_view path);
     void before_change(const std::string& path);
 

@@ -3,6 +3,7 @@
 #include "support/admin_client.hpp"
 #include "support/four_letter_words.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace zklock::test {
@@ -11,7 +12,7 @@ namespace {
 
     constexpr std::size_t shown = 20;
 
-    std::string leftovers(std::uint16_t port, const std::vector<std::string>& paths)
+    std::string leftovers(std::uint16_t port, const std::vector<std::string>& paths, bool clients_live)
     {
         std::string found;
         std::size_t lines = 0;
@@ -20,7 +21,8 @@ namespace {
         };
         for (const auto& [session, nodes] : ephemerals(port))
             for (const auto& node : nodes) add("ephemeral node " + node);
-        for (const auto& [path, sessions] : watches(port)) add("watch on " + path);
+        for (const auto& [path, sessions] : watches(port))
+            if (!clients_live || std::find(paths.begin(), paths.end(), path) == paths.end()) add("watch on " + path);
         if (!paths.empty()) {
             admin_client admin{port};
             for (const auto& path : paths) {
@@ -32,13 +34,14 @@ namespace {
         return found;
     }
 
-    void expect_clean_port(std::uint16_t port, const std::vector<std::string>& paths, milliseconds limit)
+    void expect_clean_port(std::uint16_t port, const std::vector<std::string>& paths, milliseconds limit,
+                           bool clients_live = false)
     {
         std::string found;
         try {
             wait_until("nothing left on the server", limit, [&] {
                 try {
-                    found = leftovers(port, paths);
+                    found = leftovers(port, paths, clients_live);
                 } catch (const std::runtime_error& e) { // such as a member that is changing its role
                     found = std::string("\n  cannot tell: ") + e.what();
                 }
@@ -54,6 +57,11 @@ namespace {
 void expect_clean(zookeeper_server& server, const std::vector<std::string>& paths, milliseconds limit)
 {
     expect_clean_port(server.port(), paths, limit);
+}
+
+void expect_no_contender(zookeeper_server& server, const std::vector<std::string>& paths, milliseconds limit)
+{
+    expect_clean_port(server.port(), paths, limit, true);
 }
 
 void expect_clean(zookeeper_ensemble& ensemble, const std::vector<std::string>& paths, milliseconds limit)

@@ -12,7 +12,10 @@ namespace zklock::test {
 /// any more). Throws with what is left when the limit passes.
 void expect_clean(zookeeper_server& server, const std::vector<std::string>& paths = {},
                   milliseconds limit = default_limit);
-/// The same for every member that runs.
+/// The same while clients live, who keep a watch on a lock's path itself for a while.
+void expect_no_contender(zookeeper_server& server, const std::vector<std::string>& paths,
+                         milliseconds limit = default_limit);
+/// As expect_clean(), for every member that runs.
 void expect_clean(zookeeper_ensemble& ensemble, const std::vector<std::string>& paths = {},
                   milliseconds limit = default_limit);
 

@@ -84,6 +84,7 @@ public:
         std::vector<written> writes;                                         ///< of a batch, and the answers to it:
         std::function<void(const std::vector<std::string>& created)> done;
         std::function<void(std::size_t index, zklock::store::outcome)> fail;
+        std::function<void(const zklock::store::node_stat&)> show_stat; ///< of a get
     };
 
     explicit fake_store(manual_scheduler& clock) : clock_(clock) {}
@@ -150,6 +151,9 @@ public:
             stat.czxid = 77;
             done({{zklock::store::outcome::ok, sent}, data, stat});
         };
+        r.show_stat = [done, sent](const zklock::store::node_stat& stat) {
+            done({{zklock::store::outcome::ok, sent}, {}, stat});
+        };
     }
     void children(std::string_view path, bool watch, children_done done) override
     {
@@ -184,7 +188,7 @@ public:
 private:
     request& add(const char* verb, std::string_view path)
     {
-        return requests.emplace_back(request{verb + std::string(path), {}, {}, {}, {}, {}, {}, {}, {}, {}});
+        return requests.emplace_back(request{verb + std::string(path), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}});
     }
     static std::string at_version(std::int32_t version)
     {

@@ -1,118 +1,12 @@
-#include "fake_store.hpp"
+#include "session_scene.hpp"
 
-#include "recipes/session.hpp"
-
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-using namespace std::chrono_literals;
 using namespace zklock;
-using boost::system::error_code;
-using store::outcome;
-
-namespace {
-
-/// A session over a store that the test answers for.
-struct scene {
-    unit::manual_scheduler clock;
-    unit::fake_store servers{clock};
-    client_options options;
-    int uuids = 0;
-    std::optional<recipes::session> session;
-
-    struct attempt {
-        std::shared_ptr<recipes::acquisition> handle;
-        std::optional<error_code> ended;
-        recipes::grant given;
-        int losses = 0;
-        std::optional<error_code> released;
-    };
-
-    scene() { options.identifier = "me"; }
-
-    void start()
-    {
-        session.emplace(servers, clock, options, [this] {
-            char text[40];
-            std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012d", ++uuids);
-            return std::string(text);
-        });
-    }
-    void connect(std::int64_t id = 5, bool renewed = true)
-    {
-        servers.observer->on_connected({id, 10s, renewed, clock.now()});
-        clock.pass(0ms);
-        const auto is_heartbeat = [](const unit::fake_store::request& r) { return r.what == "sync /"; };
-        const auto beat = std::find_if(servers.requests.begin(), servers.requests.end(), is_heartbeat);
-        if (beat == servers.requests.end())
-            return;
-        const auto answer = beat->answer;
-        servers.requests.erase(beat);
-        answer(outcome::ok);
-        clock.run();
-    }
-    std::shared_ptr<attempt> acquire(const std::string& path, mutex_options o = {},
-                                     recipes::patience mode = recipes::patience::queue)
-    {
-        const auto a = std::make_shared<attempt>();
-        recipes::acquire_request request;
-        request.path = path;
-        request.options = o;
-        request.mode = mode;
-        request.done = [a](error_code ec, const recipes::grant& g) {
-            CHECK_FALSE(a->ended);
-            a->ended = ec;
-            a->given = g;
-        };
-        request.lost = [a] { ++a->losses; };
-        a->handle = session->acquire(std::move(request));
-        CHECK_FALSE(a->ended);
-        clock.run();
-        return a;
-    }
-    void release(attempt& a)
-    {
-        a.handle->release([&a](error_code ec) { a.released = ec; });
-        clock.run();
-    }
-    void answer(outcome o)
-    {
-        servers.take().answer(o);
-        clock.run();
-    }
-    void number(std::int64_t czxid, std::int32_t n)
-    {
-        servers.take().number(czxid, n);
-        clock.run();
-    }
-    void list(const std::vector<std::string>& names)
-    {
-        servers.take().list(names);
-        clock.run();
-    }
-    static std::string node(int uuid, int n)
-    {
-        char text[80];
-        std::snprintf(text, sizeof text, "_c_00000000-0000-4000-8000-%012d-lock-%010d", uuid, n);
-        return text;
-    }
-    std::shared_ptr<attempt> hold(const std::string& path, int n)
-    {
-        const auto a = acquire(path);
-        number(100 + n, n);
-        list({node(uuids, n)});
-        REQUIRE(a->ended);
-        REQUIRE_FALSE(*a->ended);
-        return a;
-    }
-};
-
-} // namespace
+using namespace zklock::unit;
 
 TEST_SUITE("session")
 {
@@ -122,9 +16,9 @@ TEST_SUITE("session")
         s.start();
         s.connect();
         const auto a = s.acquire("/p");
-        CHECK(s.servers.pending() == "create /p/_c_00000000-0000-4000-8000-000000000001-lock-, children /p");
+        CHECK(s.servers.pending() == "create /p/_c_00000000-0000-4000-8000-000000000001-lock-, watch /p");
         s.number(42, 3);
-        s.list({scene::node(1, 3)});
+        s.alone(4, 42);
         CHECK(a->ended == error_code());
         CHECK(a->given.node == "/p/" + scene::node(1, 3));
         CHECK(a->given.fencing_token == 42 * 4096);
@@ -146,7 +40,7 @@ TEST_SUITE("session")
         s.connect();
         const auto a = s.acquire("/p/q");
         s.answer(outcome::no_node);
-        CHECK(s.servers.pending() == "children /p/q, container /p/q");
+        CHECK(s.servers.pending() == "watch /p/q, container /p/q");
         s.answer(outcome::no_node);
         s.answer(outcome::no_node);
         CHECK(s.servers.pending() == "container /p");
@@ -155,7 +49,7 @@ TEST_SUITE("session")
         s.answer(outcome::ok);
         CHECK(s.servers.pending() == "persistent /p/q");
         s.answer(outcome::node_exists); // somebody else was faster
-        CHECK(s.servers.pending() == "create /p/q/_c_00000000-0000-4000-8000-000000000002-lock-, children /p/q");
+        CHECK(s.servers.pending() == "create /p/q/_c_00000000-0000-4000-8000-000000000002-lock-, watch /p/q");
         CHECK_FALSE(a->ended);
     }
 
@@ -172,7 +66,8 @@ TEST_SUITE("session")
             const auto a = s.acquire("/p");
             s.answer(answer);
             CHECK(a->ended == make_error_code(error));
-            s.list({});
+            s.servers.take().show_stat({});
+            s.clock.run();
             CHECK(s.servers.pending() == "");
         }
         scene s;
@@ -235,7 +130,7 @@ TEST_SUITE("session")
         const auto b = s.acquire("/p", {}, recipes::patience::look_once);
         s.answer(outcome::no_node);
         s.number(50, 1);
-        s.list({scene::node(1, 1)});
+        s.alone(2, 50);
         CHECK(b->ended == error_code());
         const auto c = s.acquire("/p", {}, recipes::patience::look_once);
         CHECK(c->ended == make_error_code(errc::busy));
@@ -359,7 +254,21 @@ TEST_SUITE("session")
         mutex_options kazoo;
         kazoo.names = naming::kazoo;
         CHECK(s.acquire("/p", kazoo)->ended == make_error_code(errc::invalid_option));
+        mutex_options lingering;
+        lingering.linger = 1s;
+        CHECK(s.acquire("/p", lingering)->ended == make_error_code(errc::invalid_option));
+        mutex_options in_cohorts;
+        in_cohorts.cohort = 2;
+        CHECK(s.acquire("/p", in_cohorts)->ended == make_error_code(errc::invalid_option));
         CHECK_FALSE(a->ended);
+        for (const auto linger : {-1ms, std::chrono::milliseconds(25h)}) {
+            lingering.linger = linger;
+            CHECK(s.acquire("/q", lingering)->ended == make_error_code(errc::invalid_option));
+        }
+        for (const unsigned cohort : {0u, 4097u}) {
+            in_cohorts.cohort = cohort;
+            CHECK(s.acquire("/q", in_cohorts)->ended == make_error_code(errc::invalid_option));
+        }
     }
 
     TEST_CASE("a lease that could never last is an invalid option, also for who came before the connection")
@@ -448,7 +357,7 @@ TEST_SUITE("session, node budget")
         s.answer(outcome::ok);
         CHECK(s.servers.pending() == ""); // still above
         s.release(*q1); // q has no other node, and need not wait
-        CHECK(s.servers.pending().starts_with("create /q/"));
+        CHECK(s.servers.pending().starts_with("batch remove /q/" + scene::node(3, 0) + ", create /q/"));
         CHECK_FALSE(p3->ended);
     }
 

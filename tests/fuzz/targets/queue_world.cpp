@@ -3,7 +3,6 @@
 #include "queue/node_name.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 namespace zklock::fuzz {
@@ -11,23 +10,25 @@ namespace zklock::fuzz {
 namespace {
 
 constexpr std::size_t most_callers = 12;
-constexpr std::size_t most_nodes = 40;
 
 /// Where a parent's counter may stand: at its beginning, or where zklock has to refuse.
 constexpr std::uint32_t counters[] = {0, 7, static_cast<std::uint32_t>(queue::sequence_limit) - 3, 0x7fff'fffd};
 
-constexpr const char* names[] = {"create", "sync", "read", "inspect", "watch", "unwatch", "remove"};
+constexpr unsigned cohorts[] = {1, 1, 2, 4};
 
 } // namespace
 
 queue_world::queue_world(input& in)
-    : in_(in), lists_lie_(in.below(4) == 3), lying_(lists_lie_), counter_(counters[in.below(4)])
+    : in_(in), lists_lie_(in.below(4) == 3), lying_(lists_lie_), gathers_(in.below(2) == 1),
+      allowed_{in.below(2) == 1, cohorts[in.below(4)]}, queue_(allowed_)
 {
+    tree_.ever = counters[in.below(4)];
+    known_ = tree_;
 }
 
 void queue_world::step()
 {
-    switch (in_.below(24)) {
+    switch (in_.below(28)) {
     case 0:
     case 1:
     case 2: join(); break;
@@ -57,6 +58,13 @@ void queue_world::step()
         else if (in_.below(3) == 0)
             delete_parent();
         break;
+    case 24:
+    case 25:
+        if (send_writes())
+            decide();
+        break;
+    case 26: set_parent(); break;
+    case 27: queue_.stop_lingering(); break;
     }
     advance();
 }
@@ -72,7 +80,7 @@ void queue_world::settle()
     }
     connect();
     catch_up();
-    for (const auto& [name, n] : nodes(nodes_))
+    for (const auto& [name, n] : nodes(tree_.children))
         if (n.creator == 0)
             forget_node(name);
     for (int patience = 2000; !callers_.empty(); --patience) {
@@ -80,20 +88,34 @@ void queue_world::settle()
         connect();
         lease_fresh_ = true;
         advance();
+        if (send_writes())
+            decide();
         for (int round_trips = 0; !sent_.empty() || !arriving_.empty(); ++round_trips) {
             require(round_trips != 2000, "the requests come to an end");
             execute();
             deliver();
             advance();
+            if (send_writes())
+                decide();
         }
         if (pick(true) != 0) {
             leave(true);
             advance();
+        } else if (queue_.lingering()) {
+            queue_.stop_lingering();
+            advance();
         }
+    }
+    while (!sent_.empty() || !arriving_.empty()) {
+        execute();
+        deliver();
+        advance();
     }
     require(queue_.idle() && !queue_.contended() && !queue_.has_node(), "when all have left, nothing is left to do");
     require(watched_.empty(), "no watch is left on the server");
-    require(nodes_.empty(), "no node is left on the server");
+    require(lists_lie_ || !queue_.watches_parent() || parent_watched_ || children_watched_,
+            "a watch on the parent that is relied on is there");
+    require(tree_.children.empty(), "no node is left on the server");
 }
 
 // --- callers ---------------------------------------------------------------------------------------------------------
@@ -149,311 +171,33 @@ void queue_world::lapse()
         callers_.at(whose).left = true;
 }
 
-// --- the server, and others ------------------------------------------------------------------------------------------
-
-std::string queue_world::next_number()
-{
-    char digits[16];
-    std::snprintf(digits, sizeof digits, "%010d", static_cast<std::int32_t>(counter_++));
-    return digits;
-}
-
-void queue_world::execute()
-{
-    if (sent_.empty())
-        return;
-    request r = std::move(sent_.front());
-    sent_.pop_front();
-    trace("  the server executes", names[static_cast<int>(r.what)], r.whose, r.node);
-    arrival a;
-    const auto exists = [&](const nodes& here) { return here.contains(r.node); };
-    switch (r.what) {
-    case operation::create:
-        catch_up(); // a write's answer comes after all that went before it
-        if (!parent_exists_ || nodes_.size() == most_nodes) {
-            a.result = outcome::failed;
-            break;
-        }
-        {
-            const auto sequence = static_cast<std::int32_t>(counter_);
-            a.node = r.node + next_number();
-            nodes_[a.node] = {sequence, r.whose, false};
-        }
-        callers_.at(r.whose).nodes.insert(a.node);
-        break;
-    case operation::remove:
-        catch_up();
-        a.result = exists(nodes_) ? outcome::ok : outcome::no_node;
-        forget_node(r.node);
-        touched_.erase(r.node);
-        break;
-    case operation::synchronize: catch_up(); break;
-    case operation::read:
-        for (const auto& [name, n] : seen_by_server())
-            if (!lying_ || in_.below(3) != 0)
-                a.names.push_back(name);
-        if (lying_)
-            for (std::size_t more = in_.below(3); more != 0; --more)
-                a.names.emplace_back(in_.line());
-        break;
-    case operation::inspect:
-    case operation::watch:
-        a.result = exists(seen_by_server()) ? outcome::ok : outcome::no_node;
-        if (a.result == outcome::ok)
-            watched_.insert(r.node);
-        break;
-    case operation::unwatch: watched_.erase(r.node); break;
-    }
-    a.answered = std::move(r);
-    a.known = seen_by_server();
-    arriving_.push_back(std::move(a));
-}
-
-/// Deletes it, and tells this client's watch unless its server lags behind.
-void queue_world::forget_node(const std::string& name)
-{
-    trace("  the server deletes", name);
-    if (nodes_.erase(name) == 0 || lagging_)
-        return;
-    if (watched_.erase(name) != 0) {
-        arrival a;
-        a.node = name;
-        a.known = nodes_;
-        arriving_.push_back(std::move(a));
-    }
-}
-
-void queue_world::catch_up()
-{
-    const auto old = std::exchange(lagging_, std::nullopt);
-    if (!old)
-        return;
-    for (const auto& [name, n] : *old) {
-        if (nodes_.contains(name) || watched_.erase(name) == 0)
-            continue;
-        arrival a;
-        a.node = name;
-        a.known = nodes_;
-        arriving_.push_back(std::move(a));
-    }
-}
-
-void queue_world::add_foreign()
-{
-    if (nodes_.size() == most_nodes)
-        return;
-    node n;
-    std::string name;
-    if (in_.below(4) == 0) {
-        name = in_.line();
-        const auto sequence = queue::sequence_of(name);
-        if (name.empty() || name.find('/') != name.npos || !sequence || nodes_.contains(name))
-            return;
-        n.sequence = *sequence;
-        n.out_of_turn = true;
-    } else {
-        n.sequence = static_cast<std::int32_t>(counter_);
-        name = (in_.below(2) == 0 ? "_c_other-lock-" : "x__lock__") + std::to_string(++foreigners_);
-        name += (name.front() == '_' ? "-lock-" : "__lock__") + next_number();
-        n.out_of_turn = !queue::sequence_of(name).has_value(); // a small negative number: nobody's place any more
-    }
-    if (!lagging_ && in_.below(4) == 0)
-        lagging_ = nodes_;
-    trace("another client creates", name, lagging_ ? "(not seen yet)" : "");
-    parent_exists_ = true;
-    nodes_.emplace(std::move(name), n);
-}
-
-void queue_world::delete_some_node()
-{
-    if (nodes_.empty())
-        return;
-    const auto at = std::next(nodes_.begin(), static_cast<std::ptrdiff_t>(in_.below(nodes_.size())));
-    if (!lagging_ && in_.below(8) == 0 && connected_)
-        lagging_ = nodes_;
-    if (at->second.creator != 0)
-        touched_.insert(at->first);
-    forget_node(std::string(at->first));
-}
-
-/// Somebody writes to it: its watch is used up, although it lives.
-void queue_world::change_some_node()
-{
-    if (watched_.empty() || lagging_)
-        return;
-    const auto at = std::next(watched_.begin(), static_cast<std::ptrdiff_t>(in_.below(watched_.size())));
-    arrival a;
-    a.deleted = false;
-    a.node = *at;
-    trace("somebody changes", a.node);
-    a.known = nodes_;
-    watched_.erase(at);
-    arriving_.push_back(std::move(a));
-}
-
-void queue_world::delete_parent()
-{
-    for (const auto& [name, n] : nodes(nodes_)) {
-        if (n.creator != 0)
-            touched_.insert(name);
-        forget_node(name);
-    }
-    counter_ = 0;
-    parent_exists_ = in_.below(2) == 0;
-}
-
-// --- the connection --------------------------------------------------------------------------------------------------
-
-void queue_world::connect()
-{
-    if (connected_)
-        return;
-    connected_ = in_contact_ = true;
-    if (in_.below(3) == 0)
-        lagging_ = known_; // what this client may have seen, and no more
-    trace("connected", lagging_ ? "to a server that lags behind" : "");
-    queue_.epoch_began();
-}
-
-void queue_world::disconnect()
-{
-    if (!connected_)
-        return;
-    for (std::size_t executed = in_.below(8); executed != 0; --executed)
-        execute();
-    for (std::size_t delivered = in_.below(4); delivered != 0; --delivered)
-        deliver();
-    in_contact_ = false;
-    trace("the connection ends");
-    queue_.contact_lost();
-    std::deque<request> unanswered;
-    for (arrival& a : std::exchange(arriving_, {}))
-        if (a.answered)
-            unanswered.push_back(std::move(*a.answered));
-    for (request& r : std::exchange(sent_, {}))
-        unanswered.push_back(std::move(r));
-    for (const request& r : unanswered) {
-        fail(r);
-        advance();
-        if (in_.below(4) == 1) {
-            leave(false);
-            advance();
-        }
-    }
-    require(sent_.empty(), "nothing is sent between a lost answer and the next connection");
-    watched_.clear();
-    lagging_.reset();
-    connected_ = false;
-    queue_.epoch_ended();
-}
-
-/// Between two connections: the server has ended the session, and deleted its nodes.
-void queue_world::expire()
-{
-    trace("the session ends");
-    for (const auto& [name, n] : nodes(nodes_))
-        if (n.creator != 0)
-            nodes_.erase(name);
-    touched_.clear();
-    for (auto& [whose, c] : callers_)
-        c.nodes.clear();
-    known_ = nodes_;
-    lease_fresh_ = false;
-    queue_.session_ended();
-}
-
-void queue_world::deliver()
-{
-    if (arriving_.empty())
-        return;
-    const arrival a = std::move(arriving_.front());
-    arriving_.pop_front();
-    known_ = a.known;
-    if (a.answered)
-        trace("answer to", names[static_cast<int>(a.answered->what)], a.answered->whose, a.answered->node, a.node,
-              a.result == outcome::ok ? "" : "no", a.names.size());
-    else
-        trace("event", a.deleted ? "deleted" : "changed", a.node);
-    if (a.answered)
-        answer(*a.answered, a);
-    else if (a.deleted)
-        queue_.node_gone(a.node);
-    else
-        queue_.watch_fired(a.node);
-}
-
-void queue_world::answer(const request& r, const arrival& a)
-{
-    const bool ok = a.result == outcome::ok;
-    switch (r.what) {
-    case operation::create: {
-        if (!ok) {
-            parent_exists_ = true; // the recipes make it, then go on
-            return queue_.create_failed(r.whose);
-        }
-        const std::int32_t sequence = queue::sequence_of(a.node).value_or(queue::sequence_limit);
-        queue_.created(r.whose, a.node, sequence);
-        return numbered(r.whose, sequence);
-    }
-    case operation::synchronize: synced_ = true; return;
-    case operation::read: return queue_.children_read(a.names, synced_);
-    case operation::inspect:
-        if (!ok)
-            return queue_.node_gone(r.node);
-        numbered(r.whose, queue::sequence_of(r.node).value_or(queue::sequence_limit));
-        return queue_.inspected(r.whose, r.node, true);
-    case operation::watch: return ok ? queue_.watched(r.node) : queue_.node_gone(r.node);
-    case operation::unwatch: return queue_.unwatched(r.node);
-    case operation::remove: return queue_.removed(r.whose);
-    }
-}
-
-void queue_world::fail(const request& r)
-{
-    trace("unknown:", names[static_cast<int>(r.what)], r.whose, r.node);
-    switch (r.what) {
-    case operation::create: return queue_.create_unknown(r.whose);
-    case operation::synchronize: synced_ = false; return;
-    case operation::read: return queue_.read_failed();
-    case operation::inspect: return queue_.inspect_unknown(r.whose);
-    case operation::watch: return queue_.watch_failed(r.node);
-    case operation::unwatch: return queue_.unwatched(r.node);
-    case operation::remove: return queue_.remove_failed(r.whose);
-    }
-}
-
-/// As the recipes do: a number too close to the end is no place to wait at.
-void queue_world::numbered(id whose, std::int32_t sequence)
-{
-    if (sequence >= 0 && sequence < queue::sequence_limit)
-        return;
-    const auto at = callers_.find(whose);
-    if (at == callers_.end() || at->second.left || at->second.held)
-        return;
-    at->second.left = true;
-    queue_.leave(whose);
-}
-
-void queue_world::send(operation what, id whose, std::string node)
-{
-    require(connected_ && in_contact_, "requests are made on a connection");
-    trace("    ->", names[static_cast<int>(what)], whose, node);
-    sent_.push_back({what, whose, std::move(node)});
-}
-
 // --- the queue's decisions -------------------------------------------------------------------------------------------
 
 void queue_world::advance()
 {
-    while (may_create_) {
-        const id whose = queue_.next_to_create();
-        if (whose == 0)
-            break;
-        require(callers_.contains(whose), "a node is made for somebody who asked");
-        std::string prefix = "_c_" + std::to_string(++creates_) + "-lock-";
-        queue_.create_sent(whose, prefix);
-        send(operation::create, whose, std::move(prefix));
-    }
+    decide();
+    while (!gathers_ && send_writes())
+        decide();
+    const bool should_know = was_quiet_ && quiet() && lease_fresh_;
+    if (should_know && others_queue())
+        require(!queue_.lingering(), "no node lingers before others who queue");
+}
+
+bool queue_world::quiet() const
+{
+    return in_contact_ && sent_.empty() && arriving_.empty() && !lagging_ && !lists_lie_;
+}
+
+bool queue_world::others_queue() const
+{
+    return std::any_of(tree_.children.begin(), tree_.children.end(), [](const auto& child) {
+        return child.second.creator == 0 && queue::sequence_of(child.first).has_value();
+    });
+}
+
+void queue_world::decide()
+{
+    was_quiet_ = quiet();
     const auto actions = queue_.next(lease_fresh_);
     for (const queue::action& a : actions) // requests come first, those of the refused too
         if (a.what == kind::refused)
@@ -462,23 +206,74 @@ void queue_world::advance()
         perform(a);
 }
 
+bool queue_world::send_writes()
+{
+    if (!in_contact_)
+        return false;
+    std::vector<write> writes;
+    for (const id whose : std::exchange(removes_, {}))
+        if (queue_.knows(whose))
+            writes.push_back({false, whose, queue_.node_to_remove(whose)});
+    while (may_create_) {
+        const id whose = queue_.next_to_create();
+        if (whose == 0)
+            break;
+        require(callers_.contains(whose), "a node is made for somebody who asked");
+        std::string prefix = "_c_" + std::to_string(++creates_) + "-lock-";
+        queue_.create_sent(whose, prefix);
+        writes.push_back({true, whose, std::move(prefix)});
+    }
+    if (writes.empty())
+        return false;
+    if (gathers_)
+        send(operation::write, 0, {}, std::move(writes));
+    else
+        for (write& w : writes)
+            send(operation::write, 0, {}, {std::move(w)});
+    return true;
+}
+
 void queue_world::perform(const queue::action& a)
 {
     switch (a.what) {
     case kind::synchronize: return send(operation::synchronize);
+    case kind::watch_parent: return send(operation::watch_parent);
     case kind::read_children: return send(operation::read);
+    case kind::watch_children: return send(operation::watch_children);
     case kind::inspect: return send(operation::inspect, a.id, a.node);
     case kind::watch: return send(operation::watch, 0, a.node);
     case kind::unwatch: return send(operation::unwatch, 0, a.node);
     case kind::remove:
+        require(connected_ && in_contact_, "deletes are wanted on a connection");
         require(callers_.contains(a.id) && callers_.at(a.id).left, "only the node of one who has left is deleted");
         require(callers_.at(a.id).nodes.contains(a.node) || lists_lie_, "nobody's node is deleted but one's own");
-        return send(operation::remove, a.id, a.node);
-    case kind::granted: return granted(a.id);
+        if (a.may_wait && was_quiet_ && touched_.empty() && tree_.children.contains(a.node)) {
+            const std::int32_t own = tree_.children.at(a.node).sequence;
+            for (const auto& [name, n] : tree_.children)
+                if (n.creator == 0 && n.sequence > own && !n.out_of_turn && queue::sequence_of(name))
+                    require(ours_between(own, n.sequence), "nobody else is next when a delete may wait");
+        }
+        removes_.push_back(a.id);
+        return;
+    case kind::granted: return granted(a.id, a.from);
     case kind::refused: return;
+    case kind::lingers:
+        trace("    =>", "lingers", a.id);
+        require(allowed_.linger && callers_.at(a.id).left, "who lingers has left");
+        return;
     case kind::lost: return forgotten(a.id, true);
     case kind::gone: return forgotten(a.id, false);
     }
+}
+
+/// Whether one of ours that has not left stands between two numbers.
+bool queue_world::ours_between(std::int32_t low, std::int32_t high) const
+{
+    return std::any_of(tree_.children.begin(), tree_.children.end(), [&](const auto& child) {
+        const node& n = child.second;
+        const auto whose = callers_.find(n.creator);
+        return n.sequence > low && n.sequence < high && whose != callers_.end() && !whose->second.left;
+    });
 }
 
 void queue_world::refused(id whose)
@@ -490,27 +285,36 @@ void queue_world::refused(id whose)
     c.left = true;
 }
 
-void queue_world::granted(id whose)
+void queue_world::granted(id whose, id from)
 {
-    trace("    =>", "granted", whose);
+    trace("    =>", "granted", whose, "from", from);
     require(callers_.contains(whose), "the lock goes to one who asked");
     caller& c = callers_.at(whose);
     require(!c.left && !c.held && lease_fresh_, "the lock goes to one who waits, under a fresh lease");
     c.held = true;
+    const std::string& own = queue_.node(whose);
+    if (from != 0) {
+        require(callers_.contains(from) && callers_.at(from).left, "a node is passed on by one who has left");
+        require(callers_.at(from).nodes.erase(own) == 1 || lists_lie_, "and it was that one's");
+        c.nodes.insert(own);
+        if (const auto passed = tree_.children.find(own); passed != tree_.children.end())
+            passed->second.creator = whose;
+        if (was_quiet_ && others_queue()) // the first may have come before the children were watched
+            require(++passed_on_[own] <= allowed_.turns, "others do not wait for more turns than were allowed");
+    }
     if (lists_lie_)
         return;
     for (const auto& [other, o] : callers_) {
         if (other == whose || !o.held || o.left)
             continue;
         const bool lives =
-            std::any_of(o.nodes.begin(), o.nodes.end(), [&](const auto& n) { return nodes_.contains(n); });
+            std::any_of(o.nodes.begin(), o.nodes.end(), [&](const auto& n) { return tree_.children.contains(n); });
         require(!lives, "there is one holder");
     }
-    const std::string& own = queue_.node(whose);
-    const auto at = nodes_.find(own);
-    if (at == nodes_.end()) // an outside delete that nobody could have heard of yet
+    const auto at = tree_.children.find(own);
+    if (at == tree_.children.end()) // an outside delete that nobody could have heard of yet
         return require(touched_.contains(own), "a holder's node lives, unless others deleted it");
-    for (const auto& [name, n] : nodes_) {
+    for (const auto& [name, n] : tree_.children) {
         if (n.sequence >= at->second.sequence || n.out_of_turn || !queue::sequence_of(name))
             continue;
         const auto before = callers_.find(n.creator);
@@ -529,7 +333,7 @@ void queue_world::forgotten(id whose, bool was_held)
     require(!queue_.knows(whose), "what is forgotten is not known");
     if (!lists_lie_)
         for (const std::string& name : c.nodes)
-            require(!nodes_.contains(name), "a contender that is forgotten leaves no node");
+            require(!tree_.children.contains(name), "a contender that is forgotten leaves no node");
     callers_.erase(at);
 }
 

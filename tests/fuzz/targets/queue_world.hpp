@@ -29,25 +29,55 @@ private:
 
     struct node {
         std::int32_t sequence = 0;
-        id creator = 0;              ///< 0: somebody else
+        id creator = 0;              ///< 0: somebody else; or who has got it from that one
         bool out_of_turn = false;    ///< somebody gave it a number of their own choice
     };
     using nodes = std::map<std::string, node>;
 
-    enum class operation : std::uint8_t { create, synchronize, read, inspect, watch, unwatch, remove };
-    struct request {
-        operation what = operation::read;
+    /// What a server has, or had: the path's own node and its children.
+    struct tree {
+        bool exists = true;
+        unsigned generation = 0;  ///< how often it has been deleted
+        unsigned data_changes = 0;
+        std::uint32_t ever = 0;   ///< children
+        std::int64_t pzxid = 0;
+        nodes children;
+    };
+
+    enum class operation : std::uint8_t {
+        write,
+        number, ///< look at a node made together with others
+        synchronize,
+        watch_parent,
+        read,
+        watch_children,
+        inspect,
+        watch,
+        unwatch
+    };
+    [[nodiscard]] static const char* text_of(operation what);
+    struct write {
+        bool creates = false;
         id whose = 0;
         std::string node; ///< of a create: the prefix
     };
-    enum class outcome : std::uint8_t { ok, no_node, failed, unknown };
+    struct request {
+        operation what = operation::read;
+        id whose = 0;
+        std::string node;
+        std::vector<write> writes; ///< together or not at all; of `number`: the creates
+    };
+    enum class outcome : std::uint8_t { ok, no_node, failed };
+    enum class event : std::uint8_t { node_deleted, node_changed, parent_deleted, parent_changed, children_changed };
     struct arrival {
         std::optional<request> answered; ///< nothing: an event
         outcome result = outcome::ok;
-        bool deleted = true; ///< the event's kind
-        std::string node;    ///< of the event, or created
-        std::vector<std::string> names;
-        nodes known;         ///< what the server had when it sent this: no later connection shows less
+        std::size_t failed = 0;          ///< which write
+        event happened = event::node_deleted;
+        std::string node;                ///< of the event
+        std::vector<std::string> names;  ///< listed, or created
+        std::int64_t czxid = 0;
+        tree known; ///< what the server had when it sent this: no later connection shows less
     };
 
     struct caller {
@@ -66,13 +96,17 @@ private:
 
     // the server, and others
     void execute(); ///< the oldest request
+    void execute(const std::vector<write>& writes, arrival& a);
+    void tell(event happened, const std::string& node = {});
+    void tell_children_changed();
     void add_foreign();
     void delete_some_node();
     void change_some_node();
+    void set_parent();
     void delete_parent();
     void forget_node(const std::string& name);
     void catch_up();
-    [[nodiscard]] const nodes& seen_by_server() const { return lagging_ ? *lagging_ : nodes_; }
+    [[nodiscard]] const tree& seen_by_server() const { return lagging_ ? *lagging_ : tree_; }
     [[nodiscard]] std::string next_number();
 
     // the connection
@@ -81,20 +115,30 @@ private:
     void expire();
     void deliver(); ///< the oldest arrival
     void answer(const request& r, const arrival& a);
+    void answer_writes(const request& r, const arrival& a);
+    void created(const write& w, const std::string& node, std::int64_t czxid);
+    void refused_write(const write& w);
     void fail(const request& r);
-    void send(operation what, id whose = 0, std::string node = {});
+    void send(operation what, id whose = 0, std::string node = {}, std::vector<write> writes = {});
 
     // the queue's decisions
     void advance();
+    void decide();
+    bool send_writes(); ///< all that may go; false if there is none
     void perform(const queue::action& a);
     void refused(id whose);
-    void granted(id whose);
+    void granted(id whose, id from);
     void forgotten(id whose, bool was_held);
-    void numbered(id whose, std::int32_t sequence);
+    void check_number(id whose, const std::string& node);
+    [[nodiscard]] bool ours_between(std::int32_t low, std::int32_t high) const;
+    [[nodiscard]] bool others_queue() const;
+    [[nodiscard]] bool quiet() const; ///< nothing is under way that could tell the queue more
 
     input& in_;
     const bool lists_lie_; ///< children come and go as the input likes: only crashes and lost callers count
     bool lying_;           ///< still
+    const bool gathers_;   ///< writes wait, and go together
+    const queue::reuse allowed_;
     queue::lock_queue queue_;
     std::map<id, caller> callers_;
     id last_id_ = 0;
@@ -102,20 +146,24 @@ private:
     bool lease_fresh_ = true;
     bool may_create_ = true; ///< the node budget allows it
     bool synced_ = true;
+    std::deque<id> removes_; ///< to be sent
+    bool was_quiet_ = false; ///< before the queue decided
+    std::map<std::string, unsigned> passed_on_; ///< how often a node was, past others that must have been noticed
 
-    bool parent_exists_ = true;
-    std::uint32_t counter_ = 0;
+    tree tree_;
+    std::int64_t zxid_ = 0;
     unsigned foreigners_ = 0;
-    nodes nodes_;
-    std::optional<nodes> lagging_;      ///< what the connected server has, if less
-    std::set<std::string> watched_;     ///< by this connection
-    std::set<std::string> touched_;     ///< nodes of ours that others deleted
+    std::optional<tree> lagging_;   ///< what the connected server has, if less
+    std::set<std::string> watched_; ///< by this connection
+    bool parent_watched_ = false;   ///< likewise
+    bool children_watched_ = false;
+    std::set<std::string> touched_; ///< nodes of ours that others deleted
 
     bool connected_ = false;
     bool in_contact_ = false;
     std::deque<request> sent_;
     std::deque<arrival> arriving_;
-    nodes known_; ///< what this client may have seen
+    tree known_; ///< what this client may have seen
 };
 
 } // namespace zklock::fuzz

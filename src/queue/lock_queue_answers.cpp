@@ -1,0 +1,317 @@
+// What the server tells: the second part of lock_queue.
+#include "queue/lock_queue.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_name.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::queue {
+
+void lock_queue::children_read(const std::vector<std::string>& names, std::int32_t ever, bool synced)
+{
+    const sent_read sent = reads_.front();
+    reads_.pop_front();
+    answered_turn_ = sent.turn;
+    if (sent.watches)
+        children_ = watch_state::armed;
+    update_view(names);
+    company_ = std::any_of(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
+    disturbed_ = disturbed_ || company_;
+    know_through(ever);
+    if (!unknown_.empty())
+        look_up_unknown(names, sent.looks_up && (synced || ZKLOCK_MUTANT(look_up_without_sync)));
+}
+
+void lock_queue::read_failed()
+{
+    if (reads_.front().watches)
+        children_ = watch_state::off;
+    if (reads_.front().turn == last_read_turn_)
+        last_read_turn_ = answered_turn_; // so that it is asked for again
+    reads_.pop_front();
+}
+
+void lock_queue::read_refused()
+{
+    disturbed_ = disturbed_ || reads_.front().watches; // nobody would tell us who queues
+    look_up_refused_ = reads_.front().looks_up || look_up_refused_;
+    read_failed();
+}
+
+void lock_queue::look_up_again()
+{
+    look_up_refused_ = false;
+}
+
+/// The view is complete, and the parent has had that many children.
+void lock_queue::know_through(std::int32_t ever)
+{
+    const bool parent_known = parent_ == watch_state::armed || ZKLOCK_MUTANT(dense_without_the_parents_watch);
+    if (!parent_known || !connected_)
+        return;
+    dense_ = true;
+    known_through_ = ever - 1;
+}
+
+void lock_queue::parent_watched(std::int32_t children, std::int32_t ever, std::int64_t changed_by)
+{
+    parent_ = watch_state::armed; // also when an earlier answer said that there was none yet
+    // Is the only child ours? It is, if nothing has come or gone since ours was created: the number alone could as well
+    // mean a foreign one, while others have deleted ours.
+    const auto ours = [&](const view& where) {
+        const auto youngest = where.lower_bound({ever - 1, {}});
+        if (youngest == where.end() || youngest->first.sequence != ever - 1 || youngest->second == 0)
+            return false;
+        return at(youngest->second).czxid == changed_by || ZKLOCK_MUTANT(children_only_counted);
+    };
+    const bool alone = children == 1 && (ours(view_) || ours(left_));
+    if (children == 0 || alone)
+        only_ours_remain(alone, ever);
+}
+
+/// The parent has no child, or none but the youngest it ever had, which is ours.
+void lock_queue::only_ours_remain(bool the_youngest, std::int32_t ever)
+{
+    std::vector<contender_id> missing;
+    for (const auto& [node, id] : left_)
+        if (!the_youngest || node.sequence != ever - 1)
+            missing.push_back(id);
+    for (auto known = view_.begin(); known != view_.end();) {
+        const auto here = known++;
+        if (here->second == 0)
+            view_.erase(here);
+        else if (!the_youngest || here->first.sequence != ever - 1)
+            missing.push_back(here->second);
+        else
+            at(here->second).covered = true;
+    }
+    for (contender_id id : missing)
+        own_node_gone(id);
+    company_ = false;
+    know_through(ever);
+}
+
+void lock_queue::parent_absent()
+{
+    forget_parent();
+    forget_view();
+}
+
+void lock_queue::parent_watch_failed()
+{
+    if (parent_ == watch_state::arming)
+        parent_ = watch_state::off;
+}
+
+void lock_queue::parent_deleted()
+{
+    if (ZKLOCK_MUTANT(parents_events_ignored))
+        return;
+    forget_parent();
+    forget_view(); // nobody can delete a node that has children
+}
+
+void lock_queue::parent_changed()
+{
+    // Whoever sets the data may delete the node next and make it again, and no watch would tell.
+    if (ZKLOCK_MUTANT(parents_events_ignored) || ZKLOCK_MUTANT(only_the_parents_deletion_counts))
+        return;
+    parent_ = watch_state::off;
+    dense_ = false;
+}
+
+void lock_queue::children_changed()
+{
+    children_ = watch_state::off;
+    disturbed_ = true;
+}
+
+void lock_queue::forget_parent()
+{
+    parent_ = children_ = watch_state::off;
+    dense_ = false;
+}
+
+/// Makes the view what the server listed. Answers come in the order of their requests, so a node of ours that is in the
+/// view but not in the list has been deleted.
+void lock_queue::update_view(const std::vector<std::string>& names)
+{
+    std::vector<place> listed;
+    listed.reserve(names.size());
+    for (const std::string& name : names)
+        if (const auto sequence = sequence_of(name))
+            listed.push_back({*sequence, name});
+    std::sort(listed.begin(), listed.end());
+
+    std::vector<contender_id> missing;
+    for (const auto& [node, id] : left_)
+        if (!std::binary_search(listed.begin(), listed.end(), node))
+            missing.push_back(id);
+    auto known = view_.begin();
+    for (place& live : listed) {
+        while (known != view_.end() && known->first < live) {
+            if (known->second != 0)
+                missing.push_back((known++)->second);
+            else
+                known = view_.erase(known);
+        }
+        if (known != view_.end() && known->first == live) {
+            if (known->second != 0)
+                at(known->second).covered = true;
+            ++known;
+        } else if (!left_.contains(live)) {
+            view_.emplace_hint(known, std::move(live), 0);
+        }
+    }
+    while (known != view_.end()) {
+        if (known->second != 0)
+            missing.push_back((known++)->second);
+        else
+            known = view_.erase(known);
+    }
+    for (contender_id id : missing)
+        own_node_gone(id);
+}
+
+/// Finds the nodes of creates whose answer was lost. Only a complete list shows that there is none.
+void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool complete)
+{
+    std::unordered_map<std::string_view, contender_id> prefixes;
+    for (contender_id id : unknown_)
+        prefixes.emplace(at(id).prefix, id);
+    for (const std::string& name : names) {
+        const auto sequence = sequence_of(name);
+        if (!sequence)
+            continue;
+        const auto hit = prefixes.find(prefix_of(name, *sequence));
+        if (hit == prefixes.end())
+            continue;
+        const contender_id id = hit->second;
+        prefixes.erase(hit);
+        contender& c = at(id);
+        give_place(id, c, name, *sequence);
+        c.covered = true;
+        if (c.abandoned)
+            start_leaving(id, c);
+        else
+            move(id, c, phase::inspecting);
+    }
+    if (!complete)
+        return;
+    for (const contender_id id : std::set(unknown_))
+        create_failed(id);
+}
+
+void lock_queue::inspected(contender_id id, std::string_view node, bool ours)
+{
+    const auto found = contenders_.find(id);
+    if (found == contenders_.end() || found->second.now != phase::inspecting || node_of(found->second) != node)
+        return;
+    contender& c = found->second;
+    watched(node);
+    if (ours || ZKLOCK_MUTANT(adopts_a_node_of_the_old_session)) {
+        move(id, c, phase::queued);
+    } else {
+        c.spot->second = 0;
+        watched_others_.insert(node_of(c));
+        want_again(id, c);
+    }
+}
+
+void lock_queue::inspect_unknown(contender_id id)
+{
+    const auto found = contenders_.find(id);
+    if (found == contenders_.end() || found->second.now != phase::inspecting)
+        return;
+    contender& c = found->second;
+    c.prefix = prefix_of(node_of(c), c.spot->first.sequence);
+    if (ZKLOCK_MUTANT(inspected_node_forgotten)) {
+        watches_.erase(node_of(c));
+        view_.erase(c.spot);
+        return move(id, c, phase::unknown);
+    }
+    c.spot->second = 0; // it counts, for those behind it, until it is known whose it is
+    move(id, c, phase::unknown);
+}
+
+void lock_queue::watched(std::string_view node)
+{
+    const auto watch = watches_.find(std::string(node));
+    if (watch != watches_.end() && watch->second == watch_state::arming)
+        watch->second = watch_state::armed;
+}
+
+bool lock_queue::is_orphan(std::string_view node) const
+{
+    const auto known = view_.find({sequence_of(node).value_or(0), std::string(node)});
+    return known != view_.end() && known->second == 0 && unknown_.empty();
+}
+
+void lock_queue::watch_failed(std::string_view node)
+{
+    watches_.erase(std::string(node));
+}
+
+void lock_queue::unwatched(std::string_view node)
+{
+    const auto watch = watches_.find(std::string(node));
+    if (watch != watches_.end() && watch->second == watch_state::disarming)
+        watches_.erase(watch);
+}
+
+void lock_queue::watch_fired(std::string_view node)
+{
+    if (ZKLOCK_MUTANT(used_up_watch_not_armed_again))
+        return;
+    watches_.erase(std::string(node));
+}
+
+void lock_queue::node_gone(std::string_view node)
+{
+    watches_.erase(std::string(node));
+    const auto sequence = sequence_of(node);
+    if (!sequence)
+        return;
+    const place where{*sequence, std::string(node)};
+    if (const auto left = left_.find(where); left != left_.end())
+        return own_node_gone(left->second);
+    const auto gone = view_.find(where);
+    if (gone == view_.end())
+        return;
+    if (gone->second != 0) {
+        own_node_gone(gone->second);
+        // Whoever deletes one of ours may have deleted more: the next is to look at its own before it is granted.
+        if (!queued_.empty())
+            at(queued_.begin()->second).waited_for_another = true;
+        return;
+    }
+    view_.erase(gone);
+    if (ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it))
+        view_.erase(view_.begin(), view_.lower_bound(where));
+    // Those before it that went unwatched may be gone too.
+    const auto unwatched = [this](const auto& known) { return known.second == 0 && !is_watched(known.first.node); };
+    if (std::any_of(view_.begin(), view_.lower_bound(where), unwatched))
+        doubt_turn_ = ++turn_;
+}
+
+void lock_queue::removed(contender_id id)
+{
+    own_node_gone(id);
+}
+
+void lock_queue::remove_failed(contender_id id)
+{
+    if (const auto c = contenders_.find(id); c != contenders_.end())
+        c->second.removing = false;
+}
+
+void lock_queue::retry_remove(contender_id id)
+{
+    const auto c = contenders_.find(id);
+    if (connected_ && c != contenders_.end() && c->second.now == phase::leaving && !c->second.removing)
+        to_remove_.push_back(id);
+}
+
+} // namespace zklock::queue

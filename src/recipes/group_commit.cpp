@@ -1,0 +1,237 @@
+#include "recipes/group_commit.hpp"
+
+#include "queue/mutants.hpp"
+#include "recipes/lock_path.hpp"
+#include "recipes/session_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::recipes {
+namespace {
+
+constexpr unsigned most_under_way = 2;
+constexpr std::size_t most_writes = 64;
+constexpr std::size_t most_bytes = 256 * 1024; // of paths and data: a quarter of what the servers read by default
+
+} // namespace
+
+void group_commit::join(lock_path& path, bool urgent)
+{
+    auto& line = urgent ? urgent_paths_ : paths_;
+    bool& in_line = urgent ? path.in_urgent_line : path.in_line;
+    if (!std::exchange(in_line, true))
+        line.push_back(&path);
+}
+
+void group_commit::proceed()
+{
+    if (sending_ || (paths_.empty() && urgent_paths_.empty()) || !core_.connected)
+        return;
+    if (under_way_ == 0 && !gathering_)
+        return flush();
+    if (under_way_ < most_under_way || !urgent_paths_.empty())
+        gather_until_the_turn_ends();
+}
+
+void group_commit::gather_until_the_turn_ends()
+{
+    if (std::exchange(gathering_, true))
+        return;
+    core_.tell([this] {
+        gathering_ = false;
+        flush();
+    });
+}
+
+void group_commit::flush()
+{
+    sending_ = true;
+    while (core_.connected && (!urgent_paths_.empty() || (!paths_.empty() && under_way_ < most_under_way)))
+        send();
+    sending_ = false;
+}
+
+void group_commit::epoch_ended()
+{
+    for (lock_path* path : std::exchange(paths_, {}))
+        path->in_line = false;
+    for (lock_path* path : std::exchange(urgent_paths_, {}))
+        path->in_urgent_line = false;
+}
+
+void group_commit::forget(lock_path& path)
+{
+    if (path.in_line)
+        std::erase(paths_, &path);
+    if (path.in_urgent_line)
+        std::erase(urgent_paths_, &path);
+}
+
+// --- sending -----------------------------------------------------------------------------------------------------------
+
+group_commit::writes group_commit::take()
+{
+    writes taken;
+    std::size_t bytes = 0;
+    while (taken.size() < most_writes && bytes < most_bytes) {
+        if (urgent_paths_.empty() && paths_.empty())
+            break;
+        if (urgent_paths_.empty())
+            take_one(paths_, false, taken, bytes);
+        else
+            take_one(urgent_paths_, true, taken, bytes);
+    }
+    return taken;
+}
+
+/// The next write of the path that is first in line.
+bool group_commit::take_one(std::deque<lock_path*>& line, bool urgent, writes& to, std::size_t& bytes)
+{
+    lock_path& path = *line.front();
+    line.pop_front();
+    write next;
+    if (!path.next_write(urgent, next)) {
+        (urgent ? path.in_urgent_line : path.in_line) = false;
+        emptied_.push_back(&path);
+        return false;
+    }
+    line.push_back(&path);
+    bytes += next.node.size() + (next.creates ? path.data_of(next.id).size() : 0);
+    to.push_back(std::move(next));
+    return true;
+}
+
+void group_commit::send()
+{
+    writes taken = take();
+    if (!taken.empty())
+        ++under_way_;
+    if (taken.size() == 1) {
+        send_alone(taken.front());
+        tell_paths(taken);
+    } else if (!taken.empty()) {
+        send_together(std::move(taken));
+    }
+    // They may have found that somebody is not to have a node after all; what they do about it must not go before the writes.
+    for (lock_path* path : std::exchange(emptied_, {}))
+        path->after_writes();
+}
+
+void group_commit::send_alone(const write& w)
+{
+    const auto answered = [this, path = w.path] {
+        --under_way_;
+        path->advance();
+    };
+    if (w.creates)
+        core_.store.create(w.node, w.path->data_of(w.id), store::node_kind::ephemeral_sequential,
+                           [answered, path = w.path, id = w.id](const store::create_reply& answer) {
+                               path->core().heard(answer);
+                               path->on_created(id, answer);
+                               answered();
+                           });
+    else
+        core_.store.remove(w.node, store::any_version, [answered, path = w.path, id = w.id](const store::reply& answer) {
+            path->core().heard(answer);
+            path->on_removed(id, answer.result);
+            answered();
+        });
+}
+
+void group_commit::send_together(writes taken)
+{
+    const auto together = std::make_shared<const writes>(std::move(taken));
+    std::vector<store::batch_write> batch;
+    batch.reserve(together->size());
+    for (const write& w : *together) {
+        store::batch_write& b = batch.emplace_back();
+        b.what = w.creates ? store::batch_write::kind::create : store::batch_write::kind::remove;
+        b.path = w.node;
+        if (w.creates)
+            b.data = w.path->data_of(w.id);
+    }
+    core_.store.batch(batch, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
+    tell_paths(*together);
+}
+
+// --- answers -------------------------------------------------------------------------------------------------------------
+
+void group_commit::on_answer(const shared_writes& together, const store::batch_reply& answer)
+{
+    --under_way_;
+    core_.heard(answer);
+    const bool sent_again = answer.result != store::outcome::ok && answer.result != store::outcome::unknown &&
+                            !ZKLOCK_MUTANT(failed_batch_counts_as_done);
+    if (sent_again) {
+        on_failure(*together, answer);
+    } else {
+        store::create_reply created;
+        static_cast<store::reply&>(created) = answer;
+        auto node = answer.created.begin();
+        for (const write& w : *together) {
+            if (w.creates && answer.result == store::outcome::ok)
+                created.path = *node++;
+            if (w.creates)
+                w.path->on_created(w.id, created);
+            else
+                w.path->on_removed(w.id, answer.result);
+        }
+        if (!answer.created.empty())
+            number(together, answer.created.back());
+    }
+    tell_paths(*together);
+    proceed();
+}
+
+/// One write was refused, and so none was done. It has its answer; the others go alone. Where a path is missing, the
+/// other creates on it need not be tried.
+void group_commit::on_failure(const writes& together, const store::batch_reply& answer)
+{
+    const bool one_failed = answer.failed < together.size() && answer.result != store::outcome::bad_arguments;
+    const write* const failed = one_failed ? &together[answer.failed] : nullptr;
+    const bool path_missing = failed && failed->creates && answer.result == store::outcome::no_node;
+    store::create_reply refused;
+    static_cast<store::reply&>(refused) = answer;
+    for (const write& w : together) {
+        const bool hopeless = path_missing && w.creates && w.path == failed->path;
+        if (&w != failed && !hopeless) {
+            ++under_way_;
+            if (w.creates)
+                w.path->create_goes_again(w.id);
+            send_alone(w);
+        } else if (w.creates) {
+            w.path->on_created(w.id, refused);
+        } else {
+            w.path->on_removed(w.id, answer.result);
+        }
+    }
+}
+
+void group_commit::number(const shared_writes& together, std::string_view one)
+{
+    for (const write& w : *together)
+        if (w.creates)
+            w.path->expect_number();
+    core_.store.exists(one, [this, together](const store::stat_reply& answer) {
+        if (answer.result == store::outcome::unknown)
+            core_.contact_lost();
+        for (const write& w : *together)
+            if (w.creates)
+                w.path->on_number(w.id, answer.result == store::outcome::ok ? answer.stat.czxid : 0);
+        tell_paths(*together, [](const write& w) { return w.creates; }); // the others may be gone by now
+    });
+}
+
+/// Lets each path that has one of those writes do what is next, once.
+template <class Which> void group_commit::tell_paths(const writes& together, Which which)
+{
+    for (const write& w : together)
+        if (which(w))
+            w.path->touched = true;
+    for (const write& w : together)
+        if (which(w) && std::exchange(w.path->touched, false))
+            w.path->after_writes();
+}
+
+} // namespace zklock::recipes

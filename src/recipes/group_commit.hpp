@@ -1,0 +1,74 @@
+#pragma once
+#include "queue/lock_queue.hpp"
+#include "store/store.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zklock::recipes {
+
+class lock_path;
+class session_core;
+
+/// Sends the creates and deletes of all lock paths of a client. A lone write leaves at once; while others are under way
+/// the next ones gather, and go together as one transaction, in the order in which the paths came, one write of each in turn.
+/// Only a delete that another client may be waiting for does not wait for those under way: it goes at the end of the
+/// executor's turn, and takes along what has gathered.
+///
+/// The idea is the group commit of databases: the price of a transaction is shared, and the busier a client is, the less
+/// each of its locks costs.
+class group_commit {
+public:
+    explicit group_commit(session_core& core) : core_(core) {}
+    group_commit(const group_commit&) = delete;
+    group_commit& operator=(const group_commit&) = delete;
+
+    /// The path has something to write. It is asked what, by lock_path::next_write(), when it is its turn.
+    void join(lock_path&, bool urgent);
+    /// Sends what may go now. Called when a step of a path is complete.
+    void proceed();
+    /// Nothing is under way any more, and nothing may be sent.
+    void epoch_ended();
+    void forget(lock_path&);
+
+    /// One write of a path.
+    struct write {
+        lock_path* path = nullptr;
+        queue::contender_id id = 0;
+        bool creates = false; ///< or deletes
+        std::string node;     ///< full path; of a create, without the number
+    };
+
+private:
+    using writes = std::vector<write>;
+    using shared_writes = std::shared_ptr<const writes>;
+
+    void gather_until_the_turn_ends();
+    void flush();
+    [[nodiscard]] writes take();
+    bool take_one(std::deque<lock_path*>& line, bool urgent, writes& to, std::size_t& bytes);
+    void send();
+    void send_alone(const write&);
+    void send_together(writes);
+    void on_answer(const shared_writes&, const store::batch_reply&);
+    void on_failure(const writes&, const store::batch_reply&);
+    /// All of one transaction have one czxid: a look at one of them tells it.
+    void number(const shared_writes&, std::string_view one);
+    struct all {
+        bool operator()(const write&) const noexcept { return true; }
+    };
+    template <class Which = all> static void tell_paths(const writes&, Which which = {});
+
+    session_core& core_;
+    std::deque<lock_path*> paths_;        ///< with something to write, each once
+    std::deque<lock_path*> urgent_paths_; ///< likewise, with a delete that does not wait
+    std::vector<lock_path*> emptied_;     ///< have nothing more to write, as it turned out
+    unsigned under_way_ = 0;
+    bool gathering_ = false; ///< until the end of the turn
+    bool sending_ = false;
+};
+
+} // namespace zklock::recipes

@@ -1,0 +1,114 @@
+#pragma once
+#include "queue/lock_queue.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace zklock::unit {
+
+using queue::contender_id;
+
+inline std::string ours(int id, int sequence)
+{
+    char text[64];
+    std::snprintf(text, sizeof text, "_c_%d-lock-%010d", id, sequence);
+    return text;
+}
+
+inline std::string foreign(int sequence)
+{
+    char text[64];
+    std::snprintf(text, sizeof text, "_c_x-lock-%010d", sequence);
+    return text;
+}
+
+/// A queue whose actions read as text: "parent", "read", "watch <node>", "granted 1", "granted 2 from 1", …; "later" stands
+/// behind a delete that may wait.
+struct driver : queue::lock_queue {
+    using lock_queue::lock_queue;
+
+    std::string act(bool lease_fresh = true)
+    {
+        static constexpr const char* names[] = {"sync",   "parent",  "read",    "read and watch", "inspect", "watch", "unwatch",
+                                                "remove", "granted", "refused", "lingers",        "lost",    "gone"};
+        std::string text;
+        for (const queue::action& a : next(lease_fresh)) {
+            text += text.empty() ? "" : ", ";
+            text += names[static_cast<int>(a.what)];
+            if (a.id != 0)
+                text += " " + std::to_string(a.id);
+            if (!a.node.empty())
+                text += " " + a.node;
+            if (a.may_wait)
+                text += " later";
+            if (a.from != 0)
+                text += " from " + std::to_string(a.from);
+        }
+        return text;
+    }
+
+    void send_creates()
+    {
+        while (const contender_id id = next_to_create())
+            create_sent(id, "_c_" + std::to_string(id) + "-lock-");
+    }
+
+    void join_and_send(contender_id id, bool look_once = false)
+    {
+        join(id, look_once);
+        send_creates();
+    }
+
+    static std::int64_t czxid_of(int sequence) { return 100 + sequence; }
+
+    /// The create was answered, by a transaction of its own: so that the node's token is known too.
+    void enqueued(contender_id id, int sequence)
+    {
+        created(id, ours(static_cast<int>(id), sequence), sequence, czxid_of(sequence));
+        numbered(id, 4095);
+    }
+
+    /// The parent has had `ever` children, one lives: the youngest.
+    void parent_shows_one(int ever) { parent_watched(1, ever, czxid_of(ever - 1)); }
+
+    /// Contender 1 waits behind a foreign node 0, with both watches confirmed.
+    void wait_behind_foreign()
+    {
+        epoch_began();
+        join_and_send(1);
+        CHECK(act() == "parent");
+        enqueued(1, 1);
+        parent_watched(2, 2, czxid_of(1));
+        CHECK(act() == "read");
+        children_read({ours(1, 1), foreign(0)}, 2, true);
+        CHECK(act() == "watch " + ours(1, 1) + ", watch " + foreign(0));
+        watched(ours(1, 1));
+        watched(foreign(0));
+        CHECK(act() == "");
+    }
+
+    /// Contender 1 holds, alone, and the view is dense.
+    void hold(int sequence = 0)
+    {
+        epoch_began();
+        join_and_send(1);
+        CHECK(act() == "parent");
+        enqueued(1, sequence);
+        parent_shows_one(sequence + 1);
+        CHECK(act() == "granted 1");
+    }
+
+    /// Contender 2 queues behind contender 1, who holds with number 0.
+    void queue_second()
+    {
+        join_and_send(2);
+        CHECK(act() == "");
+        enqueued(2, 1);
+        CHECK(act() == "");
+    }
+};
+
+} // namespace zklock::unit

@@ -1,0 +1,134 @@
+#pragma once
+#include "fake_store.hpp"
+
+#include "recipes/session.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zklock::unit {
+
+using namespace std::chrono_literals;
+using boost::system::error_code;
+using store::outcome;
+
+/// A session over a store that the test answers for.
+struct scene {
+    manual_scheduler clock;
+    fake_store servers{clock};
+    client_options options;
+    int uuids = 0;
+    std::optional<recipes::session> session;
+
+    struct attempt {
+        std::shared_ptr<recipes::acquisition> handle;
+        std::optional<error_code> ended;
+        recipes::grant given;
+        int losses = 0;
+        std::optional<error_code> released;
+    };
+
+    scene() { options.identifier = "me"; }
+
+    void start()
+    {
+        session.emplace(servers, clock, options, [this] {
+            char text[40];
+            std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012d", ++uuids);
+            return std::string(text);
+        });
+    }
+    void connect(std::int64_t id = 5, bool renewed = true)
+    {
+        servers.observer->on_connected({id, 10s, renewed, clock.now()});
+        clock.pass(0ms);
+        const auto is_heartbeat = [](const fake_store::request& r) { return r.what == "sync /"; };
+        const auto beat = std::find_if(servers.requests.begin(), servers.requests.end(), is_heartbeat);
+        if (beat == servers.requests.end())
+            return;
+        const auto answer = beat->answer;
+        servers.requests.erase(beat);
+        answer(outcome::ok);
+        clock.run();
+    }
+    std::shared_ptr<attempt> acquire(const std::string& path, mutex_options o = {},
+                                     recipes::patience mode = recipes::patience::queue)
+    {
+        const auto a = std::make_shared<attempt>();
+        recipes::acquire_request request;
+        request.path = path;
+        request.options = o;
+        request.mode = mode;
+        request.done = [a](error_code ec, const recipes::grant& g) {
+            CHECK_FALSE(a->ended);
+            a->ended = ec;
+            a->given = g;
+        };
+        request.lost = [a] { ++a->losses; };
+        a->handle = session->acquire(std::move(request));
+        CHECK_FALSE(a->ended);
+        clock.run();
+        return a;
+    }
+    void release(attempt& a)
+    {
+        a.handle->release([&a](error_code ec) { a.released = ec; });
+        clock.run();
+    }
+    void answer(outcome o)
+    {
+        servers.take().answer(o);
+        clock.run();
+    }
+    void number(std::int64_t czxid, std::int32_t n)
+    {
+        servers.take().number(czxid, n);
+        clock.run();
+    }
+    /// The path's node has had `ever` children; only the last one lives, and its transaction was the last.
+    void alone(int ever, std::int64_t czxid)
+    {
+        store::node_stat stat;
+        stat.num_children = 1;
+        stat.cversion = 2 * ever - 1;
+        stat.pzxid = czxid;
+        servers.take().show_stat(stat);
+        clock.run();
+    }
+    /// The transaction that made a node, to one that asks for it.
+    void czxid(std::int64_t czxid)
+    {
+        store::node_stat stat;
+        stat.czxid = czxid;
+        servers.take().stat(stat);
+        clock.run();
+    }
+    void list(const std::vector<std::string>& names)
+    {
+        servers.take().list(names);
+        clock.run();
+    }
+    static std::string node(int uuid, int n)
+    {
+        char text[80];
+        std::snprintf(text, sizeof text, "_c_00000000-0000-4000-8000-%012d-lock-%010d", uuid, n);
+        return text;
+    }
+    std::shared_ptr<attempt> hold(const std::string& path, int n, mutex_options o = {})
+    {
+        const auto a = acquire(path, o);
+        number(100 + n, n);
+        alone(n + 1, 100 + n);
+        REQUIRE(a->ended);
+        REQUIRE_FALSE(*a->ended);
+        return a;
+    }
+};
+
+} // namespace zklock::unit

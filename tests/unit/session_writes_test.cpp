@@ -1,0 +1,377 @@
+// How the creates and deletes of all paths of a client travel together, and what an idle path keeps.
+#include "session_scene.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+namespace {
+
+std::string prefix(int uuid)
+{
+    const std::string whole = scene::node(uuid, 0);
+    return whole.substr(0, whole.size() - 10);
+}
+
+/// Two creates are under way, those of /a and /b: what comes now gathers. The parents of both are being looked at.
+struct busy_scene : scene {
+    busy_scene()
+    {
+        start();
+        connect();
+        a = acquire("/a");
+        CHECK(servers.pending() == "create /a/" + prefix(1) + ", watch /a"); // at once
+        b = acquire("/b");
+        CHECK(servers.requests.size() == 4);
+        create_a = servers.take();
+        servers.take().show_stat({});
+        create_b = servers.take();
+        servers.take().show_stat({});
+        clock.run();
+        CHECK(servers.pending() == "");
+    }
+    void answer_a()
+    {
+        create_a.number(100, 0);
+        clock.run();
+    }
+
+    std::shared_ptr<attempt> a, b;
+    fake_store::request create_a, create_b;
+};
+
+/// And two creates of /c and one of /d have gathered, and gone together.
+struct batch_scene : busy_scene {
+    batch_scene()
+    {
+        c1 = acquire("/c");
+        c2 = acquire("/c");
+        d = acquire("/d");
+        CHECK(servers.pending() == "");
+        answer_a();
+        CHECK(servers.pending() == "batch create /c/" + prefix(3) + ", create /d/" + prefix(4) + ", create /c/" + prefix(5) +
+                                       ", watch /c, watch /d"); // one of each path in turn
+        batch = servers.take();
+        servers.take().show_stat({}); // no child yet, by then
+        servers.take().show_stat({});
+        clock.run();
+    }
+    void done()
+    {
+        batch.done({"/c/" + node(3, 0), "/d/" + node(4, 0), "/c/" + node(5, 1)});
+        clock.run();
+    }
+
+    std::shared_ptr<attempt> c1, c2, d;
+    fake_store::request batch;
+};
+
+} // namespace
+
+TEST_SUITE("session, gathered writes")
+{
+    TEST_CASE("nodes made together have their tokens from one look, by their places")
+    {
+        batch_scene s;
+        s.done();
+        CHECK_FALSE(s.c1->ended);
+        CHECK(s.servers.pending() == "exists /c/" + scene::node(5, 1));
+        s.czxid(200);
+        CHECK(s.c1->ended == error_code());
+        CHECK(s.c1->given.fencing_token == 200 * 4096);
+        CHECK(s.d->ended == error_code());
+        CHECK(s.d->given.fencing_token == 200 * 4096);
+        CHECK_FALSE(s.c2->ended);
+        s.release(*s.c1);
+        CHECK(s.c2->ended == error_code());
+        CHECK(s.c2->given.fencing_token == 200 * 4096 + 1);
+    }
+
+    TEST_CASE("where that look fails, each node is inspected")
+    {
+        batch_scene s;
+        s.done();
+        s.answer(outcome::no_node);
+        const std::string c1 = "/c/" + scene::node(3, 0), d = "/d/" + scene::node(4, 0), c2 = "/c/" + scene::node(5, 1);
+        CHECK(s.servers.pending() == "watch " + c1 + ", watch " + c2 + ", watch " + d);
+        store::node_stat ours;
+        ours.ephemeral_owner = 5;
+        ours.czxid = 300;
+        s.servers.take().show_stat(ours);
+        s.answer(outcome::no_node); // the one that had been asked is gone, and is made again
+        s.servers.take().show_stat(ours);
+        s.clock.run();
+        CHECK(s.c1->given.fencing_token == 300 * 4096);
+        CHECK(s.d->given.fencing_token == 300 * 4096);
+        CHECK_FALSE(s.c2->ended);
+        CHECK(s.servers.pending() == "create /c/" + prefix(6));
+    }
+
+    TEST_CASE("a lost answer leaves all of them unknown")
+    {
+        batch_scene s;
+        s.create_b.answer(outcome::unknown);
+        s.batch.answer(outcome::unknown);
+        s.clock.run();
+        CHECK(s.servers.pending() == "");
+        s.servers.observer->on_disconnected();
+        s.connect(5, false);
+        const std::string pending = s.servers.pending();
+        for (const char* path : {"/b", "/c", "/d"})
+            CHECK(pending.find(std::string("sync ") + path + ", children " + path) != pending.npos);
+        CHECK(pending.find("create") == pending.npos);
+    }
+
+    TEST_CASE("when one is refused it has its answer, and the others go alone")
+    {
+        batch_scene s;
+        SUBCASE("its path is missing: other creates there are not tried before it is made")
+        {
+            s.batch.fail(0, outcome::no_node);
+            s.clock.run();
+            CHECK(s.servers.pending() == "container /c, create /d/" + prefix(4));
+            s.answer(outcome::ok);
+            s.number(210, 0);
+            CHECK(s.d->given.fencing_token == 210 * 4096);
+            CHECK_FALSE(s.c1->ended);
+        }
+        SUBCASE("it is forbidden")
+        {
+            s.batch.fail(1, outcome::no_auth);
+            s.clock.run();
+            CHECK(s.d->ended == make_error_code(errc::access_denied));
+            CHECK(s.servers.pending() == "create /c/" + prefix(3) + ", create /c/" + prefix(5));
+            s.number(210, 0);
+            s.number(211, 1);
+            CHECK(s.c1->given.fencing_token == 210 * 4096);
+            s.release(*s.c1);
+            CHECK(s.c2->given.fencing_token == 211 * 4096); // a transaction of its own
+        }
+        SUBCASE("it is not known which: all go alone")
+        {
+            s.batch.answer(outcome::bad_arguments);
+            s.clock.run();
+            CHECK(s.servers.pending() ==
+                  "create /c/" + prefix(3) + ", create /d/" + prefix(4) + ", create /c/" + prefix(5));
+        }
+    }
+
+    TEST_CASE("a delete that others may wait for does not wait, and takes along what has gathered")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto held = s.hold("/h", 0);
+        const auto a = s.acquire("/a");
+        const auto b = s.acquire("/b");
+        const auto c = s.acquire("/c");
+        s.servers.requests.clear();
+        s.release(*held);
+        CHECK(s.servers.pending() == "batch remove /h/" + scene::node(1, 0) + ", create /c/" + prefix(4) + ", watch /c");
+
+        SUBCASE("the node is gone already: that will do, and the create goes alone")
+        {
+            s.servers.take().fail(0, outcome::no_node);
+            s.clock.run();
+            CHECK(held->released == error_code());
+            CHECK(s.servers.pending() == "watch /c, create /c/" + prefix(4));
+        }
+        SUBCASE("done")
+        {
+            s.servers.take().done({"/c/" + scene::node(4, 0)});
+            s.clock.run();
+            CHECK(held->released == error_code());
+        }
+    }
+
+    TEST_CASE("a delete behind which one of ours is next gathers like a create")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto first = s.hold("/h", 0);
+        const auto second = s.acquire("/h");
+        s.number(101, 1);
+        const auto a = s.acquire("/a");
+        const auto b = s.acquire("/b");
+        s.servers.requests.clear();
+        s.release(*first);
+        CHECK(second->ended == error_code());
+        CHECK(s.servers.pending() == "");
+        s.release(*second); // the last of ours
+        CHECK(s.servers.pending() == "batch remove /h/" + scene::node(2, 1) + ", remove /h/" + scene::node(1, 0));
+    }
+
+    TEST_CASE("no more than 64 go together")
+    {
+        busy_scene s;
+        for (int i = 0; i < 100; ++i)
+            s.acquire("/many/" + std::to_string(i));
+        CHECK(s.servers.pending() == "");
+        s.answer_a();
+        REQUIRE_FALSE(s.servers.requests.empty());
+        CHECK(s.servers.requests.front().writes.size() == 64);
+        CHECK(s.servers.requests.size() == 1 + 64);
+        s.servers.requests.clear();
+        s.create_b.number(101, 0);
+        s.clock.run();
+        REQUIRE_FALSE(s.servers.requests.empty());
+        CHECK(s.servers.requests.front().writes.size() == 36);
+    }
+
+    TEST_CASE("whoever is cancelled before its create was sent costs nothing")
+    {
+        busy_scene s;
+        const auto c = s.acquire("/c");
+        CHECK(c->handle->withdraw());
+        s.clock.run();
+        s.answer_a();
+        CHECK(s.servers.pending() == "");
+    }
+
+    TEST_CASE("creates that gather take no more than the node budget")
+    {
+        scene s;
+        const std::size_t one = 4 + std::string("/c/").size() + scene::node(1, 0).size();
+        s.options.node_budget = 4 * one;
+        s.options.node_budget_limit = 4 * one;
+        s.start();
+        s.connect();
+        const auto a = s.acquire("/a");
+        const auto b = s.acquire("/b");
+        auto create_a = s.servers.take();
+        s.servers.requests.clear();
+        const auto c1 = s.acquire("/c");
+        const auto c2 = s.acquire("/c");
+        const auto c3 = s.acquire("/c");
+        create_a.number(100, 0);
+        s.clock.run();
+        CHECK(s.servers.pending() == "batch create /c/" + prefix(3) + ", create /c/" + prefix(4) + ", watch /c");
+    }
+}
+
+TEST_SUITE("session, resting paths")
+{
+    TEST_CASE("an idle path keeps what it knows for about a session's time-out, and longer if it is used")
+    {
+        scene s;
+        s.options.session_timeout = 10s;
+        s.start();
+        s.connect();
+        auto held = s.hold("/p", 0);
+        const auto release = [&] {
+            s.release(*held);
+            s.answer(outcome::ok);
+            CHECK(s.servers.pending() == "");
+        };
+        /// What is asked for while time passes, without the heartbeats, which are answered.
+        const auto pass = [&](lease_clock::duration time) {
+            std::string asked;
+            for (; time > 0s; time -= 500ms) {
+                s.clock.pass(500ms);
+                for (std::size_t n = s.servers.requests.size(); n != 0; --n) {
+                    auto r = s.servers.take();
+                    if (r.what != "sync /")
+                        asked += r.what + ";";
+                    r.answer(outcome::ok);
+                    s.clock.run();
+                }
+            }
+            return asked;
+        };
+        release();
+        for (int n = 1; n < 5; ++n) {
+            CHECK(pass(6s) == "");
+            held = s.acquire("/p");
+            CHECK(s.servers.pending() == "create /p/" + prefix(n + 1)); // the number will do
+            s.number(100 + n, n);
+            CHECK(held->ended == error_code());
+            release();
+        }
+        CHECK(pass(16s) == "unwatch /p;");
+        CHECK(pass(20s) == "");
+        held = s.acquire("/p");
+        CHECK(s.servers.pending() == "create /p/" + prefix(6) + ", watch /p");
+    }
+
+    TEST_CASE("other options may be used once nobody needs the path")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto held = s.hold("/p", 0);
+        mutex_options lingering;
+        lingering.linger = 1s;
+        CHECK(s.acquire("/p", lingering)->ended == make_error_code(errc::invalid_option));
+        s.release(*held);
+        s.answer(outcome::ok);
+        const auto next = s.acquire("/p", lingering);
+        CHECK_FALSE(next->ended);
+        CHECK(s.servers.pending() == "create /p/" + prefix(2) + ", watch /p");
+    }
+}
+
+TEST_SUITE("session, reuse")
+{
+    TEST_CASE("a lingering node serves the next with a token of its own, until its time is over")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        mutex_options lingering;
+        lingering.linger = 1s;
+        const auto first = s.hold("/p", 0, lingering);
+        s.release(*first);
+        CHECK(first->released == error_code()); // it is free: for us
+        CHECK(s.servers.pending() == "watch children /p");
+        s.list({scene::node(1, 0)});
+        s.clock.pass(900ms);
+        const auto second = s.acquire("/p", lingering);
+        CHECK(second->ended == error_code());
+        CHECK(second->given.node == first->given.node);
+        CHECK(second->given.fencing_token == first->given.fencing_token + 1);
+        CHECK(s.servers.pending() == "");
+        s.release(*second);
+        s.clock.pass(999ms); // counted from the last release
+        CHECK(s.servers.pending() == "");
+        s.clock.pass(1ms);
+        CHECK(s.servers.pending() == "remove " + first->given.node);
+    }
+
+    TEST_CASE("somebody who queues elsewhere makes it leave")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        mutex_options lingering;
+        lingering.linger = 1s;
+        const auto first = s.hold("/p", 0, lingering);
+        s.release(*first);
+        s.list({scene::node(1, 0)});
+        s.servers.observer->on_node_event(store::event_kind::children_changed, "/p");
+        CHECK(s.servers.pending() == "remove " + first->given.node);
+    }
+
+    TEST_CASE("a cohort shares one node, and counts its turns in the token")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        mutex_options in_cohorts;
+        in_cohorts.cohort = 2;
+        const auto first = s.hold("/p", 0, in_cohorts);
+        const auto second = s.acquire("/p", in_cohorts);
+        const auto third = s.acquire("/p", in_cohorts);
+        CHECK(s.servers.pending() == "");
+        s.release(*first);
+        CHECK(second->given.fencing_token == first->given.fencing_token + 1);
+        CHECK(s.servers.pending() == "create /p/" + prefix(2)); // the last turn
+        CHECK(first->released == error_code());
+        s.number(101, 1);
+        s.release(*second);
+        CHECK(third->given.fencing_token == 101 * 4096);
+    }
+}

@@ -109,6 +109,7 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
     const bool numbers_began_again = sequence >= 0 && (known_to_be_given || own_node_from(sequence));
     if (numbers_began_again && !ZKLOCK_MUTANT(numbers_that_begin_again_ignored)) {
         dense_ = false;
+        last_look_.reset();
         forget_view();
     }
     give_place(id, c, node, sequence);
@@ -136,13 +137,17 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
         move(id, c, phase::queued);
 }
 
-void lock_queue::numbered(contender_id id, unsigned further_grants)
+void lock_queue::numbered(contender_id id, unsigned further_grants, std::int64_t czxid)
 {
     const auto found = contenders_.find(id);
     if (found == contenders_.end())
         return;
     contender& c = found->second;
     c.numbered = true;
+    if (czxid != 0)
+        c.czxid = czxid;
+    if (last_look_)
+        see_whether_alone();
     c.further_grants = further_grants;
     c.turns_left = std::min(allowed_.turns - 1, further_grants);
 }

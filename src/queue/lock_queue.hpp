@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -102,8 +103,9 @@ public:
     void create_sent_again(contender_id);
     /// By the transaction `czxid`, which is known of a create that was sent alone.
     void created(contender_id, std::string_view node, std::int32_t sequence, std::int64_t czxid = 0);
-    /// The token of a contender's node is known; it can count so many grants more than one.
-    void numbered(contender_id, unsigned further_grants);
+    /// The transaction that created a contender's node is known, and so its token, which can count so many grants more
+    /// than one.
+    void numbered(contender_id, unsigned further_grants, std::int64_t czxid = 0);
     /// It could not be read together with others: the node is to be inspected.
     void not_numbered(contender_id);
     /// The server refused, and created nothing. The contender wants a node again.
@@ -219,7 +221,7 @@ private:
         unsigned further_grants = 0;     ///< that its token can count
         unsigned turns_left = 0;         ///< for others of this client that others may have to wait for
         std::uint64_t create_turn = 0;   ///< when its create was sent
-        std::int64_t czxid = 0;          ///< of its node, if it was created alone
+        std::int64_t czxid = 0;          ///< of its node, once known
         std::string prefix;              ///< of its node's name, while creating or unknown
         view::iterator spot{};           ///< its node, once known
     };
@@ -242,6 +244,7 @@ private:
     void forget_view();
     void update_view(const std::vector<std::string>& names);
     void know_through(std::int32_t ever);
+    void see_whether_alone();
     void only_ours_remain(bool the_youngest, std::int32_t ever);
     [[nodiscard]] bool is_watched(const std::string& node) const;
     void look_up_unknown(const std::vector<std::string>& names, bool complete);
@@ -281,6 +284,12 @@ private:
 
     watch_state parent_ = watch_state::off;   ///< on the data of the path's own node
     watch_state children_ = watch_state::off; ///< on its children
+    struct parent_look {
+        std::int32_t children;
+        std::int32_t ever;
+        std::int64_t changed_by;
+    };
+    std::optional<parent_look> last_look_; ///< at the parent, if nothing else has been learnt of the queue since
     bool disturbed_ = false;                  ///< others may have queued since a node was left to linger
     bool dense_ = false;                      ///< known_through_ holds
     std::int32_t known_through_ = -1;         ///< every live node up to this number is in the view

@@ -16,6 +16,7 @@ void lock_queue::children_read(const std::vector<std::string>& names, std::int32
     answered_turn_ = sent.turn;
     if (sent.watches)
         children_ = watch_state::armed;
+    last_look_.reset();
     update_view(names);
     company_ = std::any_of(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
     disturbed_ = disturbed_ || company_;
@@ -58,27 +59,37 @@ void lock_queue::know_through(std::int32_t ever)
 void lock_queue::parent_watched(std::int32_t children, std::int32_t ever, std::int64_t changed_by)
 {
     parent_ = watch_state::armed; // also when an earlier answer said that there was none yet
+    last_look_ = {children, ever, changed_by};
+    see_whether_alone();
+}
+
+/// By the last look at the parent, as soon as it can be said.
+void lock_queue::see_whether_alone()
+{
+    const auto [children, ever, changed_by] = *last_look_;
     // Is the only child ours? It is, if nothing has come or gone since ours was created: the number alone could as well
     // mean a foreign one, while others have deleted ours.
-    const auto ours = [&](const view& where) {
+    const auto ours = [this, ever = ever, changed_by = changed_by](const view& where) {
         const auto youngest = where.lower_bound({ever - 1, {}});
         if (youngest == where.end() || youngest->first.sequence != ever - 1 || youngest->second == 0)
             return false;
         return at(youngest->second).czxid == changed_by || ZKLOCK_MUTANT(children_only_counted);
     };
     const bool alone = children == 1 && (ours(view_) || ours(left_));
-    if (children == 0 || alone)
+    if (children == 0 || alone) {
+        last_look_.reset();
         only_ours_remain(alone, ever);
+    }
 }
 
-/// The parent has no child, or none but the youngest it ever had, which is ours.
+/// At the last look the parent had no child, or none but the youngest it ever had, which is ours.
 void lock_queue::only_ours_remain(bool the_youngest, std::int32_t ever)
 {
     std::vector<contender_id> missing;
     for (const auto& [node, id] : left_)
-        if (!the_youngest || node.sequence != ever - 1)
+        if (node.sequence < ever - (the_youngest ? 1 : 0))
             missing.push_back(id);
-    for (auto known = view_.begin(); known != view_.end();) {
+    for (auto known = view_.begin(); known != view_.end() && known->first.sequence < ever;) {
         const auto here = known++;
         if (here->second == 0)
             view_.erase(here);
@@ -119,6 +130,7 @@ void lock_queue::parent_changed()
     if (ZKLOCK_MUTANT(parents_events_ignored) || ZKLOCK_MUTANT(only_the_parents_deletion_counts))
         return;
     parent_ = watch_state::off;
+    last_look_.reset();
     dense_ = false;
 }
 
@@ -130,6 +142,7 @@ void lock_queue::children_changed()
 
 void lock_queue::forget_parent()
 {
+    last_look_.reset();
     parent_ = children_ = watch_state::off;
     dense_ = false;
 }

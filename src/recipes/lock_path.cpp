@@ -388,7 +388,7 @@ void lock_path::number(lock_contender& contender, std::int64_t czxid)
 {
     contender.czxid = czxid;
     if (czxid > 0 && czxid < largest_zxid)
-        queue_.numbered(contender.id, contender.further_turns);
+        queue_.numbered(contender.id, contender.further_turns, czxid);
     else
         refuse_number(contender, errc::token_exhausted);
 }

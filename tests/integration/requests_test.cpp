@@ -288,3 +288,155 @@ TEST_CASE("no herd: of many waiting sessions a release wakes one, and tells the 
     run_test(test_limit, body);
     expect_clean(server(), {path});
 }
+
+namespace {
+
+/// `count` coroutines acquire and release once each, all at the same time.
+awaitable<void> crowd(mutex lock, critical_section& section, std::size_t count)
+{
+    std::vector<awaitable<void>> visitors;
+    for (std::size_t i = 0; i < count; ++i)
+        visitors.push_back(visit(lock, section));
+    co_await together(std::move(visitors));
+}
+
+} // namespace
+
+TEST_CASE("a thousand at once on one path: their creates and deletes travel together")
+{
+    const std::string path = "/requests/crowd";
+    constexpr std::size_t many = 1'000;
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote);
+        critical_section section;
+        co_await crowd(mutex(remote.zk, path), section, many);
+        CHECK(section.grants == many);
+        const auto history = remote.link.history();
+        INFO("requests: " << remote.link.count(opcode::any));
+        CHECK(remote.link.count(opcode::any) <= many / 10);
+        CHECK(remote.link.count(opcode::get_children2) <= 1);
+        // Everybody had a node of its own, and nothing was sent twice.
+        CHECK(remote.link.count(opcode::create2) + remote.link.count_in_multis(opcode::create) == many);
+        CHECK(remote.link.count(opcode::remove) + remote.link.count_in_multis(opcode::remove) == many);
+        CHECK(creates_under(admin, path) == static_cast<int>(many));
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("two hundred paths at once: a transaction for many of them")
+{
+    constexpr std::size_t many = 200;
+    const std::string above = "/requests/paths";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        std::vector<mutex> locks;
+        for (std::size_t i = 0; i < many; ++i) {
+            admin.create_all(above + "/" + std::to_string(i));
+            locks.emplace_back(remote.zk, above + "/" + std::to_string(i));
+        }
+        co_await warm_up(remote);
+        std::vector<critical_section> sections(many);
+        for (const bool first : {true, false}) {
+            std::vector<awaitable<void>> visitors;
+            for (std::size_t i = 0; i < many; ++i)
+                visitors.push_back(visit(locks[i], sections[i]));
+            co_await together(std::move(visitors));
+            INFO("requests: " << remote.link.count(opcode::any));
+            // The first time each path is looked at, and watched from then on.
+            CHECK(remote.link.count(opcode::get_data) == (first ? many : 0));
+            const std::size_t others = remote.link.count(opcode::any) - remote.link.count(opcode::get_data) -
+                                       remote.link.count(opcode::get_children2);
+            CHECK(others <= many / 4);
+            CHECK(remote.link.count(opcode::get_children2) <= (first ? many : 0));
+            remote.link.forget();
+        }
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("lingering: the next acquire of the client costs nothing, until somebody else queues")
+{
+    const std::string path = "/requests/linger";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote);
+        mutex_options options;
+        options.linger = 1h;
+        mutex lock(remote.zk, path, options);
+        guard held = must(co_await lock.acquire());
+        const std::string node = held.node();
+        std::int64_t token = held.fencing_token();
+        co_await release(std::move(held));
+        expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_data, 1}, {opcode::get_children2, 1}});
+        const auto children_watched = [&] { return watches_node(server().port(), remote.zk.session_id(), path); };
+        co_await until("the children are watched", children_watched);
+        for (int i = 0; i < 100; ++i) {
+            held = must(co_await lock.acquire());
+            CHECK(held.node() == node);
+            CHECK(held.fencing_token() == token + 1);
+            token = held.fencing_token();
+            co_await release(std::move(held));
+        }
+        expect_requests(remote.link, {});
+        held = must(co_await lock.try_acquire());
+        token = held.fencing_token();
+        co_await release(std::move(held));
+        expect_requests(remote.link, {});
+
+        // Another client queues: the node goes, and the next acquire has one of its own, behind.
+        const std::string other = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        co_await until_only_left(server().port(), other);
+        expect_requests(remote.link, {{opcode::remove, 1}});
+        auto waiting = begin_acquire(lock);
+        co_await until_queued(admin, path, 2);
+        CHECK_FALSE(waiting.ended());
+        admin.remove(other);
+        held = co_await granted(waiting);
+        CHECK(held.node() != node);
+        CHECK(held.fencing_token() > token);
+        co_await release(std::move(held));
+        mutex_options others;
+        others.linger = 2h;
+        CHECK(error_in(co_await mutex(remote.zk, path, others).acquire(1s)) == errc::invalid_option);
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a cohort: one node for many turns, then the others have theirs")
+{
+    const std::string path = "/requests/cohort";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote);
+        mutex_options options;
+        options.cohort = 50;
+        critical_section section;
+        co_await crowd(mutex(remote.zk, path, options), section, 200);
+        CHECK(section.grants == 200);
+        CHECK(creates_under(admin, path) == 4);
+        options.cohort = 0;
+        CHECK(error_in(co_await mutex(remote.zk, path, options).acquire()) == errc::invalid_option);
+        options.cohort = 4'097;
+        CHECK(error_in(co_await mutex(remote.zk, path, options).acquire()) == errc::invalid_option);
+        options.cohort = 1;
+        options.linger = -1ms;
+        CHECK(error_in(co_await mutex(remote.zk, path, options).acquire()) == errc::invalid_option);
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}

@@ -63,6 +63,24 @@ TEST_SUITE("lock queue, dense view")
         }
     }
 
+    TEST_CASE("made together with others as the very first: alone once the transaction is known, for the next one's sake")
+    {
+        driver q;
+        q.epoch_began();
+        q.join_and_send(1);
+        CHECK(q.act() == "parent");
+        q.created(1, ours(1, 0), 0);
+        q.parent_watched(1, 1, 77);
+        CHECK(q.act() == ""); // nothing can be lower, but there is no token yet
+        q.numbered(1, 0, 77);
+        CHECK(q.act() == "granted 1");
+        q.join_and_send(2);
+        CHECK(q.act() == ""); // its number will tell
+        q.enqueued(2, 1);
+        q.leave(1);
+        CHECK(q.act() == "remove 1 " + ours(1, 0) + ", granted 2");
+    }
+
     TEST_CASE("whose czxid is not known, because it was created with others, is not taken for alone")
     {
         driver q;

@@ -78,7 +78,7 @@ TEST_SUITE("lock queue, dense view")
         CHECK(q.act() == ""); // its number will tell
         q.enqueued(2, 1);
         q.leave(1);
-        CHECK(q.act() == "remove 1 " + ours(1, 0) + ", granted 2");
+        CHECK(q.act() == "remove 1 " + ours(1, 0) + " later, granted 2");
     }
 
     TEST_CASE("whose czxid is not known, because it was created with others, is not taken for alone")

@@ -255,6 +255,7 @@ private:
     void wait_for(std::vector<action>&, view::iterator predecessor);
     void decide_lingering(std::vector<action>&, bool lease_fresh);
     [[nodiscard]] bool may_stay(const contender&) const;
+    [[nodiscard]] bool undisturbed(const contender&) const;
     void refuse_those_behind();
     void remove_those_left(std::vector<action>&);
     [[nodiscard]] bool successor_is_ours(const place&) const;

@@ -104,7 +104,7 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
     if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
         return false;
     move(id, c, phase::held);
-    disturbed_ = std::any_of(c.spot, view_.end(), [](const auto& known) { return known.second == 0; });
+    disturbed_ = false; // if its node is to stay, the others will be looked for
     news_.push_back({action::kind::granted, id, {}});
     return true;
 }
@@ -149,7 +149,15 @@ bool lock_queue::may_stay(const contender& c) const
     const bool others_of_ours = !queued_.empty() || !creating_.empty() || !unknown_.empty() || !to_inspect_.empty();
     if (!connected_ || others_of_ours || c.further_grants == 0)
         return false;
-    return (!wanted_.empty() && c.turns_left > 0) || (allowed_.linger && !disturbed_);
+    return (!wanted_.empty() && c.turns_left > 0) || undisturbed(c);
+}
+
+/// Whether a node may stay without a turn being counted: nobody else is known to be behind it.
+bool lock_queue::undisturbed(const contender& c) const
+{
+    if (!allowed_.linger || ZKLOCK_MUTANT(lingers_although_others_queue))
+        return allowed_.linger;
+    return !disturbed_ && std::none_of(view::const_iterator(c.spot), view_.cend(), [](const auto& known) { return known.second == 0; });
 }
 
 /// The node of a holder that gave the lock back: passed on, left to linger, or not needed any more.
@@ -159,13 +167,13 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         return;
     const contender_id id = lingering_;
     contender& c = at(id);
-    const bool undisturbed = allowed_.linger && (!disturbed_ || ZKLOCK_MUTANT(lingers_although_others_queue));
+    const bool alone = undisturbed(c);
     // Also when it is passed on at once: no turn is counted then, and whoever queues has to be noticed.
-    if (undisturbed && connected_ && children_ == watch_state::off) {
+    if (alone && connected_ && children_ == watch_state::off) {
         children_ = watch_state::arming;
         read(actions, action::kind::watch_children, false);
     }
-    if (!wanted_.empty() && (undisturbed || c.turns_left > 0)) {
+    if (!wanted_.empty() && (alone || c.turns_left > 0)) {
         if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
             return;
         const contender_id next_id = *wanted_.begin();
@@ -175,14 +183,14 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         next.create_turn = c.create_turn;
         next.covered = next.numbered = true;
         next.further_grants = c.further_grants - 1;
-        const bool costs_a_turn = !undisturbed && !ZKLOCK_MUTANT(turns_without_end);
+        const bool costs_a_turn = !alone && !ZKLOCK_MUTANT(turns_without_end);
         next.turns_left = std::min(c.turns_left - (costs_a_turn ? 1 : 0), next.further_grants);
         move(next_id, next, phase::held);
         news_.push_back({action::kind::granted, next_id, {}, false, id});
         forget(id, action::kind::gone);
         return;
     }
-    if (!undisturbed || !connected_)
+    if (!alone || !connected_)
         return start_leaving(id, c);
     if (!std::exchange(c.lingering_told, true))
         news_.push_back({action::kind::lingers, id, {}});

@@ -159,6 +159,16 @@ void lock_queue::not_numbered(contender_id id)
         move(id, found->second, phase::inspecting);
 }
 
+bool lock_queue::stands_on(contender_id id, std::string_view prefix) const
+{
+    const auto found = contenders_.find(id);
+    if (found == contenders_.end())
+        return false;
+    const phase now = found->second.now;
+    const bool placed = now != phase::wanted && now != phase::creating && now != phase::unknown;
+    return placed && node_of(found->second).starts_with(prefix);
+}
+
 /// Whether a node of ours is known with that number or a higher one. A parent's numbers only grow, and answers come in
 /// order: so when a new node gets a lower one, others have deleted the parent and made it again.
 bool lock_queue::own_node_from(std::int32_t sequence) const

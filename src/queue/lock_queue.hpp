@@ -177,6 +177,8 @@ public:
         const bool wrong = ZKLOCK_MUTANT(deletes_the_lowest_node) && !view_.empty();
         return wrong ? view_.begin()->first.node : node(id);
     }
+    /// Whether the contender has a node now, and one that was asked for by that name.
+    [[nodiscard]] bool stands_on(contender_id, std::string_view prefix) const;
     /// The node of a contender that has one.
     [[nodiscard]] const std::string& node(contender_id id) const { return node_of(contenders_.at(id)); }
     /// Whether a list of children shows a contender that has not left.

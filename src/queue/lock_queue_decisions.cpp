@@ -146,7 +146,7 @@ void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecess
 /// Whether the node of a holder that gives the lock back may serve another contender of this client.
 bool lock_queue::may_stay(const contender& c) const
 {
-    const bool others_of_ours = !queued_.empty() || !creating_.empty() || !unknown_.empty() || !to_inspect_.empty();
+    const bool others_of_ours = with_node_ > 1 || !creating_.empty() || !unknown_.empty(); // some may be leaving
     if (!connected_ || others_of_ours || c.further_grants == 0)
         return false;
     return (!wanted_.empty() && c.turns_left > 0) || undisturbed(c);

@@ -51,6 +51,7 @@
     X(multi_takes_members_as_given) \
     X(no_heartbeat) \
     X(no_second_look_at_a_predecessor_gone) \
+    X(number_of_an_earlier_node) \
     X(numbers_that_begin_again_ignored) \
     X(only_the_parents_deletion_counts) \
     X(own_deleted_node_ignored) \

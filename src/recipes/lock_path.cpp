@@ -372,16 +372,19 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
     }
 }
 
-void lock_path::on_number(queue::contender_id id, std::int64_t czxid)
+void lock_path::on_number(const group_commit::write& made, std::int64_t czxid)
 {
     --answers_due_;
-    const auto found = contenders_.find(id);
+    // Another node was looked at: that of this contender may be gone meanwhile, and another one may be on its way.
+    if (!queue_.stands_on(made.id, queue::name_of(made.node)) && !ZKLOCK_MUTANT(number_of_an_earlier_node))
+        return;
+    const auto found = contenders_.find(made.id);
     if (found == contenders_.end())
         return;
     if (czxid != 0)
         number(*found->second, czxid);
     else
-        queue_.not_numbered(id);
+        queue_.not_numbered(made.id);
 }
 
 void lock_path::number(lock_contender& contender, std::int64_t czxid)

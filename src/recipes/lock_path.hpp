@@ -91,7 +91,8 @@ public:
     void on_removed(queue::contender_id, store::outcome);
     /// The czxid of a node follows.
     void expect_number() { ++answers_due_; }
-    void on_number(queue::contender_id, std::int64_t czxid); ///< 0: it could not be learnt
+    /// Of the node that was made by that write; 0: it could not be learnt.
+    void on_number(const group_commit::write&, std::int64_t czxid);
     /// Writes were sent, or answered.
     void after_writes();
     bool in_line = false;

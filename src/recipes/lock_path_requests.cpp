@@ -172,7 +172,8 @@ void lock_path::grant(lock_contender& contender, queue::contender_id from)
         contender.czxid = before.czxid;
         contender.turn = before.turn + (ZKLOCK_MUTANT(turn_not_counted_on) ? 0 : 1);
         contender.further_turns = before.further_turns - 1;
-        contender.reserved = std::exchange(before.reserved, 0);
+        if (contender.reserved == 0) // or else it has room already, of a node that others deleted
+            contender.reserved = std::exchange(before.reserved, 0);
     }
     contender.grant(full(queue_.node(contender.id)), contender.czxid * turns_of_a_czxid + contender.turn);
     holder_ = contender.id;

@@ -32,6 +32,7 @@ public:
         for (std::uint64_t i = 0; i < acquires; ++i) plan_.steps.push_back(acquire());
         if (one_in(3)) add(act::list, 1 + draw(3));
         make_troubles();
+        if (const auto kind = plan_.seed / 32 % 16; kind == 3 || kind == 6) make_crowd(kind == 6);
         std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                          [](const auto& a, const auto& b) { return a.at < b.at; });
         return std::move(plan_);
@@ -181,6 +182,66 @@ private:
         if (one_in(12)) add(act::crash, 1);
         if (about(theme::administrator) && one_in(2)) add(act::replace_parent, 1 + draw(2));
         if (kind_.stale_leaders && about(theme::servers) && plan_.set.servers > 1) add(act::pause_leader, draw(3));
+    }
+
+    /// More at one moment than one transaction takes. Nothing of the schedule's own stream is drawn for it, so that the
+    /// rest is what it would be without.
+    void make_crowd(bool troubled)
+    {
+        choices own(~plan_.seed);
+        const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+        auto& s = plan_.set;
+        s.paths += static_cast<unsigned>(pick(3));
+        if (pick(4) == 0) s.node_budget = 1'000 + pick(8'000);
+        if (pick(8) == 0) {
+            s.parents_exist = true;
+            s.first_sequence = 2'146'999'960u;
+        }
+        const unsigned first = static_cast<unsigned>(pick(s.clients));
+        const unsigned clients = static_cast<unsigned>(1 + pick(2));
+        const auto at = moments_[pick(moments_.size())];
+        const auto round_trip = static_cast<std::uint64_t>((2 * s.delay + s.delay_spread).count());
+        const auto crowd = [&](unsigned many, microseconds from) {
+            for (unsigned i = 0; i < many; ++i) {
+                step a;
+                a.at = from + microseconds(pick(4) == 0 ? pick(2 * round_trip) : 0);
+                a.who = (first + i % clients) % s.clients;
+                a.path = static_cast<unsigned>(pick(s.paths));
+                a.duration = milliseconds(pick(2));
+                if (pick(5) == 0) a.withdraw_after = microseconds(pick(4 * round_trip));
+                if (pick(10) == 0) a.deadline = milliseconds(pick(100));
+                if (pick(20) == 0) a.look_once = true;
+                plan_.steps.push_back(a);
+            }
+        };
+        crowd(static_cast<unsigned>(66 + pick(70)), at);
+        if (pick(2) == 0) crowd(static_cast<unsigned>(8 + pick(40)), at + microseconds(pick(6 * round_trip)));
+        if (!troubled) return;
+        const auto happens = [&](act what, milliseconds duration) {
+            step t;
+            t.what = what;
+            t.at = at + microseconds(pick(6 * round_trip));
+            t.who = first;
+            t.path = static_cast<unsigned>(pick(s.paths));
+            t.choice = static_cast<std::uint32_t>(pick(1'000'000));
+            t.duration = duration;
+            plan_.steps.push_back(t);
+        };
+        const auto some = 1 + pick(4);
+        switch (pick(6)) {
+        case 0:
+            for (std::uint64_t i = 0; i < 3 * some; ++i) happens(act::delete_contender, 0ms);
+            break;
+        case 1: happens(act::kill_session, 0ms); break;
+        case 2:
+            for (std::uint64_t i = 0; i < some; ++i) happens(act::cut, 0ms);
+            break;
+        case 3: happens(act::delete_parent, milliseconds(pick(50))); break;
+        case 4:
+            for (std::uint64_t i = 0; i < 2 * some; ++i) happens(act::foreign_contender, milliseconds(1 + pick(50)));
+            break;
+        default: happens(act::refuse, milliseconds(1 + pick(50))); break;
+        }
     }
 
     choices choose_;

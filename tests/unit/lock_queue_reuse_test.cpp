@@ -82,6 +82,19 @@ TEST_SUITE("lock queue, lingering")
         CHECK(q.act() == "remove 2 " + ours(1, 0));
     }
 
+    TEST_CASE("is not for one behind whom another of ours is still being looked at")
+    {
+        driver q(lingers);
+        q.hold();
+        q.queue_second();
+        q.not_numbered(2);
+        CHECK(q.act() == "inspect 2 " + ours(2, 1));
+        q.leave(1);
+        CHECK(q.act() == "remove 1 " + ours(1, 0) + " later");
+        q.inspected(2, ours(2, 1), true);
+        CHECK(q.act() == "granted 2");
+    }
+
     TEST_CASE("ends when others queue")
     {
         lingering_driver q;

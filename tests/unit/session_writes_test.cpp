@@ -110,6 +110,36 @@ TEST_SUITE("session, gathered writes")
         CHECK(s.servers.pending() == "create /c/" + prefix(6));
     }
 
+    TEST_CASE("a look at nodes made together tells nothing of one that was made again meanwhile")
+    {
+        busy_scene s;
+        const auto c = s.acquire("/c");
+        const auto d = s.acquire("/d");
+        s.answer_a();
+        const auto batch = s.servers.take();
+        const auto watch_c = s.servers.take();
+        const auto watch_d = s.servers.take();
+        batch.done({"/c/" + scene::node(3, 0), "/d/" + scene::node(4, 0)});
+        s.clock.run();
+        REQUIRE(s.servers.pending() == "exists /d/" + scene::node(4, 0));
+        const auto look = s.servers.take();
+        store::node_stat empty; // others have deleted the node of /c
+        empty.cversion = 2;
+        watch_c.show_stat(empty);
+        const auto e = s.acquire("/e");
+        REQUIRE(s.servers.pending() == "batch create /c/" + prefix(5) + ", create /e/" + prefix(6) + ", watch /e");
+        const auto second = s.servers.take();
+        store::node_stat stat;
+        stat.czxid = 200;
+        look.stat(stat);
+        second.done({"/c/" + scene::node(5, 1), "/e/" + scene::node(6, 0)});
+        s.clock.run();
+        CHECK_FALSE(c->ended);
+        s.servers.take(); // watch /e
+        s.czxid(300);
+        CHECK(c->given.fencing_token == 300 * 4096);
+    }
+
     TEST_CASE("a lost answer leaves all of them unknown")
     {
         batch_scene s;
@@ -353,6 +383,43 @@ TEST_SUITE("session, reuse")
         s.list({scene::node(1, 0)});
         s.servers.observer->on_node_event(store::event_kind::children_changed, "/p");
         CHECK(s.servers.pending() == "remove " + first->given.node);
+    }
+
+    TEST_CASE("a node that is passed on takes its room in the node budget along, once")
+    {
+        scene s;
+        const std::size_t one = 4 + std::string("/c/").size() + scene::node(1, 0).size();
+        s.options.node_budget = 4 * one;
+        s.options.node_budget_limit = 4 * one;
+        s.start();
+        s.connect();
+        mutex_options lingering;
+        lingering.linger = 1s;
+        const auto first = s.hold("/h", 0, lingering);
+        const auto second = s.acquire("/h", lingering);
+        s.number(101, 1);
+        const auto a = s.acquire("/a");
+        const auto b = s.acquire("/b");
+        const auto create_a = s.servers.take();
+        s.servers.requests.clear();
+        s.servers.observer->on_node_event(store::event_kind::deleted, "/h/" + scene::node(2, 1));
+        s.clock.run();
+        CHECK(s.servers.pending() == ""); // it is to be made again when the others' creates are answered
+        s.release(*first);
+        REQUIRE(second->ended == error_code());
+        CHECK(second->given.node == first->given.node);
+        s.release(*second);
+        REQUIRE(s.servers.pending() == "watch children /h");
+        s.list({scene::node(1, 0)});
+        s.clock.pass(1s);
+        REQUIRE(s.servers.pending() == "remove " + first->given.node);
+        s.answer(outcome::ok);
+        const auto c1 = s.acquire("/c");
+        const auto c2 = s.acquire("/c");
+        create_a.number(102, 0);
+        s.clock.run();
+        const std::string both = "batch create /c/" + prefix(5) + ", create /c/" + prefix(6);
+        CHECK(s.servers.pending() == both + ", watch /c");
     }
 
     TEST_CASE("a cohort shares one node, and counts its turns in the token")

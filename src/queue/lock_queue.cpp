@@ -146,10 +146,10 @@ void lock_queue::numbered(contender_id id, unsigned further_grants, std::int64_t
     c.numbered = true;
     if (czxid != 0)
         c.czxid = czxid;
-    if (last_look_)
-        see_whether_alone();
     c.further_grants = further_grants;
     c.turns_left = std::min(allowed_.turns - 1, further_grants);
+    if (last_look_)
+        see_whether_alone(); // which may show that it is gone
 }
 
 void lock_queue::not_numbered(contender_id id)

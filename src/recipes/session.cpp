@@ -227,10 +227,18 @@ void session::close(std::function<void()> closed)
         return;
     stop(errc::closed);
     change(connection_state::closed);
-    core_.store.close([this] {
+    core_.store.close([this] { tell_closed(); });
+}
+
+/// Last of all: also after the answers to what was called while this was on its way.
+void session::tell_closed()
+{
+    core_.tell([this] {
+        if (core_.has_news())
+            return tell_closed();
         gone_ = true;
         for (auto& f : std::exchange(closed_, {}))
-            core_.tell(std::move(f));
+            f();
     });
 }
 

@@ -57,6 +57,7 @@ private:
 
     void change(connection_state);
     void stop(errc why);
+    void tell_closed();
     std::shared_ptr<acquisition> refuse(acquire_request request, errc why);
     lock_path* path_for(const std::string& path, const path_options&);
     void path_rests(const std::string& path);

@@ -46,6 +46,7 @@ public:
     /// Calls `news` soon, after what is running now and in the order of the calls. Everything users are told goes this way,
     /// so that whatever they do about it finds the protocol at rest.
     void tell(std::function<void()> news);
+    [[nodiscard]] bool has_news() const noexcept { return !news_.empty(); }
 
     // --- lease ------------------------------------------------------------------------------------------------------
 

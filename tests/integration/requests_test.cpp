@@ -377,6 +377,8 @@ TEST_CASE("lingering: the next acquire of the client costs nothing, until somebo
         const std::string node = held.node();
         std::int64_t token = held.fencing_token();
         co_await release(std::move(held));
+        // The release is over before the watch of the children, by which the node may stay, is on its way.
+        co_await until("the read is on its way", [&] { return remote.link.count(opcode::get_children2) == 1; });
         expect_requests(remote.link, {{opcode::create2, 1}, {opcode::get_data, 1}, {opcode::get_children2, 1}});
         const auto children_watched = [&] { return watches_node(server().port(), remote.zk.session_id(), path); };
         co_await until("the children are watched", children_watched);

@@ -29,6 +29,9 @@ struct settings {
     std::chrono::milliseconds linger{0}; ///< as in mutex_options
     unsigned cohort = 1;                 ///< likewise
     std::chrono::milliseconds quiet_after{20'000}; ///< no more faults from then on
+
+    /// What a message may take, but for rare ones, until those who wait for it know of it.
+    [[nodiscard]] std::chrono::microseconds slow_message() const { return delay + delay_spread + follower_lag; }
 };
 
 [[nodiscard]] inline std::string path_of(unsigned number)

@@ -27,7 +27,7 @@ public:
     [[nodiscard]] instant holding_time() const override
     {
         instant all{0};
-        const auto delays = 20 * instant(stage_.the_plan.set.delay);
+        const auto delays = 20 * instant(stage_.the_plan.set.slow_message());
         for (const auto& c : checker_.records()) all += instant(c.wish.duration) + delays;
         return all;
     }

@@ -248,7 +248,7 @@ bool acquisition_users::nothing_left() const
 instant acquisition_users::holding_time() const
 {
     instant all{0};
-    for (const auto& u : uses_) all += 3 * instant(u.wish.duration) + 60 * instant(stage_.the_plan.set.delay);
+    for (const auto& u : uses_) all += 3 * instant(u.wish.duration) + 60 * instant(stage_.the_plan.set.slow_message());
     return all;
 }
 

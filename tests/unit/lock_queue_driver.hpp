@@ -62,7 +62,7 @@ struct driver : queue::lock_queue {
         send_creates();
     }
 
-    static std::int64_t czxid_of(int sequence) { return 100 + sequence; }
+    static std::int64_t czxid_of(int sequence) { return std::int64_t{100} + sequence; }
 
     /// The create was answered, by a transaction of its own: so that the node's token is known too.
     void enqueued(contender_id id, int sequence)

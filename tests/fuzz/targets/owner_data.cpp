@@ -52,7 +52,10 @@ public:
 
     void attach(zklock::store::observer& o) override { observer = &o; }
     void create(std::string_view, std::string_view, zklock::store::node_kind, create_done) override { unexpected(); }
-    void remove(std::string_view, done) override { unexpected(); }
+    void remove(std::string_view, std::int32_t, done) override { unexpected(); }
+    void set(std::string_view, std::string_view, std::int32_t, stat_done) override { unexpected(); }
+    void batch(std::span<const zklock::store::batch_write>, batch_done) override { unexpected(); }
+    void exists(std::string_view, stat_done) override { unexpected(); }
     void unwatch(std::string_view, done) override { unexpected(); }
     void sync(std::string_view, done) override { unexpected(); }
 
@@ -73,8 +76,9 @@ public:
         });
     }
 
-    void children(std::string_view of, children_done f) override
+    void children(std::string_view of, bool watch, children_done f) override
     {
+        require(!watch, "whoever only looks leaves no watch");
         require(of == path, "the path's children are read");
         scheduler_.post([this, f = std::move(f)] {
             std::vector<std::string> names;

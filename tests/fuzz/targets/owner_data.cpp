@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <span>
 #include <tuple>
 
 using namespace zklock;

@@ -4,8 +4,9 @@ packages_library=(cmake ninja-build g++ libboost1.81-dev libzookeeper-st-dev)
 packages_server=(default-jre-headless libzookeeper-java) # a ZooKeeper of one's own, started as a plain Java program
 packages_demo=(libsqlite3-dev sqlite3 libcli11-dev libfmt-dev)
 packages_tests=(doctest-dev libcli11-dev clang-16 libclang-rt-16-dev llvm-16 procps)
-# Peers to be measured beside, what builds and starts them, and what draws the plots.
-packages_bench=(libcurator-recipes-java default-jdk-headless python3 python3-kazoo python3-matplotlib)
+# Peers to share paths with and to be measured beside, and what builds and starts them.
+packages_peers=(libcurator-recipes-java default-jdk-headless python3 python3-kazoo)
+packages_bench=("${packages_peers[@]}" python3-matplotlib) # which draws the plots
 
 # install_packages NAME...: installs those that are missing; does nothing, and needs no rights, when none is.
 install_packages() {

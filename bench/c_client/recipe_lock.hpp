@@ -19,6 +19,7 @@ public:
 
     void lock(std::function<void()> granted);
     void unlock(std::function<void()> released);
+    [[nodiscard]] const std::string& node() const { return node_; } ///< its name, while it has one
 
     /// Passes the event of a session on to the lock that waits for it.
     static void dispatch(std::map<std::string, recipe_lock*>& watchers, const char* path);

@@ -6,11 +6,6 @@ import subprocess
 SYSTEMS = ("raw", "zklock", "curator", "kazoo", "c-recipe")
 PEERS = ("curator", "kazoo", "c-recipe")
 
-JARS = "/usr/share/java"
-CLASSPATH = ":".join(f"{JARS}/{name}.jar" for name in (
-    "curator-recipes", "curator-framework", "curator-client", "zookeeper", "zookeeper-jute", "guava", "slf4j-api",
-    "slf4j-nop", "netty-all", "metrics-core", "snappy-java"))
-
 
 class DriverError(Exception):
     """A driver could not do what it was asked for."""
@@ -21,7 +16,7 @@ def command_of(system, programs, sources):
         "raw": [programs / "bench_raw"],
         "zklock": [programs / "bench_zklock"],
         "c-recipe": [programs / "bench_c_recipe"],
-        "curator": ["java", "-Xmx2g", "-cp", f"{programs / 'curator'}:{CLASSPATH}", "CuratorDriver"],
+        "curator": ["java", "-Xmx2g", f"@{programs / 'curator' / 'classpath'}", "CuratorDriver"],
         "kazoo": ["/usr/bin/python3", "-B", sources / "kazoo" / "kazoo_driver.py"],
     }[system]
 

@@ -105,7 +105,8 @@ template <class Initiation> struct as_result_initiation : Initiation {
     }
 };
 
-template <class Token, class Signature> struct as_result_base {
+// Derived, so that what Asio's binders ask of an inner token is there: bind_executor(e, as_result(use_awaitable)).
+template <class Token, class Signature> struct as_result_base : asio::async_result<Token, Signature> {
     template <class Initiation, class Wrapped, class... Args>
     static auto initiate(Initiation&& initiation, Wrapped&& wrapped, Args&&... args)
     {

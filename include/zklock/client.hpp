@@ -1,10 +1,13 @@
 #pragma once
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
+#include "zklock/detail/node_operations.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/detail/saturate.hpp"
 #include "zklock/errc.hpp"
+#include "zklock/node.hpp"
 #include "zklock/result.hpp"
+#include "zklock/transaction.hpp"
 
 #include <boost/asio/execution_context.hpp>
 
@@ -12,7 +15,10 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace zklock {
 
@@ -82,7 +88,7 @@ public:
     /// the session's time-out.
     ///
     /// @par Completion `void(error_code)`: success, also for a second close (when the first is done); posted after the
-    /// handlers of everything that was pending. `asio::error::operation_aborted` when cancelled.
+    /// handlers of everything that was pending, or was begun until then. `asio::error::operation_aborted` when cancelled.
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting: the client closes all the same.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
@@ -90,6 +96,118 @@ public:
     {
         return asio::async_initiate<Token, void(error_code)>(detail::initiate_close(handle_), token);
     }
+
+    /// @name Nodes
+    /// A small set of operations on nodes, besides the locks: no watches, no access lists but the client's own. Paths are
+    /// below the chroot; `/` is the chroot's node.
+    ///
+    /// @par Connection
+    /// Each waits for one, as long as it takes; those that wait are sent in the order of their calls. A read
+    /// whose connection is lost is repeated on the next. A write is done once at most: when its answer is lost, it ends with
+    /// `errc::outcome_unknown`, and is never repeated. What is read after that, through the same client, shows what became of
+    /// it: on the new connection a `sync` goes first. A write that meets a connection that is just being lost, or that the
+    /// servers refuse to look at (the session is another connection's by now, say), is known not to be done: it waits for the
+    /// next connection, in its old place.
+    ///
+    /// @par Order
+    /// The servers execute what a client sends in the order of the calls, all operations and transactions: only a
+    /// read that is repeated comes after what was called meanwhile. Locks have an order of their own.
+    ///
+    /// @par Errors
+    /// Of all of them, besides their own: `errc::access_denied`, `errc::server_error`, `errc::invalid_path`,
+    /// `errc::invalid_option` (a request longer than the servers' default limit of 1 MiB, and those of the client's),
+    /// `errc::authentication_failed`, `errc::closed`; `errc::outcome_unknown` for writes.
+    ///
+    /// @par Cancellation
+    /// Terminal, partial and total all end an operation at once: with `asio::error::operation_aborted` if
+    /// nothing was changed and nothing will be. A write that was sent cannot be taken back: it ends with
+    /// `errc::outcome_unknown`. A limit in time is a cancellation: `client.get(path) || timer.async_wait()`.
+    /// @{
+
+    /// Creates a node, with the client's access list; its parent has to exist.
+    /// An ephemeral node lives as long as the session of this client, and does not count in the node budget: see there
+    /// how much a session may have.
+    ///
+    /// @par Completion `void(error_code, std::string)`: the path of the node, with its number if it is sequential.
+    /// `errc::node_exists`; `errc::no_node`: there is no parent, or no chroot. `errc::invalid_path` also below an
+    /// ephemeral node; `errc::server_error` also for a container where the servers know none.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::string)) Token = default_token>
+    [[nodiscard]] auto create(std::string path, std::string data, node_kind kind, Token&& token = Token())
+    {
+        return detail::begin_request<Token>(handle_, detail::create_node{std::move(path), std::move(data), kind},
+                                            token);
+    }
+    /// As above, a persistent one.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::string)) Token = default_token>
+    [[nodiscard]] auto create(std::string path, std::string data, Token&& token = Token())
+    {
+        return create(std::move(path), std::move(data), node_kind::persistent, std::forward<Token>(token));
+    }
+
+    /// Reads a node, as the server sees it that the client is connected to: it may lag behind the others.
+    /// @par Completion `void(error_code, node_content)`. `errc::no_node`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_content)) Token = default_token>
+    [[nodiscard]] auto get(std::string path, Token&& token = Token())
+    {
+        return detail::begin_request<Token>(handle_, detail::get_node{std::move(path)}, token);
+    }
+
+    /// Replaces a node's data, if it has that version.
+    /// @par Completion `void(error_code, node_stat)`: the node as it is now. `errc::no_node`, `errc::bad_version`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_stat)) Token = default_token>
+    [[nodiscard]] auto set(std::string path, std::string data, std::int32_t version, Token&& token = Token())
+    {
+        return detail::begin_request<Token>(handle_, detail::set_node{std::move(path), std::move(data), version},
+                                            token);
+    }
+    /// As above, whatever its version.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_stat)) Token = default_token>
+    [[nodiscard]] auto set(std::string path, std::string data, Token&& token = Token())
+    {
+        return set(std::move(path), std::move(data), any_version, std::forward<Token>(token));
+    }
+
+    /// Deletes a node that has no children, if it has that version.
+    /// @par Completion `void(error_code)`. `errc::no_node`, `errc::bad_version`, `errc::not_empty`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto remove(std::string path, std::int32_t version, Token&& token = Token())
+    {
+        return detail::begin_request<Token>(handle_, detail::remove_node{std::move(path), version}, token);
+    }
+    /// As above, whatever its version.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto remove(std::string path, Token&& token = Token())
+    {
+        return remove(std::move(path), any_version, std::forward<Token>(token));
+    }
+
+    /// Lists a node's children: their names, in no order. Seen as by `get()`.
+    /// @par Completion `void(error_code, std::vector<std::string>)`. `errc::no_node`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<std::string>)) Token = default_token>
+    [[nodiscard]] auto children(std::string path, Token&& token = Token())
+    {
+        return detail::begin_request<Token>(handle_, detail::list_children{std::move(path)}, token);
+    }
+
+    /// Looks for a node. Seen as by `get()`.
+    /// @par Completion `void(error_code, std::optional<node_stat>)`: nothing if there is no such node.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<node_stat>)) Token = default_token>
+    [[nodiscard]] auto exists(std::string path, Token&& token = Token())
+    {
+        return detail::begin_request<Token>(handle_, detail::look_for_node{std::move(path)}, token);
+    }
+
+    /// Does all operations of a transaction, or none: see `guard::commit()` for one that a lock guards.
+    ///
+    /// @par Completion `void(error_code, commit_result)`. With the error of the operation that was refused, which
+    /// `commit_result::failed` names: `asio::as_tuple(asio::use_awaitable)` gives both. `errc::invalid_option` also for
+    /// the creation of a container. One without operations succeeds without a request, once there is a connection.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
+    [[nodiscard]] auto commit(transaction what, Token&& token = Token())
+    {
+        return detail::begin_request<Token>(handle_, detail::commit_transaction{std::move(what)}, token);
+    }
+    /// @}
 
     /// Where the client stands; from any thread. `failed` also for invalid options, `closed` also when the execution
     /// context is gone.

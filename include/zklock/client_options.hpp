@@ -40,7 +40,7 @@ struct client_options {
     std::string servers = "127.0.0.1:2181";
     /// Prepended to every path; its node must exist. Empty for none.
     std::string chroot;
-    /// Asked of the servers, who may grant another. At least 100 ms. The nodes of a dead client live as long as this.
+    /// Asked of the servers, who may grant another. 100 ms to 2^31 - 1 ms. The nodes of a dead client live as long as this.
     std::chrono::milliseconds session_timeout{10'000};
     std::vector<credentials> auth;
     acl access = acl::open;
@@ -48,18 +48,21 @@ struct client_options {
     /// Who this is, for people who look: one line, up to 64 KiB, the first of each contender's data. Empty: `host:pid`.
     std::string identifier;
 
-    /// How much faster than ours the servers' clock may run, as a fraction below 0.5: 0.01 is 36 s in an hour.
+    /// How much faster than ours the servers' clock may run, as a fraction, 0 to below 0.5: 0.01 is 36 s in an hour.
     double clock_drift = 0.01;
-    /// How long before a request an earlier one must be answered for that to count; empty: a quarter of the time-out.
+    /// How long before a request an earlier one must be answered for that to count: 0 or more, and less than the
+    /// time-out. Empty: a quarter of the time-out.
     std::optional<std::chrono::milliseconds> lease_margin;
-    /// How long before the end of its lease a guard is declared lost.
+    /// How long before the end of its lease a guard is declared lost: 0 or more, and less than the time-out without the
+    /// margin.
     std::chrono::milliseconds loss_notice{0};
 
-    /// Between attempts to connect: doubled from the first to the last, with jitter.
+    /// Between attempts to connect: doubled from the first to the last, with jitter. More than 0, at most the limit.
     std::chrono::milliseconds connect_backoff{50};
     std::chrono::milliseconds connect_backoff_limit{5'000};
 
-    /// Bytes of live node paths past which further waiters of a path that has a node already queue in the client.
+    /// Bytes of live node paths past which further waiters of a path that has a node already queue in the client. At least
+    /// 1, at most the limit.
     std::size_t node_budget = 512 * 1024;
     /// Bytes past which nothing gets a node: `errc::over_budget`. At most 1 MiB.
     std::size_t node_budget_limit = 1024 * 1024;

@@ -13,6 +13,7 @@ enum class connection_state : std::uint8_t {
     failed      ///< the server refused the credentials; nothing will work any more
 };
 
+/// Its name as above, valid for ever. Thread safe.
 [[nodiscard]] std::string_view to_string(connection_state) noexcept;
 
 } // namespace zklock

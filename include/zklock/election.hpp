@@ -8,8 +8,10 @@
 #include "zklock/guard.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/result.hpp"
+#include "zklock/transaction.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -50,6 +52,20 @@ public:
     [[nodiscard]] auto wait_lost(Token&& token = Token()) const
     {
         return held_.wait_lost(std::forward<Token>(token));
+    }
+
+    /// Does all operations of a transaction if this participant still leads, or none: see `guard::commit()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
+    [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
+    {
+        return held_.commit(std::move(what), std::forward<Token>(token));
+    }
+
+    /// Waits until somebody asks the leader to step down: see `guard::wait_revoked()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto wait_revoked(Token&& token = Token()) const
+    {
+        return held_.wait_revoked(std::forward<Token>(token));
     }
 
     /// For the library.
@@ -138,6 +154,8 @@ class election {
 public:
     using executor_type = asio::any_io_executor;
 
+    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the election is there.
+    /// Throws std::bad_alloc.
     election(const client& c, std::string path, election_options options = {});
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
@@ -228,6 +246,22 @@ public:
     {
         return asio::async_initiate<Token, void(error_code, std::optional<contender>)>(
             detail::initiate_on_lock<detail::start_leader>(state_), token);
+    }
+
+    /// Asks a participant, as `participants()` lists it, to step down: as `mutex::revoke()`. A leader learns of it by
+    /// `leadership::wait_revoked()`; no body is cancelled for it.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code)>(detail::initiate_revoke(state_, whom.node), token);
+    }
+
+    /// Asks whoever leads: as `mutex::revoke_holder()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
+    [[nodiscard]] auto revoke_leader(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, std::size_t)>(detail::initiate_revoke_holders(state_),
+                                                                          token);
     }
 
 private:

@@ -12,21 +12,29 @@ enum class errc {
     lost,                  ///< the lock was lost before it was released
     session_expired,       ///< the attempts the options allow were used up by expired sessions
     not_connected,         ///< there is no connection to an ensemble, and the operation does not wait for one
-    not_owner,             ///< release of an empty guard, or by somebody who does not hold the lock
+    not_owner,             ///< by a guard that is empty, or holds nothing of the kind: release, commit, downgrade, split, …
     access_denied,         ///< the server's ACL forbids it
     authentication_failed, ///< the server refused the credentials; the client is of no further use
     no_such_chroot,        ///< the chroot's own node does not exist
     invalid_path,          ///< not a valid ZooKeeper path, or one under which nothing can be created
-    invalid_option,        ///< an option is out of range or contradicts the ones in use for the path
+    invalid_option,        ///< an option is out of range or contradicts those in use for the path; a request is too large
     over_budget,           ///< one more node could make the session's end unreadable for the servers
     sequence_exhausted,    ///< the parent's sequence numbers are close to 2^31: use a new path
     token_exhausted,       ///< the ensemble's zxid no longer fits a fencing token
     server_error,          ///< the server answered with an error that has no better name here
-    closed                 ///< the client is closed, or its last handle went away
+    closed,                ///< the client is closed, or its last handle went away
+    no_node,               ///< there is no such node, or no parent for it
+    node_exists,           ///< there is such a node already
+    bad_version,           ///< the node has another version than the one asked for
+    not_empty,             ///< the node has children
+    outcome_unknown,       ///< a write was sent and its answer lost: it may have been done, or not, and is not repeated
+    not_upgradable         ///< a reader cannot become a writer: two of them would wait for each other for ever
 };
 
+/// Of all `errc`. Its codes compare equal to the `std::errc` that mean the same, where there is one. Thread safe.
 [[nodiscard]] const boost::system::error_category& error_category() noexcept;
 
+/// Found by argument-dependent lookup when an `errc` is made an error code.
 [[nodiscard]] inline boost::system::error_code make_error_code(errc e) noexcept
 {
     return {static_cast<int>(e), error_category()};

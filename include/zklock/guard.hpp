@@ -1,11 +1,14 @@
 #pragma once
+#include "zklock/detail/node_operations.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/result.hpp"
+#include "zklock/transaction.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace zklock {
 
@@ -77,6 +80,75 @@ public:
     [[nodiscard]] auto wait_lost(Token&& token = Token()) const
     {
         return asio::async_initiate<Token, void(error_code)>(detail::initiate_wait_lost(state_), token);
+    }
+
+    /// Waits until somebody asks the holder to let go: `mutex::revoke()`, or Curator's `Revoker`. It is a request: what
+    /// to do about it, and when, is the holder's business. The wait does not keep the lock.
+    ///
+    /// The node is watched from the first wait on; that costs one request, if it was not watched already. A request that
+    /// came before the wait, even before the grant, is seen: it is in the node's data, of which it takes the place. While
+    /// disconnected nothing is heard; what was asked meanwhile is found at the next connection.
+    ///
+    /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's
+    /// own), never inside this call. Several waits may be pending.
+    /// - success: somebody asked. Also when that was before the call: a request stays.
+    /// - `errc::lost`: the lock was lost, before or meanwhile.
+    /// - `asio::error::operation_aborted`: it was released, the guard was destroyed, or the wait was cancelled.
+    /// - `errc::not_owner`: the guard is empty.
+    ///
+    /// @par Cancellation Terminal, partial and total all end this wait, and nothing else.
+    ///
+    /// A request is made of a node. Where contenders pass one on (`mutex_options::linger`, `cohort`), they stop doing so
+    /// once it is noticed; unnoticed, it reaches whoever comes to use the node. The idea, and the request's form, are those
+    /// of Curator's `Revocable`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto wait_revoked(Token&& token = Token()) const
+    {
+        return asio::async_initiate<Token, void(error_code)>(detail::initiate_wait_revoked(state_), token);
+    }
+
+    /// Does all operations of a transaction if the lock is still held, or none: one request, in which the servers look
+    /// for the lock's node first. So nothing can be written in ZooKeeper after the loss of the lock, however late the
+    /// loss is noticed here: neither paused processes nor slow networks nor clocks are able to break that.
+    ///
+    ///     zklock::transaction t;
+    ///     t.set("/stock", std::to_string(left - 1));
+    ///     t.create("/orders/order-", buyer, zklock::node_kind::persistent_sequential);
+    ///     zklock::result<zklock::commit_result> sold = co_await held.commit(t);
+    ///
+    /// The node is looked for by its name, which no other contender has: its version may be any. (Whoever has the
+    /// permission to create a node of that very name could deceive the check.) A node that is used for several grants
+    /// of this client (`mutex_options::linger`, `cohort`) may outlive the guard: so after the release nothing is sent.
+    /// A commit that was sent before the release is executed before it; one that was called before a downgrade, before that.
+    ///
+    /// While disconnected it waits for a connection, as long as the lock is held.
+    ///
+    /// @par Completion `void(error_code, commit_result)`, exactly once, on the handler's associated executor (by
+    /// default the client's own), never inside this call.
+    /// - success: everything was done, and the lock was held. A transaction without operations only asks that.
+    /// - `errc::lost`: nothing was done, for the lock is lost. If it is the servers who said so, the guard is lost with
+    ///   it, before this completes.
+    /// - `errc::no_node`, `errc::node_exists`, `errc::bad_version`, `errc::not_empty`, `errc::access_denied`,
+    ///   `errc::invalid_path` (below an ephemeral node), `errc::server_error`: nothing was done, for one operation was
+    ///   refused. `commit_result::failed` tells which; `asio::as_tuple(asio::use_awaitable)` gives it with the error.
+    /// - `errc::outcome_unknown`: it was sent, and its answer lost. It may have been done as a whole, or not at all; it
+    ///   is never repeated. What the client reads after that shows which.
+    /// - `errc::invalid_path`, `errc::invalid_option` (longer than the servers' default limit of 1 MiB, checks
+    ///   included; the creation of a container): nothing was sent.
+    /// - `errc::not_owner`: the guard is empty, or was released before it could be sent; or a lazy token started it while
+    ///   the guard was being downgraded.
+    /// - `asio::error::operation_aborted`: cancelled, and it was not and will not be sent.
+    /// - `errc::authentication_failed`.
+    ///
+    /// @par Cancellation Terminal, partial and total end it at once. One that was sent cannot be taken back: it ends
+    /// with `errc::outcome_unknown` then.
+    ///
+    /// That a write and the check of the lock's node can share a `multi` is ZooKeeper's own idea.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
+    [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
+    {
+        return asio::async_initiate<Token, void(error_code, commit_result)>(
+            detail::initiate_guarded_commit(state_, std::move(what)), token);
     }
 
     /// Gives the lock back: `co_await std::move(g).release()`. The guard is empty after the call.

@@ -14,6 +14,7 @@ namespace zklock {
 /// object: its const member functions may be called from any threads.
 class lockable {
 public:
+    /// Where its nodes are; of a `multi_lock`'s members each has its own. Never fails.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
 
     /// For the library.

@@ -46,6 +46,21 @@ public:
         return held_.wait_lost(std::forward<Token>(token));
     }
 
+    /// Waits until the holder of one of the locks is asked to let go: see `guard::wait_revoked()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto wait_revoked(Token&& token = Token()) const
+    {
+        return held_.wait_revoked(std::forward<Token>(token));
+    }
+
+    /// Does all operations of a transaction if all of the locks are still held: see `guard::commit()`. The nodes of all of
+    /// them are looked for.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
+    [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
+    {
+        return held_.commit(std::move(what), std::forward<Token>(token));
+    }
+
     /// Gives all of the locks back, in reverse, whatever becomes of each: `co_await std::move(g).release()`.
     ///
     /// @par Completion `void(error_code)`, when the last release has ended; as `guard::release()`, with `errc::lost` if
@@ -97,6 +112,8 @@ class multi_lock {
 public:
     using executor_type = asio::any_io_executor;
 
+    /// Sends nothing: bad input, such as no lock at all or one twice, is told by each operation. The clients of its members
+    /// stay open as long as a handle is there. Throws std::bad_alloc.
     explicit multi_lock(std::vector<lockable> locks);
     template <std::convertible_to<lockable>... Locks>
         requires(sizeof...(Locks) > 1)
@@ -145,6 +162,8 @@ public:
         return detail::run<std::decay_t<Body>>(initiate(detail::acquire_mode::wait, std::nullopt),
                                                std::forward<Body>(body));
     }
+
+    /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

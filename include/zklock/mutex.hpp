@@ -9,6 +9,7 @@
 #include "zklock/mutex_options.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ class mutex {
 public:
     using executor_type = asio::any_io_executor;
 
+    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is there.
+    /// Throws std::bad_alloc.
     mutex(const client& c, std::string path, mutex_options options = {});
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
@@ -77,7 +80,8 @@ public:
     /// Takes the lock if it is free now. When it can see that it is not, nothing is written to the servers.
     ///
     /// As `acquire()`, and `errc::busy` when somebody holds the lock or queues for it, `errc::not_connected` while
-    /// disconnected: it never waits for a connection.
+    /// disconnected: it never waits for a connection. While the servers are silent it lasts until the connection is given
+    /// up, a part of the session's time-out: `acquire(50ms)` is a try with a bound of its own.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
@@ -97,6 +101,38 @@ public:
     {
         return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
             detail::initiate_contenders(state_), token);
+    }
+
+    /// Asks a contender, as `contenders()` lists it, to let go. It is told if it waits for that (`guard::wait_revoked()`,
+    /// Curator's `makeRevocable`), and nobody is forced. Whoever's contender it is: this client's own too. One that still
+    /// waits for the lock is asked likewise: one of ours learns of it when it holds the lock, Curator's at once. Waits for a
+    /// connection.
+    ///
+    /// The request takes the place of the contender's data: who it is can be read no more (`contender::revoked`). Other
+    /// forms would not be understood by Curator's programs.
+    ///
+    /// @par Completion `void(error_code)`
+    /// - success: it was asked, or is gone already. One request.
+    /// - `errc::invalid_path`: no node of this lock. `errc::access_denied`: by the node's ACL.
+    /// - `errc::server_error`, `errc::invalid_option`, `errc::authentication_failed`, `errc::closed`;
+    ///   `asio::error::operation_aborted` when cancelled.
+    ///
+    /// @par Cancellation Terminal, partial and total all end it at once; the request may have been sent.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code)>(detail::initiate_revoke(state_, whom.node), token);
+    }
+
+    /// Asks whoever holds the lock to let go: as `revoke()`, of the first in the queue at one look. Two requests.
+    ///
+    /// @par Completion `void(error_code, std::size_t)`: how many were asked, 0 or 1. 0 when nobody holds the lock, or
+    /// the holder has let go meanwhile: who comes next is not asked. Errors and cancellation: as `revoke()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
+    [[nodiscard]] auto revoke_holder(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, std::size_t)>(detail::initiate_revoke_holders(state_),
+                                                                          token);
     }
 
     /// Runs `body` while the lock is held: acquire, body, release. Coroutines only.

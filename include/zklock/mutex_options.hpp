@@ -3,10 +3,16 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace zklock {
+
+namespace detail {
+class event_sink;
+}
 
 /// How contenders are named, so that programs of other clients can share the path.
 enum class naming : std::uint8_t {
@@ -21,8 +27,13 @@ struct mutex_options {
 
     naming names = naming::curator;
     parent_kind parents = parent_kind::container;
-    /// First line of the contender's data, up to 64 KiB. Empty: the client's.
+    /// First line of the contender's data. Empty: the client's. No line feed in it, and not `__REVOKE__`.
     std::string identifier;
+    /// What else `contenders()` is to tell of it: lines `key=value` after the first. Keys are not empty and have no `=`, and
+    /// there is no line feed in either. With the identifier no more than 64 KiB; each node carries them.
+    std::map<std::string, std::string> properties;
+    /// Who is told what happens to the acquires: `listen()` makes one. Empty: nobody.
+    std::shared_ptr<detail::event_sink> listener;
     /// How often one acquire may try to create its node: each lost connection, expired session or outside deletion
     /// that costs it its node uses one up. 0: as often as the deadline allows.
     unsigned max_attempts = 0;

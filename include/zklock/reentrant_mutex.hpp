@@ -44,6 +44,8 @@ class reentrant_mutex {
 public:
     using executor_type = asio::any_io_executor;
 
+    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is there.
+    /// Throws std::bad_alloc.
     reentrant_mutex(const client& c, std::string path, mutex_options options = {});
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
@@ -108,6 +110,20 @@ public:
             detail::initiate_contenders(state_), token);
     }
 
+    /// Asks a contender to let go: as `mutex::revoke()`. All holds of an owner are told.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code)>(detail::initiate_revoke(state_, whom.node), token);
+    }
+    /// Asks whoever holds the lock: as `mutex::revoke_holder()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
+    [[nodiscard]] auto revoke_holder(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, std::size_t)>(detail::initiate_revoke_holders(state_),
+                                                                          token);
+    }
+
     /// Runs `body` while the owner holds the lock once more: as `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(lock_owner owner, Body&& body)
     {
@@ -115,6 +131,8 @@ public:
         return detail::run<std::decay_t<Body>>(initiate(owner, detail::acquire_mode::wait, std::nullopt),
                                                std::forward<Body>(body));
     }
+
+    /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

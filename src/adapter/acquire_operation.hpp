@@ -34,9 +34,9 @@ private:
         waiter.mode = mode_;
         waiter.deadline = deadline_;
         // Not a strong pointer: the acquisition keeps this function, and is kept by the operation.
-        waiter.done = [this, self = this->weak_from_this()](error_code ec, const recipes::grant& grant) {
+        waiter.done = [this, self = this->weak_from_this()](error_code ec, recipes::grant grant) {
             if (const auto alive = self.lock())
-                finish(ec, grant);
+                finish(ec, std::move(grant));
         };
         waiter.lost = [lock = std::weak_ptr(lock_)] {
             if (const auto held = lock.lock())
@@ -45,7 +45,7 @@ private:
         acquisition_ = std::exchange(target_, nullptr)->acquire(*core, std::move(waiter));
     }
 
-    void finish(error_code ec, const recipes::grant& grant)
+    void finish(error_code ec, recipes::grant grant)
     {
         auto acquisition = std::move(acquisition_);
         auto lock = std::move(lock_);
@@ -54,7 +54,7 @@ private:
             const bool nothing_yet = ec == errc::busy || ec == errc::not_connected;
             this->complete(once_ && nothing_yet ? make_error_code(errc::timed_out) : ec, Handle());
         } else {
-            lock->granted(std::move(acquisition), grant);
+            lock->granted(std::move(acquisition), std::move(grant));
             this->complete({}, Handle(std::move(lock))); // if nobody can take it any more, it is given back here
         }
     }

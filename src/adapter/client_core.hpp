@@ -3,6 +3,7 @@
 #include "bridge/asio_scheduler.hpp"
 #include "bridge/zookeeper_store.hpp"
 #include "recipes/reentrant_locks.hpp"
+#include "recipes/semaphores.hpp"
 #include "recipes/session.hpp"
 #include "zklock/client_options.hpp"
 
@@ -22,19 +23,21 @@ namespace asio = boost::asio;
 struct client_core {
     client_core(const asio::strand<asio::any_io_executor>& strand, const client_options& options,
                 std::shared_ptr<recipes::hold_counts> holds)
-        : scheduler(strand), store(strand, options),
+        : scheduler(strand, turns), store(strand, options, turns),
           session(store, scheduler, options, [this] { return to_string(uuids()); }),
-          reentrant(session, scheduler, std::move(holds)),
+          reentrant(session, scheduler, std::move(holds)), semaphores(session),
           waits(store, scheduler, session,
                 (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
     {
     }
 
     boost::uuids::random_generator_mt19937 uuids; // seeded by the system; asking the system each time costs more
+    const std::shared_ptr<bridge::turns> turns = std::make_shared<bridge::turns>();
     bridge::asio_scheduler scheduler;
     bridge::zookeeper_store store;
     recipes::session session;
     recipes::reentrant_locks reentrant;
+    recipes::semaphores semaphores;
     connection_waits waits;
 };
 

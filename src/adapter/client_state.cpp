@@ -10,11 +10,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstddef>
+#include <iterator>
 #include <string>
 
 namespace zklock::detail {
 
 namespace {
+
+constexpr std::size_t most_spare_tasks = 4096;
 
 /// Who we are where the options do not say: `host:pid`.
 std::string host_and_process()
@@ -27,7 +31,7 @@ std::string host_and_process()
 } // namespace
 
 client_state::client_state(const asio::any_io_executor& executor, client_options options)
-    : invalid_(check(options)), executor_(executor), strand_(asio::make_strand(executor)),
+    : invalid_(check(options)), executors_{executor, executor}, strand_(asio::make_strand(executor)),
       state_(invalid_ ? connection_state::failed : connection_state::connecting)
 {
     if (!invalid_)
@@ -54,12 +58,68 @@ client_state::~client_state()
 asio::any_io_executor client_state::executor() const
 {
     const std::lock_guard lock(mutex_);
-    return executor_;
+    return executors_.executor;
+}
+
+auto client_state::executors() const -> executor_pair
+{
+    const std::lock_guard lock(mutex_);
+    return executors_;
 }
 
 error_code client_state::refusal() const noexcept
 {
     return invalid_ ? invalid_ : make_error_code(errc::closed);
+}
+
+bool client_state::post_task(task t)
+{
+    const std::lock_guard lock(mutex_);
+    if (!strand_)
+        return false;
+    if (!tasks_posted_) {
+        asio::post(*strand_, [self = shared_from_this()] { self->run_tasks(); });
+        tasks_posted_ = true;
+    }
+    tasks_.push_back(std::move(t));
+    return true;
+}
+
+void client_state::run_tasks()
+{
+    auto batch = std::exchange(spare_, {});
+    {
+        const std::lock_guard lock(mutex_);
+        batch.swap(tasks_);
+        tasks_posted_ = false;
+    }
+    if (const auto turns = core_ ? core_->turns : nullptr)
+        turns->run([&] { run_each(batch); });
+    else
+        run_each(batch);
+    if (batch.capacity() <= most_spare_tasks)
+        spare_ = std::move(batch);
+}
+
+void client_state::run_each(std::vector<task>& batch)
+{
+    auto next = batch.begin();
+    try {
+        while (next != batch.end()) {
+            const auto t = std::move(*next++);
+            t.run(t.what.get());
+        }
+    } catch (...) {
+        // The others go first the next time.
+        const std::lock_guard lock(mutex_);
+        if (strand_ && next != batch.end()) {
+            tasks_.insert(tasks_.begin(), std::move_iterator(next), std::move_iterator(batch.end()));
+            if (!std::exchange(tasks_posted_, true))
+                asio::post(*strand_, [self = shared_from_this()] { self->run_tasks(); });
+        }
+        throw;
+    }
+    batch.clear();
 }
 
 void client_state::open()
@@ -90,6 +150,7 @@ void client_state::finish_close()
     closed_ = true;
     alive_.store(false, std::memory_order_release);
     session_id_.store(0, std::memory_order_release);
+    run_tasks(); // what was called before this is told before the close
     for (auto* list : {&pending_, &closers_})
         while (!list->empty())
             list->front().end_as_closed();
@@ -105,11 +166,13 @@ void client_state::close_in_background()
 void client_state::context_gone()
 {
     std::optional<asio::strand<asio::any_io_executor>> strand;
-    asio::any_io_executor executor = asio::system_executor();
+    executor_pair executors{asio::system_executor(), asio::system_executor()};
+    std::vector<task> tasks;
     {
         const std::lock_guard lock(mutex_);
+        tasks_.swap(tasks);
         strand_.swap(strand);
-        executor_.swap(executor);
+        std::swap(executors_, executors);
     }
     alive_.store(false, std::memory_order_release);
     state_.store(connection_state::closed, std::memory_order_release);

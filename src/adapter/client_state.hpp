@@ -6,6 +6,7 @@
 #include "zklock/lease_clock.hpp"
 #include "zklock/result.hpp"
 
+#include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
@@ -17,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace zklock::detail {
 
@@ -68,6 +70,12 @@ public:
 
     /// The user's executor, or the system executor once the context is gone.
     [[nodiscard]] asio::any_io_executor executor() const;
+    /// The same twice; making the second from the first takes memory.
+    struct executor_pair {
+        asio::any_io_executor executor;
+        asio::any_completion_executor for_handlers;
+    };
+    [[nodiscard]] executor_pair executors() const;
     [[nodiscard]] connection_state state() const noexcept { return state_.load(std::memory_order_acquire); }
     [[nodiscard]] std::int64_t session_id() const noexcept { return session_id_.load(std::memory_order_acquire); }
     /// The context is there and the session was not closed: what the recipes say still holds.
@@ -77,11 +85,12 @@ public:
     /// Runs `f` on the strand, later. False, and `f` is gone, when there is none any more.
     template <class F> bool post(F f)
     {
-        const std::lock_guard lock(mutex_);
-        if (!strand_)
-            return false;
-        asio::post(*strand_, [self = shared_from_this(), f = std::move(f)]() mutable { f(); });
-        return true;
+        return post_task({[](void* what) { (*static_cast<F*>(what))(); }, std::make_shared<F>(std::move(f))});
+    }
+    /// Calls `begin` of an operation, likewise.
+    template <class Operation> bool post_begin(std::shared_ptr<Operation> op)
+    {
+        return post_task({[](void* what) { static_cast<Operation*>(what)->begin(); }, std::move(op)});
     }
     /// Of the re-entrant locks.
     [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
@@ -103,6 +112,14 @@ public:
 
 private:
     client_state(const asio::any_io_executor&, client_options);
+    /// What is posted before the strand comes to it is done in one turn of it.
+    struct task {
+        void (*run)(void* what) = nullptr;
+        std::shared_ptr<void> what;
+    };
+    bool post_task(task);
+    void run_tasks();
+    void run_each(std::vector<task>&);
     void open();
     void finish_close();
 
@@ -111,14 +128,17 @@ private:
     std::shared_ptr<client_service::registry> registry_;
     const std::shared_ptr<recipes::hold_counts> holds_ = std::make_shared<recipes::hold_counts>();
 
-    mutable std::mutex mutex_; // guards these two
-    asio::any_io_executor executor_;
+    mutable std::mutex mutex_; // guards these
+    executor_pair executors_;
     std::optional<asio::strand<asio::any_io_executor>> strand_;
+    std::vector<task> tasks_;
+    bool tasks_posted_ = false;
 
     std::atomic<connection_state> state_;
     std::atomic<std::int64_t> session_id_{0};
     std::atomic<bool> alive_{true};
 
+    std::vector<task> spare_; // empty: its memory is used again
     std::unique_ptr<client_core> core_;
     pending_list pending_;
     pending_list closers_;

@@ -1,7 +1,7 @@
 #include "zklock/election.hpp"
 #include "adapter/access.hpp"
-#include "adapter/lock_state.hpp"
-#include "adapter/operation.hpp"
+#include "adapter/mutex_target.hpp"
+#include "adapter/request_operation.hpp"
 #include "recipes/election.hpp"
 
 namespace zklock {
@@ -9,25 +9,14 @@ namespace detail {
 namespace {
 
 /// One participant of an election; and, with a candidate, what that one acquires.
-class election_target final : public lock_target, public std::enable_shared_from_this<election_target> {
+class election_target final : public mutex_target {
 public:
-    election_target(std::string path, mutex_options options)
-        : path_(std::move(path)), options_(std::move(options)), election_(std::make_shared<recipes::election>())
-    {
-    }
+    using mutex_target::mutex_target;
 
-    [[nodiscard]] const std::string& path() const noexcept override { return path_; }
-    [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
-                                                                recipes::waiter waiter) const override
-    {
-        return core.session.acquire({std::move(waiter), path_, options_});
-    }
     [[nodiscard]] const std::shared_ptr<recipes::election>& election() const noexcept { return election_; }
 
 private:
-    std::string path_;
-    mutex_options options_;
-    std::shared_ptr<recipes::election> election_;
+    std::shared_ptr<recipes::election> election_ = std::make_shared<recipes::election>();
 };
 
 class candidate_target final : public lock_target {
@@ -114,34 +103,6 @@ private:
     recipes::election::wait_id wait_ = 0;
 };
 
-class leader_operation final : public operation<std::optional<contender>> {
-public:
-    leader_operation(const lock_state& lock, leader_handler handler)
-        : operation(lock.client(), std::move(handler)), target_(lock.target())
-    {
-    }
-
-private:
-    void begin() override
-    {
-        if (auto* const core = enter_open_client())
-            list_ = core->session.contenders(
-                target_->path(), [this, self = weak_from_this()](error_code ec, std::vector<contender> found) {
-                    if (const auto alive = self.lock())
-                        complete(ec, found.empty() ? std::nullopt : std::optional(std::move(found.front())));
-                });
-    }
-    bool withdraw() override
-    {
-        // Without an open client it is ended by the close.
-        return client()->open_core() && list_->withdraw();
-    }
-    void end_as_closed() override { complete(client()->refusal(), {}); }
-
-    std::shared_ptr<const lock_target> target_;
-    std::shared_ptr<recipes::contender_list> list_;
-};
-
 } // namespace
 
 class candidacy {
@@ -194,7 +155,12 @@ void start_wait_for_leadership(std::shared_ptr<lock_state> election, void_handle
 
 void start_leader(std::shared_ptr<lock_state> election, leader_handler handler)
 {
-    leader_operation::launch(std::make_shared<leader_operation>(*election, std::move(handler)));
+    auto ask = [path = election->target()->path()](recipes::session& session, auto answer) {
+        return session.contenders(path, [answer = std::move(answer)](error_code ec, std::vector<contender> queue) {
+            answer(ec, queue.empty() ? std::nullopt : std::optional(std::move(queue.front())));
+        });
+    };
+    launch_request<std::optional<contender>>(election->client(), std::move(ask), std::move(handler));
 }
 
 } // namespace detail

@@ -4,20 +4,22 @@
 
 #include <boost/asio/system_executor.hpp>
 
+#include <iterator>
+
 namespace zklock {
 namespace detail {
 
 namespace {
 
 /// At a release, which comes too late for a lease that has ended unnoticed.
-void end_waits(const guard_state::waits& waits, const recipes::acquisition& acquisition)
+void tell_all(const guard_state::watchers& watchers, const recipes::acquisition& acquisition)
 {
     const bool held = acquisition.held(lease_clock::now());
-    for (const auto& wait : waits)
+    for (const auto& watcher : watchers)
         if (held)
-            wait->guard_released();
+            watcher->guard_released();
         else
-            wait->guard_lost();
+            watcher->guard_lost();
 }
 
 } // namespace
@@ -28,53 +30,99 @@ guard_state::~guard_state()
         return;
     // On the strand like everything else; where there is none any more, there is nothing to give back.
     static_cast<void>(client_->post(
-        [client = client_.get(), acquisition = std::move(acquisition_), waits = std::move(waits_)]() mutable {
-            end_waits(waits, *acquisition);
+        [client = client_.get(), acquisition = std::move(acquisition_), watchers = std::move(watchers_)]() mutable {
+            tell_all(watchers, *acquisition);
             if (client->open_core())
                 acquisition->release({});
         }));
 }
 
-void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, const recipes::grant& grant)
+void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant)
 {
     acquisition_ = std::move(acquisition);
-    grant_ = grant;
+    grant_ = std::move(grant);
 }
 
 void guard_state::lost()
 {
     lost_ = true;
-    for (const auto& wait : std::exchange(waits_, {}))
-        wait->guard_lost();
+    for (const auto& watcher : std::exchange(watchers_, {}))
+        watcher->guard_lost();
 }
 
-auto guard_state::add(std::shared_ptr<lost_operation> wait) -> waits::iterator
+void guard_state::revoked()
 {
-    return waits_.insert(waits_.end(), std::move(wait));
+    revoked_ = true;
+    for (auto watcher = watchers_.begin(); watcher != watchers_.end();) {
+        const auto told = watcher++;
+        if ((*told)->guard_revoked())
+            watchers_.erase(told);
+    }
+}
+
+bool guard_state::is_revoked()
+{
+    if (acquisition_ && !std::exchange(looks_for_revocation_, true))
+        acquisition_->on_revoked([weak = weak_from_this()] {
+            if (const auto self = weak.lock())
+                self->revoked();
+        });
+    return revoked_;
+}
+
+auto guard_state::add(std::shared_ptr<guard_watcher> watcher) -> watchers::iterator
+{
+    return watchers_.insert(watchers_.end(), std::move(watcher));
+}
+
+bool guard_state::downgrade(std::function<void(error_code)> done)
+{
+    if (downgrading_)
+        return false;
+    // The acquisition keeps the function, and is kept by this.
+    downgrading_ = acquisition_ && acquisition_->downgrade([weak = weak_from_this(), done = std::move(done)](
+                                       error_code ec, const recipes::grant& now) {
+        if (const auto self = weak.lock()) {
+            self->downgrading_ = false;
+            if (!ec)
+                self->grant_ = now; // nobody else has the guard meanwhile
+        }
+        done(ec);
+    });
+    return downgrading_;
 }
 
 bool guard_state::release(std::function<void(error_code)> released)
 {
     if (!acquisition_)
         return false;
-    end_waits(std::exchange(waits_, {}), *acquisition_);
+    tell_all(std::exchange(watchers_, {}), *acquisition_);
     std::exchange(acquisition_, nullptr)->release(std::move(released));
     return true;
 }
 
-void lost_operation::begin()
+void guard_state::emptied()
+{
+    emptied_ = true;
+    for (const auto& watcher : std::exchange(watchers_, {}))
+        watcher->guard_released();
+}
+
+void guard_wait::begin()
 {
     const auto guard = guard_.lock();
     if (guard && guard->is_lost()) {
-        complete({});
+        guard_lost();
     } else if (!guard || guard->is_released()) { // a lazy release, kept by somebody, keeps what it released
         complete(asio::error::operation_aborted);
     } else if (enter_open_client()) {
-        place_ = guard->add(std::static_pointer_cast<lost_operation>(shared_from_this()));
+        place_ = guard->add(std::static_pointer_cast<guard_wait>(shared_from_this()));
+        if (awaited_ == what::revocation && guard->is_revoked())
+            guard->revoked();
     }
 }
 
-bool lost_operation::withdraw()
+bool guard_wait::withdraw()
 {
     if (const auto guard = guard_.lock())
         guard->remove(place_);
@@ -82,12 +130,12 @@ bool lost_operation::withdraw()
 }
 
 // With the client's session, everything that was held is lost.
-void lost_operation::end_as_closed()
+void guard_wait::end_as_closed()
 {
     if (guard_.expired())
-        complete(asio::error::operation_aborted);
+        guard_released();
     else
-        complete({});
+        guard_lost();
 }
 
 namespace {
@@ -136,11 +184,27 @@ void start_release(std::shared_ptr<guard_state> guard, void_handler handler)
     release_operation::launch(std::make_shared<release_operation>(std::move(guard), std::move(handler)));
 }
 
-void start_wait_lost(std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> owner, void_handler handler)
+namespace {
+
+void start_wait(guard_wait::what awaited, std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> owner,
+                void_handler handler)
 {
     if (!owner)
         return refuse(std::move(handler), errc::not_owner);
-    lost_operation::launch(std::make_shared<lost_operation>(std::move(guard), std::move(owner), std::move(handler)));
+    guard_wait::launch(
+        std::make_shared<guard_wait>(awaited, std::move(guard), std::move(owner), std::move(handler)));
+}
+
+} // namespace
+
+void start_wait_lost(std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> owner, void_handler handler)
+{
+    start_wait(guard_wait::what::loss, std::move(guard), std::move(owner), std::move(handler));
+}
+
+void start_wait_revoked(std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> owner, void_handler handler)
+{
+    start_wait(guard_wait::what::revocation, std::move(guard), std::move(owner), std::move(handler));
 }
 
 asio::any_io_executor executor_of(const std::shared_ptr<client_state>& client)

@@ -2,6 +2,7 @@
 #include "adapter/client_state.hpp"
 #include "adapter/operation.hpp"
 #include "recipes/acquisition.hpp"
+#include "zklock/errc.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -12,13 +13,23 @@
 
 namespace zklock::detail {
 
-class lost_operation;
+/// Who is told when a guard's hold ends, or is to end.
+class guard_watcher {
+public:
+    virtual void guard_lost() = 0;
+    virtual void guard_released() = 0;
+    /// True if that is all it waited for.
+    virtual bool guard_revoked() { return false; }
+
+protected:
+    ~guard_watcher() = default;
+};
 
 /// What a guard holds. Its destructor, not the guard's, gives the lock back: so it happens too when a guard, or the
 /// operation that was to release it, is dropped somewhere on its way.
 class guard_state final : public std::enable_shared_from_this<guard_state> {
 public:
-    using waits = std::list<std::shared_ptr<lost_operation>>;
+    using watchers = std::list<std::shared_ptr<guard_watcher>>;
 
     explicit guard_state(std::shared_ptr<client_state> client) : client_(std::move(client)) {}
     ~guard_state();
@@ -26,15 +37,24 @@ public:
     // On the strand.
 
     /// The lock was granted; before that, this is nobody's.
-    void granted(std::shared_ptr<recipes::acquisition> acquisition, const recipes::grant& grant);
+    void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant);
     void lost();
-    /// Waits until lost() or the release.
-    [[nodiscard]] waits::iterator add(std::shared_ptr<lost_operation> wait);
-    void remove(waits::iterator gone) { waits_.erase(gone); }
+    void revoked();
+    /// Until lost() or the release, or until it is removed or has waited for revoked().
+    [[nodiscard]] watchers::iterator add(std::shared_ptr<guard_watcher> watcher);
+    void remove(watchers::iterator gone) { watchers_.erase(gone); }
     [[nodiscard]] bool is_lost() const noexcept { return lost_; }
-    [[nodiscard]] bool is_released() const noexcept { return !acquisition_; }
+    /// Has been asked to let go. It is looked for from now on.
+    [[nodiscard]] bool is_revoked();
+    [[nodiscard]] bool is_released() const noexcept { return !acquisition_ || emptied_; }
+    [[nodiscard]] bool is_downgrading() const noexcept { return downgrading_; }
+    [[nodiscard]] const std::shared_ptr<recipes::acquisition>& acquisition() const noexcept { return acquisition_; }
+    /// Goes on as a reader: `done` is called when that is so, or why not. False, and nothing happens, if it is not a writer's.
+    [[nodiscard]] bool downgrade(std::function<void(error_code)> done);
     /// False, and nothing happens, when it was released before.
     [[nodiscard]] bool release(std::function<void(error_code)> released);
+    /// All that was held by it has been taken out.
+    void emptied();
 
     // From any thread, once granted.
 
@@ -45,25 +65,38 @@ public:
         return client_->alive() ? acquisition_->held_until() : lease_clock::time_point{};
     }
     [[nodiscard]] const recipes::grant& grant() const noexcept { return grant_; }
+    /// Its node is one of that lock path's.
+    [[nodiscard]] bool is_on(const std::string& path) const noexcept
+    {
+        return grant_.node.rfind('/') == path.size() && grant_.node.starts_with(path);
+    }
 
 private:
     std::shared_ptr<client_state> client_;
     std::shared_ptr<recipes::acquisition> acquisition_;
     recipes::grant grant_;
-    waits waits_;
+    watchers watchers_;
     bool lost_ = false;
+    bool revoked_ = false;
+    bool downgrading_ = false;
+    bool looks_for_revocation_ = false;
+    bool emptied_ = false;
 };
 
-/// One wait_lost().
-class lost_operation final : public operation<> {
+/// One wait_lost() or wait_revoked().
+class guard_wait final : public operation<>, public guard_watcher {
 public:
-    lost_operation(std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> client, void_handler handler)
-        : operation(std::move(client), std::move(handler)), guard_(std::move(guard))
+    enum class what : std::uint8_t { loss, revocation };
+
+    guard_wait(what awaited, std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> client,
+               void_handler handler)
+        : operation(std::move(client), std::move(handler)), guard_(std::move(guard)), awaited_(awaited)
     {
     }
 
-    void guard_lost() { complete({}); }
-    void guard_released() { complete(asio::error::operation_aborted); }
+    void guard_lost() override { complete(awaited_ == what::loss ? error_code() : make_error_code(errc::lost)); }
+    void guard_released() override { complete(asio::error::operation_aborted); }
+    bool guard_revoked() override { return awaited_ == what::revocation && complete({}); }
 
 private:
     void begin() override;
@@ -71,7 +104,8 @@ private:
     void end_as_closed() override;
 
     std::weak_ptr<guard_state> guard_;
-    guard_state::waits::iterator place_;
+    const what awaited_;
+    guard_state::watchers::iterator place_;
 };
 
 } // namespace zklock::detail

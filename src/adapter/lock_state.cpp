@@ -1,40 +1,11 @@
 #include "adapter/lock_state.hpp"
 #include "adapter/acquire_operation.hpp"
+#include "adapter/request_operation.hpp"
 #include "zklock/guard.hpp"
 
+#include <utility>
+
 namespace zklock::detail {
-namespace {
-
-class contenders_operation final : public operation<std::vector<contender>> {
-public:
-    contenders_operation(const lock_state& lock, contenders_handler handler)
-        : operation(lock.client(), std::move(handler)), path_(lock.target()->path())
-    {
-    }
-
-private:
-    void begin() override
-    {
-        if (auto* const core = enter_open_client())
-            list_ = core->session.contenders(
-                path_, [this, self = weak_from_this()](error_code ec, std::vector<contender> found) {
-                    if (const auto alive = self.lock())
-                        complete(ec, std::move(found));
-                });
-    }
-    bool withdraw() override
-    {
-        // Without an open client it is ended by the close.
-        return client()->open_core() && list_->withdraw();
-    }
-    void end_as_closed() override { complete(client()->refusal(), {}); }
-
-    std::string path_;
-    std::shared_ptr<recipes::contender_list> list_;
-};
-
-} // namespace
-
 void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
                    guard_handler handler)
 {
@@ -43,7 +14,27 @@ void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::opt
 
 void start_contenders(std::shared_ptr<lock_state> lock, contenders_handler handler)
 {
-    contenders_operation::launch(std::make_shared<contenders_operation>(*lock, std::move(handler)));
+    auto ask = [path = lock->target()->path()](recipes::session& session, auto answer) {
+        return session.contenders(path, std::move(answer));
+    };
+    launch_request<std::vector<contender>>(lock->client(), std::move(ask), std::move(handler));
+}
+
+void start_revoke(std::shared_ptr<lock_state> lock, std::string node, void_handler handler)
+{
+    auto ask = [where = lock->target()->holders(), node = std::move(node)](recipes::session& session, auto answer) {
+        const auto told = [answer = std::move(answer)](error_code ec, std::size_t) { answer(ec); };
+        return session.revoke(where.path, node, told, where.what);
+    };
+    launch_request<>(lock->client(), std::move(ask), std::move(handler));
+}
+
+void start_revoke_holders(std::shared_ptr<lock_state> lock, count_handler handler)
+{
+    auto ask = [where = lock->target()->holders()](recipes::session& session, auto answer) {
+        return session.revoke_holders(where.path, std::move(answer), where.what);
+    };
+    launch_request<std::size_t>(lock->client(), std::move(ask), std::move(handler));
 }
 
 asio::any_io_executor executor_of(const std::shared_ptr<lock_state>& lock)

@@ -2,6 +2,7 @@
 #include "adapter/client_core.hpp"
 #include "adapter/client_state.hpp"
 #include "recipes/acquisition.hpp"
+#include "recipes/contender_list.hpp"
 #include "zklock/detail/operations.hpp"
 
 #include <memory>
@@ -19,6 +20,12 @@ public:
     [[nodiscard]] virtual const std::string& path() const noexcept = 0;
     /// Starts an acquire, on the strand, with an open client.
     [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> acquire(client_core&, recipes::waiter) const = 0;
+    /// Where the nodes are of those who hold it.
+    struct place {
+        std::string path;
+        recipes::listed what;
+    };
+    [[nodiscard]] virtual place holders() const { return {path(), recipes::listed::queue}; }
 };
 
 /// A lock as its handles share it.

@@ -44,17 +44,20 @@ public:
                 if (auto strong = weak.lock(); strong && type != asio::cancellation_type::none)
                     request_cancel(strong);
             });
-        if (!op->client_->post([op] { op->begin(); }))
+        if (!op->client_->post_begin(op))
             op->end_as_closed();
     }
 
 protected:
+    friend client_state;
+
     operation(std::shared_ptr<client_state> client, handler_type handler)
-        : client_(std::move(client)), handler_(std::move(handler)),
-          work_(asio::prefer(client_->executor(), asio::execution::outstanding_work.tracked)),
-          handler_work_(asio::prefer(asio::get_associated_executor(handler_, work_),
-                                     asio::execution::outstanding_work.tracked))
+        : client_(std::move(client)), handler_(std::move(handler))
     {
+        const auto [executor, for_handlers] = client_->executors();
+        work_ = asio::prefer(executor, asio::execution::outstanding_work.tracked);
+        if (const auto own = asio::get_associated_executor(handler_, for_handlers); own != for_handlers)
+            handler_work_ = asio::prefer(own, asio::execution::outstanding_work.tracked);
     }
 
     /// On the strand, once.
@@ -90,11 +93,14 @@ protected:
         auto handler = std::exchange(handler_, nullptr);
         auto io = std::exchange(work_, nullptr);
         auto executor = std::exchange(handler_work_, nullptr);
+        auto completion = [handler = std::move(handler), ec, ... values = std::move(values)]() mutable {
+            std::move(handler)(ec, std::move(values)...);
+        };
         // Through the client's executor to the handler's: never from inside what is running now.
-        asio::post(io, asio::bind_executor(executor, [handler = std::move(handler), ec,
-                                                      ... values = std::move(values)]() mutable {
-                       std::move(handler)(ec, std::move(values)...);
-                   }));
+        if (executor)
+            asio::post(io, asio::bind_executor(executor, std::move(completion)));
+        else
+            asio::post(io, std::move(completion));
         this->leave();
         return true;
     }
@@ -121,7 +127,7 @@ private:
     std::shared_ptr<client_state> client_;
     handler_type handler_;
     asio::any_io_executor work_;
-    asio::any_completion_executor handler_work_;
+    asio::any_completion_executor handler_work_; // empty if that is the same
     std::atomic<bool> cancelled_{false};
 };
 

@@ -1,6 +1,7 @@
 #include "adapter/options_check.hpp"
 
 #include "bridge/host_list.hpp"
+#include "queue/owner_data.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -12,7 +13,6 @@ namespace zklock::detail {
 namespace {
 
 constexpr std::size_t largest_budget = 1024 * 1024;  // what the servers can read when the session ends, with room
-constexpr std::size_t largest_identifier = 64 * 1024; // far below the servers' limit for a node's data
 
 bool valid_times(const client_options& o)
 {
@@ -37,7 +37,7 @@ bool valid_identity(const client_options& o)
     const bool known_access =
         o.access == acl::open || o.access == acl::creator_all || o.access == acl::creator_all_or_read;
     return known_access && std::ranges::none_of(o.auth, [](const credentials& c) { return c.scheme.empty(); }) &&
-           o.identifier.size() <= largest_identifier && o.identifier.find('\n') == std::string::npos;
+           queue::valid_owner_data(o.identifier, {});
 }
 
 } // namespace

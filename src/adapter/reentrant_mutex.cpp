@@ -18,7 +18,7 @@ namespace {
 
 struct reentrant_settings {
     std::string path;
-    mutex_options options;
+    recipes::shared_options options;
 };
 
 /// The lock, for one owner; for none as long as no acquire is meant.
@@ -58,11 +58,7 @@ std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>& lo
     const auto& state = guard_access::state(held);
     if (!state || state->client() != lock->client() || state->grant().owner != owner)
         return nullptr;
-    const std::string& path = lock->target()->path();
-    const std::string& node = state->grant().node;
-    if (node.rfind('/') != path.size() || !node.starts_with(path))
-        return nullptr;
-    return guard_access::take(held);
+    return state->is_on(lock->target()->path()) ? guard_access::take(held) : nullptr;
 }
 
 } // namespace detail

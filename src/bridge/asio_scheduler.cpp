@@ -4,6 +4,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -25,9 +26,9 @@ constexpr std::chrono::seconds longest_wait{1};
 
 } // namespace
 
-class asio_scheduler::state : public std::enable_shared_from_this<state> {
+class asio_scheduler::state final : public turns::part, public std::enable_shared_from_this<state> {
 public:
-    explicit state(const strand_type& strand) : io_(std::in_place, strand) {}
+    state(const strand_type& strand, std::shared_ptr<turns> of) : io_(std::in_place, strand), turns_(std::move(of)) {}
 
     timer_id call_at(time_point when, std::function<void()> f)
     {
@@ -54,17 +55,35 @@ public:
     {
         if (!io_)
             return;
-        asio::post(io_->strand, [self = shared_from_this(), f = std::move(f)] {
-            if (self->io_)
-                f();
-        });
+        posted_.push_back(std::move(f));
+        if (!turns_->open())
+            post_a_turn();
+    }
+
+    /// Runs what was posted before; what that posts has to wait, so that others of the executor get their turn.
+    void turn_ends() override
+    {
+        for (auto n = posted_.size(); n != 0 && !posted_.empty(); --n) {
+            const auto f = std::move(posted_.front());
+            posted_.pop_front();
+            f();
+        }
+        if (!posted_.empty())
+            post_a_turn();
+    }
+    void turn_failed() override
+    {
+        if (!posted_.empty())
+            post_a_turn();
     }
 
     void shutdown()
     {
         io_.reset();
         due_.clear();
-        auto dropped = std::exchange(deadlines_, {}); // what a dropped function owns may come back here
+        // What a dropped function owns may come back here.
+        auto dropped = std::exchange(deadlines_, {});
+        auto dropped_posts = std::exchange(posted_, {});
     }
 
 private:
@@ -73,6 +92,17 @@ private:
         strand_type strand;
         timer_type timer;
     };
+
+    /// A turn with nothing in it, for its end.
+    void post_a_turn()
+    {
+        if (!io_ || std::exchange(turn_posted_, true))
+            return;
+        asio::post(io_->strand, [self = shared_from_this()] {
+            self->turn_posted_ = false;
+            self->turns_->run([] {});
+        });
+    }
 
     void arm()
     {
@@ -88,7 +118,7 @@ private:
         io_->timer.expires_after(wait);
         io_->timer.async_wait([self = shared_from_this(), turn = ++turn_](const boost::system::error_code& ec) {
             if (!ec && turn == self->turn_)
-                self->run();
+                self->turns_->run([&] { self->run(); });
         });
     }
 
@@ -108,6 +138,9 @@ private:
     }
 
     std::optional<io_objects> io_;
+    const std::shared_ptr<turns> turns_;
+    std::deque<std::function<void()>> posted_;
+    bool turn_posted_ = false;
     std::map<std::pair<time_point, timer_id>, std::function<void()>> deadlines_;
     std::unordered_map<timer_id, time_point> due_;
     std::optional<time_point> armed_; // when the Asio timer wakes
@@ -115,7 +148,11 @@ private:
     timer_id last_id_ = 0;
 };
 
-asio_scheduler::asio_scheduler(strand_type strand) : state_(std::make_shared<state>(strand)) {}
+asio_scheduler::asio_scheduler(const strand_type& strand, const std::shared_ptr<turns>& of)
+    : state_(std::make_shared<state>(strand, of))
+{
+    of->add(state_);
+}
 asio_scheduler::~asio_scheduler() { state_->shutdown(); }
 auto asio_scheduler::now() const -> time_point { return lease_clock::now(); }
 

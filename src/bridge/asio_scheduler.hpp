@@ -1,4 +1,5 @@
 #pragma once
+#include "bridge/turns.hpp"
 #include "store/scheduler.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -11,7 +12,9 @@ namespace zklock::bridge {
 /// The scheduler of a client: any number of deadlines on the lease clock, served by one Asio timer.
 class asio_scheduler final : public store::scheduler {
 public:
-    explicit asio_scheduler(boost::asio::strand<boost::asio::any_io_executor> strand);
+    /// What is posted in a turn runs at its end.
+    explicit asio_scheduler(const boost::asio::strand<boost::asio::any_io_executor>& strand,
+                            const std::shared_ptr<turns>& = std::make_shared<turns>());
     ~asio_scheduler() override; ///< on the strand; drops what is pending
 
     asio_scheduler(const asio_scheduler&) = delete;

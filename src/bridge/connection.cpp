@@ -29,9 +29,9 @@ client_options with_bounded_backoff(client_options o)
 
 } // namespace
 
-connection::connection(const strand_type& strand, client_options options, std::vector<host_port> servers,
-                       std::string chroot)
-    : options_(with_bounded_backoff(std::move(options))), servers_(std::move(servers)),
+connection::connection(const strand_type& strand, std::shared_ptr<turns> turns, client_options options,
+                       std::vector<host_port> servers, std::string chroot)
+    : turns_(std::move(turns)), options_(with_bounded_backoff(std::move(options))), servers_(std::move(servers)),
       wire_(inbox_, options_, std::move(chroot)), io_(std::in_place, strand)
 {
 }
@@ -61,7 +61,7 @@ void connection::resolve()
         },
         [weak = weak_from_this()](std::vector<std::string> found) {
             if (auto self = weak.lock(); self && self->io_)
-                self->resolved(std::move(found));
+                self->turns_->run([&] { self->resolved(std::move(found)); });
         });
 }
 
@@ -156,7 +156,9 @@ void connection::refresh()
     follow_wire();
     if (!wire_.has_socket() || !io_ || phase_ == phase::resting)
         return;
-    if (!adopt(next.fd)) {
+    // Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited for.
+    const bool anew = !next.write && io_->waited_for_writing && !io_->corked;
+    if (!adopt(next.fd, anew)) {
         wire_.sever();
         follow_wire();
         return;
@@ -170,7 +172,7 @@ void connection::refresh()
 void connection::follow_wire()
 {
     if (!inbox_.empty())
-        post_delivery();
+        deliver_later();
     if (wire_.has_socket()) {
         if (phase_ == phase::connecting && wire_.is_connected())
             phase_ = phase::connected;
@@ -202,16 +204,25 @@ void connection::follow_wire()
     }
 }
 
-/// Makes Asio watch the library's present socket. The library replaces it at will, mostly by one of the same number.
-bool connection::adopt(int fd)
+/// Makes Asio watch the library's present socket. The library replaces it at will, mostly by one of the same number; but
+/// not while it is connected without a new epoch. `anew`: even if it watches it already, and if there is a descriptor left.
+bool connection::adopt(int fd, bool anew)
 {
+    const std::uint64_t epoch = wire_.is_connected() ? wire_.epoch() : 0;
+    if (!anew && io_->socket && epoch != 0 && epoch == io_->connected_epoch && fd == io_->library_socket)
+        return true;
     struct stat status{};
     if (::fstat(fd, &status) != 0)
         return false;
-    if (io_->socket && status.st_ino == io_->socket_inode)
+    io_->connected_epoch = epoch;
+    io_->library_socket = fd;
+    const bool watched = io_->socket && status.st_ino == io_->socket_inode;
+    if (watched && !anew)
+        return true;
+    const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own == -1 && watched)
         return true;
     drop_socket();
-    int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (own == -1)
         return false;
     io_->socket = std::make_unique<socket_type>(io_->strand);
@@ -232,7 +243,8 @@ void connection::drop_socket()
         return;
     ++io_->socket_number; // what still comes for the old one is ignored
     io_->socket.reset();
-    io_->awaiting_read = io_->awaiting_write = io_->corked = false;
+    io_->awaiting_read = io_->awaiting_write = io_->waited_for_writing = false;
+    io_->corked = false;
 }
 
 /// Leaves nothing unread, because closing a socket with unread data resets it, and what the library sent last may be
@@ -259,12 +271,14 @@ void connection::await_socket(bool write)
             if (!self->io_ || number != self->io_->socket_number || ec == asio::error::operation_aborted)
                 return;
             (*self->io_).*awaiting = false;
-            self->on_socket(writable);
+            self->turns_->run([&] { self->on_socket(writable); });
         });
     };
     wait(socket_type::wait_read, &io_objects::awaiting_read, false);
-    if (write)
+    if (write) {
+        io_->waited_for_writing = true;
         wait(socket_type::wait_write, &io_objects::awaiting_write, true);
+    }
 }
 
 void connection::on_socket(bool writable)
@@ -275,6 +289,7 @@ void connection::on_socket(bool writable)
     }
     bool more = wire_.process(writable, packets_at_once);
     follow_wire();
+    refresh_due_ = true; // also when a function throws out of the executor
     deliver();
     if (!io_ || !io_->socket)
         return;
@@ -291,8 +306,6 @@ void connection::on_socket(bool writable)
             c.on_socket(false);
         });
     }
-    if (!turn_open_)
-        refresh();
 }
 
 /// Has the timer fire by then. A timer that fires earlier is left as it is, and set again when it does.
@@ -306,7 +319,7 @@ void connection::wake_at(clock::time_point when)
         if (ec || !self->io_ || turn != self->timer_turn_)
             return;
         self->waking_.reset();
-        self->on_time();
+        self->turns_->run([&] { self->on_time(); });
     });
 }
 

@@ -2,6 +2,7 @@
 #include "bridge/delivery.hpp"
 #include "bridge/host_list.hpp"
 #include "bridge/host_resolver.hpp"
+#include "bridge/turns.hpp"
 #include "bridge/wire.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -26,11 +27,12 @@ namespace zklock::bridge {
 /// Keeps a wire connected, on a strand: resolves, connects with its own back-off, waits for the socket and for time,
 /// corks and uncorks the requests of a turn, and delivers what came in. No function of its caller is ever called inside
 /// a call to it or to the wire.
-class connection : public std::enable_shared_from_this<connection> {
+class connection final : public turns::part, public std::enable_shared_from_this<connection> {
 public:
     using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
 
-    connection(const strand_type& strand, client_options options, std::vector<host_port> servers, std::string chroot);
+    connection(const strand_type& strand, std::shared_ptr<turns> turns, client_options options,
+               std::vector<host_port> servers, std::string chroot);
 
     /// Starts to connect. `observer` must live until `closed` of close() is called, or stop().
     void start(store::observer& observer);
@@ -42,10 +44,12 @@ public:
             strand_request(std::move(r));
             return;
         }
-        begin_turn();
-        call(wire_, std::move(r));
-        if (!inbox_.empty())
-            post_delivery();
+        turns_->run([&] {
+            hold_back();
+            call(wire_, std::move(r));
+            if (!inbox_.empty())
+                deliver_later();
+        });
     }
 
     void close(std::function<void()> closed);
@@ -79,8 +83,11 @@ private:
         std::unique_ptr<socket_type> socket; // a duplicate: the library closes its own when it likes
         std::uint64_t socket_number = 0;
         ino_t socket_inode = 0;
+        int library_socket = -1;           // what it is a duplicate of
+        std::uint64_t connected_epoch = 0; // and which connection it had then, if any
         bool awaiting_read = false;
         bool awaiting_write = false;
+        bool waited_for_writing = false; // since it was made
         bool corked = false;
     };
 
@@ -97,7 +104,7 @@ private:
     // The socket and the clock.
     void refresh();
     void follow_wire();
-    bool adopt(int fd);
+    bool adopt(int fd, bool anew);
     void drop_socket();
     void part_from_socket();
     void await_socket(bool write);
@@ -106,13 +113,17 @@ private:
     void on_time();
 
     // Turns.
-    void begin_turn();
-    void end_turn();
+    void turn_ends() override;
+    void turn_failed() override;
+    void hold_back();
+    void send();
+    void post_send();
     void cork(bool on);
     [[nodiscard]] bool may_send() const;
     void strand_request(std::unique_ptr<request>);
 
     // Delivery.
+    void deliver_later();
     void post_delivery();
     void deliver();
     void dispatch(message);
@@ -128,10 +139,11 @@ private:
     {
         boost::asio::post(io_->strand, [self = shared_from_this(), f = std::move(f)] {
             if (self->io_)
-                f(*self);
+                self->turns_->run([&] { f(*self); });
         });
     }
 
+    const std::shared_ptr<turns> turns_;
     const client_options options_;
     const std::vector<host_port> servers_;
     inbox inbox_;
@@ -154,7 +166,10 @@ private:
     std::optional<clock::time_point> waking_; // when the timer fires, due or not
     std::uint64_t timer_turn_ = 0;
 
-    bool turn_open_ = false;
+    bool held_back_ = false;    // requests of this turn, and of others until they are sent
+    bool send_posted_ = false;
+    bool in_company_ = false;   // others were unanswered when the first was held back
+    bool refresh_due_ = false;  // at the end of the turn
     bool delivery_posted_ = false;
     bool known_open_ = false; // the epoch, as the caller knows it
     std::uint64_t known_epoch_ = 0;

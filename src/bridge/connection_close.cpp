@@ -56,7 +56,7 @@ void connection::flush()
 {
     wake_at(due_);
     auto next = wire_.next_wish();
-    if (!wire_.is_connected() || !adopt(next.fd)) {
+    if (!wire_.is_connected() || !adopt(next.fd, false)) {
         finish_closing();
         return;
     }
@@ -71,7 +71,7 @@ void connection::flush()
     if (next.write)
         nudged_ = false; // it still has to leave, and its answer may be read meanwhile
     if (!inbox_.empty())
-        post_delivery();
+        deliver_later();
     await_socket(next.write);
 }
 
@@ -85,7 +85,7 @@ void connection::hang_up()
     }
     wire_.close();
     if (!inbox_.empty())
-        post_delivery();
+        deliver_later();
     phase_ = phase::draining;
     due_ = clock::now() + patience;
     wake_at(due_);
@@ -114,7 +114,7 @@ void connection::finish_closing()
     ++timer_turn_;
     io_->timer.cancel();
     inbox_.emplace_back(bridge::closed{});
-    post_delivery();
+    deliver_later();
 }
 
 void connection::stop()

@@ -16,18 +16,51 @@ bool connection::may_send() const
     return io_ && known_open_ && phase_ == phase::connected && wire_.is_connected() && wire_.epoch() == known_epoch_;
 }
 
-/// The first request of a turn holds the socket back until the executor has run what is ready now.
-void connection::begin_turn()
+/// The first request of a turn holds the socket back.
+void connection::hold_back()
 {
-    if (std::exchange(turn_open_, true))
+    if (std::exchange(held_back_, true))
         return;
+    in_company_ = wire_.unanswered() != 0;
     cork(true);
-    post([](connection& c) { c.end_turn(); });
 }
 
-void connection::end_turn()
+/// A turn's requests leave at its end, if the server has nothing else to do; if it has, they wait for those of the other
+/// turns that the executor can run now.
+void connection::turn_ends()
 {
-    turn_open_ = false;
+    if (!io_)
+        return;
+    const bool refresh_due = std::exchange(refresh_due_, false);
+    if (held_back_ && in_company_)
+        post_send();
+    else if (held_back_)
+        send();
+    else if (refresh_due && io_->socket && (phase_ == phase::connecting || phase_ == phase::connected))
+        refresh();
+    if (!inbox_.empty())
+        post_delivery();
+}
+
+void connection::turn_failed()
+{
+    if (io_ && (held_back_ || refresh_due_ || !inbox_.empty()))
+        post([](connection&) {}); // for the end of that turn
+}
+
+void connection::post_send()
+{
+    if (std::exchange(send_posted_, true))
+        return;
+    post([](connection& c) {
+        c.send_posted_ = false;
+        c.send();
+    });
+}
+
+void connection::send()
+{
+    held_back_ = false;
     cork(false);
     if (phase_ == phase::connected)
         refresh();
@@ -50,8 +83,15 @@ void connection::strand_request(std::unique_ptr<request> r)
         stranded_.push_back(std::move(r));
         return;
     }
-    inbox_.emplace_back(answer{std::move(r), store::outcome::unknown, {}, {}, {}});
-    post_delivery();
+    inbox_.emplace_back(answer{std::move(r), store::outcome::unknown, {}, {}, {}, true});
+    deliver_later();
+}
+
+/// In the turn after this one, if nobody has done so by the end of this one.
+void connection::deliver_later()
+{
+    if (!turns_->open())
+        post_delivery();
 }
 
 void connection::post_delivery()
@@ -72,7 +112,7 @@ void connection::deliver()
         ~later()
         {
             if (self.io_ && !self.inbox_.empty())
-                self.post_delivery();
+                self.deliver_later();
         }
     } at_end{*this};
     for (auto n = inbox_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
@@ -119,7 +159,7 @@ void connection::dispatch_disconnected()
     }
     inbox_.emplace_front(disconnected{});
     for (; !stranded_.empty(); stranded_.pop_back())
-        inbox_.emplace_front(answer{std::move(stranded_.back()), store::outcome::unknown, {}, {}, {}});
+        inbox_.emplace_front(answer{std::move(stranded_.back()), store::outcome::unknown, {}, {}, {}, true});
 }
 
 } // namespace zklock::bridge

@@ -14,6 +14,7 @@ struct give {
         Reply reply;
         reply.result = from.result;
         reply.sent = from.to->sent;
+        reply.undone = from.undone;
         return reply;
     }
     void operator()(std::monostate) const {}
@@ -35,8 +36,10 @@ struct give {
     {
         auto reply = make<store::batch_reply>();
         if (const auto* results = from.to->results.get()) {
-            if (from.result == store::outcome::ok)
+            if (from.result == store::outcome::ok) {
                 reply.created = results->created;
+                reply.set = results->set;
+            }
             reply.failed = results->failed;
         }
         done(reply);

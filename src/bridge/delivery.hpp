@@ -26,7 +26,8 @@ struct batch_results {
     virtual ~batch_results() = default;
 
     std::vector<std::string_view> created;
-    std::size_t failed = 0;
+    std::vector<store::node_stat> set;
+    std::size_t failed = store::batch_reply::no_write;
 };
 
 /// One request, from the call of the store until its answer was given to the caller.
@@ -49,6 +50,7 @@ struct answer {
     std::string text; ///< the created path, or the data
     store::node_stat stat;
     std::vector<std::string> names;
+    bool undone = false; ///< of an unknown result: the servers have not done it, and will not
 
     void deliver();
 };

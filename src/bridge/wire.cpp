@@ -122,9 +122,13 @@ bool wire::process(bool writable, int limit)
                          ? ZOOKEEPER_WRITE
                          : ZOOKEEPER_READ | (writable ? ZOOKEEPER_WRITE : 0);
         writable = false;
+        const auto unanswered = unanswered_;
         code = zookeeper_process(handle_, events);
         if (must_cut_)
             break;
+        // Nothing else is expected, and looking for it costs as much as reading it.
+        if (code == ZOK && unanswered != 0 && unanswered_ == 0)
+            code = ZNOTHING;
     }
     settle();
     return code == ZOK && has_socket();

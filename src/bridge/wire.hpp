@@ -37,6 +37,7 @@ public:
     /// The library has a socket: connecting or connected. While not, nothing but connect() and abandon() is called.
     [[nodiscard]] bool has_socket() const noexcept { return phase_ != phase::none; }
     [[nodiscard]] bool is_connected() const noexcept { return phase_ == phase::connected; }
+    [[nodiscard]] std::size_t unanswered() const noexcept { return unanswered_; }
     /// Counts the connections made.
     [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
     /// The servers refused the credentials: never connect again.

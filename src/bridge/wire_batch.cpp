@@ -14,9 +14,6 @@ namespace zklock::bridge {
 
 namespace {
 
-/// jute.maxbuffer, as servers have it unless told otherwise. They hang up on whoever sends more.
-constexpr std::size_t largest_packet = 0xfffff;
-
 // The pieces of a packet, in bytes.
 constexpr std::size_t request_header = 8;
 constexpr std::size_t write_header = 9; // and one more behind the last write
@@ -39,9 +36,10 @@ std::size_t size_of(const ACL_vector& access)
     return size;
 }
 
-/// Everything of a batch that the library refers to, in three pieces of memory however many writes there are.
+/// Everything of a batch that the library refers to, in a few pieces of memory however many writes there are.
 struct sent_batch final : batch_results {
     std::vector<zoo_op_result_t> results;
+    std::vector<struct Stat> stats; ///< room for those of the nodes set
     std::unique_ptr<char[]> texts; ///< the paths, each with its NUL, and room for those of the nodes created
 };
 
@@ -62,6 +60,7 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
     const std::size_t access_size = size_of(access);
     std::size_t packet = request_header + write_header;
     std::size_t memory = 0;
+    std::size_t sets = 0;
     for (const auto& write : writes) {
         const bool creates = write.what == kind::create;
         const bool numbered = creates && is_sequential(write.created);
@@ -71,23 +70,27 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
         packet += write_header + number + path + number; // the last is a version, or a create's mode
         if (creates || write.what == kind::set)
             packet += text(write.data);
+        sets += write.what == kind::set;
         if (creates)
             packet += access_size;
         memory += path + 1 + (creates ? path + longest_sequence + 1 : 0);
-        if (packet > largest_packet)
+        if (packet > store::largest_request)
             return refuse(ZBADARGUMENTS);
     }
 
     auto sent = std::make_unique<sent_batch>();
     sent->results.resize(writes.size());
+    sent->stats.resize(sets);
     sent->texts = std::make_unique_for_overwrite<char[]>(memory);
     char* at = sent->texts.get();
+    struct Stat* stat = sent->stats.data();
     std::vector<zoo_op_t> operations(writes.size());
     for (std::size_t i = 0; i < writes.size(); ++i) {
         const auto& write = writes[i];
         char* const path = at;
         at = std::copy(chroot_.begin(), chroot_.end(), at);
-        if (write.path != "/" || chroot_.empty())
+        // What is created at "/" is a child of the chroot's node, with no name but its number.
+        if (write.path != "/" || chroot_.empty() || write.what == kind::create)
             at = std::copy(write.path.begin(), write.path.end(), at);
         *at++ = '\0';
         const auto data_size = static_cast<int>(write.data.size());
@@ -101,7 +104,7 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
         }
         case kind::remove: zoo_delete_op_init(&operations[i], path, write.version); break;
         case kind::set:
-            zoo_set_op_init(&operations[i], path, write.data.data(), data_size, write.version, nullptr);
+            zoo_set_op_init(&operations[i], path, write.data.data(), data_size, write.version, stat++);
             break;
         case kind::check: zoo_check_op_init(&operations[i], path, write.version); break;
         }
@@ -122,7 +125,9 @@ void callbacks::on_batch(int code, const void* context) noexcept
         for (const auto& result : sent.results)
             if (result.value) // only creates have one
                 sent.created.push_back(of->sender->without_chroot(result.value));
-    } else {
+        for (const auto& stat : sent.stats)
+            sent.set.push_back(stat_of(&stat));
+    } else if (to_outcome(code) != store::outcome::unknown) {
         // Writes before the one that failed are told to be all right, and those behind it that they were not looked at.
         const auto at = std::find_if(sent.results.begin(), sent.results.end(),
                                      [code](const zoo_op_result_t& result) { return result.err == code; });

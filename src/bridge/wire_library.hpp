@@ -25,6 +25,9 @@ private:
 /// The access list that every node of the client gets.
 [[nodiscard]] const ACL_vector& access_list(acl access);
 
+/// Of a node there is none of: all zero.
+[[nodiscard]] store::node_stat stat_of(const struct Stat*);
+
 /// What the library calls. None of them calls it back, nor anybody else: they fill the inbox.
 struct callbacks {
     static void on_event(zhandle_t*, int type, int state, const char* path, void* context) noexcept;

@@ -2,31 +2,39 @@
 #include "bridge/wire.hpp"
 #include "bridge/wire_library.hpp"
 
+#include <chrono>
 #include <climits>
+#include <cstdint>
 #include <utility>
 
 namespace zklock::bridge {
 
 namespace {
 
-store::node_stat copy(const struct Stat* from)
+std::chrono::system_clock::time_point time_of(std::int64_t milliseconds_since_1970)
+{
+    return std::chrono::system_clock::time_point(std::chrono::milliseconds(milliseconds_since_1970));
+}
+
+} // namespace
+
+store::node_stat stat_of(const struct Stat* from)
 {
     store::node_stat to;
     if (!from)
         return to;
     to.czxid = from->czxid;
-    to.pzxid = from->pzxid;
-    to.ctime_ms = from->ctime;
-    to.ephemeral_owner = from->ephemeralOwner;
     to.mzxid = from->mzxid;
+    to.pzxid = from->pzxid;
+    to.created = time_of(from->ctime);
+    to.modified = time_of(from->mtime);
+    to.ephemeral_owner = from->ephemeralOwner;
     to.version = from->version;
     to.cversion = from->cversion;
     to.num_children = from->numChildren;
     to.data_length = from->dataLength;
     return to;
 }
-
-} // namespace
 
 const ACL_vector& access_list(acl access)
 {
@@ -85,12 +93,13 @@ void wire::reject(std::unique_ptr<request> r, int code)
     auto result = to_outcome(code);
     if (result == store::outcome::unknown && epoch_open_)
         must_cut_ = true;
-    inbox_.emplace_back(answer{std::move(r), result, {}, {}, {}});
+    inbox_.emplace_back(answer{std::move(r), result, {}, {}, {}, result == store::outcome::unknown});
 }
 
 void wire::accept(answer a, int code)
 {
     a.result = to_outcome(code);
+    a.undone = is_undone(code);
     if (a.result == store::outcome::unknown)
         must_cut_ = true;
     else if (a.result == store::outcome::ok && !a.to->watched.empty())
@@ -107,7 +116,9 @@ void wire::create(std::unique_ptr<request> r, std::string_view path, std::string
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         if (data.size() > INT_MAX)
             return static_cast<int>(ZBADARGUMENTS);
-        return zoo_acreate2(handle_, full.c_str(), data.data(), static_cast<int>(data.size()),
+        // What is created at "/" is a child of the chroot's node, with no name but its number.
+        const std::string child = path == "/" && !chroot_.empty() ? full + '/' : std::string();
+        return zoo_acreate2(handle_, child.empty() ? full.c_str() : child.c_str(), data.data(), static_cast<int>(data.size()),
                             &access_list(options_.access), to_mode(kind), &callbacks::on_create, context);
     });
 }
@@ -201,7 +212,7 @@ void callbacks::on_create(int code, const char* path, const struct Stat* stat, c
     if (code == ZOK) {
         const auto* sender = static_cast<const request*>(context)->sender;
         a.text = sender->without_chroot(path ? path : "");
-        a.stat = copy(stat);
+        a.stat = stat_of(stat);
     }
     finish(std::move(a), code, context);
 }
@@ -210,7 +221,7 @@ void callbacks::on_stat(int code, const struct Stat* stat, const void* context) 
 {
     answer a;
     if (code == ZOK)
-        a.stat = copy(stat);
+        a.stat = stat_of(stat);
     finish(std::move(a), code, context);
 }
 
@@ -220,7 +231,7 @@ void callbacks::on_data(int code, const char* data, int size, const struct Stat*
     if (code == ZOK) {
         if (data && size > 0)
             a.text.assign(data, static_cast<std::size_t>(size));
-        a.stat = copy(stat);
+        a.stat = stat_of(stat);
     }
     finish(std::move(a), code, context);
 }
@@ -233,7 +244,7 @@ void callbacks::on_children(int code, const struct String_vector* names, const s
         a.names.reserve(static_cast<std::size_t>(names ? names->count : 0));
         for (int i = 0; names && i < names->count; ++i)
             a.names.emplace_back(names->data[i]);
-        a.stat = copy(stat);
+        a.stat = stat_of(stat);
     }
     finish(std::move(a), code, context);
 }

@@ -17,8 +17,8 @@ template <class Done> std::unique_ptr<request> make_request(Done done)
 
 } // namespace
 
-zookeeper_store::zookeeper_store(boost::asio::strand<boost::asio::any_io_executor> strand,
-                                 const client_options& options)
+zookeeper_store::zookeeper_store(const boost::asio::strand<boost::asio::any_io_executor>& strand,
+                                 const client_options& options, const std::shared_ptr<turns>& turns)
 {
     auto servers = parse_servers(options.servers);
     auto chroot = parse_chroot(options.chroot);
@@ -27,8 +27,9 @@ zookeeper_store::zookeeper_store(boost::asio::strand<boost::asio::any_io_executo
     else if (!chroot)
         configuration_error_ = chroot.error();
     connection_ = configuration_error_
-                      ? std::make_shared<connection>(strand, options, std::vector<host_port>{}, std::string{})
-                      : std::make_shared<connection>(strand, options, servers.value(), chroot.value());
+                      ? std::make_shared<connection>(strand, turns, options, std::vector<host_port>{}, std::string{})
+                      : std::make_shared<connection>(strand, turns, options, servers.value(), chroot.value());
+    turns->add(connection_);
 }
 
 zookeeper_store::~zookeeper_store() { connection_->stop(); }

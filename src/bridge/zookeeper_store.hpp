@@ -1,4 +1,5 @@
 #pragma once
+#include "bridge/turns.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/result.hpp"
@@ -19,7 +20,9 @@ class connection;
 /// anything runs there. While the store lives and is not closed, it keeps the executor in work.
 class zookeeper_store final : public store::store {
 public:
-    zookeeper_store(boost::asio::strand<boost::asio::any_io_executor> strand, const client_options& options);
+    /// The requests of a turn leave together, at its end.
+    zookeeper_store(const boost::asio::strand<boost::asio::any_io_executor>& strand, const client_options& options,
+                    const std::shared_ptr<turns>& = std::make_shared<turns>());
 
     /// Drops everything, and closes the session as far as that needs no waiting.
     ~zookeeper_store() override;

@@ -10,12 +10,14 @@ namespace zklock::queue {
 
 // --- contenders, as their callers wish -----------------------------------------------------------------------------
 
-void lock_queue::join(contender_id id, bool look_once)
+void lock_queue::join(contender_id id, bool look_once, contender_kind kind)
 {
     contender& c = contenders_[id];
-    c.look_once = look_once;
+    c.look_once = look_once && !ZKLOCK_MUTANT(try_waits_for_its_turn);
+    c.kind = kind;
     wanted_.insert(id);
     ++contending_;
+    contending_alone_ += !is_shared(kind);
 }
 
 void lock_queue::leave(contender_id id)
@@ -26,11 +28,12 @@ void lock_queue::leave(contender_id id)
     switch (c.now) {
     case phase::wanted: forget(id, action::kind::gone); break;
     case phase::creating:
-    case phase::unknown:
-        if (!std::exchange(c.abandoned, true)) {
-            --contending_;
-            --with_node_;
-        }
+    case phase::unknown: abandon(c); break;
+    case phase::downgrading:
+        if (c.downgrade_begun)
+            abandon(c);
+        else
+            start_leaving(id, c); // there is still the writer's node, and none else
         break;
     case phase::inspecting:
     case phase::queued:
@@ -45,9 +48,34 @@ void lock_queue::leave(contender_id id)
     }
 }
 
+/// It is seen to as soon as it is known what its node is.
+void lock_queue::abandon(contender& c)
+{
+    if (std::exchange(c.abandoned, true))
+        return;
+    --contending_;
+    contending_alone_ -= !is_shared(c.kind);
+    --with_node_;
+}
+
 void lock_queue::hold_on(contender_id id)
 {
-    at(id).holds_on = true;
+    if (!std::exchange(at(id).holds_on, true))
+        look_after_holders_ = true;
+}
+
+void lock_queue::revoke(contender_id id)
+{
+    contender& c = at(id);
+    c.revoked = true;
+    if (c.now == phase::lingering)
+        start_leaving(id, c);
+}
+
+contender_id lock_queue::contender_of(std::string_view node) const
+{
+    const auto found = view_.find({sequence_of(node).value_or(0), std::string(node)});
+    return found == view_.end() ? 0 : found->second;
 }
 
 void lock_queue::stop_lingering()
@@ -59,11 +87,17 @@ void lock_queue::stop_lingering()
 std::vector<contender_id> lock_queue::lapse()
 {
     stop_lingering();
-    const std::vector<contender_id> lost(held_.begin(), held_.end());
+    std::vector<contender_id> lost(held_.begin(), held_.end());
     for (contender_id id : lost) {
         start_leaving(id, at(id));
         if (ZKLOCK_MUTANT(lapsed_holder_keeps_its_node))
             to_remove_.pop_back();
+    }
+    for (contender_id id : std::vector(downgrading_.begin(), downgrading_.end())) {
+        if (at(id).abandoned)
+            continue;
+        leave(id);
+        lost.push_back(id);
     }
     return lost;
 }
@@ -113,17 +147,16 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
         forget_view();
     }
     give_place(id, c, node, sequence);
-    const bool follows = sequence >= 0 && sequence - 1 == known_through_; // no number follows the largest
+    const bool follows = sequence >= 0 && sequence - 1 - numbers_used_ == known_through_; // no number follows the largest
     const bool next_one = dense_ && (follows || ZKLOCK_MUTANT(gaps_ignored));
     if (next_one) {
         known_through_ = sequence;
+        numbers_used_ = 0;
         c.covered = true;
     } else if (sequence == 0) {
         c.covered = true; // nothing can be lower
-        if (parent_ == watch_state::armed) {
-            dense_ = true;
-            known_through_ = 0;
-        }
+        if (parent_ == watch_state::armed)
+            know_through(1);
     }
     if (c.covered)
         company_ = false;
@@ -174,7 +207,7 @@ bool lock_queue::stands_on(contender_id id, std::string_view prefix) const
 bool lock_queue::own_node_from(std::int32_t sequence) const
 {
     for (auto known = view_.lower_bound({sequence, {}}); known != view_.end(); ++known)
-        if (known->second != 0)
+        if (known->second != 0 && !contenders_.at(known->second).parent_gone)
             return true;
     return left_.lower_bound({sequence, {}}) != left_.end();
 }
@@ -184,13 +217,16 @@ void lock_queue::forget_view()
 {
     for (auto known = view_.begin(); known != view_.end();) {
         const auto gone = known++;
-        if (gone->second != 0)
-            own_node_gone(gone->second);
-        else
+        if (gone->second == 0)
             view_.erase(gone);
+        else if (const auto c = contenders_.find(gone->second); c->second.now == phase::downgrading)
+            c->second.parent_gone = true; // its answer is still due
+        else
+            own_node_gone(gone->second);
     }
     while (!left_.empty())
         own_node_gone(left_.begin()->second);
+    growth_turn_ = 0;
 }
 
 void lock_queue::create_failed(contender_id id)
@@ -218,6 +254,7 @@ void lock_queue::epoch_began()
     for (const auto& [id, c] : contenders_)
         if (c.now == phase::leaving && !ZKLOCK_MUTANT(delete_not_retried))
             to_remove_.push_back(id);
+    look_after_holders_ = true;
 }
 
 void lock_queue::contact_lost()
@@ -249,7 +286,8 @@ void lock_queue::session_ended()
         ids.push_back(id);
     for (contender_id id : ids) {
         contender& c = at(id);
-        if (c.now == phase::held)
+        const bool holds = c.now == phase::held || (c.now == phase::downgrading && !c.abandoned);
+        if (holds)
             forget(id, action::kind::lost);
         else if (c.now == phase::leaving || c.now == phase::lingering || c.abandoned)
             forget(id, action::kind::gone);
@@ -261,7 +299,7 @@ void lock_queue::session_ended()
     view_.clear(); // the contenders' places are in them until here
     left_.clear();
     to_remove_.clear();
-    doubt_turn_ = 0;
+    doubt_turn_ = growth_turn_ = 0;
 }
 
 // --- changes of state ----------------------------------------------------------------------------------------------
@@ -282,13 +320,16 @@ void lock_queue::move(contender_id id, contender& c, phase to)
         looking_once_ -= c.look_once;
         break;
     case phase::held: held_.erase(id); break;
+    case phase::downgrading: downgrading_.erase(id); break;
     case phase::lingering: lingering_ = 0; break;
     case phase::leaving: break;
     }
     if (counted) {
         with_node_ -= has_node(c.now);
         with_node_ += has_node(to);
-        contending_ -= leaves(to) && !leaves(c.now);
+        const bool ceases = leaves(to) && !leaves(c.now);
+        contending_ -= ceases;
+        contending_alone_ -= ceases && !is_shared(c.kind);
     }
     c.now = to;
     switch (to) {
@@ -301,6 +342,7 @@ void lock_queue::move(contender_id id, contender& c, phase to)
         looking_once_ += c.look_once;
         break;
     case phase::held: held_.insert(id); break;
+    case phase::downgrading: downgrading_.insert(id); break;
     case phase::lingering: lingering_ = id; break;
     case phase::leaving: to_remove_.push_back(id); break;
     }
@@ -320,7 +362,7 @@ void lock_queue::want_again(contender_id id, contender& c)
 {
     move(id, c, phase::wanted);
     c.prefix.clear();
-    c.covered = c.waited_for_another = c.holds_on = c.removing = c.numbered = false;
+    c.covered = c.waited_for_another = c.holds_on = c.removing = c.revoked = c.numbered = false;
 }
 
 void lock_queue::start_leaving(contender_id id, contender& c)
@@ -331,7 +373,7 @@ void lock_queue::start_leaving(contender_id id, contender& c)
 
 void lock_queue::give_place(contender_id id, contender& c, std::string_view node, std::int32_t sequence)
 {
-    c.spot = view_.insert_or_assign({sequence, std::string(node)}, id).first;
+    c.spot = view_.insert_or_assign({sequence, std::string(node), c.kind}, id).first;
     c.prefix.clear();
 }
 
@@ -343,6 +385,8 @@ void lock_queue::own_node_gone(contender_id id)
     contender& c = found->second;
     if (ZKLOCK_MUTANT(own_deleted_node_ignored) && c.now == phase::queued)
         return;
+    if (c.now == phase::downgrading)
+        return; // by others, or by its own transaction: whose answer will tell
     const view::iterator place = c.spot; // the contender's phase is left by way of it
     view& of_it = c.now == phase::leaving ? left_ : view_;
     switch (c.now) {

@@ -1,5 +1,6 @@
 #pragma once
 #include "queue/mutants.hpp"
+#include "queue/node_name.hpp"
 
 #include <compare>
 #include <cstddef>
@@ -28,11 +29,13 @@ struct action {
         watch_children, ///< the same, with a watch on the children [children_read, or as any read]
         inspect,       ///< read `node`, found under a contender's own name, with a watch [inspected]
         watch,         ///< read `node`, with a watch [watched]
+        downgrade,     ///< in one transaction, create the reader's node for writer `id` and delete its `node` [downgraded]
         unwatch,       ///< [unwatched]
         remove,        ///< delete `node` of contender `id` [removed]
         // news; nothing is reported back
         granted, ///< contender `id` holds the lock; on the node of contender `from`, if there is one
         refused, ///< contender `id` wanted to look once, and somebody is before it; it is leaving
+        shares,  ///< contender `id` holds on as a reader
         lingers, ///< contender `id` has given the lock back; its node stays for the next one
         lost,    ///< contender `id` held the lock and its node is gone, or its session; forgotten
         gone     ///< contender `id` had left, and now its node is gone for certain; forgotten
@@ -60,9 +63,13 @@ struct reuse {
 /// **Coverage.** A contender is covered once a view has listed its node, or is dense up to it, and stays so as long as the
 /// node lives: it pins the parent, so no lower number can be given out any more, and the set below it only shrinks.
 /// **Grant.** Only a covered contender, with nothing below it in the view but nodes of this session whose contenders have
-/// left, a fresh lease, its token known, and, if it waited for another client, a confirmed watch on its own node.
-/// **Look-ahead.** The two nodes before the first that waits are watched: so that when the nearer one goes, it is known
-/// that nobody else is left, and no read stands between its end and the grant.
+/// left and those that do not exclude it (a reader's readers), a fresh lease, its token known, and, if it waited for another
+/// client, a confirmed watch on its own node.
+/// **Growth.** There is one way for the set below to grow: a writer that lives may be given a reader's node of the same
+/// number, and then go. So when a writer of another client has gone, whoever excludes readers is granted only after a read
+/// sent since. Readers do not mind.
+/// **Look-ahead.** The two nodes before the first that waits are watched, of those that exclude it: so that when the nearer
+/// one goes, it is known that nobody else is left, and no read stands between its end and the grant.
 /// **Events only remove knowledge.** A deleted event, or an answer that a node does not exist, removes that node; any other
 /// event only means that its watch has to be armed again.
 /// **New epoch.** No watch is armed; unfinished deletes are sent again; creates of unknown outcome are looked for, after a
@@ -78,14 +85,21 @@ public:
 
     // --- contenders, as their callers wish -------------------------------------------------------------------------
 
-    /// A contender queues. With `look_once` it is refused as soon as it is known that somebody is before it.
-    void join(contender_id, bool look_once);
+    /// A contender queues. With `look_once` it is refused as soon as it is known that somebody is before it whom it cannot
+    /// hold the lock together with.
+    void join(contender_id, bool look_once, contender_kind kind = contender_kind::mutex);
 
     /// The contender no longer wants the lock: it waited and gave up, or it held and is done. `gone` follows.
     void leave(contender_id);
 
     /// A holder holds on: from now on its own node is watched.
     void hold_on(contender_id);
+
+    /// Others have asked that the contender's node be given up: it will serve nobody else.
+    void revoke(contender_id);
+
+    /// A writer that holds wants to hold on as a reader. `shares` follows, or `lost`; or downgrade_refused() is called.
+    void downgrade(contender_id);
 
     /// A node that lingers has done so for long enough.
     void stop_lingering();
@@ -146,6 +160,12 @@ public:
     /// Answer to remove: not done. It is asked for again in the next epoch, or after retry_remove().
     void remove_failed(contender_id);
     void retry_remove(contender_id);
+    /// Answers to downgrade: done, now or before; the connection ended before the answer; refused, so that it is a writer as
+    /// before; the writer's node is gone.
+    void downgraded(contender_id, bool before = false);
+    void downgrade_unknown(contender_id);
+    void downgrade_refused(contender_id);
+    void downgrade_lost(contender_id);
 
     void epoch_began();
     void contact_lost();  ///< an outcome was unknown: the epoch is about to end, nothing is sent in it any more
@@ -154,11 +174,18 @@ public:
 
     // --- decisions --------------------------------------------------------------------------------------------------
 
-    /// What to do now, each thing once. `lease_fresh`: grants may be given.
-    [[nodiscard]] std::vector<action> next(bool lease_fresh);
+    /// What to do now, each thing once; valid until the next call. `lease_fresh`: grants may be given.
+    [[nodiscard]] const std::vector<action>& next(bool lease_fresh);
 
-    /// A contender of this client holds, waits, or is about to: whoever looks once can see that it is busy.
-    [[nodiscard]] bool contended() const noexcept { return contending_ != 0; }
+    /// Whether next() may have a grant to give, if the lease is fresh.
+    [[nodiscard]] bool may_grant() const noexcept { return !queued_.empty() || lingering_ != 0; }
+
+    /// A contender of this client that excludes that kind holds, waits, or is about to: whoever looks once can see that it is
+    /// busy.
+    [[nodiscard]] bool contended(contender_kind kind = contender_kind::mutex) const noexcept
+    {
+        return is_shared(kind) && !ZKLOCK_MUTANT(shared_readers_exclude_readers) ? contending_alone_ != 0 : contending_ != 0;
+    }
     /// A contender of this client that has not left has a node, or may have one.
     [[nodiscard]] bool has_node() const noexcept { return with_node_ != 0; }
     [[nodiscard]] bool lingering() const noexcept { return lingering_ != 0; }
@@ -168,6 +195,12 @@ public:
     /// Forgets that watch, and what is known by it.
     void forget_parent();
     [[nodiscard]] bool knows(contender_id id) const { return contenders_.contains(id); }
+    /// Who holds the lock now: one, or readers.
+    [[nodiscard]] const std::set<contender_id>& holders() const noexcept { return held_; }
+    /// A writer that holds is about to hold on as a reader.
+    [[nodiscard]] bool downgrading() const noexcept { return !downgrading_.empty(); }
+    /// Who looks once and has no node yet.
+    [[nodiscard]] std::vector<contender_id> looking_without_node() const;
     /// Whether a node that turned out to be of this session belongs to none of its contenders: the answer to its create was
     /// lost, and whoever was asked for it then did not know it. A leader that was replaced unawares may have answered.
     [[nodiscard]] bool is_orphan(std::string_view node) const;
@@ -179,10 +212,14 @@ public:
     }
     /// Whether the contender has a node now, and one that was asked for by that name.
     [[nodiscard]] bool stands_on(contender_id, std::string_view prefix) const;
+    /// Whether the node that the contender has is to be given up.
+    [[nodiscard]] bool revoked(contender_id id) const { return contenders_.at(id).revoked; }
+    /// The contender that has that node and has not left, or 0.
+    [[nodiscard]] contender_id contender_of(std::string_view node) const;
     /// The node of a contender that has one.
     [[nodiscard]] const std::string& node(contender_id id) const { return node_of(contenders_.at(id)); }
-    /// Whether a list of children shows a contender that has not left.
-    [[nodiscard]] bool busy(const std::vector<std::string>& names) const;
+    /// Whether a list of children shows a contender that has not left, and excludes that kind.
+    [[nodiscard]] bool busy(const std::vector<std::string>& names, contender_kind kind = contender_kind::mutex) const;
 
 private:
     enum class phase : std::uint8_t {
@@ -192,6 +229,7 @@ private:
         inspecting, ///< found, and being read
         queued,     ///< has a node and waits
         held,       ///< has the lock
+        downgrading, ///< has it as a writer until it is a reader
         lingering,  ///< has given it back, and its node waits for the next
         leaving     ///< its node is to be deleted
     };
@@ -201,7 +239,8 @@ private:
     struct place {
         std::int32_t sequence;
         std::string node;
-        friend bool operator==(const place&, const place&) = default;
+        contender_kind kind = contender_kind::mutex; ///< by its name
+        friend bool operator==(const place& a, const place& b) { return (a <=> b) == 0; }
         friend std::strong_ordering operator<=>(const place& a, const place& b)
         {
             if (a.sequence != b.sequence && !ZKLOCK_MUTANT(sorted_by_whole_name))
@@ -212,13 +251,18 @@ private:
     using view = std::map<place, contender_id>; ///< nodes; 0 for those of others
     struct contender {
         phase now = phase::wanted;
+        contender_kind kind = contender_kind::mutex;
         bool look_once = false;
-        bool abandoned = false;          ///< left while it was not known whether it has a node
+        bool abandoned = false;          ///< left while it was not known whether it has a node, or which
         bool covered = false;
         bool waited_for_another = false; ///< another client would be granted too, if our node were gone unseen
         bool holds_on = false;
         bool removing = false;
+        bool downgrade_sent = false;
+        bool parent_gone = false;        ///< while it was downgrading: its number is none of the present parent's
+        bool downgrade_begun = false;    ///< sent once at least: an answer will tell what its node is
         bool lingering_told = false;
+        bool revoked = false;            ///< others want its node to go
         bool numbered = false;           ///< the token of its node is known
         unsigned further_grants = 0;     ///< that its token can count
         unsigned turns_left = 0;         ///< for others of this client that others may have to wait for
@@ -235,6 +279,15 @@ private:
     };
 
     contender& at(contender_id id) { return contenders_.at(id); }
+    [[nodiscard]] static bool excludes(const place& before, contender_kind kind)
+    {
+        if (ZKLOCK_MUTANT(shared_readers_ignore_writers) && is_shared(kind))
+            return false;
+        if (ZKLOCK_MUTANT(shared_writers_ignore_readers) && is_shared(before.kind))
+            return false;
+        return !is_shared(kind) || !is_shared(before.kind) || ZKLOCK_MUTANT(shared_readers_exclude_readers);
+    }
+    void abandon(contender&);
     void move(contender_id, contender&, phase);
     void forget(contender_id, action::kind news);
     void want_again(contender_id, contender&);
@@ -242,6 +295,7 @@ private:
     void give_place(contender_id, contender&, std::string_view node, std::int32_t sequence);
     [[nodiscard]] static const std::string& node_of(const contender& c) { return c.spot->first.node; }
     void own_node_gone(contender_id);
+    void suspect_others();
     [[nodiscard]] bool own_node_from(std::int32_t sequence) const;
     void forget_view();
     void update_view(const std::vector<std::string>& names);
@@ -251,16 +305,17 @@ private:
     [[nodiscard]] bool is_watched(const std::string& node) const;
     void look_up_unknown(const std::vector<std::string>& names, bool complete);
 
-    [[nodiscard]] view::iterator nearest_below(view::iterator);
+    [[nodiscard]] view::iterator nearest_below(view::iterator, contender_kind);
+    [[nodiscard]] bool may_have_grown(contender_kind) const noexcept;
     bool decide_first(std::vector<action>&, bool lease_fresh);
     void seek_coverage(std::vector<action>&, std::uint64_t turn);
-    void wait_for(std::vector<action>&, view::iterator predecessor);
+    void wait_for(std::vector<action>&, view::iterator predecessor, contender_kind);
     void decide_lingering(std::vector<action>&, bool lease_fresh);
     [[nodiscard]] bool may_stay(const contender&) const;
     [[nodiscard]] bool undisturbed(const contender&) const;
     void refuse_those_behind();
     void remove_those_left(std::vector<action>&);
-    [[nodiscard]] bool successor_is_ours(const place&) const;
+    [[nodiscard]] bool only_ours_wait_for(const place&) const;
     void read(std::vector<action>&, action::kind, bool looks_up);
     void arm(std::vector<action>&, const std::string& node);
     void disarm_unneeded(std::vector<action>&);
@@ -272,10 +327,13 @@ private:
     std::set<contender_id> unknown_;
     std::set<std::pair<std::int32_t, contender_id>> queued_;
     std::set<contender_id> held_;
+    std::set<contender_id> downgrading_;
     contender_id lingering_ = 0;
     std::vector<contender_id> to_remove_;  ///< may name some that are forgotten
     std::vector<contender_id> to_inspect_; ///< likewise
+    bool look_after_holders_ = false;      ///< the watch of one who holds on may have to be armed
     std::size_t contending_ = 0;
+    std::size_t contending_alone_ = 0; ///< how many of them exclude readers
     std::size_t with_node_ = 0;
     std::size_t looking_once_ = 0; ///< how many of the queued ones look once
 
@@ -284,6 +342,7 @@ private:
     std::unordered_map<std::string, watch_state> watches_; ///< of this epoch
     std::set<std::string> watched_others_; ///< which of them may be on nodes of others
     std::vector<action> news_;
+    std::vector<action> actions_; ///< what next() gave last
 
     watch_state parent_ = watch_state::off;   ///< on the data of the path's own node
     watch_state children_ = watch_state::off; ///< on its children
@@ -296,6 +355,7 @@ private:
     bool disturbed_ = false;                  ///< others may have queued since a node was left to linger
     bool dense_ = false;                      ///< known_through_ holds
     std::int32_t known_through_ = -1;         ///< every live node up to this number is in the view
+    std::int32_t numbers_used_ = 0;           ///< after that, by downgrades of ours: they count as children made
     bool company_ = false; ///< others were met on this path the last time: it is likely that a read will be needed
 
     bool connected_ = false;
@@ -305,6 +365,7 @@ private:
     std::uint64_t last_read_turn_ = 0;  ///< of the last read sent in this epoch, 0 for none
     std::uint64_t answered_turn_ = 0;   ///< of the last read answered
     std::uint64_t doubt_turn_ = 0;      ///< who is before our first is known only by a read sent after this
+    std::uint64_t growth_turn_ = 0;     ///< and whether a reader has come to be there
 };
 
 } // namespace zklock::queue

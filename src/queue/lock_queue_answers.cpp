@@ -54,6 +54,7 @@ void lock_queue::know_through(std::int32_t ever)
         return;
     dense_ = true;
     known_through_ = ever - 1;
+    numbers_used_ = 0;
 }
 
 void lock_queue::parent_watched(std::int32_t children, std::int32_t ever, std::int64_t changed_by)
@@ -101,6 +102,7 @@ void lock_queue::only_ours_remain(bool the_youngest, std::int32_t ever)
     for (contender_id id : missing)
         own_node_gone(id);
     company_ = false;
+    growth_turn_ = 0;
     know_through(ever);
 }
 
@@ -154,9 +156,12 @@ void lock_queue::update_view(const std::vector<std::string>& names)
     std::vector<place> listed;
     listed.reserve(names.size());
     for (const std::string& name : names)
-        if (const auto sequence = sequence_of(name))
-            listed.push_back({*sequence, name});
+        if (const auto parsed = parse_name(name))
+            listed.push_back({parsed->sequence, name, parsed->kind});
     std::sort(listed.begin(), listed.end());
+    // Whose node it is that a downgrade may have made, its answer tells; until then its writer stands in for it.
+    for (contender_id id : downgrading_)
+        std::erase_if(listed, [reader = reader_name(node_of(at(id)))](const place& p) { return p.node == reader; });
 
     std::vector<contender_id> missing;
     for (const auto& [node, id] : left_)
@@ -265,6 +270,7 @@ bool lock_queue::is_orphan(std::string_view node) const
 void lock_queue::watch_failed(std::string_view node)
 {
     watches_.erase(std::string(node));
+    look_after_holders_ = true;
 }
 
 void lock_queue::unwatched(std::string_view node)
@@ -272,6 +278,7 @@ void lock_queue::unwatched(std::string_view node)
     const auto watch = watches_.find(std::string(node));
     if (watch != watches_.end() && watch->second == watch_state::disarming)
         watches_.erase(watch);
+    look_after_holders_ = true;
 }
 
 void lock_queue::watch_fired(std::string_view node)
@@ -279,6 +286,7 @@ void lock_queue::watch_fired(std::string_view node)
     if (ZKLOCK_MUTANT(used_up_watch_not_armed_again))
         return;
     watches_.erase(std::string(node));
+    look_after_holders_ = true;
 }
 
 void lock_queue::node_gone(std::string_view node)
@@ -294,19 +302,88 @@ void lock_queue::node_gone(std::string_view node)
     if (gone == view_.end())
         return;
     if (gone->second != 0) {
+        if (downgrading_.contains(gone->second))
+            return; // most likely by its own transaction
         own_node_gone(gone->second);
-        // Whoever deletes one of ours may have deleted more: the next is to look at its own before it is granted.
-        if (!queued_.empty())
-            at(queued_.begin()->second).waited_for_another = true;
-        return;
+        return suspect_others();
     }
+    const bool may_read_on = gone->first.kind == contender_kind::writer;
     view_.erase(gone);
     if (ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it))
         view_.erase(view_.begin(), view_.lower_bound(where));
+    if (may_read_on && !ZKLOCK_MUTANT(shared_no_second_look_after_a_writer))
+        doubt_turn_ = growth_turn_ = ++turn_;
     // Those before it that went unwatched may be gone too.
-    const auto unwatched = [this](const auto& known) { return known.second == 0 && !is_watched(known.first.node); };
+    const contender_kind kind = queued_.empty() ? contender_kind::mutex : at(queued_.begin()->second).kind;
+    const auto unwatched = [this, kind](const auto& known) {
+        return known.second == 0 && excludes(known.first, kind) && !is_watched(known.first.node);
+    };
     if (std::any_of(view_.begin(), view_.lower_bound(where), unwatched))
         doubt_turn_ = ++turn_;
+}
+
+/// Others have deleted one of our nodes, and may have deleted more: the next is to look at its own before it is granted.
+void lock_queue::suspect_others()
+{
+    if (!queued_.empty())
+        at(queued_.begin()->second).waited_for_another = true;
+}
+
+void lock_queue::downgrade(contender_id id)
+{
+    contender& c = at(id);
+    if (c.now == phase::held && c.kind == contender_kind::writer)
+        move(id, c, phase::downgrading);
+}
+
+void lock_queue::downgraded(contender_id id, bool before)
+{
+    if (!downgrading_.contains(id))
+        return;
+    contender& c = at(id);
+    const place reader{c.spot->first.sequence, reader_name(node_of(c)), contender_kind::reader};
+    if (!before)
+        ++numbers_used_;
+    watches_.erase(node_of(c));
+    view_.erase(c.spot);
+    c.spot = view_.insert_or_assign(reader, id).first;
+    c.kind = contender_kind::reader;
+    look_after_holders_ = true; // its node is another
+    if (c.abandoned)
+        return start_leaving(id, c);
+    --contending_alone_;
+    move(id, c, phase::held);
+    news_.push_back({action::kind::shares, id, node_of(c)});
+}
+
+void lock_queue::downgrade_unknown(contender_id id)
+{
+    if (downgrading_.contains(id))
+        at(id).downgrade_sent = false; // it is asked for again in the next epoch
+}
+
+void lock_queue::downgrade_refused(contender_id id)
+{
+    if (!downgrading_.contains(id))
+        return;
+    contender& c = at(id);
+    c.downgrade_sent = c.downgrade_begun = false;
+    look_after_holders_ = true; // an event meanwhile may have used up its watch
+    if (c.abandoned)
+        start_leaving(id, c);
+    else
+        move(id, c, phase::held);
+}
+
+void lock_queue::downgrade_lost(contender_id id)
+{
+    if (!downgrading_.contains(id))
+        return;
+    contender& c = at(id);
+    watches_.erase(node_of(c));
+    view_.erase(c.spot);
+    forget(id, c.abandoned ? action::kind::gone : action::kind::lost);
+    suspect_others();
 }
 
 void lock_queue::removed(contender_id id)

@@ -4,14 +4,16 @@
 #include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
 namespace zklock::queue {
 
-std::vector<action> lock_queue::next(bool lease_fresh)
+const std::vector<action>& lock_queue::next(bool lease_fresh)
 {
-    std::vector<action> actions;
+    std::vector<action>& actions = actions_;
+    actions.clear();
     const bool looking_up = std::any_of(reads_.begin(), reads_.end(), [](const sent_read& r) { return r.looks_up; });
     if (connected_ && !unknown_.empty() && !looking_up && !look_up_refused_)
         read(actions, action::kind::read_children, true);
@@ -31,9 +33,16 @@ std::vector<action> lock_queue::next(bool lease_fresh)
         refuse_those_behind();
     if (connected_) {
         remove_those_left(actions);
-        for (contender_id id : held_)
-            if (at(id).holds_on)
-                arm(actions, node_of(at(id)));
+        for (contender_id id : downgrading_) {
+            contender& c = at(id);
+            c.downgrade_begun = true;
+            if (!std::exchange(c.downgrade_sent, true))
+                actions.push_back({action::kind::downgrade, id, node_of(c)});
+        }
+        if (std::exchange(look_after_holders_, false))
+            for (contender_id id : held_)
+                if (at(id).holds_on)
+                    arm(actions, node_of(at(id)));
         disarm_unneeded(actions);
     }
     std::move(news_.begin(), news_.end(), std::back_inserter(actions));
@@ -41,16 +50,23 @@ std::vector<action> lock_queue::next(bool lease_fresh)
     return actions;
 }
 
-bool lock_queue::busy(const std::vector<std::string>& names) const
+bool lock_queue::busy(const std::vector<std::string>& names, contender_kind kind) const
 {
-    for (const std::string& name : names) {
-        const auto sequence = sequence_of(name);
-        if (!sequence)
-            continue;
-        if (!left_.contains({*sequence, name}))
-            return true;
-    }
-    return false;
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        const auto parsed = parse_name(name);
+        if (!parsed)
+            return false;
+        const place where{parsed->sequence, name, parsed->kind};
+        return excludes(where, kind) && !left_.contains(where);
+    });
+}
+
+std::vector<contender_id> lock_queue::looking_without_node() const
+{
+    std::vector<contender_id> found;
+    std::copy_if(wanted_.begin(), wanted_.end(), std::back_inserter(found),
+                 [this](contender_id id) { return contenders_.at(id).look_once; });
+    return found;
 }
 
 /// Only the first of those that wait has to know who is before it: the others wait for the first.
@@ -69,7 +85,7 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
             seek_coverage(actions, c.create_turn);
         return false;
     }
-    const auto predecessor = nearest_below(c.spot);
+    const auto predecessor = nearest_below(c.spot, c.kind);
     if (predecessor != view_.end()) {
         if (predecessor->second != 0)
             return false; // one of ours: we shall know
@@ -88,7 +104,12 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
             return false;
         if (!ZKLOCK_MUTANT(own_node_not_watched))
             arm(actions, node_of(c));
-        wait_for(actions, ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor);
+        wait_for(actions, ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor, c.kind);
+        return false;
+    }
+    if (may_have_grown(c.kind)) {
+        if (connected_ && last_read_turn_ < growth_turn_)
+            read(actions, action::kind::read_children, false);
         return false;
     }
     if (c.waited_for_another && !ZKLOCK_MUTANT(own_node_not_watched)) {
@@ -125,22 +146,28 @@ void lock_queue::seek_coverage(std::vector<action>& actions, std::uint64_t turn)
 
 /// Watches the node before the first that waits, and the one before that: when the predecessor is gone too, nobody else is
 /// left, and no read has to find that out. (Without the look-ahead: the fast path of a hand-off would need one.)
-void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecessor)
+void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecessor, contender_kind kind)
 {
     const auto watch_foreign = [&](view::iterator node) {
         arm(actions, node->first.node);
         watched_others_.insert(node->first.node);
     };
-    const bool in_doubt = answered_turn_ < doubt_turn_;
+    const bool in_doubt = answered_turn_ < doubt_turn_ && (doubt_turn_ != growth_turn_ || may_have_grown(kind));
     if (in_doubt && last_read_turn_ < doubt_turn_)
         read(actions, action::kind::read_children, false);
     if (!in_doubt || is_watched(predecessor->first.node))
         watch_foreign(predecessor);
     if (in_doubt)
         return;
-    const auto before = nearest_below(predecessor);
+    const auto before = nearest_below(predecessor, kind);
     if (before != view_.end() && before->second == 0 && !ZKLOCK_MUTANT(watch_on_the_next_higher_node))
         watch_foreign(before);
+}
+
+/// Whether a writer of another client has gone, of late, that may read on under its number.
+bool lock_queue::may_have_grown(contender_kind kind) const noexcept
+{
+    return !is_shared(kind) && answered_turn_ < growth_turn_;
 }
 
 /// Whether the node of a holder that gives the lock back may serve another contender of this client.
@@ -148,6 +175,8 @@ bool lock_queue::may_stay(const contender& c) const
 {
     const bool others_of_ours = with_node_ > 1 || !creating_.empty() || !unknown_.empty(); // some may be leaving
     if (!connected_ || others_of_ours || c.further_grants == 0)
+        return false;
+    if (c.revoked && !ZKLOCK_MUTANT(revocation_node_passed_on))
         return false;
     return (!wanted_.empty() && c.turns_left > 0) || undisturbed(c);
 }
@@ -157,7 +186,8 @@ bool lock_queue::undisturbed(const contender& c) const
 {
     if (!allowed_.linger || ZKLOCK_MUTANT(lingers_although_others_queue))
         return allowed_.linger;
-    return !disturbed_ && std::none_of(view::const_iterator(c.spot), view_.cend(), [](const auto& known) { return known.second == 0; });
+    const auto of_another = [](const auto& known) { return known.second == 0; };
+    return !disturbed_ && std::none_of(view::const_iterator(c.spot), view_.cend(), of_another);
 }
 
 /// The node of a holder that gave the lock back: passed on, left to linger, or not needed any more.
@@ -196,12 +226,24 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         news_.push_back({action::kind::lingers, id, {}});
 }
 
+/// Those who look once, behind one of ours, and have somebody before them that they cannot hold the lock together with.
 void lock_queue::refuse_those_behind()
 {
     std::vector<contender_id> behind;
-    for (auto waiting = queued_.begin(); waiting != queued_.end(); ++waiting)
-        if (at(waiting->second).look_once && (waiting != queued_.begin() || !held_.empty()))
-            behind.push_back(waiting->second);
+    bool after_any = !held_.empty() || !downgrading_.empty();
+    bool after_one_alone = !downgrading_.empty() || (!held_.empty() && !is_shared(at(*held_.begin()).kind));
+    if (!queued_.empty()) { // if the first is a reader that waits, it is for a writer, and so do all behind it
+        const contender& first = at(queued_.begin()->second);
+        after_one_alone = after_one_alone || (is_shared(first.kind) && first.covered &&
+                                              nearest_below(first.spot, first.kind) != view_.end());
+    }
+    for (const auto& [sequence, id] : queued_) {
+        const contender& c = at(id);
+        if (c.look_once && (is_shared(c.kind) ? after_one_alone : after_any))
+            behind.push_back(id);
+        after_any = true;
+        after_one_alone = after_one_alone || !is_shared(c.kind);
+    }
     for (contender_id id : behind) {
         start_leaving(id, at(id));
         news_.push_back({action::kind::refused, id, {}});
@@ -210,20 +252,27 @@ void lock_queue::refuse_those_behind()
 
 void lock_queue::remove_those_left(std::vector<action>& actions)
 {
-    for (contender_id id : std::exchange(to_remove_, {})) {
+    for (contender_id id : to_remove_) {
         const auto found = contenders_.find(id);
         if (found == contenders_.end() || std::exchange(found->second.removing, true))
             continue;
         const contender& c = found->second;
-        actions.push_back({action::kind::remove, id, node_of(c), successor_is_ours(c.spot->first)});
+        actions.push_back({action::kind::remove, id, node_of(c), only_ours_wait_for(c.spot->first)});
     }
+    to_remove_.clear();
 }
 
-/// Whether the next node above is one of ours, and nothing unknown can be between.
-bool lock_queue::successor_is_ours(const place& left) const
+/// Whether the next node above is one of ours, and nothing unknown can be between. Who excludes readers may have several
+/// waiting for it: all up to the next one like it.
+bool lock_queue::only_ours_wait_for(const place& left) const
 {
-    const auto above = view_.upper_bound(left);
-    return above != view_.end() && above->second != 0 && contenders_.at(above->second).covered;
+    for (auto above = view_.upper_bound(left); above != view_.end(); ++above) {
+        if (above->second == 0 || !contenders_.at(above->second).covered)
+            return false;
+        if (is_shared(left.kind) || !is_shared(above->first.kind))
+            return true;
+    }
+    return false;
 }
 
 bool lock_queue::is_watched(const std::string& node) const
@@ -232,15 +281,21 @@ bool lock_queue::is_watched(const std::string& node) const
     return watch != watches_.end() && watch->second != watch_state::disarming;
 }
 
-/// The nearest node before that one.
-lock_queue::view::iterator lock_queue::nearest_below(view::iterator node)
+/// The nearest node before that one that excludes a contender of that kind.
+lock_queue::view::iterator lock_queue::nearest_below(view::iterator node, contender_kind kind)
 {
-    auto below = node;
+    auto below = ZKLOCK_MUTANT(watch_on_the_first_node) && node != view_.begin() ? std::next(view_.begin()) : node;
     while (below != view_.begin()) {
         --below;
-        if (below->second == 0 || !ZKLOCK_MUTANT(own_nodes_do_not_count))
-            return below;
+        if (excludes(below->first, kind)) {
+            if (below->second == 0 || !ZKLOCK_MUTANT(own_nodes_do_not_count))
+                return below;
+        } else if (below->second != 0 && at(below->second).now == phase::held) {
+            break; // nobody excludes one who reads
+        }
     }
+    if (ZKLOCK_MUTANT(shared_readers_wait_for_later_writers) && is_shared(kind))
+        return std::find_if(std::next(node), view_.end(), [](const auto& p) { return !is_shared(p.first.kind); });
     return view_.end();
 }
 
@@ -269,9 +324,10 @@ void lock_queue::disarm_unneeded(std::vector<action>& actions)
     if (contending_ > held_.size()) {
         if (queued_.empty() || !at(queued_.begin()->second).covered)
             return; // not known yet
-        predecessor = nearest_below(at(queued_.begin()->second).spot);
+        const contender& first = at(queued_.begin()->second);
+        predecessor = nearest_below(first.spot, first.kind);
         if (predecessor != view_.end())
-            before = nearest_below(predecessor);
+            before = nearest_below(predecessor, first.kind);
     }
     const auto needed = [&](const std::string& node) {
         return (predecessor != view_.end() && node == predecessor->first.node) ||

@@ -66,13 +66,47 @@
     X(reentrant_release_of_one_is_of_all) \
     X(refused_look_keeps_its_node) \
     X(requests_after_a_lost_answer) \
+    X(revocation_before_the_wait_missed) \
+    X(revocation_by_any_data) \
+    X(revocation_event_lost) \
+    X(revocation_lost_in_a_downgrade) \
+    X(revocation_node_passed_on) \
+    X(revocation_told_after_the_release) \
+    X(revocation_told_twice) \
+    X(semaphore_count_changes_ignored) \
+    X(semaphore_counts_without_own_leases) \
+    X(semaphore_deleted_lease_ignored) \
+    X(semaphore_granted_without_the_line) \
+    X(semaphore_lease_kept_after_a_time_out) \
+    X(semaphore_lease_of_a_cancelled_create_stays) \
+    X(semaphore_line_left_with_the_creates) \
+    X(semaphore_list_without_watch) \
+    X(semaphore_look_up_without_sync) \
+    X(semaphore_loss_not_told) \
+    X(semaphore_maxima_not_compared) \
+    X(semaphore_try_waits) \
+    X(semaphore_unknown_create_forgotten) \
+    X(semaphore_unknown_delete_counts_as_done) \
+    X(semaphore_watch_left_on_the_server) \
+    X(semaphore_withdrawn_lease_stays) \
+    X(shared_downgrade_in_two_steps) \
+    X(shared_no_second_look_after_a_writer) \
+    X(shared_readers_exclude_readers) \
+    X(shared_readers_ignore_writers) \
+    X(shared_readers_wait_for_later_writers) \
+    X(shared_refused_downgrade_never_done) \
+    X(shared_writers_ignore_readers) \
     X(sorted_by_whole_name) \
     X(token_not_read_after_a_look_up) \
+    X(transaction_after_the_loss) \
+    X(transaction_without_a_check) \
+    X(try_waits_for_its_turn) \
     X(turn_not_counted_on) \
     X(turns_without_end) \
     X(unknown_delete_counts_as_done) \
     X(used_up_watch_not_armed_again) \
     X(watch_left_on_the_server) \
+    X(watch_on_the_first_node) \
     X(watch_on_the_next_higher_node) \
     X(watches_outlive_their_epoch) \
     X(withdrawn_node_stays) \

@@ -5,37 +5,98 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 namespace zklock::queue {
+namespace {
 
-std::string name_prefix(naming names, std::string_view uuid)
+struct mark {
+    std::string_view text; ///< what stands before the number
+    contender_kind kind;
+};
+
+// A mark that ends with another one's text comes before it.
+constexpr mark curators_lock{"lock-", contender_kind::mutex};
+constexpr mark curators_writer{"__WRIT__", contender_kind::writer};
+constexpr mark curators_reader{"__READ__", contender_kind::reader};
+constexpr mark kazoos_writer{"-w__lock__", contender_kind::writer}; ///< ours only; kazoo takes it for a lock of its own
+constexpr mark kazoos_lock{"__lock__", contender_kind::mutex};
+constexpr mark kazoos_reader{"__rlock__", contender_kind::reader};
+constexpr mark marks[] = {curators_lock, kazoos_writer, kazoos_lock, curators_writer, curators_reader, kazoos_reader};
+
+const mark& mark_of(naming names, contender_kind kind)
 {
-    if (names == naming::curator)
-        return std::string("_c_").append(uuid).append("-lock-");
-    std::string hex(uuid);
-    std::erase(hex, '-');
-    return hex.append("__lock__");
+    const bool curator = names == naming::curator;
+    switch (kind) {
+    case contender_kind::writer: return curator ? curators_writer : kazoos_writer;
+    case contender_kind::reader: return curator ? curators_reader : kazoos_reader;
+    case contender_kind::mutex: break;
+    }
+    return curator ? curators_lock : kazoos_lock;
 }
 
-std::optional<std::int32_t> sequence_of(std::string_view child) noexcept
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// `x-<session>-`, the session as the Java recipe writes it (decimal, perhaps negative) or the one in C (16 hex digits).
+bool is_of_write_lock(std::string_view prefix)
+{
+    if (!prefix.starts_with("x-") || !prefix.ends_with('-') || prefix.size() < 4)
+        return false;
+    std::string_view session = prefix.substr(2, prefix.size() - 3);
+    const auto is_hex = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); };
+    if (session.size() == 16 && std::all_of(session.begin(), session.end(), is_hex))
+        return true;
+    if (session.starts_with('-'))
+        session.remove_prefix(1);
+    return !session.empty() && session.size() <= 19 && std::all_of(session.begin(), session.end(), is_digit);
+}
+
+std::optional<contender_kind> kind_of(std::string_view prefix)
+{
+    for (const mark& m : marks)
+        if (prefix.ends_with(m.text))
+            return m.kind;
+    if (is_of_write_lock(prefix))
+        return contender_kind::mutex;
+    return std::nullopt;
+}
+
+} // namespace
+
+std::string name_prefix(naming names, contender_kind kind, std::string_view uuid)
+{
+    const std::string_view mark = mark_of(names, kind).text;
+    if (names == naming::curator) {
+        std::string prefix;
+        prefix.reserve(uuid.size() + mark.size() + sizeof "_c_-" - 1 + sequence_digits);
+        prefix.append("_c_").append(uuid).append("-").append(mark);
+        return prefix;
+    }
+    std::string hex(uuid);
+    std::erase(hex, '-');
+    return hex.append(mark);
+}
+
+std::optional<contender_name> parse_name(std::string_view child) noexcept
 {
     if (child.size() < sequence_digits)
         return std::nullopt;
-    std::string_view number = child.substr(child.size() - sequence_digits);
-    if (!std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; }))
+    const std::string_view number = child.substr(child.size() - sequence_digits);
+    if (!std::all_of(number.begin(), number.end(), is_digit))
         return std::nullopt;
     std::string_view prefix = child.substr(0, child.size() - sequence_digits);
 
     if (ZKLOCK_MUTANT(every_number_is_a_contender))
-        prefix = "lock-";
-    const auto of_a_lock = [](std::string_view p) { return p.ends_with("lock-") || p.ends_with("__lock__"); };
+        prefix = curators_lock.text;
     bool negative = false;
-    if (!of_a_lock(prefix)) {
+    auto kind = kind_of(prefix);
+    if (!kind) {
         if (!prefix.ends_with('-'))
             return std::nullopt;
         prefix.remove_suffix(1); // the sign of a number that has overflowed
         negative = true;
-        if (!of_a_lock(prefix))
+        kind = kind_of(prefix);
+        if (!kind)
             return std::nullopt;
     }
     std::int64_t value = 0;
@@ -44,13 +105,56 @@ std::optional<std::int32_t> sequence_of(std::string_view child) noexcept
         value = -value;
     if (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::int32_t>::max())
         return std::nullopt;
-    return static_cast<std::int32_t>(value);
+    return contender_name{static_cast<std::int32_t>(value), *kind};
+}
+
+std::optional<std::int32_t> sequence_of(std::string_view child) noexcept
+{
+    const auto name = parse_name(child);
+    return name ? std::optional(name->sequence) : std::nullopt;
+}
+
+std::string reader_name(std::string_view writer)
+{
+    const std::string_view prefix = prefix_of(writer, sequence_of(writer).value_or(0));
+    const bool curator = prefix.ends_with(curators_writer.text);
+    const mark& from = curator ? curators_writer : kazoos_writer;
+    const mark& to = curator ? curators_reader : kazoos_reader;
+    return std::string(prefix.substr(0, prefix.size() - from.text.size())).append(to.text).append(writer.substr(prefix.size()));
 }
 
 std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept
 {
     const std::size_t sign = sequence < 0 ? 1 : 0;
     return child.substr(0, child.size() - sequence_digits - sign);
+}
+
+std::vector<std::string> in_order(const std::vector<std::string>& children)
+{
+    std::vector<std::pair<std::int32_t, std::string>> found;
+    for (const std::string& child : children)
+        if (const auto sequence = sequence_of(child))
+            found.emplace_back(*sequence, child);
+    std::sort(found.begin(), found.end());
+    std::vector<std::string> names;
+    names.reserve(found.size());
+    for (auto& [sequence, name] : found)
+        names.push_back(std::move(name));
+    return names;
+}
+
+std::vector<std::string> holders_of(const std::vector<std::string>& children)
+{
+    std::vector<std::string> queue = in_order(children);
+    if (queue.empty())
+        return queue;
+    const contender_name first = *parse_name(queue.front());
+    const auto waits = [&first](const std::string& name) {
+        const contender_name other = *parse_name(name);
+        return !is_shared(other.kind) || (!is_shared(first.kind) && other.sequence != first.sequence);
+    };
+    queue.erase(std::find_if(queue.begin() + 1, queue.end(), waits), queue.end());
+    return queue;
 }
 
 } // namespace zklock::queue

@@ -6,20 +6,49 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace zklock::queue {
 
+/// What a contender is there for, by its name.
+enum class contender_kind : std::uint8_t {
+    mutex,  ///< excludes all others
+    writer, ///< likewise, and may turn into a reader that keeps its number
+    reader  ///< excludes all but readers
+};
+[[nodiscard]] constexpr bool is_shared(contender_kind kind) noexcept { return kind == contender_kind::reader; }
+
 /// The name to ask the server to complete with a sequence number. `uuid` (36 characters) makes the node recognisable when
 /// the answer to its create is lost; the idea is Curator's "protected" create.
-[[nodiscard]] std::string name_prefix(naming, std::string_view uuid);
+[[nodiscard]] std::string name_prefix(naming, contender_kind, std::string_view uuid);
 
-/// The place in the queue of a child's name: the sequence number it ends with, or nothing when the child is no contender.
-/// Contenders of all clients that share lock paths are known: whatever comes before `lock-` (Curator, go-zookeeper) or
-/// `__lock__` (kazoo) and the number does not count.
+/// What a child's name tells.
+struct contender_name {
+    std::int32_t sequence; ///< the number it ends with: its place in the queue
+    contender_kind kind;
+};
+
+/// Nothing when the child is no contender. Contenders of all clients that share lock paths are known. Whatever comes before
+/// `lock-` (Curator, go-zookeeper), `__lock__` (kazoo), `__WRIT__` and `__READ__` (Curator's readers and writers) or
+/// `__rlock__` (kazoo's readers) and the number does not count; a name of ZooKeeper's own WriteLock is `x-`, the session, `-`
+/// and the number.
+[[nodiscard]] std::optional<contender_name> parse_name(std::string_view child) noexcept;
+
+/// The place in the queue, or nothing.
 [[nodiscard]] std::optional<std::int32_t> sequence_of(std::string_view child) noexcept;
+
+/// The name of the reader that a writer of that name turns into: only the kind is another.
+[[nodiscard]] std::string reader_name(std::string_view writer);
 
 /// What was asked for, before the server completed it: of a child whose number is `sequence`.
 [[nodiscard]] std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept;
+
+/// Those of a path's children that are contenders, in the order of the queue.
+[[nodiscard]] std::vector<std::string> in_order(const std::vector<std::string>& children);
+
+/// Those of them that hold the lock: the first, or the readers before the first that is none. Who turns from a writer into
+/// a reader in two steps has both nodes for a while.
+[[nodiscard]] std::vector<std::string> holders_of(const std::vector<std::string>& children);
 
 inline constexpr std::size_t sequence_digits = 10;
 

@@ -1,6 +1,8 @@
 #include "queue/node_path.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace zklock::queue {
 namespace {
@@ -77,12 +79,17 @@ std::string_view parent_of(std::string_view path) noexcept
 
 std::string child_of(std::string_view parent, std::string_view name)
 {
-    return std::string(parent).append("/").append(name);
+    std::string path;
+    path.reserve(parent.size() + 1 + name.size());
+    path.append(parent).append("/").append(name);
+    return path;
 }
 
 std::string_view name_of(std::string_view path) noexcept
 {
-    return path.substr(path.rfind('/') + 1);
+    // Several times as fast as rfind().
+    const void* const slash = path.empty() ? nullptr : ::memrchr(path.data(), '/', path.size());
+    return slash ? path.substr(static_cast<std::size_t>(static_cast<const char*>(slash) - path.data()) + 1) : path;
 }
 
 } // namespace zklock::queue

@@ -1,8 +1,10 @@
 #pragma once
 #include "zklock/held_lock.hpp"
 #include "zklock/mutex_options.hpp"
+#include "queue/node_name.hpp"
 #include "recipes/lease.hpp"
 #include "store/scheduler.hpp"
+#include "store/unique_function.hpp"
 
 #include <boost/system/error_code.hpp>
 
@@ -11,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zklock::recipes {
@@ -23,6 +26,7 @@ struct grant {
     std::int64_t fencing_token = 0;
     std::uint64_t owner = 0; ///< whose hold it is, for a re-entrant lock; else 0
     std::shared_ptr<const std::vector<held_lock>> parts{}; ///< of a lock made of several; else null
+    queue::contender_kind kind = queue::contender_kind::mutex;
 };
 
 /// How long to queue.
@@ -37,14 +41,32 @@ struct waiter {
     std::optional<store::scheduler::time_point> deadline;
 
     /// The end of the wait, exactly once, unless withdraw() comes first: granted, or why not.
-    std::function<void(error_code, const grant&)> done;
+    store::unique_function<void(error_code, grant)> done;
     /// The lock was lost: once, after a grant, and not after release() was called.
-    std::function<void()> lost;
+    store::unique_function<void()> lost;
+};
+
+/// Options as the acquires of one lock share them.
+class shared_options {
+public:
+    shared_options() = default; ///< the default ones
+    shared_options(mutex_options options) : options_(std::make_shared<const mutex_options>(std::move(options))) {}
+
+    [[nodiscard]] const mutex_options& operator*() const noexcept
+    {
+        static const mutex_options none;
+        return options_ ? *options_ : none;
+    }
+    [[nodiscard]] const mutex_options* operator->() const noexcept { return &**this; }
+
+private:
+    std::shared_ptr<const mutex_options> options_;
 };
 
 struct acquire_request : waiter {
     std::string path;
-    mutex_options options;
+    shared_options options;
+    queue::contender_kind kind = queue::contender_kind::mutex; ///< mutexes and others do not go together on a path
 };
 
 /// One acquire, from its call until its node is gone, made by a recipe: session::acquire() for the mutex. Once the
@@ -61,6 +83,23 @@ public:
     /// `errc::lost` if the lock was lost before, and why it cannot be told if the session is closed first or the server
     /// refuses. May be empty. Only after a grant, and once.
     virtual void release(std::function<void(error_code)> released) = 0;
+
+    /// Calls `asked`, later and once, when somebody asks the holder to let go, or has done so: its node is looked at from
+    /// now on. Not after release() was called, nor once the lock is lost. In place of what was to be called before. Only
+    /// after a grant.
+    virtual void on_revoked(std::function<void()> asked) = 0;
+
+    /// Of a writer: goes on as a reader, with nobody in between who excludes readers. `done` is called later, once: with the
+    /// reader's grant; with an error and the writer's own, which it still has; or with `errc::lost`. Not after release().
+    /// Only after a writer's grant: for any other it is false, and nothing happens.
+    virtual bool downgrade(std::function<void(error_code, const grant&)> done)
+    {
+        static_cast<void>(done);
+        return false;
+    }
+
+    /// The nodes that are there as long as what was granted is held. Only while it is.
+    [[nodiscard]] virtual std::vector<std::string> nodes_of(const grant& given) const { return {given.node}; }
 
     /// Granted, not released, not lost. Turns false at held_until() less the notice. From any thread.
     [[nodiscard]] virtual bool held(store::scheduler::time_point now) const noexcept = 0;

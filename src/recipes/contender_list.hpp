@@ -1,42 +1,46 @@
 #pragma once
-#include "recipes/session_core.hpp"
+#include "queue/node_name.hpp"
+#include "recipes/request_for.hpp"
 #include "zklock/contender.hpp"
-
-#include <boost/system/error_code.hpp>
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zklock::recipes {
 
-using boost::system::error_code;
+/// Which children are listed, and in which order; and which of them hold what the list is of.
+struct listed {
+    /// What a child's name tells; nothing when it is not meant.
+    std::optional<queue::contender_name> (*read)(std::string_view child) noexcept;
+    bool (*before)(const contender&, const contender&);
+    /// Of all children.
+    std::vector<std::string> (*holders)(const std::vector<std::string>& children);
 
-/// One reading of a lock's queue: the children, then each contender's node. Begins again when the connection ends.
-class contender_list : public std::enable_shared_from_this<contender_list> {
+    /// The contenders of a lock, by their numbers.
+    static const listed queue;
+    /// All children, which are the leases of a semaphore (semaphore_layout.cpp).
+    static const listed leases;
+};
+
+/// One reading of a lock's queue: the children, then each contender's node.
+class contender_list final : public request_for<std::vector<contender>> {
 public:
-    using done = std::function<void(error_code, std::vector<contender>)>;
-
     /// `gone` is told of each node that turned out not to exist.
-    contender_list(session_core&, std::string path, std::function<void(const std::string& node)> gone, done);
-
-    /// Sends the requests; there is a connection.
-    void start();
-    /// Ends it, unless it has ended.
-    void fail(errc);
-    /// Ends it without a word. False, and nothing happens, when it has ended.
-    bool withdraw();
-    [[nodiscard]] bool ended() const noexcept { return !done_; }
+    contender_list(session_core&, std::string path, std::function<void(const std::string& node)> gone, done,
+                   listed what = listed::queue);
 
 private:
+    void send() override;
     void list(const std::vector<std::string>& names);
     void finish();
 
-    session_core& core_;
     const std::string path_;
     const std::function<void(const std::string&)> gone_;
-    done done_;
+    const listed what_;
     std::vector<contender> found_;
     std::size_t answers_due_ = 0;
     bool cut_ = false; ///< the connection ended meanwhile

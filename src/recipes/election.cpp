@@ -1,20 +1,12 @@
 #include "recipes/election.hpp"
 
 #include "queue/mutants.hpp"
+#include "recipes/error_mapping.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
-#include <cerrno>
 
 namespace zklock::recipes {
-namespace {
-
-error_code cancelled() noexcept
-{
-    return {ECANCELED, boost::system::system_category()};
-}
-
-} // namespace
 
 /// One acquire of a candidate: his wait, his leadership, and its end.
 class election::term final : public acquisition, public std::enable_shared_from_this<term> {
@@ -58,6 +50,7 @@ public:
         });
     }
 
+    void on_revoked(std::function<void()> asked) override { lock_->on_revoked(std::move(asked)); }
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override { return lock_->held(now); }
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return lock_->held_until(); }
 
@@ -83,7 +76,7 @@ public:
     {
         state_ = state::over;
         waiter_.lost = nullptr;
-        scheduler.post([done = std::exchange(waiter_.done, nullptr)] { done(cancelled(), {}); });
+        scheduler.post([self = shared_from_this()] { std::exchange(self->waiter_.done, nullptr)(cancelled(), {}); });
     }
 
 private:

@@ -34,6 +34,12 @@ public:
         case errc::token_exhausted: return "the ensemble's transaction number is too large for a fencing token";
         case errc::server_error: return "the server reported an unexpected error";
         case errc::closed: return "the client is closed";
+        case errc::no_node: return "the node does not exist";
+        case errc::node_exists: return "the node exists already";
+        case errc::bad_version: return "the node has another version";
+        case errc::not_empty: return "the node has children";
+        case errc::outcome_unknown: return "the answer was lost: it may have been done";
+        case errc::not_upgradable: return "a reader cannot become a writer";
         }
         return "unknown error";
     }
@@ -47,6 +53,10 @@ public:
         case errc::not_connected: return generic::make_error_condition(generic::not_connected);
         case errc::access_denied: return generic::make_error_condition(generic::permission_denied);
         case errc::not_owner: return generic::make_error_condition(generic::operation_not_permitted);
+        case errc::no_node: return generic::make_error_condition(generic::no_such_file_or_directory);
+        case errc::node_exists: return generic::make_error_condition(generic::file_exists);
+        case errc::not_empty: return generic::make_error_condition(generic::directory_not_empty);
+        case errc::not_upgradable: return generic::make_error_condition(generic::resource_deadlock_would_occur);
         case errc::invalid_path:
         case errc::invalid_option: return generic::make_error_condition(generic::invalid_argument);
         default: return {value, *this};

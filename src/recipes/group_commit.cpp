@@ -12,7 +12,6 @@ namespace {
 
 constexpr unsigned most_under_way = 2;
 constexpr std::size_t most_writes = 64;
-constexpr std::size_t most_bytes = 256 * 1024; // of paths and data: a quarter of what the servers read by default
 
 } // namespace
 
@@ -74,32 +73,29 @@ group_commit::writes group_commit::take()
 {
     writes taken;
     std::size_t bytes = 0;
-    while (taken.size() < most_writes && bytes < most_bytes) {
-        if (urgent_paths_.empty() && paths_.empty())
-            break;
-        if (urgent_paths_.empty())
-            take_one(paths_, false, taken, bytes);
-        else
-            take_one(urgent_paths_, true, taken, bytes);
-    }
+    const auto room = [&] { return taken.size() < most_writes && bytes < most_bytes_of_a_batch; };
+    while (room() && !urgent_paths_.empty())
+        take_one(urgent_paths_, true, taken, bytes);
+    while (room() && !paths_.empty())
+        take_one(paths_, false, taken, bytes);
     return taken;
 }
 
 /// The next write of the path that is first in line.
-bool group_commit::take_one(std::deque<lock_path*>& line, bool urgent, writes& to, std::size_t& bytes)
+void group_commit::take_one(std::deque<lock_path*>& line, bool urgent, writes& to, std::size_t& bytes)
 {
     lock_path& path = *line.front();
     line.pop_front();
+    if (!std::exchange(path.touched, true))
+        asked_.push_back(&path);
     write next;
     if (!path.next_write(urgent, next)) {
         (urgent ? path.in_urgent_line : path.in_line) = false;
-        emptied_.push_back(&path);
-        return false;
+        return;
     }
     line.push_back(&path);
     bytes += next.node.size() + (next.creates ? path.data_of(next.id).size() : 0);
     to.push_back(std::move(next));
-    return true;
 }
 
 void group_commit::send()
@@ -107,15 +103,15 @@ void group_commit::send()
     writes taken = take();
     if (!taken.empty())
         ++under_way_;
-    if (taken.size() == 1) {
+    if (taken.size() == 1)
         send_alone(taken.front());
-        tell_paths(taken);
-    } else if (!taken.empty()) {
+    else if (!taken.empty())
         send_together(std::move(taken));
-    }
     // They may have found that somebody is not to have a node after all; what they do about it must not go before the writes.
-    for (lock_path* path : std::exchange(emptied_, {}))
+    for (lock_path* path : std::exchange(asked_, {})) {
+        path->touched = false;
         path->after_writes();
+    }
 }
 
 void group_commit::send_alone(const write& w)
@@ -126,14 +122,14 @@ void group_commit::send_alone(const write& w)
     };
     if (w.creates)
         core_.store.create(w.node, w.path->data_of(w.id), store::node_kind::ephemeral_sequential,
-                           [answered, path = w.path, id = w.id](const store::create_reply& answer) {
-                               path->core().heard(answer);
+                           [this, answered, path = w.path, id = w.id](const store::create_reply& answer) {
+                               core_.heard(answer);
                                path->on_created(id, answer);
                                answered();
                            });
     else
-        core_.store.remove(w.node, store::any_version, [answered, path = w.path, id = w.id](const store::reply& answer) {
-            path->core().heard(answer);
+        core_.store.remove(w.node, store::any_version, [this, answered, path = w.path, id = w.id](const store::reply& answer) {
+            core_.heard(answer);
             path->on_removed(id, answer.result);
             answered();
         });
@@ -152,7 +148,6 @@ void group_commit::send_together(writes taken)
             b.data = w.path->data_of(w.id);
     }
     core_.store.batch(batch, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
-    tell_paths(*together);
 }
 
 // --- answers -------------------------------------------------------------------------------------------------------------
@@ -172,10 +167,7 @@ void group_commit::on_answer(const shared_writes& together, const store::batch_r
         for (const write& w : *together) {
             if (w.creates && answer.result == store::outcome::ok)
                 created.path = *node++;
-            if (w.creates)
-                w.path->on_created(w.id, created);
-            else
-                w.path->on_removed(w.id, answer.result);
+            give(w, created);
         }
         if (!answer.created.empty())
             number(together, answer.created.back());
@@ -200,12 +192,19 @@ void group_commit::on_failure(const writes& together, const store::batch_reply& 
             if (w.creates)
                 w.path->create_goes_again(w.id);
             send_alone(w);
-        } else if (w.creates) {
-            w.path->on_created(w.id, refused);
         } else {
-            w.path->on_removed(w.id, answer.result);
+            give(w, refused);
         }
     }
+}
+
+/// Its part of the answer to a transaction.
+void group_commit::give(const write& w, const store::create_reply& answer)
+{
+    if (w.creates)
+        w.path->on_created(w.id, answer);
+    else
+        w.path->on_removed(w.id, answer.result);
 }
 
 void group_commit::number(const shared_writes& together, std::string_view one)

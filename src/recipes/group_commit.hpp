@@ -13,6 +13,8 @@ namespace zklock::recipes {
 class lock_path;
 class session_core;
 
+inline constexpr std::size_t most_bytes_of_a_batch = 256 * 1024; ///< of paths and data: a quarter of what servers read
+
 /// Sends the creates and deletes of all lock paths of a client. A lone write leaves at once; while others are under way
 /// the next ones gather, and go together as one transaction, in the order in which the paths came, one write of each in turn.
 /// Only a delete that another client may be waiting for does not wait for those under way: it goes at the end of the
@@ -49,12 +51,13 @@ private:
     void gather_until_the_turn_ends();
     void flush();
     [[nodiscard]] writes take();
-    bool take_one(std::deque<lock_path*>& line, bool urgent, writes& to, std::size_t& bytes);
+    void take_one(std::deque<lock_path*>& line, bool urgent, writes& to, std::size_t& bytes);
     void send();
     void send_alone(const write&);
     void send_together(writes);
     void on_answer(const shared_writes&, const store::batch_reply&);
     void on_failure(const writes&, const store::batch_reply&);
+    static void give(const write&, const store::create_reply&);
     /// All of one transaction have one czxid: a look at one of them tells it.
     void number(const shared_writes&, std::string_view one);
     struct all {
@@ -65,7 +68,7 @@ private:
     session_core& core_;
     std::deque<lock_path*> paths_;        ///< with something to write, each once
     std::deque<lock_path*> urgent_paths_; ///< likewise, with a delete that does not wait
-    std::vector<lock_path*> emptied_;     ///< have nothing more to write, as it turned out
+    std::vector<lock_path*> asked_;       ///< what they have to write, while a transaction is gathered
     unsigned under_way_ = 0;
     bool gathering_ = false; ///< until the end of the turn
     bool sending_ = false;

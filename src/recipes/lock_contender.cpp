@@ -1,21 +1,80 @@
 #include "recipes/lock_contender.hpp"
 
 #include "queue/mutants.hpp"
+#include "queue/node_name.hpp"
+#include "queue/node_path.hpp"
+#include "queue/owner_data.hpp"
+#include "recipes/error_mapping.hpp"
 #include "recipes/lock_path.hpp"
+#include "zklock/detail/event_sink.hpp"
 
 #include <utility>
 
 namespace zklock::recipes {
 
+/// The news of how a wait ended. If it is dropped unsaid, so is whom it was for, who may hold the contender.
+class lock_contender::end_of_wait {
+public:
+    end_of_wait(std::shared_ptr<lock_contender> who, error_code how) : who_(std::move(who)), how_(how) {}
+    end_of_wait(end_of_wait&&) noexcept = default;
+    end_of_wait& operator=(end_of_wait&&) = delete;
+    ~end_of_wait()
+    {
+        if (who_)
+            who_->request_.done = nullptr;
+    }
+    void operator()() { who_->tell_done(how_); }
+
+private:
+    std::shared_ptr<lock_contender> who_;
+    error_code how_;
+};
+
 lock_contender::lock_contender(session_core& core, lock_path* path, queue::contender_id the_id, acquire_request request)
     : id(the_id), core_(core), path_(path), request_(std::move(request))
 {
+    if (!options().properties.empty())
+        data_ = queue::write_owner_data(identifier(), options().properties);
+}
+
+const std::string& lock_contender::identifier() const noexcept
+{
+    const std::string& own = options().identifier;
+    return own.empty() ? core_.options.identifier : own;
 }
 
 const std::string& lock_contender::data() const noexcept
 {
-    const std::string& own = request_.options.identifier;
-    return own.empty() ? core_.options.identifier : own;
+    return data_.empty() ? identifier() : data_;
+}
+
+/// Its events so far, of which the last is kept. Only with a listener.
+lock_event& lock_contender::event()
+{
+    if (!last_event_) {
+        last_event_ = std::make_unique<lock_event>();
+        last_event_->acquire = id;
+        last_event_->path = request_.path;
+    }
+    return *last_event_;
+}
+
+void lock_contender::notify(lock_event::kind what, error_code ec)
+{
+    if (!listens())
+        return;
+    event().what = what;
+    event().error = ec;
+    options().listener->notify(event());
+}
+
+void lock_contender::queued(const std::string& node)
+{
+    if (!waiting() || event().node == node)
+        return;
+    event().node = node;
+    event().sequence = queue::sequence_of(queue::name_of(node)).value_or(0);
+    notify(lock_event::kind::queued);
 }
 
 void lock_contender::arm_deadline()
@@ -41,6 +100,7 @@ bool lock_contender::withdraw()
     if (!waiting() || !path_)
         return false;
     end_wait(state::done);
+    notify(lock_event::kind::failed, cancelled());
     request_.done = nullptr;
     request_.lost = nullptr;
     if (ZKLOCK_MUTANT(withdrawn_node_stays)) {
@@ -53,12 +113,19 @@ bool lock_contender::withdraw()
 
 void lock_contender::grant(std::string node, std::int64_t fencing_token)
 {
+    held_since = core_.scheduler.now();
+    fencing_token_ = fencing_token;
     term_ = core_.term();
     notice_ = core_.loss_notice();
+    if (listens()) {
+        queued(node); // if it took over the node of another one
+        event().fencing_token = fencing_token;
+        notify(lock_event::kind::acquired);
+    }
     end_wait(state::held);
-    core_.tell([done = std::exchange(request_.done, nullptr), given = recipes::grant{std::move(node), fencing_token}] {
-        done({}, given);
-    });
+    given_ = {std::move(node), fencing_token};
+    given_.kind = request_.kind;
+    core_.tell(end_of_wait(shared_from_this(), {}));
 }
 
 void lock_contender::fail(errc why)
@@ -66,8 +133,15 @@ void lock_contender::fail(errc why)
     if (!waiting())
         return;
     end_wait(state::done);
+    notify(lock_event::kind::failed, why);
     request_.lost = nullptr;
-    core_.tell([done = std::exchange(request_.done, nullptr), why] { done(why, {}); });
+    core_.tell(end_of_wait(shared_from_this(), why));
+}
+
+void lock_contender::tell_done(error_code ec)
+{
+    if (request_.done) // its path is still there
+        std::exchange(request_.done, nullptr)(ec, std::move(given_));
 }
 
 void lock_contender::lose()
@@ -75,6 +149,9 @@ void lock_contender::lose()
     if (!holding())
         return;
     state_ = state::lost;
+    notify(lock_event::kind::lost);
+    asked_ = nullptr;
+    finish_downgrade(errc::lost, {});
     if (ZKLOCK_MUTANT(loss_not_told))
         return;
     core_.tell([self = shared_from_this()] {
@@ -88,6 +165,9 @@ void lock_contender::release(std::function<void(error_code)> released)
     core_.notice_lapse(core_.scheduler.now());
     if (!ZKLOCK_MUTANT(loss_told_after_the_release))
         request_.lost = nullptr;
+    if (!ZKLOCK_MUTANT(revocation_told_after_the_release))
+        asked_ = nullptr;
+    downgraded_ = nullptr;
     if (holding() && path_) {
         state_ = state::done;
         released_ = std::move(released);
@@ -98,10 +178,65 @@ void lock_contender::release(std::function<void(error_code)> released)
     }
 }
 
+void lock_contender::on_revoked(std::function<void()> asked)
+{
+    if (!holding() || !path_)
+        return;
+    asked_ = std::move(asked);
+    path_->watch_for_revocation(*this);
+}
+
+void lock_contender::revoke()
+{
+    if (!asked_)
+        return;
+    core_.tell([self = shared_from_this()] {
+        if (self->asked_ && ZKLOCK_MUTANT(revocation_told_twice))
+            std::function(self->asked_)();
+        if (self->asked_) // neither lost nor released meanwhile
+            std::exchange(self->asked_, nullptr)();
+    });
+}
+
+bool lock_contender::downgrade(std::function<void(error_code, const recipes::grant&)> done)
+{
+    if (request_.kind != queue::contender_kind::writer || state_ == state::waiting || downgraded_)
+        return false;
+    core_.notice_lapse(core_.scheduler.now());
+    downgraded_ = std::move(done);
+    if (holding() && path_)
+        path_->downgrade(*this);
+    else
+        finish_downgrade(errc::lost, {});
+    return true;
+}
+
+/// The token stays: it is still larger than that of whoever held before, and smaller than that of whoever comes later.
+void lock_contender::finish_downgrade(error_code ec, std::string node)
+{
+    if (!ec)
+        request_.kind = queue::contender_kind::reader;
+    if (!downgraded_)
+        return;
+    recipes::grant given{std::move(node), fencing_token_};
+    given.kind = request_.kind;
+    core_.tell([self = shared_from_this(), ec, given = std::move(given)] {
+        if (self->downgraded_) // not released meanwhile
+            std::exchange(self->downgraded_, nullptr)(ec, given);
+    });
+}
+
 void lock_contender::finish_release(error_code ec)
 {
-    if (released_)
-        core_.tell([released = std::exchange(released_, nullptr), ec] { released(ec); });
+    const bool given_back = state_ == state::done && last_event_ && last_event_->what == lock_event::kind::acquired;
+    if (given_back && (!ec || core_.over)) // else it is tried again
+        notify(lock_event::kind::released, ec);
+    if (!released_)
+        return;
+    core_.tell([self = shared_from_this(), ec] {
+        if (self->released_)
+            std::exchange(self->released_, nullptr)(ec);
+    });
 }
 
 void lock_contender::detach() noexcept
@@ -110,6 +245,8 @@ void lock_contender::detach() noexcept
     request_.done = nullptr;
     request_.lost = nullptr;
     released_ = nullptr;
+    asked_ = nullptr;
+    downgraded_ = nullptr;
     state_ = state_ == state::held ? state::lost : state_.load();
 }
 

@@ -16,13 +16,22 @@ namespace {
 
 constexpr std::int64_t largest_zxid = std::int64_t{1} << 51;
 
+std::size_t cost_of_a_node(const session_core& core, const std::string& path, const path_options& options)
+{
+    const auto kind = options.shared ? queue::contender_kind::writer : queue::contender_kind::mutex; // a reader's is no longer
+    const std::size_t name = queue::name_prefix(options.names, kind, std::string(36, '-')).size() + queue::sequence_digits;
+    return node_budget::cost(core.options.chroot.size() + path.size() + 1 + name);
+}
+
 } // namespace
 
 lock_path::lock_path(session_core& core, std::string path, path_options options, std::function<void()> idle)
-    : core_(core), path_(std::move(path)), options_(options), on_idle_(std::move(idle)),
+    : core_(core), path_(std::move(path)), options_(options),
+      node_cost_(cost_of_a_node(core, path_, options)), on_idle_(std::move(idle)),
       queue_({options.linger.count() > 0, options.cohort}), parents_(core.store)
 {
     core_.add(*this);
+    core_.listen(path_, *this);
     if (core_.connected)
         queue_.epoch_began();
 }
@@ -32,6 +41,8 @@ lock_path::~lock_path()
     core_.scheduler.cancel(linger_timer_);
     for (auto& [id, contender] : contenders_)
         contender->detach();
+    core_.writes.forget(*this);
+    core_.stop_listening(path_, *this);
     core_.remove(*this);
 }
 
@@ -39,7 +50,7 @@ void lock_path::retire()
 {
     if (!idle())
         return;
-    const bool tell_server = queue_.watches_parent() && core_.connected;
+    const bool tell_server = queue_.watches_parent() && core_.connected && !core_.shares(path_);
     queue_.forget_parent();
     if (tell_server)
         core_.store.unwatch(path_, expect([](const store::reply&) {}));
@@ -68,7 +79,7 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
     if (contender->looks_once())
         look(contender);
     else
-        queue_.join(id, false);
+        queue_.join(id, false, contender->kind());
     advance();
     return contender;
 }
@@ -82,19 +93,21 @@ void lock_path::look(const contender_ptr& contender)
     };
     if (!core_.connected)
         return refuse(*contender, errc::not_connected);
-    if (queue_.contended())
+    // Readers of ours may hold it: behind others that want to read it would wait for the node budget.
+    if (queue_.contended(contender->kind()) || (queue_.has_node() && wants_budget_))
         return refuse(*contender, errc::busy);
     if (queue_.lingering())
-        return queue_.join(contender->id, true);
+        return queue_.join(contender->id, true, contender->kind());
     core_.store.children(path_, false, expect([this, contender, refuse](const store::children_reply& answer) {
         if (!contender->waiting())
             return forget(contender->id);
         if (answer.result != outcome::ok && answer.result != outcome::no_node)
             return refuse(*contender, error_of(answer.result));
         // Others of ours may have come meanwhile: behind them it might wait for the node budget.
-        if (queue_.contended() || (answer.result == outcome::ok && queue_.busy(*answer.names)))
+        if (queue_.contended(contender->kind()) || (queue_.has_node() && wants_budget_) ||
+            (answer.result == outcome::ok && queue_.busy(*answer.names, contender->kind())))
             return refuse(*contender, errc::busy);
-        queue_.join(contender->id, true);
+        queue_.join(contender->id, true, contender->kind());
     }));
 }
 
@@ -102,6 +115,22 @@ void lock_path::leave(lock_contender& contender)
 {
     if (queue_.knows(contender.id))
         queue_.leave(contender.id);
+    advance();
+}
+
+void lock_path::watch_for_revocation(lock_contender& contender)
+{
+    if (!queue_.knows(contender.id))
+        return;
+    if (queue_.revoked(contender.id) && !ZKLOCK_MUTANT(revocation_before_the_wait_missed))
+        return contender.revoke();
+    queue_.hold_on(contender.id);
+    advance();
+}
+
+void lock_path::downgrade(lock_contender& contender)
+{
+    queue_.downgrade(contender.id);
     advance();
 }
 
@@ -179,6 +208,7 @@ void lock_path::stop(errc why)
 {
     for (const auto& [id, contender] : contenders_) {
         contender->fail(why);
+        contender->finish_downgrade(why, {});
         contender->lose();
         contender->finish_release(why);
     }
@@ -187,18 +217,22 @@ void lock_path::stop(errc why)
 bool lock_path::notice_long_holder(store::scheduler::time_point now)
 {
     constexpr std::chrono::milliseconds long_hold{100};
-    const auto holder = contenders_.find(holder_);
-    if (holder == contenders_.end() || !holder->second->holding())
-        return false;
-    if (now - held_since_ < long_hold)
-        return true;
-    queue_.hold_on(holder_);
+    bool more = queue_.downgrading(); // it is among the holders before and after
+    for (queue::contender_id id : queue_.holders()) {
+        const bool long_since = now - contenders_.at(id)->held_since >= long_hold;
+        if (long_since)
+            queue_.hold_on(id);
+        else
+            more = true;
+    }
     advance();
-    return false;
+    return more;
 }
 
-void lock_path::on_node_event(store::event_kind kind, std::string_view node)
+void lock_path::on_node_event(store::event_kind kind, std::string_view, std::string_view node)
 {
+    if (ZKLOCK_MUTANT(revocation_event_lost) && kind == store::event_kind::data_changed && queue_.contender_of(node) != 0)
+        return;
     if (kind == store::event_kind::deleted || ZKLOCK_MUTANT(every_event_is_a_deletion))
         queue_.node_gone(node);
     else
@@ -206,7 +240,7 @@ void lock_path::on_node_event(store::event_kind kind, std::string_view node)
     advance();
 }
 
-void lock_path::on_own_event(store::event_kind kind)
+void lock_path::on_own_event(store::event_kind kind, std::string_view)
 {
     switch (kind) {
     case store::event_kind::deleted: queue_.parent_deleted(); break;
@@ -229,7 +263,7 @@ void lock_path::act()
 {
     if (core_.over)
         return;
-    for (const queue::action& action : queue_.next(core_.lease_fresh()))
+    for (const queue::action& action : queue_.next(queue_.may_grant() && core_.lease_fresh()))
         perform(action);
     if (may_create_next())
         core_.writes.join(*this, false);
@@ -284,7 +318,7 @@ bool lock_path::next_create(group_commit::write& next)
         }
         if (!reserve(contender))
             continue;
-        std::string prefix = queue::name_prefix(options_.names, core_.new_uuid());
+        std::string prefix = queue::name_prefix(options_.names, contender.kind(), core_.new_uuid());
         next.path = this;
         next.id = id;
         next.creates = true;
@@ -310,13 +344,15 @@ bool lock_path::reserve(lock_contender& contender)
 {
     if (contender.reserved != 0)
         return true;
-    const std::size_t name = queue::name_prefix(options_.names, std::string(36, '-')).size() + queue::sequence_digits;
-    const std::size_t bytes = node_budget::cost(core_.options.chroot.size() + path_.size() + 1 + name);
-    switch (core_.reserve(bytes, !queue_.has_node())) {
-    case node_budget::verdict::granted: contender.reserved = bytes; return true;
+    switch (core_.reserve(node_cost_, !queue_.has_node())) {
+    case node_budget::verdict::granted: contender.reserved = node_cost_; return true;
     case node_budget::verdict::wait:
         wants_budget_ = true;
         core_.wait_for_budget(*this);
+        for (queue::contender_id id : queue_.looking_without_node()) { // among readers, for the others are no obstacle
+            contenders_.at(id)->fail(errc::busy);
+            queue_.leave(id);
+        }
         return false;
     case node_budget::verdict::exhausted: break;
     }
@@ -349,8 +385,10 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
         const std::int32_t sequence = queue::sequence_of(node).value_or(queue::sequence_limit);
         queue_.created(id, node, sequence, answer.stat.czxid);
         if (sequence < 0 || sequence >= queue::sequence_limit)
-            refuse_number(contender, errc::sequence_exhausted);
-        else if (answer.stat.czxid != 0)
+            return refuse_number(contender, errc::sequence_exhausted);
+        if (contender.listens())
+            contender.queued(full(node));
+        if (answer.stat.czxid != 0)
             number(contender, answer.stat.czxid);
         break;
     }

@@ -4,14 +4,15 @@
 #include "recipes/lock_contender.hpp"
 #include "recipes/parent_maker.hpp"
 #include "recipes/session_core.hpp"
+#include "recipes/session_member.hpp"
 
 #include <chrono>
 #include <deque>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -22,8 +23,12 @@ struct path_options {
     naming names = naming::curator;
     std::chrono::milliseconds linger{0};
     unsigned cohort = 1;
+    bool shared = false; ///< contenders are readers and writers
 
-    explicit path_options(const mutex_options& o) : names(o.names), linger(o.linger), cohort(o.cohort) {}
+    path_options(const mutex_options& o, queue::contender_kind kind)
+        : names(o.names), linger(o.linger), cohort(o.cohort), shared(kind != queue::contender_kind::mutex)
+    {
+    }
     friend bool operator==(const path_options&, const path_options&) = default;
 };
 
@@ -31,11 +36,11 @@ inline constexpr unsigned turns_of_a_czxid = 4096; ///< grants that the tokens o
 
 /// All contenders of one client for the lock of one path. Carries out what the lock_queue decides: sends its requests,
 /// hands it the answers, and tells the callers. Creates and deletes go by way of group_commit.
-class lock_path {
+class lock_path final : public session_member {
 public:
     /// `idle` is called, later, when nobody needs the path any more.
     lock_path(session_core&, std::string path, path_options, std::function<void()> idle);
-    ~lock_path();
+    ~lock_path() override;
     lock_path(const lock_path&) = delete;
     lock_path& operator=(const lock_path&) = delete;
 
@@ -47,7 +52,6 @@ public:
     [[nodiscard]] bool finished() const noexcept { return idle() && !queue_.watches_parent(); }
     /// Forgets what it knows, so that it will be finished; `idle` is called again.
     void retire();
-    [[nodiscard]] session_core& core() const noexcept { return core_; }
 
     std::shared_ptr<acquisition> acquire(queue::contender_id, acquire_request);
 
@@ -55,30 +59,27 @@ public:
 
     /// The caller wants no more of it.
     void leave(lock_contender&);
+    /// It holds, and wants to know when others ask it to let go, or whether they have.
+    void watch_for_revocation(lock_contender&);
+    /// A writer wants to go on as a reader.
+    void downgrade(lock_contender&);
     /// It has waited, and has to stop.
     void give_up(lock_contender&, errc why);
 
     // --- called by the session ----------------------------------------------------------------------------------------
 
-    void epoch_began();
-    void contact_lost() { queue_.contact_lost(); }
-    /// Nobody can be granted under the lease that the server gives.
-    void refuse_all(errc why);
-    void epoch_ended();
-    void session_ended();
-    void lease_lapsed();
-    /// Nothing will be sent any more: what waits, and releases under way, end with `why`; what is held is lost.
-    void stop(errc why);
-    /// Has the node of a holder that holds on watched. False when there is none to look at again.
-    bool notice_long_holder(store::scheduler::time_point now);
-    /// Does whatever can be done now.
-    void advance();
-    /// There is room again in the node budget.
-    void budget_freed();
-    /// A node event for the child of that name.
-    void on_node_event(store::event_kind, std::string_view node);
-    /// A node event for the path's own node.
-    void on_own_event(store::event_kind);
+    void epoch_began() override;
+    void contact_lost() override { queue_.contact_lost(); }
+    void refuse_all(errc why) override;
+    void epoch_ended() override;
+    void session_ended() override;
+    void lease_lapsed() override;
+    void stop(errc why) override;
+    bool notice_long_holder(store::scheduler::time_point now) override;
+    void advance() override;
+    void budget_freed() override;
+    void on_own_event(store::event_kind, std::string_view path) override;
+    void on_node_event(store::event_kind, std::string_view path, std::string_view node) override;
 
     // --- called by group_commit ---------------------------------------------------------------------------------------
 
@@ -101,7 +102,6 @@ public:
 
     // --- where the session keeps it -------------------------------------------------------------------------------------
 
-    std::list<lock_path*>::iterator place;
     bool idle_told = false;
     bool resting = false; ///< idle, and kept for what it knows; `idle` is not called meanwhile
     bool used = false;    ///< since the session looked last
@@ -120,7 +120,11 @@ private:
     void send_parent_watch();
     void send_inspect(const contender_ptr&, const std::string& node);
     void send_watch(const std::string& node);
+    void send_downgrade(const contender_ptr&, const std::string& node, std::string_view data, std::int32_t version);
+    void downgrade_as_found(const contender_ptr&, const std::string& node);
+    void look_for_downgraded(const contender_ptr&, const std::string& node, errc refused);
     void remove_orphan(const std::string& node);
+    void look_at_data(const std::string& node, std::string_view data);
     void plan_end_of_lingering();
     /// For what the server has refused, and may not refuse for ever.
     void after_a_while(std::function<void()> f);
@@ -148,6 +152,7 @@ private:
     session_core& core_;
     const std::string path_;
     const path_options options_;
+    const std::size_t node_cost_; ///< of one node, in the node budget
     const std::function<void()> on_idle_;
     queue::lock_queue queue_;
     parent_maker parents_;
@@ -157,8 +162,6 @@ private:
     lock_contender* last_of_batch_ = nullptr;        ///< whose create went into the transaction that is being gathered
     std::size_t answers_due_ = 0;
     bool wants_budget_ = false;
-    queue::contender_id holder_ = 0; ///< the last one granted
-    store::scheduler::time_point held_since_{};
     bool synced_ = false; ///< how the last sync went
     store::scheduler::time_point lingers_since_{};
     store::scheduler::timer_id linger_timer_ = 0;

@@ -3,8 +3,10 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
+#include "queue/owner_data.hpp"
 #include "recipes/error_mapping.hpp"
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -39,6 +41,7 @@ void lock_path::perform(const queue::action& action)
     case kind::watch_children: send_read(true); break;
     case kind::inspect: send_inspect(contender(), action.node); break;
     case kind::watch: send_watch(action.node); break;
+    case kind::downgrade: send_downgrade(contender(), action.node, contender()->data(), 0); break;
     case kind::unwatch:
         core_.store.unwatch(full(action.node),
                             expect([this, node = action.node](const store::reply&) { queue_.unwatched(node); }));
@@ -48,6 +51,7 @@ void lock_path::perform(const queue::action& action)
         core_.writes.join(*this, !action.may_wait);
         break;
     case kind::granted: grant(*contender(), action.from); break;
+    case kind::shares: contender()->finish_downgrade({}, full(action.node)); break;
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::lost:
         contender()->lose();
@@ -105,6 +109,9 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
         case outcome::ok: {
             const bool ours = answer.stat.ephemeral_owner == core_.session_id;
             queue_.inspected(contender->id, node, ours);
+            look_at_data(node, answer.data);
+            if (ours && contender->listens())
+                contender->queued(full(node));
             if (ours && ZKLOCK_MUTANT(token_not_read_after_a_look_up))
                 queue_.numbered(contender->id, 0);
             else if (ours)
@@ -128,6 +135,7 @@ void lock_path::send_watch(const std::string& node)
         switch (answer.result) {
         case outcome::ok:
             queue_.watched(node);
+            look_at_data(node, answer.data);
             if (answer.stat.ephemeral_owner == core_.session_id && queue_.is_orphan(node))
                 remove_orphan(node);
             return;
@@ -141,6 +149,91 @@ void lock_path::send_watch(const std::string& node)
             after_a_while([this, node] { queue_.watch_failed(node); }); // a holder goes on asking for its own
         }
     }));
+}
+
+/// A read of a node of ours that holds on comes with its watch, or with a check of the version that was read: so nobody asks us
+/// to let go unseen.
+void lock_path::look_at_data(const std::string& node, std::string_view data)
+{
+    if (data != queue::revocation_request && !ZKLOCK_MUTANT(revocation_by_any_data))
+        return;
+    const auto found = contenders_.find(queue_.contender_of(node));
+    if (found == contenders_.end())
+        return;
+    queue_.revoke(found->first);
+    found->second->revoke();
+}
+
+/// Both or none: so nobody sees the path without one of the two. It can be repeated when the answer was lost. The reader's
+/// node is to say what the writer's says at that moment, which may be a request to let go: so its version must be the one
+/// that goes with those data.
+void lock_path::send_downgrade(const contender_ptr& contender, const std::string& node, std::string_view data,
+                               std::int32_t version)
+{
+    using kind = store::batch_write::kind;
+    const std::string writer = full(node);
+    const std::string reader = full(queue::reader_name(node));
+    store::batch_write both[2];
+    both[0].what = kind::create;
+    both[0].path = reader;
+    both[0].data = data;
+    both[0].created = store::node_kind::ephemeral;
+    both[1].what = kind::remove;
+    both[1].path = writer;
+    both[1].version = ZKLOCK_MUTANT(revocation_lost_in_a_downgrade) ? store::any_version : version;
+    const auto answered = expect([this, contender, node](const store::batch_reply& answer) {
+        core_.heard(answer);
+        const queue::contender_id id = contender->id;
+        switch (answer.result) {
+        case outcome::ok: return queue_.downgraded(id);
+        case outcome::node_exists: return queue_.downgraded(id, true); // by the one whose answer was lost
+        case outcome::no_node: return queue_.downgrade_lost(id);
+        case outcome::unknown: return queue_.downgrade_unknown(id);
+        case outcome::bad_version: return downgrade_as_found(contender, node);
+        default: look_for_downgraded(contender, node, error_of(answer.result));
+        }
+    });
+    if (ZKLOCK_MUTANT(shared_downgrade_in_two_steps)) {
+        core_.store.batch(std::span(both).last<1>(), [](const store::batch_reply&) {});
+        return core_.store.batch(std::span(both).first<1>(), answered);
+    }
+    core_.store.batch(both, answered);
+}
+
+/// Somebody has written on the writer's node.
+void lock_path::downgrade_as_found(const contender_ptr& contender, const std::string& node)
+{
+    core_.store.get(full(node), false, expect([this, contender, node](const store::get_reply& answer) {
+        switch (answer.result) {
+        case outcome::ok:
+            if (!contender->holding()) // the node is to go
+                return queue_.downgrade_refused(contender->id);
+            look_at_data(node, answer.data);
+            return send_downgrade(contender, node, answer.data, answer.stat.version);
+        case outcome::no_node: return queue_.downgrade_lost(contender->id);
+        case outcome::unknown: return queue_.downgrade_unknown(contender->id);
+        default: return look_for_downgraded(contender, node, error_of(answer.result));
+        }
+    }));
+}
+
+/// What was refused may be the repetition of one that was done, and whose answer was lost. Whoever may not write may still
+/// ask whether a node exists; and the refusal, like every answer to a write, comes after all that was done before it.
+void lock_path::look_for_downgraded(const contender_ptr& contender, const std::string& node, errc refused)
+{
+    const auto answered = [this, contender, node, refused](const store::stat_reply& answer) {
+        const queue::contender_id id = contender->id;
+        switch (ZKLOCK_MUTANT(shared_refused_downgrade_never_done) ? outcome::no_node : answer.result) {
+        case outcome::ok: return queue_.downgraded(id, true);
+        case outcome::no_node:
+            contender->finish_downgrade(refused, full(node));
+            return queue_.downgrade_refused(id);
+        case outcome::unknown: return queue_.downgrade_unknown(id);
+        default: // once more: another answer to it has to come first
+            after_a_while([this, id] { queue_.downgrade_unknown(id); });
+        }
+    };
+    core_.store.exists(full(queue::reader_name(node)), expect(answered));
 }
 
 /// Nobody would ever delete it, and everybody would wait for it. If this fails too, the next watch will show it again.
@@ -171,13 +264,10 @@ void lock_path::grant(lock_contender& contender, queue::contender_id from)
         lock_contender& before = *contenders_.at(from);
         contender.czxid = before.czxid;
         contender.turn = before.turn + (ZKLOCK_MUTANT(turn_not_counted_on) ? 0 : 1);
-        contender.further_turns = before.further_turns - 1;
         if (contender.reserved == 0) // or else it has room already, of a node that others deleted
             contender.reserved = std::exchange(before.reserved, 0);
     }
     contender.grant(full(queue_.node(contender.id)), contender.czxid * turns_of_a_czxid + contender.turn);
-    holder_ = contender.id;
-    held_since_ = core_.scheduler.now();
     core_.granted(*this);
 }
 

@@ -102,6 +102,7 @@ void multi_acquisition::finish(error_code ec)
 void multi_acquisition::on_lost()
 {
     if (!waiter_.done) { // all were granted
+        asked_ = nullptr;
         if (!std::exchange(told_lost_, true) && waiter_.lost && !ZKLOCK_MUTANT(multi_loss_of_one_ignored))
             std::exchange(waiter_.lost, nullptr)();
         return;
@@ -154,6 +155,7 @@ void multi_acquisition::release(std::function<void(error_code)> released)
 {
     granted_ = false;
     waiter_.lost = nullptr;
+    asked_ = nullptr;
     struct endings {
         std::size_t due;
         error_code first;
@@ -167,6 +169,31 @@ void multi_acquisition::release(std::function<void(error_code)> released)
             if (--all->due == 0 && all->released)
                 all->released(all->first);
         });
+}
+
+void multi_acquisition::on_revoked(std::function<void()> asked)
+{
+    asked_ = std::move(asked);
+    for (place& p : places_)
+        p.now->handle->on_revoked([weak = weak_from_this()] {
+            if (const auto self = weak.lock())
+                self->revoke();
+        });
+}
+
+void multi_acquisition::revoke()
+{
+    if (asked_)
+        std::exchange(asked_, nullptr)();
+}
+
+std::vector<std::string> multi_acquisition::nodes_of(const grant&) const
+{
+    std::vector<std::string> all;
+    for (const place& p : places_)
+        for (std::string& node : p.now->handle->nodes_of(p.now->given))
+            all.push_back(std::move(node));
+    return all;
 }
 
 bool multi_acquisition::held(store::scheduler::time_point now) const noexcept

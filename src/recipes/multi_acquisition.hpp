@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,9 @@ public:
     /// In reverse, whatever becomes of each. `released` is called when all have ended: with `errc::lost` if any was
     /// lost, else with the first error.
     void release(std::function<void(error_code)> released) override;
+    /// When the holder of any of them is asked.
+    void on_revoked(std::function<void()> asked) override;
+    [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
 
@@ -53,6 +57,7 @@ private:
     void next();
     void on_done(place&, error_code, const grant&);
     void on_lost();
+    void revoke();
     void begin_anew();
     void finish(error_code);
     void roll_back();
@@ -62,6 +67,7 @@ private:
     std::vector<place> places_;
     std::size_t reached_ = 0; ///< how many have been asked for
     waiter waiter_;
+    std::function<void()> asked_; ///< to be called when a holder is asked to let go
     std::atomic<bool> granted_{false}; ///< and not released
     bool told_lost_ = false;
 };

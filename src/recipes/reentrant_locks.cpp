@@ -16,6 +16,7 @@ public:
 
     bool withdraw() override;
     void release(std::function<void(error_code)> released) override;
+    void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
     {
         return active_ && lock_->held(now);
@@ -40,23 +41,25 @@ public:
             waiter_.lost = nullptr;
         std::exchange(waiter_.done, nullptr)(ec, given);
     }
-    /// It will not be granted: whom to tell.
-    [[nodiscard]] std::function<void(error_code, const grant&)> refuse()
-    {
-        waiter_.lost = nullptr;
-        return std::exchange(waiter_.done, nullptr);
-    }
     /// The caller knows of the grant.
     [[nodiscard]] bool granted() const noexcept { return told_ && active_; }
     void lose()
     {
+        asked_ = nullptr;
         if (waiter_.lost)
             std::exchange(waiter_.lost, nullptr)();
+    }
+    /// Its owner is asked to let go.
+    void revoke()
+    {
+        if (asked_)
+            std::exchange(asked_, nullptr)();
     }
     void forget_caller() noexcept
     {
         waiter_.done = nullptr;
         waiter_.lost = nullptr;
+        asked_ = nullptr;
     }
 
     store::scheduler::timer_id deadline = 0;
@@ -65,6 +68,7 @@ private:
     std::weak_ptr<tenure> where_;
     waiter waiter_;
     std::shared_ptr<acquisition> lock_; ///< set before the grant is told, and not changed after
+    std::function<void()> asked_;       ///< to be called when its owner is asked to let go
     std::atomic<bool> active_{false};   ///< granted and not released
     bool told_ = false;
 };
@@ -72,7 +76,7 @@ private:
 /// One owner on one path, from its first acquire until its last hold is released.
 class reentrant_locks::tenure final : public std::enable_shared_from_this<tenure> {
 public:
-    tenure(reentrant_locks& all, key who, mutex_options options)
+    tenure(reentrant_locks& all, key who, shared_options options)
         : all_(all), who_(std::move(who)), options_(std::move(options))
     {
     }
@@ -90,7 +94,7 @@ public:
 
     using hold_ptr = std::shared_ptr<hold>;
 
-    [[nodiscard]] const mutex_options& options() const noexcept { return options_; }
+    [[nodiscard]] const mutex_options& options() const noexcept { return *options_; }
 
     void add(const hold_ptr& h)
     {
@@ -128,7 +132,7 @@ public:
             // A lease that has ended unnoticed cannot come back: it is noticed before anything renews it.
             const bool lost = lost_ || !lock_->held(all_.scheduler_.now());
             if (released)
-                all_.scheduler_.post([released = std::move(released), lost] {
+                all_.session_.core().tell([released = std::move(released), lost] {
                     released(lost ? make_error_code(errc::lost) : error_code());
                 });
             return;
@@ -139,7 +143,28 @@ public:
         lock->release(std::move(released));
     }
 
+    /// One of its holds wants to know when the owner is asked to let go, or whether he was.
+    void watch_for_revocation(const hold_ptr& h)
+    {
+        if (revoked_)
+            return all_.session_.core().tell([h] { h->revoke(); });
+        if (std::exchange(watches_, true))
+            return;
+        lock_->on_revoked([alive = weak_from_this()] {
+            if (const auto self = alive.lock())
+                self->on_revoked();
+        });
+    }
+
 private:
+    void on_revoked()
+    {
+        revoked_ = true;
+        const auto self = shared_from_this();
+        for (const hold_ptr& h : std::vector(held_))
+            h->revoke();
+    }
+
     /// By an owner who has the lock, or had it.
     void enter_again(const hold_ptr& h)
     {
@@ -149,7 +174,7 @@ private:
         h->begin(lock_);
         held_.push_back(h);
         count();
-        all_.scheduler_.post([alive = weak_from_this(), h] {
+        all_.session_.core().tell([alive = weak_from_this(), h] {
             if (const auto self = alive.lock())
                 self->tell_entered(h);
         });
@@ -189,7 +214,7 @@ private:
         if (ec)
             return on_failed(ec);
         granted_ = true;
-        lost_ = false;
+        lost_ = revoked_ = watches_ = false;
         grant_ = given;
         grant_.owner = who_.second;
         const std::vector<hold_ptr> joined = std::exchange(waiting_, {});
@@ -265,7 +290,7 @@ private:
 
     void fail_later(const hold_ptr& h, errc why)
     {
-        all_.scheduler_.post([done = h->refuse(), why] { done(make_error_code(why), {}); });
+        all_.session_.core().tell([h, why] { h->told(make_error_code(why), {}); });
     }
 
     void count() { all_.counts_->set(who_.first, who_.second, held_.size()); }
@@ -278,11 +303,13 @@ private:
 
     reentrant_locks& all_;
     const key who_;
-    const mutex_options options_;
+    const shared_options options_;
     std::shared_ptr<acquisition> lock_; ///< the contender, from its start to its release
     patience mode_ = patience::queue;
     bool granted_ = false;
     bool lost_ = false;
+    bool revoked_ = false; ///< asked to let go
+    bool watches_ = false; ///< for that
     grant grant_;
     std::vector<hold_ptr> waiting_;
     std::vector<hold_ptr> held_;
@@ -297,8 +324,18 @@ bool reentrant_locks::hold::withdraw()
 void reentrant_locks::hold::release(std::function<void(error_code)> released)
 {
     waiter_.lost = nullptr;
+    asked_ = nullptr;
     if (const auto tenure = where_.lock())
         tenure->release(shared_from_this(), std::move(released));
+}
+
+void reentrant_locks::hold::on_revoked(std::function<void()> asked)
+{
+    const auto tenure = where_.lock();
+    if (!tenure || !granted())
+        return;
+    asked_ = std::move(asked);
+    tenure->watch_for_revocation(shared_from_this());
 }
 
 reentrant_locks::reentrant_locks(session& s, store::scheduler& scheduler, std::shared_ptr<hold_counts> counts)
@@ -312,15 +349,15 @@ reentrant_locks::~reentrant_locks()
         counts_->set(who.first, who.second, 0);
 }
 
-std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::string path, mutex_options options, waiter w)
+std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::string path, shared_options options, waiter w)
 {
     const key who{std::move(path), owner};
     std::shared_ptr<tenure> own;
     if (const auto found = tenures_.find(who); found != tenures_.end())
         own = found->second;
-    if (own && own->options().names != options.names) {
+    if (own && own->options().names != options->names) {
         const auto refused = std::make_shared<hold>(std::weak_ptr<tenure>(), std::move(w));
-        scheduler_.post([done = refused->refuse()] { done(make_error_code(errc::invalid_option), {}); });
+        session_.core().tell([refused] { refused->told(make_error_code(errc::invalid_option), {}); });
         return refused;
     }
     if (!own) {

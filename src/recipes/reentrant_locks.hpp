@@ -27,7 +27,7 @@ public:
     /// grant, or the same failure, under a deadline of its own. Otherwise: as session::acquire().
     ///
     /// Of the options, those of the acquire that made the contender count; `errc::invalid_option` for other names.
-    std::shared_ptr<acquisition> acquire(owner_id, std::string path, mutex_options, waiter);
+    std::shared_ptr<acquisition> acquire(owner_id, std::string path, shared_options, waiter);
 
 private:
     class tenure;

@@ -1,6 +1,8 @@
 #include "recipes/session.hpp"
 
+#include "queue/node_name.hpp"
 #include "queue/node_path.hpp"
+#include "queue/owner_data.hpp"
 #include "recipes/lock_path.hpp"
 
 #include <algorithm>
@@ -9,13 +11,13 @@
 namespace zklock::recipes {
 namespace {
 
-constexpr std::size_t longest_identifier = 64 * 1024;
 constexpr std::size_t most_resting_paths = 4096;
 
-bool valid(const mutex_options& options)
+bool valid(const mutex_options& options, const std::string& clients_identifier)
 {
     constexpr std::chrono::hours longest_linger{24};
-    return options.identifier.size() <= longest_identifier && options.identifier.find('\n') == std::string::npos &&
+    const std::string& identifier = options.identifier.empty() ? clients_identifier : options.identifier;
+    return queue::valid_owner_data(identifier, options.properties) &&
            options.linger.count() >= 0 && options.linger <= longest_linger && options.cohort >= 1 &&
            options.cohort <= turns_of_a_czxid;
 }
@@ -24,7 +26,7 @@ bool valid(const mutex_options& options)
 
 session::session(store::store& store, store::scheduler& scheduler, const client_options& options,
                  std::function<std::string()> new_uuid)
-    : core_(store, scheduler, options, std::move(new_uuid))
+    : core_(store, scheduler, options, std::move(new_uuid)), nodes_(core_)
 {
     store.attach(*this);
 }
@@ -52,11 +54,17 @@ std::optional<errc> session::objection(const std::string& path) const
 {
     if (core_.over)
         return core_.over;
-    if (!queue::valid_path(path))
+    if (!paths_.contains(path) && !queue::valid_path(path)) // one that is in use has been looked at
         return errc::invalid_path;
     if (core_.connected && core_.lease_impossible())
         return errc::invalid_option;
     return std::nullopt;
+}
+
+std::optional<errc> session::objection(const std::string& path, const mutex_options& options) const
+{
+    const auto why = objection(path);
+    return why || valid(options, core_.options.identifier) ? why : errc::invalid_option;
 }
 
 lock_path* session::path_for(const std::string& path, const path_options& options)
@@ -126,12 +134,10 @@ void session::plan_look_at_resting()
 
 std::shared_ptr<acquisition> session::acquire(acquire_request request)
 {
-    std::optional<errc> why = objection(request.path);
-    if (!why && !valid(request.options))
-        why = errc::invalid_option;
+    std::optional<errc> why = objection(request.path, *request.options);
     lock_path* path = nullptr;
     if (!why) {
-        path = path_for(request.path, path_options(request.options));
+        path = path_for(request.path, path_options(*request.options, request.kind));
         if (!path)
             why = errc::invalid_option;
     }
@@ -147,19 +153,36 @@ std::shared_ptr<acquisition> session::refuse(acquire_request request, errc why)
     return refused;
 }
 
-std::shared_ptr<contender_list> session::contenders(const std::string& path, contender_list::done done)
+std::shared_ptr<user_request> session::contenders(const std::string& path, contender_list::done done, listed what)
 {
     const auto gone = [this](const std::string& node) { on_node_event(store::event_kind::deleted, node); };
-    const auto list = std::make_shared<contender_list>(core_, path, gone, std::move(done));
-    if (const auto why = objection(path)) {
-        list->fail(*why);
-        return list;
-    }
-    std::erase_if(lists_, [](const auto& l) { return l->ended(); });
-    lists_.push_back(list);
-    if (core_.connected)
-        list->start();
-    return list;
+    return begin(std::make_shared<contender_list>(core_, path, gone, std::move(done), what), objection(path));
+}
+
+std::shared_ptr<user_request> session::revoke(const std::string& path, const std::string& node, revocation::done done,
+                                              listed what)
+{
+    std::optional<errc> why = objection(path);
+    // The data of anything else below the path are its owner's.
+    const bool of_the_lock = queue::valid_path(node) && queue::parent_of(node) == path &&
+                             what.read(queue::name_of(node)).has_value();
+    if (!why && !of_the_lock)
+        why = errc::invalid_path;
+    return begin(std::make_shared<revocation>(core_, node, std::move(done)), why);
+}
+
+std::shared_ptr<user_request> session::revoke_holders(const std::string& path, revocation::done done, listed what)
+{
+    return begin(std::make_shared<revocation>(core_, path, what, std::move(done)), objection(path));
+}
+
+std::shared_ptr<user_request> session::begin(std::shared_ptr<user_request> asked, std::optional<errc> why)
+{
+    if (why)
+        asked->fail(*why);
+    else
+        core_.requests.enter(asked);
+    return asked;
 }
 
 // --- what the store tells --------------------------------------------------------------------------------------------------
@@ -170,12 +193,9 @@ void session::on_connected(const store::connect_reply& answer)
         return; // it was on its way when the session was closed
     core_.on_connected(answer);
     if (core_.lease_impossible())
-        for (lock_path* path : core_.paths())
-            path->refuse_all(errc::invalid_option);
+        for (session_member* member : core_.members())
+            member->refuse_all(errc::invalid_option);
     change(connection_state::connected);
-    for (const auto& list : std::vector(lists_))
-        if (!list->ended())
-            list->start();
 }
 
 void session::on_disconnected()
@@ -202,11 +222,7 @@ void session::on_authentication_failed()
 
 void session::on_node_event(store::event_kind kind, std::string_view node)
 {
-    if (const auto own = paths_.find(node); own != paths_.end())
-        own->second->on_own_event(kind);
-    const auto path = paths_.find(queue::parent_of(node));
-    if (path != paths_.end())
-        path->second->on_node_event(kind, queue::name_of(node));
+    core_.on_node_event(kind, node);
 }
 
 // --- end -------------------------------------------------------------------------------------------------------------------
@@ -214,8 +230,7 @@ void session::on_node_event(store::event_kind kind, std::string_view node)
 void session::stop(errc why)
 {
     core_.stop(why);
-    for (const auto& list : std::exchange(lists_, {}))
-        list->fail(why);
+    core_.requests.stop(why);
 }
 
 void session::close(std::function<void()> closed)

@@ -6,6 +6,8 @@
 #include "recipes/acquisition.hpp"
 #include "recipes/contender_list.hpp"
 #include "recipes/lock_path.hpp"
+#include "recipes/node_operations.hpp"
+#include "recipes/revocation.hpp"
 #include "recipes/session_core.hpp"
 #include "store/store.hpp"
 
@@ -41,8 +43,25 @@ public:
     /// Queues for the lock of a path. Errors come through `request.done` too, later.
     std::shared_ptr<acquisition> acquire(acquire_request request);
 
+    /// Why acquire() would refuse such a request at once, if it would.
+    [[nodiscard]] std::optional<errc> objection(const std::string& path, const mutex_options&) const;
+    /// For the recipes that keep nodes of their own.
+    [[nodiscard]] session_core& core() noexcept { return core_; }
+
     /// Reads the queue of a path, in its order. Waits for a connection.
-    std::shared_ptr<contender_list> contenders(const std::string& path, contender_list::done done);
+    std::shared_ptr<user_request> contenders(const std::string& path, contender_list::done done,
+                                              listed what = listed::queue);
+
+    /// Asks the contender of `node` on that path, whoever's it is, to let go: `errc::invalid_path` for other nodes. `done` gets
+    /// 0 if it is gone. Waits for a connection.
+    std::shared_ptr<user_request> revoke(const std::string& path, const std::string& node, revocation::done done,
+                                         listed what = listed::queue);
+    /// Asks whoever holds the lock of a path: one, or all readers, or all leases. `done` gets how many were asked.
+    std::shared_ptr<user_request> revoke_holders(const std::string& path, revocation::done done,
+                                                 listed what = listed::queue);
+
+    /// The user's own operations on the nodes.
+    [[nodiscard]] node_operations& nodes() noexcept { return nodes_; }
 
     /// Ends the session. What waits, and releases under way, end with `errc::closed`: a session that cannot be told to end
     /// takes its nodes with it later. What is held is lost. Then `closed` is called. Again: called when the first is done.
@@ -59,6 +78,7 @@ private:
     void stop(errc why);
     void tell_closed();
     std::shared_ptr<acquisition> refuse(acquire_request request, errc why);
+    std::shared_ptr<user_request> begin(std::shared_ptr<user_request>, std::optional<errc> objection);
     lock_path* path_for(const std::string& path, const path_options&);
     void path_rests(const std::string& path);
     void look_at_resting(bool spare_used);
@@ -66,6 +86,7 @@ private:
     [[nodiscard]] std::optional<errc> objection(const std::string& path) const;
 
     session_core core_;
+    node_operations nodes_;
     std::function<void(connection_state)> on_state_;
     std::atomic<connection_state> state_{connection_state::connecting};
     std::atomic<std::int64_t> id_{0};
@@ -73,7 +94,6 @@ private:
     std::map<std::string, std::unique_ptr<lock_path>, std::less<>> paths_;
     std::deque<std::string> resting_; ///< idle paths that are kept for what they know
     store::scheduler::timer_id resting_timer_ = 0;
-    std::vector<std::shared_ptr<contender_list>> lists_;
     std::vector<std::function<void()>> closed_; ///< whom to tell, while closing
     bool closing_ = false;
     bool gone_ = false; ///< the store is closed

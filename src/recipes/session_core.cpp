@@ -1,9 +1,10 @@
 #include "recipes/session_core.hpp"
 
 #include "queue/mutants.hpp"
-#include "recipes/lock_path.hpp"
+#include "queue/node_path.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace zklock::recipes {
@@ -27,7 +28,7 @@ session_core::~session_core()
         scheduler.cancel(timer);
 }
 
-void session_core::tell(std::function<void()> news)
+void session_core::tell(store::unique_function<void()> news)
 {
     news_.push_back(std::move(news));
     if (std::exchange(delivering_, true))
@@ -62,8 +63,8 @@ void session_core::heard(const store::reply& answer)
     if (ZKLOCK_MUTANT(lease_counts_from_the_answer))
         lease_.confirmed(now, now);
     if (!was_fresh && lease_.fresh(now))
-        for (lock_path* path : paths())
-            path->advance();
+        for (session_member* member : members())
+            member->advance();
 }
 
 void session_core::plan_beat()
@@ -89,13 +90,18 @@ void session_core::beat()
     });
 }
 
-void session_core::granted(lock_path& path)
+void session_core::granted(session_member& member)
 {
     plan_lease_watch();
-    if (std::find(held_paths_.begin(), held_paths_.end(), &path) == held_paths_.end())
-        held_paths_.push_back(&path);
+    look_at_later(member);
     if (holders_timer_ == 0)
         plan(holders_timer_, scheduler.now() + between_looks_at_holders, &session_core::look_for_long_holders);
+}
+
+void session_core::look_at_later(session_member& member)
+{
+    if (!std::exchange(member.among_holders_, true))
+        holders_.push_back(&member);
 }
 
 void session_core::plan_lease_watch()
@@ -116,17 +122,19 @@ void session_core::notice_lapse(store::scheduler::time_point now)
     if (!lease_.lapsed(now))
         return;
     lease_.end();
-    for (lock_path* path : paths())
-        path->lease_lapsed();
+    for (session_member* member : members())
+        member->lease_lapsed();
 }
 
 void session_core::look_for_long_holders()
 {
     const auto now = scheduler.now();
-    for (lock_path* path : std::exchange(held_paths_, {}))
-        if (path->notice_long_holder(now))
-            held_paths_.push_back(path);
-    if (!held_paths_.empty() && holders_timer_ == 0)
+    for (session_member* member : std::exchange(holders_, {})) {
+        member->among_holders_ = false;
+        if (member->notice_long_holder(now))
+            look_at_later(*member);
+    }
+    if (!holders_.empty() && holders_timer_ == 0)
         plan(holders_timer_, now + between_looks_at_holders, &session_core::look_for_long_holders);
 }
 
@@ -164,17 +172,17 @@ void session_core::release(std::size_t bytes)
         tell([this] { share_budget(); });
 }
 
-void session_core::wait_for_budget(lock_path& path)
+void session_core::wait_for_budget(session_member& member)
 {
-    wanting_budget_.push_back(&path);
+    wanting_budget_.push_back(&member);
 }
 
-/// Each path in turn may send one create, and waits again when that was not the last one.
+/// Each in turn may send one create, and waits again when that was not the last one.
 void session_core::share_budget()
 {
     budget_freed_ = false;
-    for (lock_path* path : std::exchange(wanting_budget_, {}))
-        path->budget_freed();
+    for (session_member* member : std::exchange(wanting_budget_, {}))
+        member->budget_freed();
     writes.proceed();
 }
 
@@ -189,8 +197,8 @@ void session_core::on_connected(const store::connect_reply& answer)
     if (answer.renewed || answer.session_timeout != lease_.timeout()) {
         // A server with other limits has taken the same session over: what is held was granted on another lease.
         lease_.open(answer.session_timeout);
-        for (lock_path* path : paths())
-            path->lease_lapsed();
+        for (session_member* member : members())
+            member->lease_lapsed();
     }
     // A session comes into being by a majority. That it goes on may be the word of a leader that was paused, and does not
     // know yet that others have taken over.
@@ -198,8 +206,10 @@ void session_core::on_connected(const store::connect_reply& answer)
         lease_.opened(answer.sent, now);
     else
         lease_.answered(answer.sent, now);
-    for (lock_path* path : paths())
-        path->epoch_began();
+    // They were called before: what a lock does now may make another node of the one that a transaction looks for.
+    requests.epoch_began();
+    for (session_member* member : members())
+        member->epoch_began();
     plan_beat();
 }
 
@@ -207,24 +217,25 @@ void session_core::contact_lost()
 {
     if (!std::exchange(connected, false))
         return;
-    for (lock_path* path : paths_)
-        path->contact_lost();
+    for (session_member* member : members_)
+        member->contact_lost();
 }
 
 void session_core::on_disconnected()
 {
-    connected = false;
+    contact_lost(); // known to all before the end of the epoch makes one of them have another do something
+    left_watches_.clear();
     writes.epoch_ended();
-    for (lock_path* path : paths())
-        path->epoch_ended();
+    for (session_member* member : members())
+        member->epoch_ended();
 }
 
 void session_core::on_expired()
 {
     session_id = 0;
     lease_.end();
-    for (lock_path* path : paths())
-        path->session_ended();
+    for (session_member* member : members())
+        member->session_ended();
 }
 
 void session_core::stop(errc why)
@@ -233,21 +244,61 @@ void session_core::stop(errc why)
     connected = false;
     session_id = 0;
     lease_.end();
-    for (lock_path* path : paths())
-        path->stop(why);
+    for (session_member* member : members())
+        member->stop(why);
 }
 
-void session_core::add(lock_path& path)
+void session_core::on_node_event(store::event_kind kind, std::string_view node)
 {
-    path.place = paths_.insert(paths_.end(), &path);
+    tell_listeners(node, [&](session_member& member) { member.on_own_event(kind, node); });
+    const std::string_view parent = queue::parent_of(node);
+    tell_listeners(parent, [&](session_member& m) { m.on_node_event(kind, parent, queue::name_of(node)); });
 }
 
-void session_core::remove(lock_path& path)
+// --- members -------------------------------------------------------------------------------------------------------------
+
+void session_core::add(session_member& member)
 {
-    paths_.erase(path.place);
-    writes.forget(path);
-    std::erase(wanting_budget_, &path);
-    std::erase(held_paths_, &path);
+    member.place_ = members_.insert(members_.end(), &member);
+}
+
+void session_core::remove(session_member& member)
+{
+    members_.erase(member.place_);
+    std::erase(wanting_budget_, &member);
+    std::erase(holders_, &member);
+}
+
+void session_core::listen(std::string_view path, session_member& member)
+{
+    listeners_.emplace(path, &member);
+}
+
+bool session_core::stop_listening(std::string_view path, session_member& member, bool watched)
+{
+    const auto [first, last] = listeners_.equal_range(path);
+    const auto own = std::find_if(first, last, [&](const auto& entry) { return entry.second == &member; });
+    if (own != last)
+        listeners_.erase(own);
+    if (!listeners_.contains(path))
+        return left_watches_.erase(std::string(path)) != 0 || watched;
+    if (watched)
+        left_watches_.emplace(path);
+    return false;
+}
+
+/// Whom it is told may listen to something else then.
+template <class F> void session_core::tell_listeners(std::string_view path, F tell)
+{
+    const auto [first, last] = listeners_.equal_range(path);
+    if (first == last)
+        return;
+    if (std::next(first) == last)
+        return tell(*first->second);
+    std::vector<session_member*> several;
+    std::transform(first, last, std::back_inserter(several), [](const auto& entry) { return entry.second; });
+    for (session_member* member : several)
+        tell(*member);
 }
 
 } // namespace zklock::recipes

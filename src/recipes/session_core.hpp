@@ -2,8 +2,11 @@
 #include "recipes/group_commit.hpp"
 #include "recipes/lease.hpp"
 #include "recipes/node_budget.hpp"
+#include "recipes/request_line.hpp"
+#include "recipes/session_member.hpp"
 #include "store/scheduler.hpp"
 #include "store/store.hpp"
+#include "store/unique_function.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/errc.hpp"
 
@@ -11,16 +14,17 @@
 #include <deque>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zklock::recipes {
 
-class lock_path;
-
-/// What the lock paths of one client share: the lease with its heartbeat (which goes on while nobody waits or holds, so that
+/// What the recipes of one client share: the lease with its heartbeat (which goes on while nobody waits or holds, so that
 /// a lock can be granted by the first answer), the node budget, and the way out for news.
 class session_core {
 public:
@@ -45,7 +49,7 @@ public:
 
     /// Calls `news` soon, after what is running now and in the order of the calls. Everything users are told goes this way,
     /// so that whatever they do about it finds the protocol at rest.
-    void tell(std::function<void()> news);
+    void tell(store::unique_function<void()> news);
     [[nodiscard]] bool has_news() const noexcept { return !news_.empty(); }
 
     // --- lease ------------------------------------------------------------------------------------------------------
@@ -64,8 +68,9 @@ public:
     /// that may be late, when the process was not running.
     void notice_lapse(store::scheduler::time_point now);
 
-    /// The path's lock was granted: the end of the lease matters from now on, and whether somebody else deletes the node.
-    void granted(lock_path&);
+    /// A lock of that member was granted: the end of the lease matters from now on, and whether somebody else deletes
+    /// the node.
+    void granted(session_member&);
 
     /// Calls `f` after a while, unless the session is destroyed before.
     void later(lease_clock::duration, std::function<void()> f);
@@ -74,8 +79,23 @@ public:
 
     [[nodiscard]] node_budget::verdict reserve(std::size_t bytes, bool first_of_path);
     void release(std::size_t bytes);
-    /// The path has contenders without a node, for want of budget.
-    void wait_for_budget(lock_path&);
+    /// It has contenders without a node, for want of budget.
+    void wait_for_budget(session_member&);
+
+    // --- members ------------------------------------------------------------------------------------------------------
+
+    void add(session_member&);
+    void remove(session_member&);
+    /// The member is told of the node events of a path and its children. `path` has to live as long as it listens.
+    void listen(std::string_view path, session_member&);
+    /// `watched`: it has a watch there, which others who listen may have, too. True when none does any more, and a watch
+    /// is there, of whomever: it should be taken back.
+    bool stop_listening(std::string_view path, session_member&, bool watched = false);
+    /// Whether others listen to the path, too: a watch that is taken back is taken from all.
+    [[nodiscard]] bool shares(std::string_view path) const { return listeners_.count(path) > 1; }
+
+    /// In the order in which they came; a copy, because they may go while it is gone through.
+    [[nodiscard]] std::vector<session_member*> members() const { return {members_.begin(), members_.end()}; }
 
     // --- called by the session ----------------------------------------------------------------------------------------
 
@@ -83,36 +103,37 @@ public:
     void on_disconnected();
     void on_expired();
     void stop(errc why); ///< nothing will be sent any more
-    void add(lock_path&);
-    void remove(lock_path&);
-
-    /// Paths, in the order in which they came into use; a copy, because they may go while it is gone through.
-    [[nodiscard]] std::vector<lock_path*> paths() const { return {paths_.begin(), paths_.end()}; }
+    void on_node_event(store::event_kind, std::string_view node);
 
     group_commit writes{*this};
+    request_line requests{*this};
 
 private:
+    template <class F> void tell_listeners(std::string_view path, F);
     void deliver_news();
     void share_budget();
     void beat();
     void plan_beat();
     void watch_lease();
     void plan_lease_watch();
+    void look_at_later(session_member&);
     void look_for_long_holders();
     void plan(store::scheduler::timer_id& timer, store::scheduler::time_point when, void (session_core::*what)());
 
     lease lease_;
     node_budget budget_;
-    std::list<lock_path*> paths_;
-    std::deque<lock_path*> wanting_budget_;
+    std::list<session_member*> members_;
+    std::multimap<std::string_view, session_member*> listeners_; ///< by path
+    std::set<std::string, std::less<>> left_watches_; ///< of those who do not listen any more, while others do
+    std::deque<session_member*> wanting_budget_;
     bool budget_freed_ = false;
-    std::deque<std::function<void()>> news_;
+    std::deque<store::unique_function<void()>> news_;
     bool delivering_ = false;
     bool beating_ = false; ///< a sync is under way
     store::scheduler::timer_id beat_timer_ = 0;
     store::scheduler::timer_id lease_timer_ = 0;
     store::scheduler::timer_id holders_timer_ = 0;
-    std::vector<lock_path*> held_paths_; ///< granted lately
+    std::vector<session_member*> holders_; ///< granted lately
     /// Whether posted functions may still touch this object.
     std::shared_ptr<session_core*> alive_;
 };

@@ -1,7 +1,9 @@
 #pragma once
 #include "zklock/lease_clock.hpp"
+#include "zklock/node.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -29,27 +31,18 @@ enum class outcome : std::uint8_t {
     unknown,              ///< the connection or the session ended first: the server may have done it, or not, or not yet
 };
 
-/// What a node's Stat says, as far as the recipes look at it.
-struct node_stat {
-    std::int64_t czxid = 0;           ///< the transaction that created the node
-    std::int64_t ctime_ms = 0;        ///< the leader's clock at that transaction, milliseconds since 1970
-    std::int64_t ephemeral_owner = 0; ///< the session the node dies with, 0 for none
-    std::int64_t mzxid = 0;           ///< the transaction that set its data last
-    std::int64_t pzxid = 0;           ///< the last transaction that created or deleted one of its children, or itself
-    std::int32_t version = 0;
-    std::int32_t cversion = 0;        ///< twice the children ever created, less those that live
-    std::int32_t num_children = 0;
-    std::int32_t data_length = 0;
-};
+using zklock::any_version;
+using zklock::node_kind;
+using zklock::node_stat;
 
-enum class node_kind : std::uint8_t { persistent, persistent_sequential, ephemeral, ephemeral_sequential, container };
-
-inline constexpr std::int32_t any_version = -1;
+/// The longest request the servers read, unless their jute.maxbuffer says otherwise: they hang up on whoever sends more.
+inline constexpr std::size_t largest_request = 0xfffff;
 
 /// Common to all answers. `sent` is when the request left: the server heard of the session no earlier than that.
 struct reply {
     outcome result = outcome::unknown;
     lease_clock::time_point sent{};
+    bool undone = false; ///< with `unknown`: certainly not done all the same, and it never will be
 };
 struct create_reply : reply {
     std::string_view path; ///< with the sequence number; valid during the call
@@ -79,8 +72,11 @@ struct batch_write {
 struct batch_reply : reply {
     /// Paths of the nodes created, in the order of their writes; valid during the call, empty unless ok.
     std::span<const std::string_view> created;
-    /// Which write failed, by its index, if `result` says that one did.
-    std::size_t failed = 0;
+    /// The nodes whose data was set, in the order of their writes; likewise.
+    std::span<const node_stat> set;
+    /// Which write failed, by its index, if the server said that it was one of them; else no_write.
+    std::size_t failed = no_write;
+    static constexpr std::size_t no_write = static_cast<std::size_t>(-1);
 };
 
 /// How the server answered when a connection was made.

@@ -444,6 +444,8 @@ private:
                 std::string told = text;
                 for (const auto& path : r.created)
                     told += " made " + std::string(path);
+                for (const auto& stat : r.set)
+                    told += " version " + std::to_string(stat.version) + " length " + std::to_string(stat.data_length);
                 if (r.result != outcome::ok)
                     told += " failed at " + std::to_string(r.failed);
                 ++(r.result == outcome::ok ? batches_done : batches_undone);

@@ -318,3 +318,20 @@ TEST_CASE("two clients and twenty contenders on any executor")
     }
     expect_clean(server, {"/many"});
 }
+
+TEST_CASE("a handler that the caller keeps is copied, not moved from")
+{
+    asio::io_context io;
+    client_options options;
+    options.servers = "127.0.0.1:1";
+    std::optional<client> zk(std::in_place, io, options);
+    int whole = 0;
+    auto kept = [&whole, part = std::make_shared<int>()](error_code, const auto&...) { whole += part != nullptr; };
+    zk->get("/a", kept);
+    zk->create("/a", "", kept);
+    zk->commit(transaction(), kept);
+    zk->remove("/a", kept);
+    zk.reset();
+    io.run();
+    CHECK(whole == 4);
+}

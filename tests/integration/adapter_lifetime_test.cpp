@@ -185,6 +185,65 @@ TEST_CASE("close: everything pending first, then the close, again, and nothing a
     expect_clean(server, {"/life"});
 }
 
+TEST_CASE("close: whatever is begun before it is done is told before it")
+{
+    // Never connected, nothing is left to chance: each round has the same steps, after one of which something is begun.
+    const auto order_of = [](std::size_t begun_after, std::size_t& steps) {
+        asio::io_context io;
+        client c(io, options_for("127.0.0.1:1"));
+        std::vector<std::string> order;
+        c.close([&](error_code) { order.push_back("close"); });
+        for (steps = 0; order.empty() || order.back() != "close"; ++steps) {
+            if (steps == begun_after)
+                c.get("/", [&](error_code ec, const node_content&) {
+                    CHECK(ec == errc::closed);
+                    order.push_back("get");
+                });
+            io.restart();
+            REQUIRE(io.run_one_for(60s) == 1);
+        }
+        run_dry(io);
+        return order;
+    };
+    std::size_t steps_of_a_close = 0, steps = 0;
+    CHECK(order_of(1'000'000, steps_of_a_close) == std::vector<std::string>{"close"});
+    REQUIRE(steps_of_a_close > 2);
+    // Before the last step the close's handler is on its way.
+    for (std::size_t begun_after = 0; begun_after + 1 < steps_of_a_close; ++begun_after) {
+        CAPTURE(begun_after);
+        CHECK(order_of(begun_after, steps) == std::vector<std::string>{"get", "close"});
+    }
+}
+
+TEST_CASE("a guard of another client is not lost with ours: it comes back from a downgrade")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    client theirs(io, options_for(server.address()));
+    mutex lock(theirs, "/life");
+    guard held = hold(io, lock);
+    const std::string node = held.node();
+    std::optional<shared_mutex> ours;
+    {
+        asio::io_context gone;
+        client c(gone, options_for(server.address()));
+        ours.emplace(c, "/life");
+    }
+    std::promise<error_code> ended;
+    ours->downgrade(std::move(held), [&](error_code ec, guard back) {
+        held = std::move(back);
+        ended.set_value(ec);
+    });
+    CHECK(ended.get_future().get() == errc::not_owner);
+    CHECK(held);
+    CHECK(held.node() == node);
+    std::optional<error_code> released;
+    std::move(held).release([&](error_code ec) { released = ec; });
+    run_until(io, [&] { return released.has_value(); });
+    CHECK(released == error_code());
+    expect_clean(server, {"/life"});
+}
+
 TEST_CASE("a handler that closes, and one that destroys everything")
 {
     zookeeper_server server;

@@ -37,14 +37,6 @@ client_options options_for(const std::string& servers, milliseconds session_time
     return options;
 }
 
-/// Never ends by itself; says how it was ended.
-asio::awaitable<error_code> sleep_for_ever()
-{
-    asio::steady_timer timer(co_await asio::this_coro::executor, 24h);
-    auto [ec] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
-    co_return ec;
-}
-
 asio::awaitable<bool> is_free(mutex lock)
 {
     result<guard> g = co_await lock.acquire(60s);

@@ -41,6 +41,7 @@ TEST_CASE("the writes of a batch are done in their order, in one transaction")
     const auto before = lease_clock::now();
     lease_clock::time_point sent{};
     std::vector<std::string> made;
+    std::vector<store::node_stat> set;
     {
         std::string first = "/p/first", data = "one"; // need not outlive the call
         const std::vector<store::batch_write> writes{
@@ -57,6 +58,7 @@ TEST_CASE("the writes of a batch are done in their order, in one transaction")
             CHECK(r.result == outcome::ok);
             sent = r.sent;
             made.assign(r.created.begin(), r.created.end());
+            set.assign(r.set.begin(), r.set.end());
             c.tell("done");
         });
         std::fill(first.begin(), first.end(), '?');
@@ -71,6 +73,12 @@ TEST_CASE("the writes of a batch are done in their order, in one transaction")
     CHECK(first.data == "three");
     CHECK(first.stat.version == 1);
     CHECK(first.stat.mzxid == first.stat.czxid);
+    REQUIRE(set.size() == 2);
+    CHECK(set[0].version == 1);
+    CHECK(set[0].mzxid == first.stat.mzxid);
+    CHECK(set[0].modified == first.stat.modified);
+    CHECK(set[0].data_length == 5);
+    CHECK(set[1].data_length == 0);
     const auto second = c.get("/p/n-0000000002");
     CHECK(second.data == "two");
     CHECK(second.stat.czxid == first.stat.czxid);
@@ -212,6 +220,8 @@ TEST_CASE("below a chroot, the paths of a batch go out and come back as the call
     CHECK(made.created == names{"/n-0000000000", "/a", "/a/b"});
     CHECK(admin.children("/top/mine") == names{"a", "n-0000000000"});
     CHECK(admin.get("/top/mine") == "x");
+    const auto nameless = c.batch({creates("/", node_kind::ephemeral_sequential), removes("/0000000002")});
+    CHECK(nameless.created == names{"/0000000002"}); // and not beside the chroot's node
     CHECK(c.children("/", true).result == outcome::ok);
     admin.create("/top/mine/other");
     c.run_until([&] { return c.events.size() == 1; });

@@ -52,10 +52,12 @@ struct described {
 struct batched {
     outcome result = outcome::unknown;
     std::vector<std::string> created;
+    std::vector<store::node_stat> set;
     std::size_t failed = 0;
 
     explicit batched(const store::batch_reply& r = {})
-        : result(r.result), created(r.created.begin(), r.created.end()), failed(r.failed)
+        : result(r.result), created(r.created.begin(), r.created.end()), set(r.set.begin(), r.set.end()),
+          failed(r.failed)
     {
     }
 };

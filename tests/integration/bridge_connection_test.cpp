@@ -152,7 +152,7 @@ TEST_CASE("a send that fails closes the library's socket silently: requests are 
         auto name = "/r" + std::to_string(round);
         c.lines.clear();
         auto tell = [&](const store::create_reply& r) {
-            c.tell(r.result == outcome::unknown && c.open ? "unknown" : "wrong");
+            c.tell(r.result != outcome::unknown || !c.open ? "wrong" : r.undone ? "undone" : "unknown");
         };
         c.store().create(name + "-before", "", node_kind::ephemeral, tell);
         auto sockets = sockets_to(server.port());
@@ -161,7 +161,7 @@ TEST_CASE("a send that fails closes the library's socket silently: requests are 
         for (int i = 0; i < 3; ++i) // in the same turn: the first of them closes, the others come too late
             c.store().create(name + "-after" + std::to_string(i), "", node_kind::ephemeral, tell);
         c.wait_connected(round + 2);
-        CHECK(c.lines == names{"unknown", "unknown", "unknown", "unknown", "disconnected", "connected"});
+        CHECK(c.lines == names{"unknown", "unknown", "undone", "undone", "disconnected", "connected"});
         CHECK_FALSE(c.was_renewed);
         CHECK(sockets_to(server.port()).size() == 2);
         CHECK(c.sync("/") == outcome::ok);
@@ -184,9 +184,11 @@ TEST_CASE("a request made inside the last answer of an epoch is answered before 
     between.on_next(opcode::sync, moment::request, fate::cut);
     c.store().sync("/", [&](const store::reply& r) {
         CHECK(r.result == outcome::unknown);
+        CHECK_FALSE(r.undone); // as far as can be known
         c.tell("first");
         c.store().remove("/x", store::any_version, [&](const store::reply& again) {
             CHECK(again.result == outcome::unknown);
+            CHECK(again.undone);
             CHECK(c.open);
             c.tell("second");
         });

@@ -152,6 +152,9 @@ TEST_CASE("below a chroot, paths go out and come back as the caller writes them"
     c.run_until([&] { return c.events.size() == 2; });
     CHECK(c.events[0] == std::pair{event_kind::deleted, std::string{"/n-0000000000"}});
     CHECK(c.events[1] == std::pair{event_kind::data_changed, std::string{"/"}});
+    CHECK(c.create("/", node_kind::ephemeral_sequential).path == "/0000000001");
+    CHECK(admin.exists("/top/mine/0000000001").has_value());
+    CHECK(admin.children("/top") == std::vector<std::string>{"mine"});
     c.close();
 
     options.chroot = "/not/there";

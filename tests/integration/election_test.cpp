@@ -3,6 +3,7 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/redirect_error.hpp>
 
 #include <array>
 #include <optional>

@@ -1,17 +1,14 @@
 // Three servers: the loss of each, of all, and what the protocol assumes of a real ensemble.
 // time limit: 900 s
-#include "integration/fault_scene.hpp"
+#include "integration/ensemble_scene.hpp"
 
 #include "support/tcp_socket.hpp"
 #include "support/wire.hpp"
-#include "support/zookeeper_ensemble.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
-#include <array>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
 #include <random>
 #include <thread>
 
@@ -33,115 +30,6 @@ zookeeper_ensemble& ensemble()
     return three;
 }
 
-bool serves(std::size_t server, std::int64_t session)
-{
-    const auto sessions = connected_sessions(ensemble()[server].port());
-    return std::find(sessions.begin(), sessions.end(), session) != sessions.end();
-}
-
-/// A client for each server, connected to that one and knowing all. Which one a client takes is its own affair, so
-/// several are made.
-awaitable<std::vector<zklock::client>> one_client_per_server(milliseconds session_timeout)
-{
-    const auto executor = co_await asio::this_coro::executor;
-    std::array<std::optional<zklock::client>, 3> placed;
-    for (int attempt = 0; attempt < 60; ++attempt) {
-        zklock::client candidate(executor, fault_options(ensemble().address(), session_timeout));
-        const result<void> connected = co_await candidate.wait_connected(60s);
-        REQUIRE(!connected.has_error());
-        for (std::size_t i = 0; i < placed.size(); ++i)
-            if (!placed[i] && serves(i, candidate.session_id()))
-                placed[i] = candidate;
-        if (placed[0] && placed[1] && placed[2])
-            break;
-    }
-    std::vector<zklock::client> clients;
-    for (auto& client : placed) {
-        REQUIRE(client);
-        clients.push_back(*client);
-    }
-    co_return clients;
-}
-
-awaitable<void> nothing_left_anywhere()
-{
-    for (std::size_t i = 0; i < ensemble().size(); ++i)
-        co_await nothing_left(ensemble()[i].port());
-}
-
-/// A holder, two waiters behind it in each of the other clients, and one in its own.
-struct crowd {
-    std::vector<zklock::client> clients;
-    std::vector<std::int64_t> sessions;
-    std::string path;
-    std::vector<pending<guard>> grants; ///< in the order in which they queued
-    std::vector<std::string> nodes;
-    pending<> lost;                     ///< of the first
-};
-
-awaitable<void> gather(crowd& all, std::size_t holder_at)
-{
-    static int count = 0;
-    all.path = "/ensemble/" + std::to_string(count++);
-    all.clients = co_await one_client_per_server(40s);
-    for (const auto& client : all.clients)
-        all.sessions.push_back(client.session_id());
-    admin_client admin(ensemble()[holder_at].port());
-    const std::array<std::size_t, 6> order{holder_at,           (holder_at + 1) % 3, (holder_at + 2) % 3,
-                                           (holder_at + 1) % 3, holder_at,           (holder_at + 2) % 3};
-    for (const std::size_t who : order) {
-        all.grants.push_back(begin_acquire(mutex(all.clients[who], all.path)));
-        co_await until("it has a node", [&] { return queue_of(admin, all.path).size() == all.grants.size(); });
-    }
-    REQUIRE(!co_await all.grants[0].end());
-    all.nodes = queue_of(admin, all.path);
-    all.lost = begin_wait_lost(all.grants[0].value());
-}
-
-bool all_connected(const crowd& all)
-{
-    return std::all_of(all.clients.begin(), all.clients.end(),
-                       [](const auto& client) { return client.state() == connection_state::connected; });
-}
-
-/// Sessions of 40 s outlive all that happens here.
-void check_all_kept(crowd& all)
-{
-    CHECK(all.grants[0].value());
-    CHECK_FALSE(all.lost.ended());
-    for (std::size_t i = 0; i < all.clients.size(); ++i)
-        CHECK(all.clients[i].session_id() == all.sessions[i]);
-}
-
-/// What became of the holder, and then the turns of all the others, in their order.
-awaitable<void> disperse(crowd& all)
-{
-    co_await until("all are connected again", [&all] { return all_connected(all); });
-    check_all_kept(all);
-    std::int64_t last_token = 0;
-    for (std::size_t i = 0; i < all.grants.size(); ++i) {
-        const auto error = co_await all.grants[i].end();
-        REQUIRE(!error);
-        guard& held = all.grants[i].value();
-        CHECK(held.node() == all.path + "/" + all.nodes[i]);
-        CHECK(held.fencing_token() > last_token);
-        last_token = held.fencing_token();
-        for (std::size_t later = i + 1; later < all.grants.size(); ++later)
-            CHECK_FALSE(all.grants[later].ended());
-        auto releasing = begin_release(held);
-        CHECK(!co_await releasing.end());
-    }
-    CHECK(co_await all.lost.end() == asio::error::operation_aborted);
-}
-
-awaitable<void> close_all(crowd& all)
-{
-    for (auto& client : all.clients) {
-        const result<void> closed = co_await client.close();
-        CHECK(!closed.has_error());
-    }
-}
-
 } // namespace
 
 TEST_CASE("a server is killed under a holder and its waiters: lock and order are kept, and all have their turns")
@@ -155,7 +43,7 @@ TEST_CASE("a server is killed under a holder and its waiters: lock and order are
             CAPTURE(with_the_holder);
             const auto body = [&]() -> awaitable<void> {
                 crowd all;
-                co_await gather(all, holder_at);
+                co_await gather(ensemble(), all, holder_at);
                 const auto begun = steady_clock::now();
                 ensemble()[killed].kill();
                 co_await disperse(all);
@@ -168,7 +56,7 @@ TEST_CASE("a server is killed under a holder and its waiters: lock and order are
                         co_await nothing_left(ensemble()[i].port());
                 ensemble()[killed].start();
                 ensemble().wait_all();
-                co_await nothing_left_anywhere();
+                co_await nothing_left_anywhere(ensemble());
                 co_await close_all(all);
             };
             run_test(test_limit, body);
@@ -181,7 +69,7 @@ TEST_CASE("all three servers are killed and restarted on their data: the lock is
 {
     const auto body = [&]() -> awaitable<void> {
         crowd all;
-        co_await gather(all, ensemble().follower());
+        co_await gather(ensemble(), all, ensemble().follower());
         for (std::size_t i = 0; i < 3; ++i)
             ensemble()[i].kill();
         for (const auto& client : all.clients)
@@ -191,7 +79,7 @@ TEST_CASE("all three servers are killed and restarted on their data: the lock is
             ensemble()[i].start();
         co_await disperse(all);
         ensemble().wait_all();
-        co_await nothing_left_anywhere();
+        co_await nothing_left_anywhere(ensemble());
         co_await close_all(all);
     };
     run_test(test_limit, body);
@@ -201,7 +89,7 @@ TEST_CASE("all three servers are killed and restarted on their data: the lock is
 TEST_CASE("contenders on all servers, the leader killed in the middle: one holder at a time, and all have their turns")
 {
     const auto body = [&]() -> awaitable<void> {
-        auto clients = co_await one_client_per_server(40s);
+        auto clients = co_await one_client_per_server(ensemble(), 40s);
         critical_section section;
         constexpr int contenders = 6, rounds = 25;
         int ended = 0;
@@ -223,7 +111,7 @@ TEST_CASE("contenders on all servers, the leader killed in the middle: one holde
         CHECK(section.grants == contenders * rounds);
         ensemble()[killed].start();
         ensemble().wait_all();
-        co_await nothing_left_anywhere();
+        co_await nothing_left_anywhere(ensemble());
         for (auto& client : clients) {
             const result<void> closed = co_await client.close();
             CHECK(!closed.has_error());

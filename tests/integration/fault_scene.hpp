@@ -242,7 +242,8 @@ inline awaitable<void> visit(mutex lock, critical_section& section)
 inline bool is_contender(std::string_view node)
 {
     const std::string_view name = node.substr(node.rfind('/') + 1);
-    return name.find("lock-") != std::string_view::npos || name.find("__lock__") != std::string_view::npos;
+    const auto marked = [name](std::string_view mark) { return name.find(mark) != std::string_view::npos; };
+    return marked("lock-") || marked("lock__") || marked("__WRIT__") || marked("__READ__");
 }
 
 inline bool contender_watched(std::uint16_t port)

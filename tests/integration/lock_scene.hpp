@@ -164,7 +164,9 @@ public:
     played_process& operator=(const played_process&) = delete;
 
     [[nodiscard]] bool running() { return process_.running(); }
-    void kill() { process_.kill(); } ///< SIGKILL
+    void kill() { process_.kill(); }     ///< SIGKILL
+    void pause() { process_.pause(); }   ///< SIGSTOP
+    void resume() { process_.resume(); } ///< SIGCONT
 
     /// For the played test case.
     [[nodiscard]] static std::string argument(const char* name)

@@ -192,6 +192,72 @@ TEST_CASE("one cannot be had: all are given back, whatever the reason; one deadl
     expect_clean(server(), {"/multi/a", "/multi/b", "/multi/c"});
 }
 
+TEST_CASE("some releases fail: the others go on, at a release, at a roll-back and in the background")
+{
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await warm_up(remote, "/multi/warm");
+        mutex a(remote.zk, "/multi/a");
+        mutex b(remote.zk, "/multi/b");
+        mutex c(remote.zk, "/multi/c");
+        multi_lock all(a, b, c);
+        const auto allow_deletes = [&](const std::string& path, bool allowed) {
+            std::vector<access_rule> rules(1);
+            if (!allowed)
+                rules[0].permissions = 31 & ~8;
+            admin.set_access(path, rules);
+        };
+
+        // The one in the middle cannot be given back for now: the first in the order is, and the error is told.
+        multi_guard held = must(co_await all.acquire());
+        const std::string stuck = held.locks()[1].node;
+        allow_deletes("/multi/b", false);
+        CHECK(error_in(co_await std::move(held).release()) == errc::access_denied);
+        co_await until_only_left(server().port(), stuck);
+        allow_deletes("/multi/b", true);
+        co_await nothing_left(server().port());
+
+        // So does a guard that goes away.
+        held = must(co_await all.acquire());
+        const std::string dropped = held.locks()[1].node;
+        allow_deletes("/multi/b", false);
+        held = multi_guard();
+        co_await until_only_left(server().port(), dropped);
+        allow_deletes("/multi/b", true);
+        co_await nothing_left(server().port());
+
+        // A roll-back: the error that caused it is told, not that of the giving back, and not later.
+        const std::string on_c = foreign(admin, "/multi/c");
+        auto waiting = begin(all);
+        co_await until_queued(admin, "/multi/c", 2);
+        const std::string rolled_back = "/multi/b/" + queue_of(admin, "/multi/b").front();
+        allow_deletes("/multi/b", false);
+        waiting.cancel();
+        CHECK(co_await waiting.end() == asio::error::operation_aborted);
+        std::vector<std::string> left;
+        left.push_back(on_c);
+        left.push_back(rolled_back);
+        co_await until_only_left(server().port(), left);
+        allow_deletes("/multi/b", true);
+        co_await until_only_left(server().port(), on_c);
+        admin.remove(on_c);
+
+        // The connection is lost while they are given back, before or after the server acted.
+        for (const moment at : {moment::request, moment::reply}) {
+            held = must(co_await all.acquire());
+            remote.link.on_next(opcode::remove, at, fate::cut);
+            must(co_await std::move(held).release());
+            CHECK(remote.link.struck());
+            co_await nothing_left(server().port());
+        }
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(60s, body);
+    expect_clean(server(), {"/multi/a", "/multi/b", "/multi/c"});
+}
+
 TEST_CASE("lost: while it waits it begins anew, while it holds it is told")
 {
     const auto body = [&]() -> awaitable<void> {

@@ -360,6 +360,36 @@ TEST_CASE("try_acquire: busy writes nothing, free takes it")
     expect_clean(server(), {path});
 }
 
+TEST_CASE("try_acquire while the servers are silent ends with the connection, a short wait by itself")
+{
+    const std::string path = "/basics/silent";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 9s);
+        co_await remote.connect();
+        mutex lock(remote.zk, path);
+        guard held = must(co_await lock.acquire());
+        co_await release(std::move(held));
+        remote.link.block();
+        pending<guard> attempt;
+        lock.try_acquire(attempt.handler());
+        const auto start = steady_clock::now();
+        auto brief = begin_acquire(lock, 50ms);
+        CHECK(co_await brief.end() == errc::timed_out);
+        CHECK(brief.ended_at() - start >= 50ms);
+        CHECK(co_await attempt.end() == errc::not_connected);
+        CHECK(attempt.ended_at() > brief.ended_at());
+        CHECK(remote.zk.state() != connection_state::connected);
+        CHECK(error_in(co_await lock.try_acquire()) == errc::not_connected); // at once, now that it is known
+        remote.link.unblock();
+        held = must(co_await lock.acquire());
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
 TEST_CASE("many sessions try at once and one wins")
 {
     constexpr std::size_t tries = 8;
@@ -429,105 +459,4 @@ TEST_CASE("two mutexes on one path in one session exclude each other, and so doe
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/below"});
-}
-
-TEST_CASE("children that are no contenders do not count")
-{
-    const std::string path = "/basics/foreign";
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, options());
-        admin_client admin(server().port(), 60s);
-        admin.create_all(path);
-        admin.create(path + "/configuration", "x");
-        admin.create(path + "/-0000000000");
-        admin.create(path + "/lock-12");
-        admin.create(path + "/lock-000000000x");
-        admin.create(path + "/0000000001");
-        admin.create(path + "/revision-", {}, create_mode::persistent_sequential);
-        const std::vector<std::string> foreign = admin.children(path);
-        REQUIRE(foreign.size() == 6);
-
-        mutex lock(zk, path);
-        must(co_await zk.wait_connected(60s));
-        guard held = must(co_await lock.try_acquire());
-        auto waiting = begin_acquire(lock);
-        const std::string node = held.node();
-        co_await until_queued(admin, path, foreign.size() + 2);
-        const auto listed = must(co_await lock.contenders());
-        CHECK(listed.size() == 2);
-        co_await release(std::move(held));
-        held = co_await granted(waiting);
-        co_await release(std::move(held));
-        CHECK(admin.children(path) == foreign);
-        admin.remove_all(path);
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
-}
-
-TEST_CASE("contenders of other programs are served by number, whatever their names begin with")
-{
-    const std::string path = "/basics/mixed";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        client zk(executor, options());
-        client other(executor, options());
-        admin_client admin(server().port(), 60s);
-        admin.create_all(path);
-        const auto foreign = [&](const std::string& prefix) {
-            return admin.create(path + "/" + prefix, "somebody", create_mode::ephemeral_sequential);
-        };
-        mutex_options as_kazoo;
-        as_kazoo.names = naming::kazoo;
-
-        std::vector<std::string> nodes; // in the order of their numbers, which is not that of their names
-        nodes.push_back(foreign("_c_ffffffff-ffff-4fff-bfff-ffffffffffff-lock-"));
-        auto second = begin_acquire(mutex(zk, path));
-        co_await until_queued(admin, path, 2);
-        nodes.push_back(queue_of(admin, path).back());
-        nodes.push_back(foreign("00000000000000000000000000000000__lock__"));
-        auto fourth = begin_acquire(mutex(other, path, as_kazoo));
-        co_await until_queued(admin, path, 4);
-        nodes.push_back(queue_of(admin, path).back());
-        CHECK(nodes.back().find("__lock__") == 32);
-        nodes.push_back(foreign("lock-"));
-        auto sixth = begin_acquire(mutex(zk, path));
-        co_await until_queued(admin, path, 6);
-        nodes.push_back(queue_of(admin, path).back());
-
-        const auto listed = must(co_await mutex(zk, path).contenders());
-        REQUIRE(listed.size() == nodes.size());
-        for (std::size_t i = 0; i < nodes.size(); ++i)
-            CHECK(listed[i].node.ends_with(nodes[i].substr(nodes[i].rfind('/') + 1)));
-        CHECK(listed[0].identifier == "somebody");
-
-        const auto first_watched = [&] { return watches_node(server().port(), zk.session_id(), nodes[0]); };
-        co_await until("the second watches the first", first_watched);
-        admin.remove(nodes[0]);
-        guard held = co_await granted(second);
-        CHECK_FALSE(fourth.ended());
-        CHECK_FALSE(sixth.ended());
-        co_await release(std::move(held));
-
-        const auto third_watched = [&] { return watches_node(server().port(), other.session_id(), nodes[2]); };
-        co_await until("the fourth watches the third", third_watched);
-        CHECK_FALSE(fourth.ended());
-        admin.remove(nodes[2]);
-        held = co_await granted(fourth);
-        CHECK_FALSE(sixth.ended());
-        co_await release(std::move(held));
-
-        const auto fifth_watched = [&] { return watches_node(server().port(), zk.session_id(), nodes[4]); };
-        co_await until("the sixth watches the fifth", fifth_watched);
-        CHECK_FALSE(sixth.ended());
-        admin.remove(nodes[4]);
-        held = co_await granted(sixth);
-        co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-        must(co_await other.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
 }

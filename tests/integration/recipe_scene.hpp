@@ -3,9 +3,14 @@
 // counted.
 #include "integration/lock_scene.hpp"
 
-#include <boost/asio/redirect_error.hpp>
 
 namespace zklock::test {
+
+/// All since the last look, but for heartbeats, and the looks that whoever holds for long takes at its own node.
+[[nodiscard]] inline std::size_t requests(const proxy& link)
+{
+    return link.count(opcode::any) - link.count(opcode::get_data) - link.count(opcode::sync);
+}
 
 /// Creates that were asked for since the last look, alone or in batches.
 [[nodiscard]] inline std::size_t creates(const proxy& link)
@@ -20,6 +25,17 @@ namespace zklock::test {
     return link.count(opcode::remove) + link.count_in_multis(opcode::remove);
 }
 
+/// Until there were so many of them since the last look. (proxy::wait_for_request() would hold up whoever is to send.)
+inline awaitable<void> until_asked(const proxy& link, opcode op, std::size_t count = 1)
+{
+    co_await until("the request is on its way", [&link, op, count] { return link.count(op) >= count; });
+}
+/// Until every rule has struck, likewise.
+inline awaitable<void> until_struck(const proxy& link)
+{
+    co_await until("every rule has struck", [&link] { return link.struck(); });
+}
+
 /// A session's first contender brings a heartbeat along, for there is no lease yet. This one takes it.
 inline awaitable<void> warm_up(remote_client& remote, std::string path)
 {
@@ -30,14 +46,41 @@ inline awaitable<void> warm_up(remote_client& remote, std::string path)
     remote.link.forget();
 }
 
-/// Never ends by itself; says how it was ended.
-inline awaitable<error_code> sleep_for_ever()
+/// Begins to wait until the holder is asked to let go.
+template <class Held> pending<> begin_wait_revoked(const Held& held)
 {
-    asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::hours(24));
-    error_code ec;
-    co_await asio::this_coro::throw_if_cancelled(false);
-    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
-    co_return ec;
+    pending<> p;
+    held.wait_revoked(p.handler());
+    return p;
+}
+
+/// A register that holders of the lock write, and nobody else.
+struct protected_register {
+    protected_register(admin_client& admin, std::string path) : admin(admin), path(std::move(path))
+    {
+        this->admin.create_all(this->path);
+    }
+    [[nodiscard]] std::string value()
+    {
+        admin.sync(path);
+        return admin.get(path);
+    }
+    [[nodiscard]] transaction write(std::string data) const
+    {
+        transaction t;
+        t.set(path, std::move(data));
+        return t;
+    }
+
+    admin_client& admin;
+    std::string path;
+};
+
+template <class Held> [[nodiscard]] pending<commit_result> begin_commit(const Held& held, transaction what)
+{
+    pending<commit_result> p;
+    held.commit(std::move(what), p.handler());
+    return p;
 }
 
 } // namespace zklock::test

@@ -1,8 +1,6 @@
 // What the operations of a mutex cost in requests to the server, counted on the wire. Pings are not counted; the sessions
 // are so long that no heartbeat falls into a test.
-#include "integration/lock_scene.hpp"
-
-#include <initializer_list>
+#include "integration/requests_scene.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
@@ -15,44 +13,7 @@ zookeeper_server& server()
     return one;
 }
 
-std::string text(const std::vector<seen_request>& requests)
-{
-    std::string all;
-    for (const auto& seen : requests)
-        if (seen.op != opcode::ping)
-            all += std::to_string(static_cast<int>(seen.op)) + (seen.in_multi ? "* " : " ") + seen.path + "; ";
-    return all;
-}
-
-struct expected_count {
-    opcode op;
-    std::size_t count;
-};
-
-/// Exactly these requests, and no others, since the last look.
-void expect_requests(proxy& link, std::initializer_list<expected_count> expected)
-{
-    const auto history = link.history();
-    INFO("requests: " << text(history));
-    std::size_t total = 0;
-    for (const auto& [op, count] : expected) {
-        CAPTURE(static_cast<int>(op));
-        CHECK(link.count(op) == count);
-        total += count;
-    }
-    CHECK(link.count(opcode::any) == total);
-    link.forget();
-}
-
-/// A session's first contender brings a heartbeat along, for there is no lease yet. This one takes it.
-awaitable<void> warm_up(remote_client& remote)
-{
-    co_await remote.connect();
-    mutex elsewhere(remote.zk, "/requests/elsewhere");
-    guard held = must(co_await elsewhere.acquire());
-    co_await release(std::move(held));
-    remote.link.forget();
-}
+const std::string elsewhere = "/requests/elsewhere";
 
 /// Tells what happens on a path without a request of the counted client.
 awaitable<void> until_watched(const remote_client& remote, const std::string& node)
@@ -70,7 +31,7 @@ TEST_CASE("alone: a create and the watch of the path together, then only a creat
         remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
         admin_client admin(server().port());
         admin.create_all(path);
-        co_await warm_up(remote);
+        co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, path);
         for (int i = 0; i < 5; ++i) {
             guard held = must(co_await lock.acquire());
@@ -112,7 +73,7 @@ TEST_CASE("the first on a path that does not exist makes its parents")
 {
     const auto body = [&]() -> awaitable<void> {
         remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        co_await warm_up(remote);
+        co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, "/requests/deep/a/b/c");
         guard held = must(co_await lock.acquire());
         // In vain: create and watch. Parents, bottom up until one has a parent, and down again: c, b, a, deep, a, b, c.
@@ -138,7 +99,7 @@ TEST_CASE("contended: one watch on the predecessor, one on the own node, and no 
         remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
-        co_await warm_up(remote);
+        co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, path);
         const auto foreign = [&] { return admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential); };
 
@@ -189,7 +150,7 @@ TEST_CASE("a waiter that gives up takes its node and its watch with it: two requ
         remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
-        co_await warm_up(remote);
+        co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, path);
         const std::string holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
         auto attempt = begin_acquire(lock);
@@ -213,7 +174,7 @@ TEST_CASE("try_acquire: a read when it is busy, nothing when we know; contenders
         remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
-        co_await warm_up(remote);
+        co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, path);
         const std::string holder = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
         CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
@@ -257,7 +218,7 @@ TEST_CASE("no herd: of many waiting sessions a release wakes one, and tells the 
         std::string predecessor = holder;
         for (std::size_t i = 0; i < waiters; ++i) {
             sessions.push_back(std::make_unique<remote_client>(executor, server().port(), 120s));
-            co_await warm_up(*sessions[i]);
+            co_await warm_up(*sessions[i], elsewhere);
             attempts.push_back(begin_acquire(mutex(sessions[i]->zk, path)));
             co_await until_watched(*sessions[i], predecessor);
             if (!before.empty())
@@ -310,7 +271,7 @@ TEST_CASE("a thousand at once on one path: their creates and deletes travel toge
         remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
-        co_await warm_up(remote);
+        co_await warm_up(remote, elsewhere);
         critical_section section;
         co_await crowd(mutex(remote.zk, path), section, many);
         CHECK(section.grants == many);
@@ -321,8 +282,8 @@ TEST_CASE("a thousand at once on one path: their creates and deletes travel toge
         CHECK(remote.link.count(opcode::any) <= many / 2);
         CHECK(remote.link.count(opcode::get_children2) <= 1);
         // Everybody had a node of its own, and nothing was sent twice.
-        CHECK(remote.link.count(opcode::create2) + remote.link.count_in_multis(opcode::create) == many);
-        CHECK(remote.link.count(opcode::remove) + remote.link.count_in_multis(opcode::remove) == many);
+        CHECK(creates(remote.link) == many);
+        CHECK(removes(remote.link) == many);
         CHECK(creates_under(admin, path) == static_cast<int>(many));
         co_await remote.close();
     };
@@ -342,7 +303,7 @@ TEST_CASE("two hundred paths at once: a transaction for many of them")
             admin.create_all(above + "/" + std::to_string(i));
             locks.emplace_back(remote.zk, above + "/" + std::to_string(i));
         }
-        co_await warm_up(remote);
+        co_await warm_up(remote, elsewhere);
         std::vector<critical_section> sections(many);
         for (const bool first : {true, false}) {
             std::vector<awaitable<void>> visitors;
@@ -371,7 +332,7 @@ TEST_CASE("lingering: the next acquire of the client costs nothing, until somebo
         remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
-        co_await warm_up(remote);
+        co_await warm_up(remote, elsewhere);
         mutex_options options;
         options.linger = 1h;
         mutex lock(remote.zk, path, options);
@@ -425,7 +386,7 @@ TEST_CASE("a cohort: one node for many turns, then the others have theirs")
         remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
-        co_await warm_up(remote);
+        co_await warm_up(remote, elsewhere);
         mutex_options options;
         options.cohort = 50;
         critical_section section;

@@ -160,6 +160,20 @@ TEST_CASE("tokens for coroutines")
                 asio::bind_executor(strand, asio::bind_allocator(std::allocator<char>(), asio::use_awaitable)));
             CHECK(held);
         }
+        SUBCASE("as_result, bound from inside and from outside")
+        {
+            auto strand = asio::make_strand(executor);
+            auto outside = asio::bind_executor(strand, as_result(asio::use_awaitable));
+            result<guard> held = co_await lock.acquire(60s, outside);
+            CHECK(held);
+            asio::cancellation_signal never;
+            auto cancellable = asio::bind_cancellation_slot(never.slot(), as_result(asio::use_awaitable));
+            result<guard> busy = co_await lock.acquire(1ms, cancellable);
+            CHECK(busy.error() == errc::timed_out);
+            auto inside = as_result(asio::bind_allocator(std::allocator<char>(), asio::use_awaitable));
+            result<void> released = co_await std::move(held.value()).release(inside);
+            CHECK(released);
+        }
         SUBCASE("as_result of Asio's own operations")
         {
             using timer_type = default_token::as_default_on_t<asio::steady_timer>;

@@ -64,7 +64,7 @@ public:
     void made_out_of_turn(const std::string& node) { out_of_turn_.push_back(node); }
 
     [[nodiscard]] bool all_ended() const;    ///< nobody waits, holds or releases
-    [[nodiscard]] bool nothing_left() const; ///< no node and no watch of ours
+    [[nodiscard]] bool is_ours(const znode_tree::node& node) const; ///< of a session that is alive
     void finish();                           ///< complains about what has not ended
 
     [[nodiscard]] const std::deque<contender_record>& records() const noexcept { return records_; }
@@ -101,5 +101,7 @@ private:
 
 /// The sequence number of a contender's name, whoever made it; nothing for other children.
 [[nodiscard]] std::optional<std::int64_t> contender_sequence(std::string_view name);
+/// Whether it is a reader's, likewise.
+[[nodiscard]] bool is_reader(std::string_view name);
 
 } // namespace zklock::simulator

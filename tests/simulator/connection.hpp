@@ -47,7 +47,8 @@ struct answer {
     std::string data;
     store::node_stat stat;
     std::vector<std::string> names; ///< of children, or the paths that a batch created
-    std::size_t failed = 0;
+    std::vector<store::node_stat> set; ///< the nodes whose data a batch set
+    std::size_t failed = store::batch_reply::no_write;
     store::event_kind event = store::event_kind::created;
     std::int64_t session = 0; ///< to connect: the session that goes on or begins; 0 if the one asked for is over
 };

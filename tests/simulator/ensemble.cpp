@@ -139,6 +139,7 @@ znode_tree::effect ensemble::append(entry e)
     }
     znode_tree::effect last;
     while (servers_[leader_].applied < log_.size()) last = execute_next(servers_[leader_]);
+    if (on_written) on_written(log_.back()->t, last);
     return last;
 }
 
@@ -165,6 +166,7 @@ znode_tree::effect ensemble::execute_next(server& s)
         a.path = effect.path;
         a.stat = effect.stat;
         a.names = effect.created;
+        a.set = effect.set;
         a.failed = effect.failed;
         a.session = e->t.session;
         complete(c, e->xid, std::move(a));

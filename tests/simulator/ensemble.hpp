@@ -2,6 +2,7 @@
 #include "connection.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,8 +26,12 @@ public:
     [[nodiscard]] const znode_tree& leaders_tree() const noexcept { return servers_[leader_].tree; }
     [[nodiscard]] bool alive(std::int64_t session) const noexcept;
     [[nodiscard]] std::int64_t last_zxid() const noexcept { return zxid_; }
-    /// How many watches are kept for clients that are still connected.
-    [[nodiscard]] std::size_t watches() const;
+    struct watch {
+        std::int64_t session = 0;
+        std::string path;
+    };
+    /// Of clients that are still connected.
+    [[nodiscard]] std::vector<watch> watches() const;
 
     // a client's side
     connection_ptr connect(endpoint& client, unsigned client_number, unsigned server, std::int64_t session,
@@ -40,6 +45,9 @@ public:
     void remove_idle_containers();
     /// Before the beginning, on all servers.
     void set_creates(const std::string& path, std::uint32_t creates);
+
+    /// Who is told of all that is written, in its order, when the leader has executed it; empty: nobody.
+    std::function<void(const transaction&, const znode_tree::effect&)> on_written;
 
     // faults
     void hang_up(unsigned server);                   ///< on all its clients

@@ -224,13 +224,17 @@ void ensemble::forget(const connection_ptr& c)
     std::erase(servers_[c->server].clients, c);
 }
 
-std::size_t ensemble::watches() const
+std::vector<ensemble::watch> ensemble::watches() const
 {
-    std::size_t count = 0;
+    std::vector<watch> all;
     for (const auto& s : servers_) {
-        for (const auto& c : s.clients) count += c->client_open ? c->watched.size() + c->children_watched.size() : 0;
+        for (const auto& c : s.clients) {
+            if (!c->client_open) continue;
+            for (const auto* const kind : {&c->watched, &c->children_watched})
+                for (const auto& path : *kind) all.push_back({c->session, path});
+        }
     }
-    return count;
+    return all;
 }
 
 } // namespace zklock::simulator

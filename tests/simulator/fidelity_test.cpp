@@ -69,10 +69,11 @@ public:
     std::string batch(unsigned client, const std::vector<store::batch_write>& writes)
     {
         return answer([&](auto done) {
-            store_of(client).batch(writes, [done](const store::batch_reply& r) {
+            store_of(client).batch(writes, [this, done](const store::batch_reply& r) {
                 std::string line = result(r);
                 if (r.result != store::outcome::ok) line += " failed at " + std::to_string(r.failed);
                 for (const auto& path : r.created) line += " made " + std::string(path);
+                for (const auto& stat : r.set) line += ' ' + show(stat);
                 done(line);
             });
         });

@@ -78,7 +78,11 @@ int report(const plan& failed, const choice_of_run& chosen)
 const std::map<std::string, recipe> recipes{{"mutex", recipe::mutex},
                                             {"reentrant_mutex", recipe::reentrant_mutex},
                                             {"multi_lock", recipe::multi_lock},
-                                            {"election", recipe::election}};
+                                            {"election", recipe::election},
+                                            {"semaphore", recipe::semaphore},
+                                            {"shared_mutex", recipe::shared_mutex},
+                                            {"transaction", recipe::transaction},
+                                            {"revocation", recipe::revocation}};
 
 /// Whose users are to find a mutant: its name begins with the recipe's, except the mutex's.
 kind_of_plan kind_for(std::string_view mutant)
@@ -182,7 +186,8 @@ int main(int argc, char** argv)
                  "leaders are paused too, and answer from the past when they wake");
     std::string recipe_name;
     app.add_option("--recipe", recipe_name,
-                   "whose users act: mutex, reentrant_mutex, multi_lock or election (default: the mutant's, or mutex)")
+                   "whose users act: mutex, reentrant_mutex, multi_lock, election, semaphore, shared_mutex, "
+                   "transaction or revocation (default: the mutant's, or mutex)")
         ->check(CLI::IsMember(recipes));
     app.add_flag("--quiet", chosen.quiet, "say only what came of it");
     try {

@@ -1,4 +1,4 @@
-// Of the multi-lock: overlapping sets of paths, given in any order.
+// Of the multi-lock: overlapping sets of paths, given in any order: mutexes, and shared ones to write or read.
 #include "users.hpp"
 
 #include "recipes/multi_acquisition.hpp"
@@ -24,12 +24,23 @@ private:
         }
     }
 
+    /// One path in three is of a shared mutex, for all its users.
+    queue::contender_kind kind_of(const use& u, unsigned path) const
+    {
+        using enum queue::contender_kind;
+        if ((stage_.the_plan.seed / 5 + path) % 3 != 0) return mutex;
+        return (u.wish.choice >> (8 + path) & 1) != 0 ? reader : writer;
+    }
+    bool reads(const use& u, unsigned path) const override { return kind_of(u, path) == queue::contender_kind::reader; }
+
     std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
     {
         std::vector<recipes::multi_acquisition::member> members;
         for (const auto path : u.paths) {
             members.push_back({path_of(path), [this, &c, &u, path](recipes::waiter member) {
-                                   return c.session->acquire({std::move(member), path_of(path), options_of(u)});
+                                   const auto kind = kind_of(u, path);
+                                   return c.session->acquire(
+                                       {std::move(member), path_of(path), options_of(u, kind), kind});
                                }});
         }
         const auto turn = static_cast<std::ptrdiff_t>(u.wish.choice / 16 % members.size());

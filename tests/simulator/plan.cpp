@@ -181,7 +181,21 @@ private:
         if (one_in(6)) add(act::close_client, 1);
         if (one_in(12)) add(act::crash, 1);
         if (about(theme::administrator) && one_in(2)) add(act::replace_parent, 1 + draw(2));
+        if (kind_.which == recipe::shared_mutex && one_in(3)) refuse_repetitions();
         if (kind_.stale_leaders && about(theme::servers) && plan_.set.servers > 1) add(act::pause_leader, draw(3));
+    }
+
+    /// What was done before a cut is forbidden when it is asked for again.
+    void refuse_repetitions()
+    {
+        for (auto times = 2 + draw(8); times != 0; --times) {
+            const auto cut = some(act::cut);
+            auto refusal = cut;
+            refusal.what = act::refuse;
+            refusal.at += microseconds(draw(static_cast<std::uint64_t>(plan_.set.slow_message().count())));
+            refusal.duration = plan_.set.session_timeout / 2;
+            plan_.steps.insert(plan_.steps.end(), {cut, refusal});
+        }
     }
 
     /// More at one moment than one transaction takes. Nothing of the schedule's own stream is drawn for it, so that the
@@ -211,6 +225,7 @@ private:
                 if (pick(5) == 0) a.withdraw_after = microseconds(pick(4 * round_trip));
                 if (pick(10) == 0) a.deadline = milliseconds(pick(100));
                 if (pick(20) == 0) a.look_once = true;
+                if (kind_.which == recipe::shared_mutex) a.choice = static_cast<std::uint32_t>(pick(1'000'000));
                 plan_.steps.push_back(a);
             }
         };
@@ -283,6 +298,16 @@ bool is_of_a_server(act what) { return what == act::hang_up || what == act::rest
 } // namespace
 
 plan make_plan(std::uint64_t seed, kind_of_plan kind) { return planner(seed, kind).make(); }
+
+bool is_calm(const plan& p, company allowed)
+{
+    const auto harmless = [&](const step& s) {
+        const bool others = s.what == act::foreign_contender || s.what == act::foreign_child;
+        return s.what == act::acquire || s.what == act::list || (others && allowed == company::others_queue);
+    };
+    return p.set.one_fault_in == 0 && (!p.faults || p.faults->empty()) && p.set.node_budget > 100'000 &&
+           std::all_of(p.steps.begin(), p.steps.end(), harmless);
+}
 
 std::string describe(const plan& p)
 {

@@ -52,7 +52,16 @@ struct step {
 };
 
 /// Whose users act.
-enum class recipe : std::uint8_t { mutex, reentrant_mutex, multi_lock, election };
+enum class recipe : std::uint8_t {
+    mutex,
+    reentrant_mutex,
+    multi_lock,
+    election,
+    semaphore,
+    shared_mutex,
+    transaction,
+    revocation
+};
 
 /// A whole schedule: what a seed means. `faults` is empty until a failing one is shrunk; the faults then stand there,
 /// and none is placed by chance.
@@ -71,6 +80,9 @@ struct kind_of_plan {
 };
 
 [[nodiscard]] plan make_plan(std::uint64_t seed, kind_of_plan kind = {});
+/// Nothing goes wrong in it, nobody interferes, and messages are at worst slow.
+enum class company : bool { none, others_queue };
+[[nodiscard]] bool is_calm(const plan& p, company allowed = company::others_queue);
 [[nodiscard]] std::string describe(const plan& p);
 
 } // namespace zklock::simulator

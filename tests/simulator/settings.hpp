@@ -32,6 +32,11 @@ struct settings {
 
     /// What a message may take, but for rare ones, until those who wait for it know of it.
     [[nodiscard]] std::chrono::microseconds slow_message() const { return delay + delay_spread + follower_lag; }
+    /// Longer than any exchange takes while nothing goes wrong, and nobody is waited for.
+    [[nodiscard]] std::chrono::microseconds a_while() const
+    {
+        return 100 * slow_message() + std::chrono::milliseconds(100);
+    }
 };
 
 [[nodiscard]] inline std::string path_of(unsigned number)

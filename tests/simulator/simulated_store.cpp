@@ -151,6 +151,7 @@ void simulated_store::submit(request r, callback call)
     r.xid = ++xid_;
     sent_ = process_.now();
     waiting w{r.xid, r.what, r.path, sent_, std::move(call), r.watch};
+    w.stranded = state_ == state::ending;
     for (const auto& part : r.parts)
         w.paths.push_back(part.what == transaction::kind::remove ? part.path : std::string());
     outstanding_.push_back(std::move(w));
@@ -247,7 +248,7 @@ void simulated_store::note_deleted(const waiting& w, const answer& a)
     if (a.result != outcome::no_node) return;
     if ((w.what == operation::get && w.watch) || w.what == operation::remove)
         told_deleted_.emplace(w.path, world_.time.now());
-    else if (w.what == operation::batch && !w.paths[a.failed].empty())
+    else if (w.what == operation::batch && a.failed < w.paths.size() && !w.paths[a.failed].empty())
         told_deleted_.emplace(w.paths[a.failed], world_.time.now());
 }
 
@@ -256,6 +257,7 @@ void simulated_store::call_back(waiting& w, const answer& a)
     const auto fill = [&](auto&& reply) -> decltype(auto) {
         reply.result = a.result;
         reply.sent = w.sent;
+        reply.undone = w.stranded;
         return std::forward<decltype(reply)>(reply);
     };
     if (world_.log.on() && w.what != operation::ping) {
@@ -278,7 +280,10 @@ void simulated_store::call_back(waiting& w, const answer& a)
     } else if (auto* b = std::get_if<batch_done>(&w.call)) {
         ::zklock::store::batch_reply r;
         const std::vector<std::string_view> created(a.names.begin(), a.names.end());
-        if (ok) r.created = created;
+        if (ok) {
+            r.created = created;
+            r.set = a.set;
+        }
         r.failed = a.failed;
         if (*b) (*b)(fill(r));
     } else if (auto* g = std::get_if<get_done>(&w.call)) {

@@ -54,6 +54,7 @@ private:
         ::zklock::store::scheduler::time_point sent{};
         callback call;
         bool watch = false;
+        bool stranded = false;            ///< made after the loss of the connection, and not sent
         std::vector<std::string> paths{}; ///< of a batch: those of its deletes, empty for its other writes
     };
 

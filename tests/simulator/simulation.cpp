@@ -23,7 +23,7 @@ public:
     void made_out_of_turn(const std::string& node) override { checker_.made_out_of_turn(node); }
     [[nodiscard]] std::int64_t begun() const override { return contenders_; }
     [[nodiscard]] bool all_ended() const override { return checker_.all_ended(); }
-    [[nodiscard]] bool nothing_left() const override { return checker_.nothing_left(); }
+    [[nodiscard]] bool is_ours(const znode_tree::node& node) const override { return checker_.is_ours(node); }
     [[nodiscard]] instant holding_time() const override
     {
         instant all{0};
@@ -57,15 +57,17 @@ void mutex_users::acquire(client& where, const step& s)
     if (s.deadline && !s.look_once) fresh.deadline = where.where.now() + *s.deadline;
     auto& c = checker_.begin(std::move(fresh));
 
+    mutex_options options;
+    options.identifier = c.tag;
+    options.max_attempts = s.max_attempts;
+    options.names = stage_.the_plan.seed % 2 == 0 ? naming::curator : naming::kazoo;
+    options.linger = stage_.the_plan.set.linger;
+    options.cohort = stage_.the_plan.set.cohort;
+    options.parents =
+        stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
     recipes::acquire_request request;
     request.path = path_of(s.path);
-    request.options.identifier = c.tag;
-    request.options.max_attempts = s.max_attempts;
-    request.options.names = stage_.the_plan.seed % 2 == 0 ? naming::curator : naming::kazoo;
-    request.options.linger = stage_.the_plan.set.linger;
-    request.options.cohort = stage_.the_plan.set.cohort;
-    request.options.parents =
-        stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
+    request.options = options;
     request.mode = s.look_once ? recipes::patience::look_once : recipes::patience::queue;
     request.deadline = c.deadline;
     request.done = [this, &c, &where](boost::system::error_code ec, const recipes::grant& g) {
@@ -122,6 +124,10 @@ verdict simulate(const plan& p, bool traced)
     case recipe::reentrant_mutex: return s.run(*make_reentrant_users(s));
     case recipe::multi_lock: return s.run(*make_multi_users(s));
     case recipe::election: return s.run(*make_election_users(s));
+    case recipe::semaphore: return s.run(*make_semaphore_users(s));
+    case recipe::transaction: return s.run(*make_transaction_users(s));
+    case recipe::shared_mutex: return s.run(*make_shared_users(s));
+    case recipe::revocation: return s.run(*make_revocation_users(s));
     }
     return {};
 }

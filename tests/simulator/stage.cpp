@@ -19,7 +19,10 @@ constexpr std::uint64_t most_events = 400'000;
 
 } // namespace
 
-stage::stage(const plan& p, bool traced) : the_plan(p), world(p.seed, p.set, traced), ensemble(world) {}
+stage::stage(const plan& p, bool traced)
+    : the_plan(p), world(p.seed, p.set, traced), ensemble(world), herd_(world, ensemble, p)
+{
+}
 
 void stage::make_parents()
 {
@@ -70,6 +73,7 @@ void stage::start_client(unsigned number)
 void stage::perform(const step& s)
 {
     auto* const c = s.who < current_.size() ? current_[s.who] : nullptr;
+    if (users_->administrate(s)) return;
     const unsigned server = s.who % the_plan.set.servers; // a plan that was shrunk may have fewer than it was made for
     const auto as_administrator = [&](std::string what) { world.log.line(world.time.now(), "admin", what); };
     switch (s.what) {
@@ -117,17 +121,19 @@ void stage::perform(const step& s)
         if (const auto node = some_contender(s); !node.empty()) set_data(node);
         break;
     case act::set_parent_data:
-        make_readable(path_of(s.path));
-        set_data(path_of(s.path));
+        make_readable(place(s));
+        set_data(place(s));
         break;
     case act::refuse: refuse(s); break;
     case act::replace_parent:
-        make_readable(path_of(s.path));
-        set_data(path_of(s.path)); // uses up the watches of its data
+        make_readable(place(s));
+        set_data(place(s)); // uses up the watches of its data
         world.time.after(s.duration, [this, &s] { replace_parent(s); });
         break;
     case act::remove_idle_containers:
-        for (unsigned p = 0; p < the_plan.set.paths; ++p) make_readable(path_of(p));
+        for (unsigned p = 0; p < the_plan.set.paths; ++p) {
+            for (const auto& place : users_->places(p)) make_readable(place);
+        }
         ensemble.remove_idle_containers();
         break;
     case act::foreign_contender:
@@ -160,11 +166,18 @@ void stage::crash(client& c)
 
 // ---- what others do
 
+std::string stage::place(const step& s) const
+{
+    const auto places = users_->places(s.path);
+    return places[s.choice / 64 % places.size()];
+}
+
 std::string stage::some_contender(const step& s) const
 {
     std::vector<std::string> nodes;
-    for (const auto& name : ensemble.leaders_tree().children(path_of(s.path))) {
-        if (contender_sequence(name)) nodes.push_back(path_of(s.path) + '/' + name);
+    const auto where = place(s);
+    for (const auto& name : ensemble.leaders_tree().children(where)) {
+        if (the_plan.which == recipe::semaphore || contender_sequence(name)) nodes.push_back(where + '/' + name);
     }
     return nodes.empty() ? std::string() : nodes[s.choice % nodes.size()];
 }
@@ -190,7 +203,7 @@ void stage::make_readable(const std::string& path)
 
 void stage::delete_parent(const step& s)
 {
-    const auto path = path_of(s.path);
+    const auto path = place(s);
     delete_with_children(path);
     if (s.choice % 2 != 0) return;
     transaction t;
@@ -210,7 +223,7 @@ void stage::delete_with_children(const std::string& path)
 void stage::replace_parent(const step& s)
 {
     constexpr std::uint32_t most = 64; // children that are made up for
-    const auto path = path_of(s.path);
+    const auto path = place(s);
     const auto* old = ensemble.leaders_tree().find(path);
     if (world.quiet || old == nullptr || old->creates > most) return;
     const auto wanted = old->creates + s.choice % 3;
@@ -249,19 +262,22 @@ void stage::join_foreign(const step& s)
 {
     static constexpr const char* contenders[] = {"_c_0f0f0f0f-1111-2222-3333-444444444444-lock-",
                                                  "0f0f0f0f111122223333444444444444__lock__", "zz-lock-", "aa-lock-"};
+    static constexpr const char* readers_and_writers[] = {
+        "_c_0f0f0f0f-1111-2222-3333-444444444444-__READ__", "_c_0f0f0f0f-1111-2222-3333-666666666666-__WRIT__",
+        "0f0f0f0f111122223333444444444444__rlock__", "0f0f0f0f111122223333444444444444__lock__"};
     static constexpr const char* others[] = {"notes", "readme-", "lock", "_c_0f0f0f0f-revoke"};
     transaction t;
     t.session = foreign_session + static_cast<std::int64_t>(s.choice % 8);
     t.data = "somebody else";
     t.node = store::node_kind::ephemeral_sequential;
-    t.path = path_of(s.path) + '/';
+    t.path = place(s) + '/';
     if (s.what == act::foreign_contender) {
-        t.path += contenders[s.choice % 4];
+        t.path += (the_plan.which == recipe::shared_mutex ? readers_and_writers : contenders)[s.choice % 4];
     } else if (s.what == act::foreign_child) {
         t.path += others[s.choice % 4];
         if (s.choice % 3 == 0) t.node = store::node_kind::persistent;
     } else {
-        const auto* parent = ensemble.leaders_tree().find(path_of(s.path));
+        const auto* parent = ensemble.leaders_tree().find(place(s));
         if (parent == nullptr) return;
         char digits[16];
         std::snprintf(digits, sizeof digits, "%010u", parent->creates - std::min(parent->creates, 1 + s.choice % 3));
@@ -272,15 +288,42 @@ void stage::join_foreign(const step& s)
     const auto made = ensemble.administrate(t);
     if (made.result != store::outcome::ok) return;
     foreign_nodes_.push_back(made.path);
+    const bool reads_on = made.path.find("__WRIT__") != std::string::npos && s.choice / 4 % 2 == 0;
+    if (reads_on) return downgrade_foreign(s, made.path);
     if (s.duration == 0ms) return;
     world.time.after(s.duration, [this, node = made.path] {
         if (ensemble.leaders_tree().find(node) != nullptr) delete_node(node);
     });
 }
 
+/// As Curator does it: a reader with the writer's number is made, and then the writer's node deleted.
+void stage::downgrade_foreign(const step& s, const std::string& writer)
+{
+    const auto some = std::max<std::chrono::milliseconds>(s.duration, 2ms);
+    std::string reader = writer;
+    reader.replace(reader.find("666666666666-__WRIT__"), 21, "777777777777-__READ__");
+    const auto step_of_it = [this, writer](instant after, std::function<void()> what) {
+        world.time.after(after, [this, writer, what = std::move(what)] {
+            if (ensemble.leaders_tree().find(writer) != nullptr) what();
+        });
+    };
+    step_of_it(some / 3, [this, writer, reader] {
+        transaction t;
+        t.session = ensemble.leaders_tree().find(writer)->owner;
+        t.node = store::node_kind::ephemeral;
+        t.path = reader;
+        t.data = "somebody else";
+        if (ensemble.administrate(std::move(t)).result == store::outcome::ok) foreign_nodes_.push_back(reader);
+    });
+    step_of_it(some / 2, [this, writer] { delete_node(writer); });
+    world.time.after(some, [this, reader] {
+        if (ensemble.leaders_tree().find(reader) != nullptr) delete_node(reader);
+    });
+}
+
 void stage::refuse(const step& s)
 {
-    const auto set = [this, path = path_of(s.path)](permissions allowed) {
+    const auto set = [this, path = place(s)](permissions allowed) {
         transaction t;
         t.what = transaction::kind::set_permissions;
         t.path = path;
@@ -291,7 +334,8 @@ void stage::refuse(const step& s)
     p.create = s.choice % 2 == 0;
     p.remove = s.choice % 3 == 0;
     // The servers do not tell whoever may not read, so a node would linger for as long as it may: too long to wait for here.
-    p.read = s.choice % 5 == 0 || the_plan.set.linger > 0ms;
+    // And whoever waits for permits would not be told of those that are given back.
+    p.read = s.choice % 5 == 0 || the_plan.set.linger > 0ms || the_plan.which == recipe::semaphore;
     set(p);
     world.time.after(s.duration, [set] { set(permissions{}); });
 }
@@ -302,6 +346,7 @@ void stage::become_quiet()
 {
     world.log.line(world.time.now(), "admin", "leaves everybody in peace from now on");
     world.quiet = true;
+    users_->become_quiet();
     const auto wanted = std::count_if(the_plan.steps.begin(), the_plan.steps.end(),
                                       [](const step& s) { return s.what == act::acquire; });
     if (users_->all_ended() && users_->begun() == wanted)
@@ -319,6 +364,7 @@ void stage::run_until(instant limit, const std::function<bool()>& done)
             if (!world.violation.empty()) return;
             if (!world.time.step(limit)) return;
         }
+        herd_.check();
         if (world.time.executed() > most_events) world.violate("goes round in circles");
     }
 }
@@ -326,6 +372,21 @@ void stage::run_until(instant limit, const std::function<bool()>& done)
 bool stage::all_closed() const
 {
     return std::all_of(current_.begin(), current_.end(), [](const client* c) { return c->closed; });
+}
+
+std::vector<std::string> stage::what_is_left() const
+{
+    std::vector<std::string> left;
+    const auto& tree = ensemble.leaders_tree();
+    for (unsigned p = 0; p < the_plan.set.paths; ++p) {
+        for (const auto& place : users_->places(p)) {
+            for (const auto& name : tree.children(place)) {
+                if (users_->is_ours(*tree.find(place + '/' + name))) left.push_back("node " + place + '/' + name);
+            }
+        }
+    }
+    for (const auto& w : ensemble.watches()) left.push_back("watch of " + w.path);
+    return left;
 }
 
 verdict stage::run(scenario& users)
@@ -341,15 +402,23 @@ verdict stage::run(scenario& users)
     // Nobody needs to wait for the quiet phase when nothing is left to happen before it.
     const instant quiet_after = std::max<instant>(the_plan.set.quiet_after, last_step);
     run_until(last_step, [] { return false; });
-    const auto ended = [this] { return users_->all_ended() && users_->nothing_left(); };
+    const auto ended = [this] { return users_->all_ended() && what_is_left().empty(); };
     run_until(quiet_after, ended);
     become_quiet();
     // Pauses and losses that began before may still last two session timeouts; expiry takes one; then everybody holds
     // in turn.
-    instant patience = 8 * instant(the_plan.set.session_timeout) + 2s + users_->holding_time();
-    run_until(world.time.now() + patience, ended);
-    if (users_->all_ended()) run_until(world.time.now() + the_plan.set.linger, ended); // nodes may stay for so long
+    const auto patience = [&, since = world.time.now()] {
+        return since + 8 * instant(the_plan.set.session_timeout) + 2s + users.holding_time();
+    };
+    run_until(patience(), ended);
+    run_until(patience(), ended); // those who were paused have begun since, and hold, too
+    // Nodes may stay for so long, by the clock of a client.
+    if (users_->all_ended()) run_until(world.time.now() + instant(the_plan.set.linger) * 21 / 20, ended);
     if (world.violation.empty()) users_->finish();
+    for (const auto& left : what_is_left()) {
+        world.log.line(world.time.now(), "left", left);
+        world.violate("a node or a watch is left though all operations have ended");
+    }
 
     for (auto* c : current_) c->where.post([this, c] { close(*c); });
     run_until(world.time.now() + 20s, [this] { return all_closed(); });

@@ -1,5 +1,6 @@
 #pragma once
 #include "ensemble.hpp"
+#include "herd.hpp"
 #include "plan.hpp"
 #include "process.hpp"
 #include "recipes/session.hpp"
@@ -46,9 +47,16 @@ public:
     virtual void killed(std::int64_t /*session*/) {}
     virtual void made_out_of_turn(const std::string& /*node*/) {}
 
+    /// Where the nodes of the recipe are, which administrators and other programs meddle with.
+    [[nodiscard]] virtual std::vector<std::string> places(unsigned path) const { return {path_of(path)}; }
+    /// What an administrator does to this recipe in particular. False if it is as with the others.
+    virtual bool administrate(const step&) { return false; }
+    /// Administrators leave everybody in peace from now on.
+    virtual void become_quiet() {}
+
     [[nodiscard]] virtual std::int64_t begun() const = 0; ///< how many of the plan's acquires
     [[nodiscard]] virtual bool all_ended() const = 0;      ///< nobody waits, holds or releases
-    [[nodiscard]] virtual bool nothing_left() const = 0; ///< no node and no watch of ours
+    [[nodiscard]] virtual bool is_ours(const znode_tree::node& node) const = 0; ///< of a session that is alive
     [[nodiscard]] virtual instant holding_time() const = 0; ///< of all who may still hold, one after the other
     virtual void finish() = 0;                              ///< complains about what has not ended
     [[nodiscard]] virtual std::uint64_t grants() const = 0;
@@ -84,6 +92,7 @@ public:
     }
 
 private:
+    [[nodiscard]] std::vector<std::string> what_is_left() const; ///< nodes and watches of ours
     void make_parents();
     void start_client(unsigned number);
     void perform(const step& s);
@@ -95,9 +104,11 @@ private:
     void replace_parent(const step& s);
     void delete_with_children(const std::string& path);
     void join_foreign(const step& s);
+    void downgrade_foreign(const step& s, const std::string& writer);
     void refuse(const step& s);
     void set_data(const std::string& node);
     std::string some_contender(const step& s) const;
+    std::string place(const step& s) const;
     void become_quiet();
     void run_until(instant limit, const std::function<bool()>& done);
     bool all_closed() const;
@@ -106,6 +117,7 @@ private:
     std::vector<std::unique_ptr<client>> clients_; ///< a restarted one is a new one
     std::vector<client*> current_;                 ///< by number
     std::vector<std::string> foreign_nodes_;
+    herd_checker herd_;
 };
 
 } // namespace zklock::simulator

@@ -15,7 +15,7 @@ bool contains(const auto& list, const auto& what) { return std::find(list.begin(
 
 } // namespace
 
-acquisition_users::acquisition_users(stage& s) : stage_(s)
+acquisition_users::acquisition_users(stage& s) : stage_(s), calm_(is_calm(s.the_plan))
 {
     for (const auto& t : s.the_plan.steps) refusals_ |= t.what == act::refuse;
 }
@@ -38,12 +38,16 @@ bool acquisition_users::excused(const use& u) const
     return std::any_of(u.given.begin(), u.given.end(), [&](const held_lock& l) { return contains(deleted_, l.node); });
 }
 
-mutex_options acquisition_users::options_of(const use& u) const
+mutex_options acquisition_users::options_of(const use& u, queue::contender_kind kind) const
 {
     mutex_options options;
     options.identifier = u.tag;
     options.names = stage_.the_plan.seed % 2 == 0 ? naming::curator : naming::kazoo;
     options.parents = stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
+    if (kind == queue::contender_kind::mutex) { // a shared mutex does not have these
+        options.linger = stage_.the_plan.set.linger;
+        options.cohort = stage_.the_plan.set.cohort;
+    }
     return options;
 }
 
@@ -92,6 +96,7 @@ void acquisition_users::acquire(client& c, use& u)
     say(u, label(u) + (u.owner != 0 ? ", owner " + std::to_string(u.owner) : std::string()) + ", wants it" +
                (u.wish.look_once ? ", looking once" : ""));
     check_begin(u);
+    check_look_once(u);
     recipes::waiter w;
     w.mode = u.wish.look_once ? recipes::patience::look_once : recipes::patience::queue;
     w.deadline = u.deadline;
@@ -131,7 +136,6 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
     (void)c.where.call_at(c.where.now() + u.wish.duration, [this, &c, &u] { release(c, u); });
 }
 
-/// A grant that is believed must be true at the leader.
 void acquisition_users::check_lock(use& u, const held_lock& l, unsigned path)
 {
     if (!l.node.starts_with(l.path + '/')) return violate(u, "granted " + l.node + " for " + l.path);
@@ -139,25 +143,51 @@ void acquisition_users::check_lock(use& u, const held_lock& l, unsigned path)
     if (const auto* const node = tree.find(l.node); node != nullptr) {
         if (!stage_.ensemble.alive(node->owner)) violate(u, "granted to a session that is over");
         if (l.fencing_token >> 12 != node->czxid) violate(u, "its token does not come from its node");
+        auto& turns = turns_of_[l.node];
+        turns.insert(l.fencing_token);
+        if (const auto& set = stage_.the_plan.set; set.linger == 0ms && turns.size() > set.cohort)
+            violate(u, "its node was used for more turns than a cohort has");
     } else if (!excused(u)) {
         violate(u, "granted without a node");
     }
     // Others deleted its node, and it has not been looked at since: that is the stated exception.
     if (excused(u)) return;
-    auto& last = last_[path];
-    const bool again = u.owner != 0 && u.owner == last.owner && l.node == last.node;
-    if (again ? l.fencing_token != last.token : l.fencing_token <= last.token) {
-        violate(u, "the token is " + std::to_string(l.fencing_token) + " after " + std::to_string(last.token));
-    }
-    last = {l.fencing_token, u.owner, l.node};
+    check_token(u, l, path);
     for (auto& other : uses_) {
         if (&other == &u || !contains(other.paths, path)) continue;
         check_told(other);
+        if (!exclude(u, other, path)) continue;
         if (other.owner != 0 && other.owner == u.owner && other.client == u.client) continue;
         if (other.believes() && !excused(other) && !excused(u)) {
             violate(u, "granted while " + label(other) + " believes that it holds");
         }
     }
+}
+
+void acquisition_users::check_token(use& u, const held_lock& l, unsigned path)
+{
+    auto& last = last_[path];
+    const bool same = u.owner != 0 && u.owner == last.owner && l.node == last.node;
+    const auto& set = stage_.the_plan.set;
+    const bool next_turn = l.fencing_token != last.token && (set.linger > 0ms || set.cohort > 1); // of a node passed on
+    const bool again = same && !next_turn;
+    const bool shares = reads(u, path);
+    const auto bound = shares ? last.token : std::max(last.token, last.readers);
+    if (again ? l.fencing_token != last.token : l.fencing_token <= bound) {
+        violate(u, "the token is " + std::to_string(l.fencing_token) + " after " + std::to_string(bound));
+    }
+    if (shares)
+        last.readers = std::max(last.readers, l.fencing_token);
+    else
+        last = {l.fencing_token, u.owner, l.node, last.readers};
+}
+
+void acquisition_users::check_look_once(use& u)
+{
+    if (!u.wish.look_once || !calm_) return;
+    stage_.world.time.after(stage_.the_plan.set.a_while(), [this, &u, began = u.began] {
+        if (u.now == phase::waiting && u.began == began) violate(u, "looks once, and waits on");
+    });
 }
 
 /// A holder whose lease has ended has been told so, unless it did not run.
@@ -232,17 +262,9 @@ bool acquisition_users::all_ended() const
     return std::none_of(uses_.begin(), uses_.end(), busy);
 }
 
-bool acquisition_users::nothing_left() const
+bool acquisition_users::is_ours(const znode_tree::node& node) const
 {
-    const auto& tree = stage_.ensemble.leaders_tree();
-    for (unsigned p = 0; p < stage_.the_plan.set.paths; ++p) {
-        for (const auto& name : tree.children(path_of(p))) {
-            const auto* const node = tree.find(path_of(p) + '/' + name);
-            const auto tag = node->data.substr(0, node->data.find('\n'));
-            if (by_tag_.contains(tag) && stage_.ensemble.alive(node->owner)) return false;
-        }
-    }
-    return stage_.ensemble.watches() == 0;
+    return by_tag_.contains(node.data.substr(0, node.data.find('\n'))) && stage_.ensemble.alive(node.owner);
 }
 
 instant acquisition_users::holding_time() const
@@ -264,7 +286,6 @@ void acquisition_users::finish()
         default: break;
         }
     }
-    if (!nothing_left()) stage_.world.violate("a node or a watch is left though all operations have ended");
 }
 
 } // namespace zklock::simulator

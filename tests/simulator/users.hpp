@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -55,7 +56,7 @@ public:
     void made_out_of_turn(const std::string& node) override { deleted_.push_back(node); }
     [[nodiscard]] std::int64_t begun() const override { return begun_; }
     [[nodiscard]] bool all_ended() const override;
-    [[nodiscard]] bool nothing_left() const override;
+    [[nodiscard]] bool is_ours(const znode_tree::node& node) const override;
     [[nodiscard]] instant holding_time() const override;
     void finish() override;
     [[nodiscard]] std::uint64_t grants() const override { return grants_; }
@@ -71,15 +72,23 @@ protected:
     virtual void check_granted(use&) {}
     /// Whether there is a reason for that error.
     [[nodiscard]] virtual bool may_fail(const use&, boost::system::error_code) const { return false; }
+    /// Whether it holds that path together with others who read.
+    [[nodiscard]] virtual bool reads(const use&, unsigned /*path*/) const { return false; }
+    /// Whether the two may not hold a path at the same time.
+    [[nodiscard]] virtual bool exclude(const use& a, const use& b, unsigned path) const
+    {
+        return !reads(a, path) || !reads(b, path);
+    }
     /// Its hold is over and given back.
     virtual void ended(client&, use&) {}
+    virtual void reads_on(use&) {} ///< it was a writer, and goes on as a reader
     virtual void give_up(client&, use&); ///< at the step's time for that
 
     /// An acquire that belongs to a step.
     void begin(client& c, const step& s);
     void acquire(client& c, use& u);
     void release(client& c, use& u);
-    [[nodiscard]] mutex_options options_of(const use&) const;
+    [[nodiscard]] mutex_options options_of(const use&, queue::contender_kind = queue::contender_kind::mutex) const;
     [[nodiscard]] std::string label(const use&) const;
     void say(const use&, const std::string& what);
     void violate(const use& u, const std::string& what) { stage_.world.violate(label(u) + ": " + what); }
@@ -88,15 +97,23 @@ protected:
     /// No pause has delayed what the process does now.
     [[nodiscard]] bool on_time(const use& u) const { return u.where->paused_until() + promptly < now(); }
     void check_told(use&);
+    /// Whoever looks once is not kept waiting for others.
+    void check_look_once(use&);
+    /// A reader's token is larger than those of the writers before it, any other's than those of all.
+    void check_token(use&, const held_lock&, unsigned path);
+    /// A grant that is believed must be true at the leader.
+    virtual void check_lock(use& u, const held_lock& l, unsigned path);
+    /// Its data names one of these users, and its session lives.
 
     stage& stage_;
     std::deque<use> uses_;
+    const bool calm_;                  ///< nothing goes wrong in this schedule
+    std::vector<std::string> deleted_; ///< by others
 
 private:
     void granted(client& c, use& u, const recipes::grant& g);
     void failed(use& u, boost::system::error_code ec);
     void released(use& u, boost::system::error_code ec);
-    void check_lock(use& u, const held_lock& l, unsigned path);
 
     std::int64_t begun_ = 0;
     std::uint64_t grants_ = 0;
@@ -106,14 +123,20 @@ private:
         std::int64_t token = 0;
         std::uint64_t owner = 0;
         std::string node;
+        std::int64_t readers = 0; ///< the largest token of theirs
     };
     std::map<unsigned, last_grant> last_; ///< by path
-    std::vector<std::string> deleted_;
+    std::map<std::string, std::set<std::int64_t>> turns_of_; ///< tokens, by node
     std::vector<std::int64_t> killed_;
 };
 
 [[nodiscard]] std::unique_ptr<scenario> make_reentrant_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_multi_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_election_users(stage&);
+[[nodiscard]] std::unique_ptr<scenario> make_semaphore_users(stage&);
+[[nodiscard]] std::unique_ptr<scenario> make_transaction_users(stage&);
+[[nodiscard]] std::unique_ptr<scenario> make_shared_users(stage&);
+[[nodiscard]] std::unique_ptr<scenario> make_shared_users_who_ask(stage&);
+[[nodiscard]] std::unique_ptr<scenario> make_revocation_users(stage&);
 
 } // namespace zklock::simulator

@@ -89,7 +89,7 @@ znode_tree::effect znode_tree::create(const transaction& t)
     node n;
     n.data = t.data;
     n.czxid = n.mzxid = n.pzxid = t.zxid;
-    n.ctime_ms = t.time_ms;
+    n.ctime_ms = n.mtime_ms = t.time_ms;
     if (is_ephemeral(t.node)) n.owner = t.session;
     if (t.node == node_kind::container) n.owner = container_owner;
     e.stat = stat(n);
@@ -138,6 +138,7 @@ znode_tree::effect znode_tree::set_data(const transaction& t)
     before_change(t.path);
     at->second.data = t.data;
     at->second.mzxid = t.zxid;
+    at->second.mtime_ms = t.time_ms;
     ++at->second.version;
     effect e;
     e.stat = stat(at->second);
@@ -170,6 +171,7 @@ znode_tree::effect znode_tree::batch(const transaction& t)
             break;
         }
         if (part.what == transaction::kind::create) all.created.push_back(std::move(done.path));
+        if (part.what == transaction::kind::set_data) all.set.push_back(done.stat);
         all.events.insert(all.events.end(), done.events.begin(), done.events.end());
     }
     undoable_ = false;
@@ -237,7 +239,8 @@ store::node_stat znode_tree::stat(const node& n)
 {
     store::node_stat s;
     s.czxid = n.czxid;
-    s.ctime_ms = n.ctime_ms;
+    s.created = std::chrono::system_clock::time_point(std::chrono::milliseconds(n.ctime_ms));
+    s.modified = std::chrono::system_clock::time_point(std::chrono::milliseconds(n.mtime_ms));
     s.mzxid = n.mzxid;
     s.pzxid = n.pzxid;
     s.ephemeral_owner = n.owner == container_owner ? 0 : n.owner; // clients are not shown the servers' mark

@@ -59,6 +59,7 @@ public:
         std::int64_t czxid = 0;
         std::int64_t ctime_ms = 0;
         std::int64_t mzxid = 0;
+        std::int64_t mtime_ms = 0;
         std::int64_t pzxid = 0;
         std::int64_t owner = 0;
         std::int32_t version = 0;
@@ -79,7 +80,8 @@ public:
         std::string path;                 ///< of a create, with its sequence number
         store::node_stat stat;            ///< of a create, or of the node whose data was set
         std::vector<std::string> created; ///< of a batch: the paths of its creates
-        std::size_t failed = 0;           ///< of a batch: the part that `result` is about
+        std::vector<store::node_stat> set; ///< of a batch: the nodes whose data it set
+        std::size_t failed = store::batch_reply::no_write; ///< of a batch: the part that `result` is about
         std::vector<event> events;
     };
 

@@ -1,7 +1,5 @@
 #include "support/child_process.hpp"
 
-#include "support/unique_fd.hpp"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -18,11 +16,12 @@ namespace zklock::test {
 namespace {
 
     // Between fork and exec: only what is safe in a copy of a process that had threads.
-    [[noreturn]] void become(char* const* arguments, const char* directory, int output, pid_t parent)
+    [[noreturn]] void become(char* const* arguments, const char* directory, int input, int output, pid_t parent)
     {
         ::setpgid(0, 0);
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent) ::_exit(127); // it died before the line above
+        if (input >= 0) ::dup2(input, STDIN_FILENO);
         if (output >= 0) {
             ::dup2(output, STDOUT_FILENO);
             ::dup2(output, STDERR_FILENO);
@@ -38,7 +37,7 @@ namespace {
 } // namespace
 
 child_process::child_process(std::vector<std::string> arguments, const std::filesystem::path& directory,
-                             const std::filesystem::path& output)
+                             const std::filesystem::path& output, unique_fd input)
 {
     std::vector<char*> pointers;
     for (auto& argument : arguments) pointers.push_back(argument.data());
@@ -52,7 +51,7 @@ child_process::child_process(std::vector<std::string> arguments, const std::file
     const auto parent = ::getpid();
     pid_ = ::fork();
     if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-    if (pid_ == 0) become(pointers.data(), directory.c_str(), file.get(), parent);
+    if (pid_ == 0) become(pointers.data(), directory.c_str(), input.get(), file.get(), parent);
     ::setpgid(pid_, pid_); // both do it, so that it is done whoever runs first
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "support/polling.hpp"
+#include "support/unique_fd.hpp"
 
 #include <sys/types.h>
 
@@ -19,9 +20,10 @@ public:
     child_process() = default;
 
     /// Starts `arguments[0]`, looked for in PATH, in `directory`. Its output and errors are appended to `output`;
-    /// with an empty `output` they go where the test's go. It inherits no descriptor but the standard ones.
+    /// with an empty `output` they go where the test's go. It reads `input`, if there is one. It inherits no descriptor
+    /// but the standard ones.
     child_process(std::vector<std::string> arguments, const std::filesystem::path& directory,
-                  const std::filesystem::path& output);
+                  const std::filesystem::path& output, unique_fd input = {});
     child_process(child_process&& other) noexcept;
     child_process& operator=(child_process&& other) noexcept;
     ~child_process();

@@ -39,6 +39,8 @@ public:
             f();
         }
     }
+    /// Time passes, and nothing is run: the process stood still.
+    void skip(lease_clock::duration d) { now_ += d; }
     /// Lets time pass, with all that falls due.
     void pass(lease_clock::duration d)
     {
@@ -85,6 +87,8 @@ public:
         std::function<void(const std::vector<std::string>& created)> done;
         std::function<void(std::size_t index, zklock::store::outcome)> fail;
         std::function<void(const zklock::store::node_stat&)> show_stat; ///< of a get
+        std::function<void()> strand; ///< of a write: the connection had ended before it could leave
+        std::function<void(std::int32_t version, std::string data)> show_version; ///< likewise
     };
 
     explicit fake_store(manual_scheduler& clock) : clock_(clock) {}
@@ -103,6 +107,7 @@ public:
         request& r = add(verb, path);
         const auto sent = clock_.now();
         r.answer = [done, sent](zklock::store::outcome o) { done({{o, sent}, {}, {}}); };
+        r.strand = [done] { done({never_left, {}, {}}); };
         r.number = [done, sent, node = std::string(path)](std::int64_t czxid, std::int32_t number) {
             char digits[16];
             std::snprintf(digits, sizeof digits, "%010d", number);
@@ -133,11 +138,16 @@ public:
         request& r = add("batch ", what);
         r.writes = std::move(copies);
         const auto sent = clock_.now();
-        r.answer = [f, sent](zklock::store::outcome o) { f({{o, sent}, {}, 0}); };
-        r.fail = [f, sent](std::size_t index, zklock::store::outcome o) { f({{o, sent}, {}, index}); };
-        r.done = [f, sent](const std::vector<std::string>& created) {
+        r.answer = [f, sent](zklock::store::outcome o) { f({{o, sent}, {}, {}}); };
+        r.strand = [f] { f({never_left, {}, {}}); };
+        r.fail = [f, sent](std::size_t index, zklock::store::outcome o) { f({{o, sent}, {}, {}, index}); };
+        r.done = [f, sent, writes = r.writes](const std::vector<std::string>& created) {
             const std::vector<std::string_view> paths(created.begin(), created.end());
-            f({{zklock::store::outcome::ok, sent}, paths, 0});
+            std::vector<zklock::store::node_stat> set;
+            for (const written& w : writes)
+                if (w.what == zklock::store::batch_write::kind::set)
+                    set.emplace_back();
+            f({{zklock::store::outcome::ok, sent}, paths, set});
         };
     }
     void get(std::string_view path, bool watch, get_done done) override
@@ -149,6 +159,11 @@ public:
             zklock::store::node_stat stat;
             stat.ephemeral_owner = owner;
             stat.czxid = 77;
+            done({{zklock::store::outcome::ok, sent}, data, stat});
+        };
+        r.show_version = [done, sent](std::int32_t version, std::string data) {
+            zklock::store::node_stat stat;
+            stat.version = version;
             done({{zklock::store::outcome::ok, sent}, data, stat});
         };
         r.show_stat = [done, sent](const zklock::store::node_stat& stat) {
@@ -186,9 +201,11 @@ public:
     }
 
 private:
+    static constexpr zklock::store::reply never_left{zklock::store::outcome::unknown, {}, true};
+
     request& add(const char* verb, std::string_view path)
     {
-        return requests.emplace_back(request{verb + std::string(path), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}});
+        return requests.emplace_back(request{verb + std::string(path), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}});
     }
     static std::string at_version(std::int32_t version)
     {
@@ -199,11 +216,14 @@ private:
         request& r = add(verb, path);
         const auto sent = clock_.now();
         r.answer = [f, sent](zklock::store::outcome o) { f({{o, sent}, {}}); };
+        r.strand = [f] { f({never_left, {}}); };
         r.stat = [f, sent](const zklock::store::node_stat& stat) { f({{zklock::store::outcome::ok, sent}, stat}); };
     }
     void simple(const char* verb, std::string_view path, done f)
     {
-        add(verb, path).answer = [f = std::move(f), sent = clock_.now()](zklock::store::outcome o) { f({o, sent}); };
+        request& r = add(verb, path);
+        r.answer = [f, sent = clock_.now()](zklock::store::outcome o) { f({o, sent}); };
+        r.strand = [f] { f(never_left); };
     }
 
     manual_scheduler& clock_;

@@ -32,8 +32,9 @@ struct driver : queue::lock_queue {
 
     std::string act(bool lease_fresh = true)
     {
-        static constexpr const char* names[] = {"sync",   "parent",  "read",    "read and watch", "inspect", "watch", "unwatch",
-                                                "remove", "granted", "refused", "lingers",        "lost",    "gone"};
+        static constexpr const char* names[] = {"sync",      "parent",  "read",   "read and watch", "inspect",
+                                                "watch",     "downgrade", "unwatch", "remove", "granted",
+                                                "refused",   "shares",  "lingers", "lost",          "gone"};
         std::string text;
         for (const queue::action& a : next(lease_fresh)) {
             text += text.empty() ? "" : ", ";

@@ -58,13 +58,15 @@ struct scene {
         clock.run();
     }
     std::shared_ptr<attempt> acquire(const std::string& path, mutex_options o = {},
-                                     recipes::patience mode = recipes::patience::queue)
+                                     recipes::patience mode = recipes::patience::queue,
+                                     queue::contender_kind kind = queue::contender_kind::mutex)
     {
         const auto a = std::make_shared<attempt>();
         recipes::acquire_request request;
         request.path = path;
         request.options = o;
         request.mode = mode;
+        request.kind = kind;
         request.done = [a](error_code ec, const recipes::grant& g) {
             CHECK_FALSE(a->ended);
             a->ended = ec;

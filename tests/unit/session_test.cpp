@@ -193,6 +193,78 @@ TEST_SUITE("session")
         CHECK(a->handle->held_until() > s.clock.now() + 2s);
     }
 
+    TEST_CASE("a writer that becomes a reader is looked after as a holder, whenever that is")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.acquire("/p", {}, recipes::patience::queue, queue::contender_kind::writer);
+        s.number(100, 0);
+        s.alone(1, 100);
+        REQUIRE(a->ended == error_code());
+        s.clock.pass(50ms);
+        const std::string reader = "/p/_c_00000000-0000-4000-8000-000000000001-__READ__0000000000";
+        std::optional<error_code> downgraded;
+        CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant& g) {
+            downgraded = ec;
+            CHECK(g.node == reader);
+        }));
+        CHECK(s.servers.pending() == "batch create " + reader + ", remove " + a->given.node + " at version 0");
+        s.clock.pass(60ms); // the answer is slow, and long holders are looked for meanwhile
+        s.servers.take().done({reader});
+        s.clock.run();
+        CHECK(downgraded == error_code());
+        CHECK(s.servers.pending() == "");
+        s.clock.pass(100ms);
+        CHECK(s.servers.pending() == "watch " + reader);
+    }
+
+    TEST_CASE("a downgrade that is refused when it is repeated may have been done before: it is asked which node exists")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.acquire("/p", {}, recipes::patience::queue, queue::contender_kind::writer);
+        s.number(100, 0);
+        s.alone(1, 100);
+        REQUIRE(a->ended == error_code());
+        const std::string writer = a->given.node;
+        const std::string reader = "/p/_c_00000000-0000-4000-8000-000000000001-__READ__0000000000";
+        std::optional<error_code> downgraded;
+        CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; }));
+        s.answer(outcome::unknown);
+        s.servers.observer->on_disconnected();
+        s.connect(5, false);
+        const auto repeated = [&s] { return s.servers.requests.front().what.starts_with("batch "); };
+        while (!repeated())
+            s.answer(outcome::ok); // whatever else a new epoch asks
+        s.answer(outcome::no_auth);
+        REQUIRE(s.servers.pending().ends_with("exists " + reader));
+        CHECK_FALSE(downgraded);
+        SUBCASE("it was done")
+        {
+            s.answer(outcome::ok);
+            CHECK(downgraded == error_code());
+            s.release(*a);
+            CHECK(s.servers.pending() == "remove " + reader);
+        }
+        SUBCASE("that cannot be asked either: all of it again, after a while")
+        {
+            s.answer(outcome::server_error);
+            CHECK_FALSE(downgraded);
+            s.clock.pass(2s);
+            CHECK(s.servers.pending().find("batch create " + reader) != std::string::npos);
+            CHECK(s.servers.pending().find("exists") == std::string::npos);
+        }
+        SUBCASE("it was not done")
+        {
+            s.answer(outcome::no_node);
+            CHECK(downgraded == make_error_code(errc::access_denied));
+            s.release(*a);
+            CHECK(s.servers.pending() == "remove " + writer);
+        }
+    }
+
     TEST_CASE("a delete that is forbidden is reported, and tried again")
     {
         scene s;
@@ -417,13 +489,13 @@ TEST_SUITE("session, contenders")
         s.answer(outcome::unknown);
         s.answer(outcome::unknown);
         s.servers.observer->on_disconnected();
-        CHECK(dropped->withdraw());
-        CHECK_FALSE(dropped->withdraw());
+        CHECK(dropped->withdraw() == recipes::user_request::withdrawal::withdrawn);
+        CHECK(dropped->withdraw() == recipes::user_request::withdrawal::ended);
         s.connect(5, false);
         CHECK(s.servers.pending() == "children /p");
         s.answer(outcome::no_node);
         CHECK(ended == 1);
-        CHECK_FALSE(kept->withdraw());
+        CHECK(kept->withdraw() == recipes::user_request::withdrawal::ended);
     }
 }
 

@@ -8,11 +8,13 @@
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,7 @@ using void_handler = asio::any_completion_handler<void(error_code)>;
 template <class Handle> using handle_handler = asio::any_completion_handler<void(error_code, Handle)>;
 using guard_handler = handle_handler<guard>;
 using multi_guard_handler = handle_handler<multi_guard>;
+using count_handler = asio::any_completion_handler<void(error_code, std::size_t)>;
 using contenders_handler = asio::any_completion_handler<void(error_code, std::vector<contender>)>;
 
 enum class acquire_mode : std::uint8_t { wait, try_once };
@@ -52,8 +55,16 @@ void start_acquire(std::shared_ptr<lock_state>, acquire_mode, std::optional<leas
 /// What the guard holds, if it is a hold of that owner on that lock; else null.
 [[nodiscard]] std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>&, std::uint64_t owner,
                                                          guard&);
+/// What the guard holds; it is empty then.
+[[nodiscard]] std::shared_ptr<guard_state> take(guard&) noexcept;
+void start_downgrade(std::shared_ptr<lock_state>, std::shared_ptr<guard_state>, guard_handler);
+/// Whether the guard holds that lock alone, or why it never will.
+[[nodiscard]] error_code upgradable(const std::shared_ptr<lock_state>&, const guard&) noexcept;
+void start_telling(std::shared_ptr<lock_state>, error_code, void_handler);
 [[nodiscard]] std::shared_ptr<const std::vector<held_lock>> locks_of(const std::shared_ptr<guard_state>&);
 void start_contenders(std::shared_ptr<lock_state>, contenders_handler);
+void start_revoke(std::shared_ptr<lock_state>, std::string node, void_handler);
+void start_revoke_holders(std::shared_ptr<lock_state>, count_handler);
 
 /// One call of election::lead().
 class candidacy;
@@ -71,6 +82,7 @@ void start_leader(std::shared_ptr<lock_state> election, leader_handler);
 void start_release(std::shared_ptr<guard_state>, void_handler);
 /// `owner` is null for an empty guard; the guard itself may be gone by the time the wait starts.
 void start_wait_lost(std::weak_ptr<guard_state>, std::shared_ptr<client_state> owner, void_handler);
+void start_wait_revoked(std::weak_ptr<guard_state>, std::shared_ptr<client_state> owner, void_handler);
 
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<client_handle>&);
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<lock_state>&);
@@ -151,26 +163,79 @@ private:
     std::optional<lease_clock::duration> timeout_;
 };
 
-/// Of an operation that needs to know nothing but the lock.
-template <auto Start> class initiate_on_lock {
+/// Of an operation that needs to know the lock, and perhaps something else.
+template <auto Start, class... Args> class initiate_on_lock {
 public:
     using executor_type = asio::any_io_executor;
-    explicit initiate_on_lock(std::shared_ptr<lock_state> lock) : lock_(std::move(lock)) {}
+    explicit initiate_on_lock(std::shared_ptr<lock_state> lock, Args... args)
+        : lock_(std::move(lock)), args_(std::move(args)...)
+    {
+    }
     [[nodiscard]] executor_type get_executor() const { return executor_of(lock_); }
 
     template <class Handler> void operator()(Handler&& handler) &&
     {
-        Start(std::move(lock_), std::forward<Handler>(handler));
+        std::apply(
+            [&](Args&... args) { Start(std::move(lock_), std::move(args)..., std::forward<Handler>(handler)); },
+            args_);
     }
     template <class Handler> void operator()(Handler&& handler) const&
     {
-        Start(lock_, std::forward<Handler>(handler));
+        std::apply([&](const Args&... args) { Start(lock_, args..., std::forward<Handler>(handler)); }, args_);
     }
 
 private:
     std::shared_ptr<lock_state> lock_;
+    std::tuple<Args...> args_;
 };
 using initiate_contenders = initiate_on_lock<start_contenders>;
+using initiate_revoke = initiate_on_lock<start_revoke, std::string>;
+using initiate_revoke_holders = initiate_on_lock<start_revoke_holders>;
+
+/// Has the lock until it is started.
+class initiate_downgrade {
+public:
+    using executor_type = asio::any_io_executor;
+    initiate_downgrade(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held)
+        : lock_(std::move(lock)), held_(std::move(held))
+    {
+    }
+    [[nodiscard]] executor_type get_executor() const { return executor_of(lock_); }
+
+    template <class Handler> void operator()(Handler&& handler) &&
+    {
+        start_downgrade(std::move(lock_), std::move(held_), std::forward<Handler>(handler));
+    }
+    template <class Handler> void operator()(Handler&& handler) const&
+    {
+        start_downgrade(lock_, held_, std::forward<Handler>(handler));
+    }
+
+private:
+    std::shared_ptr<lock_state> lock_;
+    std::shared_ptr<guard_state> held_;
+};
+
+/// Of what is known already.
+class initiate_telling {
+public:
+    using executor_type = asio::any_io_executor;
+    initiate_telling(std::shared_ptr<lock_state> lock, error_code what) : lock_(std::move(lock)), what_(what) {}
+    [[nodiscard]] executor_type get_executor() const { return executor_of(lock_); }
+
+    template <class Handler> void operator()(Handler&& handler) &&
+    {
+        start_telling(std::move(lock_), what_, std::forward<Handler>(handler));
+    }
+    template <class Handler> void operator()(Handler&& handler) const&
+    {
+        start_telling(lock_, what_, std::forward<Handler>(handler));
+    }
+
+private:
+    std::shared_ptr<lock_state> lock_;
+    error_code what_;
+};
 
 class initiate_release {
 public:
@@ -191,24 +256,26 @@ private:
     std::shared_ptr<guard_state> guard_;
 };
 
-class initiate_wait_lost {
+template <auto Start> class initiate_guard_wait {
 public:
     using executor_type = asio::any_io_executor;
-    explicit initiate_wait_lost(const std::shared_ptr<guard_state>& guard) : guard_(guard), owner_(client_of(guard)) {}
+    explicit initiate_guard_wait(const std::shared_ptr<guard_state>& guard) : guard_(guard), owner_(client_of(guard)) {}
     [[nodiscard]] executor_type get_executor() const { return executor_of(owner_); }
 
     template <class Handler> void operator()(Handler&& handler) &&
     {
-        start_wait_lost(std::move(guard_), std::move(owner_), std::forward<Handler>(handler));
+        Start(std::move(guard_), std::move(owner_), std::forward<Handler>(handler));
     }
     template <class Handler> void operator()(Handler&& handler) const&
     {
-        start_wait_lost(guard_, owner_, std::forward<Handler>(handler));
+        Start(guard_, owner_, std::forward<Handler>(handler));
     }
 
 private:
-    std::weak_ptr<guard_state> guard_; // waiting for the loss does not keep the lock
+    std::weak_ptr<guard_state> guard_; // waiting does not keep the lock
     std::shared_ptr<client_state> owner_;
 };
+using initiate_wait_lost = initiate_guard_wait<start_wait_lost>;
+using initiate_wait_revoked = initiate_guard_wait<start_wait_revoked>;
 
 } // namespace zklock::detail

@@ -5,14 +5,38 @@
 
 #include <cstdio>
 #include <cstring>
+#include <regex>
+#include <utility>
 
 using namespace zklock;
 using fuzz::require;
 
 namespace {
 
+struct place {
+    std::int32_t sequence;
+    queue::contender_kind kind;
+};
+
+/// What the mark before the number says; of ZooKeeper's own recipe, by a pattern.
+std::optional<queue::contender_kind> reference_kind(const std::string& prefix)
+{
+    using enum queue::contender_kind;
+    static const std::pair<std::regex, queue::contender_kind> patterns[] = {
+        {std::regex("[^]*-w__lock__"), writer}, {std::regex("[^]*__WRIT__"), writer},
+        {std::regex("[^]*__READ__"), reader},   {std::regex("[^]*__rlock__"), reader},
+        {std::regex("[^]*__lock__"), mutex},    {std::regex("[^]*lock-"), mutex},
+        {std::regex("x-(-?[0-9]{1,19}|[0-9a-f]{16})-"), mutex}};
+    // The patterns recurse with each character, and only the last ones matter.
+    const std::string end = prefix.size() <= 64 ? prefix : "." + prefix.substr(prefix.size() - 64);
+    for (const auto& [pattern, kind] : patterns)
+        if (std::regex_match(end, pattern))
+            return kind;
+    return std::nullopt;
+}
+
 /// Read from the back, character by character.
-std::optional<std::int32_t> reference(std::string_view name)
+std::optional<place> reference(std::string_view name)
 {
     std::uint64_t value = 0;
     std::uint64_t weight = 1;
@@ -22,19 +46,15 @@ std::optional<std::int32_t> reference(std::string_view name)
         value += static_cast<std::uint64_t>(name.back() - '0') * weight;
         name.remove_suffix(1);
     }
-    const auto ends_like_a_lock = [&](std::size_t from_end) {
-        const std::string_view before = name.substr(0, name.size() - from_end);
-        const auto last = [&](std::string_view word) {
-            return before.size() >= word.size() && before.rfind(word) == before.size() - word.size();
-        };
-        return last("lock-") || last("__lock__");
-    };
-    if (ends_like_a_lock(0))
-        return value <= 0x7fff'ffff ? std::optional(static_cast<std::int32_t>(value)) : std::nullopt;
-    if (!name.empty() && name.back() == '-' && ends_like_a_lock(1))
-        return value <= 0x8000'0000 ? std::optional(static_cast<std::int32_t>(-static_cast<std::int64_t>(value)))
-                                    : std::nullopt;
-    return std::nullopt;
+    if (const auto kind = reference_kind(std::string(name)))
+        return value <= 0x7fff'ffff ? std::optional(place{static_cast<std::int32_t>(value), *kind}) : std::nullopt;
+    if (name.empty() || name.back() != '-')
+        return std::nullopt;
+    name.remove_suffix(1);
+    const auto kind = reference_kind(std::string(name));
+    if (!kind || value > 0x8000'0000)
+        return std::nullopt;
+    return place{static_cast<std::int32_t>(-static_cast<std::int64_t>(value)), *kind};
 }
 
 } // namespace
@@ -42,7 +62,12 @@ std::optional<std::int32_t> reference(std::string_view name)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     fuzz::input in(data, size);
-    require(queue::sequence_of(in.rest()) == reference(in.rest()), "a name is read as the reference reads it");
+    const auto read = queue::parse_name(in.rest());
+    const auto expected = reference(in.rest());
+    require(read.has_value() == expected.has_value(), "a name is a contender's if the reference says so");
+    if (read)
+        require(read->sequence == expected->sequence && read->kind == expected->kind, "and read as it reads it");
+    require(queue::sequence_of(in.rest()).has_value() == read.has_value(), "with a place, if it is one");
 
     std::uint32_t bits = 0;
     for (int i = 0; i < 4; ++i)
@@ -53,11 +78,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto number = static_cast<std::int32_t>(bits >= 0xc000'0000 ? bits & 0x3fff'ffff : bits);
     char digits[16];
     std::snprintf(digits, sizeof digits, "%010d", number);
+    using enum queue::contender_kind;
     for (const naming names : {naming::curator, naming::kazoo}) {
-        const std::string prefix = queue::name_prefix(names, uuid);
-        require(queue::sequence_of(prefix + digits) == number, "a name zklock asked for gives its number back");
-        require(queue::prefix_of(prefix + digits, number) == prefix, "and what was asked for");
-        require(!queue::sequence_of(prefix), "what has no number has no place");
+        for (const auto kind : {mutex, writer, reader}) {
+            const std::string prefix = queue::name_prefix(names, kind, uuid);
+            const auto parsed = queue::parse_name(prefix + digits);
+            require(parsed && parsed->sequence == number, "a name zklock asked for gives its number back");
+            require(parsed->kind == kind, "and what it is there for");
+            require(queue::prefix_of(prefix + digits, number) == prefix, "and what was asked for");
+            require(!queue::sequence_of(prefix), "what has no number has no place");
+        }
+        require(queue::reader_name(queue::name_prefix(names, writer, uuid) + digits) ==
+                    queue::name_prefix(names, reader, uuid) + digits,
+                "a writer turns into a reader that is named like one");
     }
     return 0;
 }

@@ -1,11 +1,15 @@
-// What other clients write into their nodes, and how they call them, as contenders() reads it.
+// What other clients write into their nodes, and how they call them, as contenders() and holders() read it.
 #include "input.hpp"
 #include "queue/node_name.hpp"
+#include "queue/owner_data.hpp"
 #include "recipes/session.hpp"
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
+#include <optional>
+#include <sstream>
 #include <span>
 #include <tuple>
 
@@ -114,43 +118,88 @@ std::map<std::string, node> read_nodes(fuzz::input& in)
         n.result = kind % 16 == 0 ? outcome::no_node : kind % 64 == 1 ? outcome::no_auth : outcome::ok;
         n.stat.ephemeral_owner = kind / 64;
         n.stat.ephemeral_owner += own_session - 1;
-        n.stat.ctime_ms = kind;
+        n.stat.created = std::chrono::system_clock::time_point(std::chrono::milliseconds(kind));
         if (!name.empty() && name.find('/') == name.npos && name.find('\0') == name.npos)
             nodes.emplace(name, std::move(n));
     }
     return nodes;
 }
 
+/// The decimal number behind the last dash, if there is one; else 0.
+std::int32_t lease_number(const std::string& name)
+{
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    std::int64_t number = 0;
+    const auto dash = name.rfind('-');
+    for (std::size_t i = dash + 1; dash != name.npos && i < name.size() && name[i] >= '0' && name[i] <= '9'; ++i)
+        number = std::min(number * 10 + (name[i] - '0'), most + 1);
+    return number > most ? 0 : static_cast<std::int32_t>(number);
+}
+
+/// All children are leases, the older one first where the numbers do not tell.
+struct as_leases {
+    static const recipes::listed& what() { return recipes::listed::leases; }
+    static std::optional<std::int32_t> number(const std::string& name) { return lease_number(name); }
+    static auto age(const node& n) { return n.stat.created; }
+};
+struct as_queue {
+    static const recipes::listed& what() { return recipes::listed::queue; }
+    static std::optional<std::int32_t> number(const std::string& name) { return queue::sequence_of(name); }
+    static auto age(const node&) { return std::chrono::system_clock::time_point(); }
+};
+
+template <class As>
 void check(const std::map<std::string, node>& nodes, error_code ec, const std::vector<contender>& listed)
 {
-    std::vector<std::tuple<std::int32_t, std::string, const node*>> expected;
+    std::vector<std::tuple<std::int32_t, std::chrono::system_clock::time_point, std::string, const node*>> expected;
     bool forbidden = false;
     for (const auto& [name, n] : nodes) {
-        const auto sequence = queue::sequence_of(name);
+        const auto sequence = As::number(name);
         if (!sequence || n.result == outcome::no_node)
             continue;
         forbidden = forbidden || n.result == outcome::no_auth;
-        expected.emplace_back(*sequence, std::string(path) + '/' + name, &n);
+        expected.emplace_back(*sequence, As::age(n), std::string(path) + '/' + name, &n);
     }
     if (forbidden)
         return require(ec == errc::access_denied && listed.empty(), "what may not be read is reported");
     std::sort(expected.begin(), expected.end());
     require(!ec && listed.size() == expected.size(), "every contender is listed once");
     for (std::size_t i = 0; i < listed.size(); ++i) {
-        const auto& [sequence, full, n] = expected[i];
+        const auto& [sequence, age, full, n] = expected[i];
+        const bool revoked = n->data == "__REVOKE__";
         std::string first_line;
-        for (const char c : n->data) {
-            if (c == '\n')
-                break;
-            first_line += c;
-        }
+        std::map<std::string, std::string> properties;
+        std::istringstream lines(revoked ? std::string() : n->data);
+        std::getline(lines, first_line);
+        for (std::string line; std::getline(lines, line);)
+            if (const auto sign = line.find('='); sign != line.npos && sign != 0)
+                properties.insert({line.substr(0, sign), line.substr(sign + 1)});
         require(listed[i].sequence == sequence && listed[i].node == full, "in the order of the queue");
         require(listed[i].identifier == first_line, "the first line tells who it is");
+        require(listed[i].properties == properties, "the other lines are its properties");
+        require(listed[i].revoked == revoked, "only the whole data are a request to let go");
+        if (queue::valid_owner_data(first_line, properties)) {
+            const auto again = queue::read_owner_data(queue::write_owner_data(first_line, properties));
+            require(again.identifier == first_line && again.more == properties && !again.revoked,
+                    "what is written reads the same");
+        }
         require(listed[i].session_id == n->stat.ephemeral_owner, "the session is the node's owner");
         require(listed[i].ours == (n->stat.ephemeral_owner == own_session), "ours are those of our session");
-        require(listed[i].created.time_since_epoch() == std::chrono::milliseconds(n->stat.ctime_ms),
-                "created when the node was");
+        require(listed[i].created == n->stat.created, "created when the node was");
     }
+}
+
+template <class As>
+void list(recipes::session& session, manual_scheduler& scheduler, const std::map<std::string, node>& nodes)
+{
+    int answers = 0;
+    const auto answered = [&](error_code ec, const std::vector<contender>& listed) {
+        ++answers;
+        check<As>(nodes, ec, listed);
+    };
+    session.contenders(std::string(path), answered, As::what());
+    scheduler.run();
+    require(answers == 1, "the list is answered once");
 }
 
 } // namespace
@@ -169,12 +218,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     connected.sent = scheduler.now();
     store.observer->on_connected(connected);
 
-    int answers = 0;
-    session.contenders(std::string(path), [&](error_code ec, const std::vector<contender>& listed) {
-        ++answers;
-        check(nodes, ec, listed);
-    });
-    scheduler.run();
-    require(answers == 1, "the list is answered once");
+    list<as_queue>(session, scheduler, nodes);
+    list<as_leases>(session, scheduler, nodes);
     return 0;
 }

@@ -16,11 +16,22 @@ constexpr std::uint32_t counters[] = {0, 7, static_cast<std::uint32_t>(queue::se
 
 constexpr unsigned cohorts[] = {1, 1, 2, 4};
 
+/// Readers' and writers' nodes serve one each.
+queue::reuse reuse_from(input& in, bool shared)
+{
+    const queue::reuse chosen{in.below(2) == 1, cohorts[in.below(4)]};
+    return shared ? queue::reuse() : chosen;
+}
+
 } // namespace
 
-queue_world::queue_world(input& in)
-    : in_(in), lists_lie_(in.below(4) == 3), lying_(lists_lie_), gathers_(in.below(2) == 1),
-      allowed_{in.below(2) == 1, cohorts[in.below(4)]}, queue_(allowed_)
+queue_world::queue_world(input& in) : queue_world(in, in.byte())
+{
+}
+
+queue_world::queue_world(input& in, std::uint8_t first)
+    : in_(in), lists_lie_(first % 4 == 3), lying_(lists_lie_), shared_(first >= 96 && first < 160),
+      gathers_(in.below(2) == 1), allowed_(reuse_from(in, shared_)), queue_(allowed_)
 {
     tree_.ever = counters[in.below(4)];
     known_ = tree_;
@@ -28,7 +39,7 @@ queue_world::queue_world(input& in)
 
 void queue_world::step()
 {
-    switch (in_.below(28)) {
+    switch (in_.below(shared_ ? 32 : 28)) {
     case 0:
     case 1:
     case 2: join(); break;
@@ -65,6 +76,10 @@ void queue_world::step()
         break;
     case 26: set_parent(); break;
     case 27: queue_.stop_lingering(); break;
+    case 28:
+    case 29: downgrade(); break;
+    case 30: downgrade_foreign(); break;
+    case 31: execute(); break;
     }
     advance();
 }
@@ -98,6 +113,7 @@ void queue_world::settle()
             if (send_writes())
                 decide();
         }
+        check_all_is_given();
         if (pick(true) != 0) {
             leave(true);
             advance();
@@ -126,9 +142,12 @@ void queue_world::join()
         return;
     const id whose = ++last_id_;
     const bool look_once = in_.below(4) == 0;
-    callers_[whose].look_once = look_once;
-    trace("join", whose, look_once ? "looks once" : "");
-    queue_.join(whose, look_once);
+    caller& c = callers_[whose];
+    c.look_once = look_once;
+    if (shared_)
+        c.is = in_.below(2) == 0 ? queue_kind::reader : queue_kind::writer;
+    trace("join", whose, is_shared(c.is) ? "reads" : "", look_once ? "looks once" : "");
+    queue_.join(whose, look_once, c.is);
 }
 
 queue_world::id queue_world::pick(bool held)
@@ -154,6 +173,20 @@ void queue_world::hold_on()
 {
     if (const id whose = pick(true))
         queue_.hold_on(whose);
+}
+
+void queue_world::downgrade()
+{
+    const id whose = pick(true);
+    if (whose == 0)
+        return;
+    caller& c = callers_.at(whose);
+    if (is_shared(c.is) || c.downgrading)
+        return;
+    trace("downgrade", whose);
+    c.downgrading = true;
+    c.downgrade_sent = false;
+    queue_.downgrade(whose);
 }
 
 void queue_world::lapse()
@@ -199,9 +232,12 @@ void queue_world::decide()
 {
     was_quiet_ = quiet();
     const auto actions = queue_.next(lease_fresh_);
-    for (const queue::action& a : actions) // requests come first, those of the refused too
+    for (const queue::action& a : actions) { // requests come first, those of the refused too
         if (a.what == kind::refused)
             refused(a.id);
+        else if (a.what == kind::shares)
+            shares(a.id, a.node);
+    }
     for (const queue::action& a : actions)
         perform(a);
 }
@@ -219,7 +255,9 @@ bool queue_world::send_writes()
         if (whose == 0)
             break;
         require(callers_.contains(whose), "a node is made for somebody who asked");
-        std::string prefix = "_c_" + std::to_string(++creates_) + "-lock-";
+        const queue_kind is = callers_.at(whose).is;
+        const char* const mark = is == queue_kind::mutex ? "lock-" : is_shared(is) ? "__READ__" : "__WRIT__";
+        std::string prefix = "_c_" + std::to_string(++creates_) + "-" + mark;
         queue_.create_sent(whose, prefix);
         writes.push_back({true, whose, std::move(prefix)});
     }
@@ -244,17 +282,18 @@ void queue_world::perform(const queue::action& a)
     case kind::watch: return send(operation::watch, 0, a.node);
     case kind::unwatch: return send(operation::unwatch, 0, a.node);
     case kind::remove:
-        require(connected_ && in_contact_, "deletes are wanted on a connection");
-        require(callers_.contains(a.id) && callers_.at(a.id).left, "only the node of one who has left is deleted");
-        require(callers_.at(a.id).nodes.contains(a.node) || lists_lie_, "nobody's node is deleted but one's own");
-        if (a.may_wait && was_quiet_ && touched_.empty() && tree_.children.contains(a.node)) {
-            const std::int32_t own = tree_.children.at(a.node).sequence;
-            for (const auto& [name, n] : tree_.children)
-                if (n.creator == 0 && n.sequence > own && !n.out_of_turn && queue::sequence_of(name))
-                    require(ours_between(own, n.sequence), "nobody else is next when a delete may wait");
-        }
+        check_remove(a);
         removes_.push_back(a.id);
         return;
+    case kind::downgrade: {
+        require(callers_.contains(a.id), "a writer that becomes a reader is known");
+        caller& c = callers_.at(a.id);
+        require(c.held && c.downgrading, "nobody is downgraded who did not ask for it");
+        require(!c.left || c.downgrade_sent, "nor, if it was not begun, who has left");
+        c.downgrade_sent = true;
+        return send(operation::downgrade, a.id, a.node);
+    }
+    case kind::shares: return;
     case kind::granted: return granted(a.id, a.from);
     case kind::refused: return;
     case kind::lingers:
@@ -264,77 +303,6 @@ void queue_world::perform(const queue::action& a)
     case kind::lost: return forgotten(a.id, true);
     case kind::gone: return forgotten(a.id, false);
     }
-}
-
-/// Whether one of ours that has not left stands between two numbers.
-bool queue_world::ours_between(std::int32_t low, std::int32_t high) const
-{
-    return std::any_of(tree_.children.begin(), tree_.children.end(), [&](const auto& child) {
-        const node& n = child.second;
-        const auto whose = callers_.find(n.creator);
-        return n.sequence > low && n.sequence < high && whose != callers_.end() && !whose->second.left;
-    });
-}
-
-void queue_world::refused(id whose)
-{
-    trace("    =>", "refused", whose);
-    require(callers_.contains(whose), "who is refused is known");
-    caller& c = callers_.at(whose);
-    require(c.look_once && !c.left && !c.held, "only who looks once and waits can be refused");
-    c.left = true;
-}
-
-void queue_world::granted(id whose, id from)
-{
-    trace("    =>", "granted", whose, "from", from);
-    require(callers_.contains(whose), "the lock goes to one who asked");
-    caller& c = callers_.at(whose);
-    require(!c.left && !c.held && lease_fresh_, "the lock goes to one who waits, under a fresh lease");
-    c.held = true;
-    const std::string& own = queue_.node(whose);
-    if (from != 0) {
-        require(callers_.contains(from) && callers_.at(from).left, "a node is passed on by one who has left");
-        require(callers_.at(from).nodes.erase(own) == 1 || lists_lie_, "and it was that one's");
-        c.nodes.insert(own);
-        if (const auto passed = tree_.children.find(own); passed != tree_.children.end())
-            passed->second.creator = whose;
-        if (was_quiet_ && others_queue()) // the first may have come before the children were watched
-            require(++passed_on_[own] <= allowed_.turns, "others do not wait for more turns than were allowed");
-    }
-    if (lists_lie_)
-        return;
-    for (const auto& [other, o] : callers_) {
-        if (other == whose || !o.held || o.left)
-            continue;
-        const bool lives =
-            std::any_of(o.nodes.begin(), o.nodes.end(), [&](const auto& n) { return tree_.children.contains(n); });
-        require(!lives, "there is one holder");
-    }
-    const auto at = tree_.children.find(own);
-    if (at == tree_.children.end()) // an outside delete that nobody could have heard of yet
-        return require(touched_.contains(own), "a holder's node lives, unless others deleted it");
-    for (const auto& [name, n] : tree_.children) {
-        if (n.sequence >= at->second.sequence || n.out_of_turn || !queue::sequence_of(name))
-            continue;
-        const auto before = callers_.find(n.creator);
-        require(n.creator != 0 && before != callers_.end() && before->second.left,
-                "nobody who came before still waits");
-    }
-}
-
-void queue_world::forgotten(id whose, bool was_held)
-{
-    trace("    =>", was_held ? "lost" : "gone", whose);
-    const auto at = callers_.find(whose);
-    require(at != callers_.end(), "each contender is forgotten once");
-    const caller& c = at->second;
-    require(was_held ? c.held && !c.left : c.left, "who held loses it, who left is gone");
-    require(!queue_.knows(whose), "what is forgotten is not known");
-    if (!lists_lie_)
-        for (const std::string& name : c.nodes)
-            require(!tree_.children.contains(name), "a contender that is forgotten leaves no node");
-    callers_.erase(at);
 }
 
 } // namespace zklock::fuzz

@@ -13,7 +13,8 @@
 namespace zklock::fuzz {
 
 /// A lock_queue with all that it deals with: callers, one connection at a time, and a server whose nodes other clients
-/// and operators change too. Each step is chosen by a byte; what the queue decides is checked against what is true.
+/// and operators change too. In some worlds all exclude each other, in others there are readers and writers. Each step is
+/// chosen by a byte; what the queue decides is checked against what is true.
 class queue_world {
 public:
     explicit queue_world(input& in);
@@ -26,6 +27,7 @@ public:
 private:
     using id = queue::contender_id;
     using kind = queue::action::kind;
+    using queue_kind = queue::contender_kind;
 
     struct node {
         std::int32_t sequence = 0;
@@ -53,7 +55,9 @@ private:
         watch_children,
         inspect,
         watch,
-        unwatch
+        unwatch,
+        downgrade,
+        look_for_reader ///< when a downgrade was refused
     };
     [[nodiscard]] static const char* text_of(operation what);
     struct write {
@@ -67,7 +71,7 @@ private:
         std::string node;
         std::vector<write> writes; ///< together or not at all; of `number`: the creates
     };
-    enum class outcome : std::uint8_t { ok, no_node, failed };
+    enum class outcome : std::uint8_t { ok, no_node, node_exists, failed };
     enum class event : std::uint8_t { node_deleted, node_changed, parent_deleted, parent_changed, children_changed };
     struct arrival {
         std::optional<request> answered; ///< nothing: an event
@@ -81,25 +85,33 @@ private:
     };
 
     struct caller {
+        queue_kind is = queue_kind::mutex;
         bool look_once = false;
         bool left = false; ///< wants no more, or was refused
         bool held = false;
+        bool downgrading = false;    ///< a writer that has asked to be a reader, and has not heard of it
+        bool downgrade_sent = false; ///< once at least
         std::set<std::string> nodes;
     };
+
+    queue_world(input& in, std::uint8_t first);
 
     // callers
     void join();
     void leave(bool held);
     void hold_on();
+    void downgrade();
     void lapse();
     [[nodiscard]] id pick(bool held); ///< a caller that waits, or one that holds; 0 if there is none
 
     // the server, and others
     void execute(); ///< the oldest request
     void execute(const std::vector<write>& writes, arrival& a);
+    void execute_downgrade(const request& r, arrival& a);
     void tell(event happened, const std::string& node = {});
     void tell_children_changed();
     void add_foreign();
+    void downgrade_foreign();
     void delete_some_node();
     void change_some_node();
     void set_parent();
@@ -116,6 +128,8 @@ private:
     void deliver(); ///< the oldest arrival
     void answer(const request& r, const arrival& a);
     void answer_writes(const request& r, const arrival& a);
+    void answer_downgrade(const request& r, outcome result);
+    void answer_look_for_reader(const request& r, bool exists);
     void created(const write& w, const std::string& node, std::int64_t czxid);
     void refused_write(const write& w);
     void fail(const request& r);
@@ -127,16 +141,24 @@ private:
     bool send_writes(); ///< all that may go; false if there is none
     void perform(const queue::action& a);
     void refused(id whose);
+    void shares(id whose, const std::string& node);
     void granted(id whose, id from);
+    /// By their kinds.
+    [[nodiscard]] static bool exclude(queue_kind a, queue_kind b) { return !is_shared(a) || !is_shared(b); }
+    [[nodiscard]] static queue_kind kind_of(const std::string& name);
     void forgotten(id whose, bool was_held);
     void check_number(id whose, const std::string& node);
-    [[nodiscard]] bool ours_between(std::int32_t low, std::int32_t high) const;
+    void check_remove(const queue::action& a) const;
+    [[nodiscard]] bool ours_before(std::int32_t low, const std::string& other, const node& at) const;
+    [[nodiscard]] bool somebody_before(const std::string& name, const node& at) const;
+    void check_all_is_given() const;
     [[nodiscard]] bool others_queue() const;
     [[nodiscard]] bool quiet() const; ///< nothing is under way that could tell the queue more
 
     input& in_;
     const bool lists_lie_; ///< children come and go as the input likes: only crashes and lost callers count
     bool lying_;           ///< still
+    const bool shared_;    ///< there are readers and writers
     const bool gathers_;   ///< writes wait, and go together
     const queue::reuse allowed_;
     queue::lock_queue queue_;

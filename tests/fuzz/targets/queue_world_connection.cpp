@@ -10,7 +10,7 @@ namespace zklock::fuzz {
 const char* queue_world::text_of(operation what)
 {
     static constexpr const char* names[] = {"write", "number",         "sync",    "watch parent", "read",
-                                            "watch children", "inspect", "watch", "unwatch"};
+                                            "watch children", "inspect", "watch", "unwatch", "downgrade", "look for reader"};
     return names[static_cast<int>(what)];
 }
 
@@ -135,7 +135,29 @@ void queue_world::answer(const request& r, const arrival& a)
         return check_number(r.whose, r.node);
     case operation::watch: return ok ? queue_.watched(r.node) : queue_.node_gone(r.node);
     case operation::unwatch: return queue_.unwatched(r.node);
+    case operation::downgrade: return answer_downgrade(r, a.result);
+    case operation::look_for_reader: return answer_look_for_reader(r, ok);
     }
+}
+
+void queue_world::answer_downgrade(const request& r, outcome result)
+{
+    switch (result) {
+    case outcome::ok: return queue_.downgraded(r.whose);
+    case outcome::node_exists: return queue_.downgraded(r.whose, true);
+    case outcome::no_node: return queue_.downgrade_lost(r.whose);
+    case outcome::failed: return send(operation::look_for_reader, r.whose, r.node);
+    }
+}
+
+/// As the recipes do: what was refused may have been the repetition of one that was done.
+void queue_world::answer_look_for_reader(const request& r, bool exists)
+{
+    if (exists)
+        return queue_.downgraded(r.whose, true);
+    if (const auto c = callers_.find(r.whose); c != callers_.end())
+        c->second.downgrading = false;
+    queue_.downgrade_refused(r.whose);
 }
 
 void queue_world::answer_writes(const request& r, const arrival& a)
@@ -213,6 +235,8 @@ void queue_world::fail(const request& r)
     case operation::inspect: return queue_.inspect_unknown(r.whose);
     case operation::watch: return queue_.watch_failed(r.node);
     case operation::unwatch: return queue_.unwatched(r.node);
+    case operation::downgrade:
+    case operation::look_for_reader: return queue_.downgrade_unknown(r.whose);
     }
 }
 

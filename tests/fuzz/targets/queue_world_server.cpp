@@ -63,6 +63,13 @@ void queue_world::execute()
         break;
     case operation::number: a.result = seen.children.contains(r.node) ? outcome::ok : outcome::no_node; break;
     case operation::unwatch: watched_.erase(r.node); break;
+    case operation::look_for_reader:
+        a.result = seen.children.contains(queue::reader_name(r.node)) ? outcome::ok : outcome::no_node;
+        break;
+    case operation::downgrade:
+        catch_up();
+        execute_downgrade(r, a);
+        break;
     }
     a.answered = std::move(r);
     a.known = seen_by_server();
@@ -99,6 +106,29 @@ void queue_world::execute(const std::vector<write>& writes, arrival& a)
         callers_.at(w.whose).nodes.insert(a.names.back());
         tell_children_changed();
     }
+}
+
+/// A reader's node takes the place of a writer's, and nobody sees one without the other.
+void queue_world::execute_downgrade(const request& r, arrival& a)
+{
+    const std::string reader = queue::reader_name(r.node);
+    const auto writer = tree_.children.find(r.node);
+    if (!tree_.exists)
+        a.result = outcome::no_node;
+    else if (in_.below(16) == 1)
+        a.result = outcome::failed;
+    else if (tree_.children.contains(reader))
+        a.result = outcome::node_exists;
+    else if (writer == tree_.children.end())
+        a.result = outcome::no_node;
+    if (a.result != outcome::ok)
+        return;
+    tree_.children[reader] = {writer->second.sequence, r.whose, false};
+    ++tree_.ever; // the server counts each child
+    callers_.at(r.whose).nodes.insert(reader);
+    tell_children_changed();
+    touched_.erase(r.node);
+    forget_node(std::string(r.node));
 }
 
 /// An event for this client. Not while its server lags behind: catch_up() finds out then.
@@ -166,7 +196,12 @@ void queue_world::add_foreign()
     } else {
         n.sequence = static_cast<std::int32_t>(tree_.ever);
         name = (in_.below(2) == 0 ? "_c_other-lock-" : "x__lock__") + std::to_string(++foreigners_);
-        name += (name.front() == '_' ? "-lock-" : "__lock__") + next_number();
+        const char* mark = name.front() == '_' ? "-lock-" : "__lock__";
+        if (shared_ && name.front() == '_')
+            mark = in_.below(2) == 0 ? "-__READ__" : "-__WRIT__";
+        else if (shared_)
+            mark = in_.below(2) == 0 ? "__rlock__" : "__lock__";
+        name += mark + next_number();
         n.out_of_turn = !queue::sequence_of(name).has_value(); // a small negative number: nobody's place any more
     }
     if (!lagging_ && in_.below(4) == 0)
@@ -176,6 +211,33 @@ void queue_world::add_foreign()
     tree_.pzxid = ++zxid_;
     tree_.children.emplace(std::move(name), n);
     tell_children_changed();
+}
+
+/// One that holds, of another client: a reader's node with its number, and then, sooner or later, its own goes.
+void queue_world::downgrade_foreign()
+{
+    const node* lowest = nullptr;
+    std::string writer;
+    for (const auto& [name, n] : tree_.children)
+        if (!n.out_of_turn && queue::sequence_of(name) && (!lowest || n.sequence < lowest->sequence)) {
+            lowest = &n;
+            writer = name;
+        }
+    if (!lowest || lowest->creator != 0 || kind_of(writer) != queue_kind::writer)
+        return;
+    const std::string reader = queue::reader_name(writer);
+    if (tree_.children.contains(reader) || tree_.children.size() >= most_nodes)
+        return;
+    const bool at_once = in_.below(2) == 0;
+    if (!lagging_ && in_.below(4) == 0)
+        lagging_ = tree_;
+    trace("another client reads on", reader, at_once ? "" : "and keeps its writer's node", lagging_ ? "(not seen yet)" : "");
+    tree_.pzxid = ++zxid_;
+    ++tree_.ever;
+    tree_.children[reader] = {lowest->sequence, 0, false};
+    tell_children_changed();
+    if (at_once)
+        forget_node(writer);
 }
 
 void queue_world::delete_some_node()

@@ -1,0 +1,32 @@
+#pragma once
+#include <boost/system/error_code.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace zklock {
+
+/// Something that happened to one acquire of a lock: what a `lock_listener` is told.
+///
+/// In this order, each thing once: `queued`, `acquired`, then `lost` or `released`; or `failed`, at any point before
+/// `acquired`. `queued` comes again when the acquire got a new node, because its session or its node came to an end
+/// while it waited.
+struct lock_event {
+    enum class kind : std::uint8_t {
+        queued,   ///< it has a node, and so a place in the queue; before `acquired`, also where nobody is before it
+        acquired, ///< it holds the lock
+        lost,     ///< the lock was lost while it was held; its release is not told
+        released, ///< it was given back, and its node is gone or was passed on; `error`: the client was closed meanwhile
+        failed    ///< it ended without the lock, for the reason in `error`; `operation_aborted` if it was cancelled
+    };
+
+    kind what = kind::queued;
+    std::uint64_t acquire = 0;      ///< which acquire: a number that no other one of the client has
+    std::string path;               ///< of the lock
+    std::string node;               ///< full path of its node, since it was queued
+    std::int32_t sequence = 0;      ///< its node's place in the queue: lower ones come first
+    std::int64_t fencing_token = 0; ///< since it was acquired
+    boost::system::error_code error;
+};
+
+} // namespace zklock

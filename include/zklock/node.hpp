@@ -1,0 +1,43 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace zklock {
+
+/// How long a node lives, and who names it. With `sequential` the servers put ten digits behind the path that was asked
+/// for: how many children its parent has had before.
+enum class node_kind : std::uint8_t {
+    persistent, ///< until somebody removes it
+    persistent_sequential,
+    ephemeral, ///< not longer than the session that created it; has no children
+    ephemeral_sequential,
+    container ///< until some time after its last child is gone
+};
+
+/// Whichever version a node has.
+inline constexpr std::int32_t any_version = -1;
+
+/// What the servers know of a node besides its data.
+struct node_stat {
+    std::int64_t czxid = 0;           ///< the transaction that created the node
+    std::int64_t mzxid = 0;           ///< the transaction that set its data last
+    std::int64_t pzxid = 0;           ///< the last transaction that created or deleted one of its children, or itself
+    std::chrono::system_clock::time_point created;  ///< by the ensemble's clock
+    std::chrono::system_clock::time_point modified; ///< when its data was set last, likewise
+    std::int64_t ephemeral_owner = 0; ///< the session the node dies with, 0 for none
+    std::int32_t version = 0;         ///< how often its data was set
+    std::int32_t cversion = 0;        ///< twice the children ever created, less those that live
+    std::int32_t num_children = 0;
+    std::int32_t data_length = 0;
+};
+
+/// A node as it was read.
+struct node_content {
+    node_content() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+
+    std::string data;
+    node_stat stat;
+};
+
+} // namespace zklock

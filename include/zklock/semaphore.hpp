@@ -1,0 +1,275 @@
+#pragma once
+#include "zklock/client.hpp"
+#include "zklock/contender.hpp"
+#include "zklock/detail/operations.hpp"
+#include "zklock/detail/run.hpp"
+#include "zklock/detail/saturate.hpp"
+#include "zklock/detail/semaphore_operations.hpp"
+#include "zklock/guard.hpp"
+#include "zklock/lease_clock.hpp"
+#include "zklock/lockable.hpp"
+#include "zklock/result.hpp"
+#include "zklock/semaphore_options.hpp"
+#include "zklock/transaction.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zklock {
+
+/// Permits that are held: what a successful `semaphore::acquire()` gives. Everything that is said of `guard` holds for
+/// it: movable, may be empty, gives all back in the background when it goes away, thread safety.
+///
+/// **Loss.** They are held and lost together: when the node of one is deleted by others, all are lost, and the rest is
+/// given back. What was split off is lost by itself.
+class [[nodiscard]] permits {
+public:
+    using executor_type = asio::any_io_executor;
+
+    /// None.
+    permits() noexcept = default;
+
+    [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
+
+    /// Whether there are some, and they are held as far as this process can know: see `guard::operator bool()`. From
+    /// any thread.
+    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(held_); }
+
+    /// How many: those acquired, less those that were released or split off. Of lost ones, too. From any thread.
+    [[nodiscard]] std::size_t count() const noexcept { return detail::permit_count(held_); }
+
+    /// Full path of the node of the first permit, which is the last to be released: for transactions of the user's own
+    /// that check that it still exists. From any thread; valid as long as this is not moved or destroyed.
+    [[nodiscard]] const std::string& node() const noexcept { return held_.node(); }
+
+    /// A positive number, the same for all permits of one acquire, and larger than that of every acquire that was
+    /// granted before it on the path, whoever it was. It is that of the acquire's turn at the head of the line.
+    ///
+    /// It tells acquires apart and in which order they were granted. It cannot keep out a holder that has lost its
+    /// permits as a mutex's token does: holders with smaller tokens may be there by right. A resource that knows which
+    /// of its users are there can: it refuses a token that it has been told to forget. 0 for none.
+    [[nodiscard]] std::int64_t fencing_token() const noexcept { return held_.fencing_token(); }
+
+    /// Until when they are ours at least: see `guard::held_until()`. From any thread.
+    [[nodiscard]] lease_clock::time_point held_until() const noexcept { return held_.held_until(); }
+
+    /// Waits until they are lost: see `guard::wait_lost()`. `operation_aborted` also when the last has been released or
+    /// split off.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto wait_lost(Token&& token = Token()) const
+    {
+        return held_.wait_lost(std::forward<Token>(token));
+    }
+
+    /// Waits until the holder of one of them is asked to let go: see `guard::wait_revoked()`. Its node's data are then
+    /// `__REVOKE__`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto wait_revoked(Token&& token = Token()) const
+    {
+        return held_.wait_revoked(std::forward<Token>(token));
+    }
+
+    /// Does all operations of a transaction if all permits are still held, or none: see `guard::commit()`. The servers look
+    /// for the node of each that this has when it is sent: the request grows with them, and so does its length.
+    /// `errc::not_owner` also when the last has been released or split off.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
+    [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
+    {
+        return held_.commit(std::move(what), std::forward<Token>(token));
+    }
+
+    /// Gives all of them back: `co_await std::move(p).release()`. As `guard::release()`; it completes when the last node
+    /// is gone.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto release(Token&& token = Token()) &&
+    {
+        return std::move(held_).release(std::forward<Token>(token));
+    }
+
+    /// Gives so many of them back, and keeps the others.
+    ///
+    /// @par Completion `void(error_code)`, as `guard::release()`, when their nodes are gone; and `errc::invalid_option`
+    /// for none, or for more than there are: then nothing happens. When none are left this is not held any more.
+    ///
+    /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background. A
+    /// lazy token (`use_awaitable`, `deferred`) that is never started releases nothing.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto release(std::size_t count, Token&& token = Token()) &
+    {
+        return asio::async_initiate<Token, void(error_code)>(detail::initiate_partial_release(held_, count), token);
+    }
+
+    /// Takes so many of them out, to be held, released and lost by themselves: for a part of the work that goes its own
+    /// way. Costs no request.
+    ///
+    /// @par Completion `void(error_code, permits)`.
+    /// - success: they are those of the result, and not of this any more.
+    /// - `errc::invalid_option`: none, or more than there are; `errc::not_owner`: this is empty; `errc::lost`: they are
+    ///   lost; `errc::closed`; `asio::error::operation_aborted`: cancelled before it began. Then nothing has happened.
+    ///
+    /// @par Cancellation Has an effect only before the operation has begun: it never waits for anything.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
+    [[nodiscard]] auto split(std::size_t count, Token&& token = Token()) &
+    {
+        return asio::async_initiate<Token, void(error_code, permits)>(detail::initiate_split(held_, count), token);
+    }
+
+    /// For the library: the handle of a grant.
+    explicit permits(std::shared_ptr<detail::guard_state> state) noexcept : held_(std::move(state)) {}
+
+private:
+    guard held_;
+};
+
+/// A number of permits in ZooKeeper, named by its path: no more are held at once than there are, among all programs
+/// that use the path.
+///
+///     zklock::semaphore gate(c, "/gates/export", 8);
+///     zklock::result<zklock::permits> held = co_await gate.acquire(3, 5s);
+///
+/// **Order.** Acquires are served first come, first served, in the order in which the servers numbered them: whoever
+/// wants many is not overtaken by those who want few. Only the first in the line looks at the permits in use; the
+/// others wait for their turn (no herd).
+///
+/// **All or none.** An acquire gets all the permits that it asked for, or none. They may be given back one by one.
+///
+/// **How many** is a convention of all who use the path (`semaphore_options::permits`), checked if they wish
+/// (`check_permits`); or a number in a node (`count_path`) that may be changed at any time: when it grows, those who
+/// wait are granted; when it shrinks, nothing is taken from holders, and nobody is granted until there are less than
+/// the new number.
+///
+/// It is a handle to shared state and cheap to copy. See `mutex` for paths and `client` for executors, lifetimes and the
+/// errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except for
+/// `path()` and `get_executor()`.
+///
+/// The idea, and the nodes, are those of Curator's `InterProcessSemaphoreV2`, whose leases, line and shared count can
+/// be shared with it; or those of kazoo's `Semaphore` (`semaphore_options::names`).
+class semaphore {
+public:
+    using executor_type = asio::any_io_executor;
+
+    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is there.
+    /// `permits`: see `semaphore_options::permits`. Throws std::bad_alloc.
+    semaphore(const client& c, std::string path, unsigned permits);
+    semaphore(const client& c, std::string path, semaphore_options options);
+
+    [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
+    [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
+
+    /// Waits for so many permits, for as long as it takes.
+    ///
+    /// @par Completion `void(error_code, permits)`, empty unless the error is none. Exactly once, on the handler's
+    /// associated executor (by default the client's), never inside this call.
+    /// - success: the permits are held.
+    /// - `errc::invalid_option`: no permit is asked for, or more than there are (with a shared count it waits for them
+    ///   instead); an option is out of range; other semaphores of the client on this path have other options; the path's
+    ///   data says another number (`check_permits`); the shared count's node holds none.
+    /// - `asio::error::operation_aborted`: cancelled. `errc::over_budget`: so many nodes could harm the ensemble.
+    /// - `errc::access_denied`, `errc::no_such_chroot`, `errc::server_error`, `errc::sequence_exhausted`,
+    ///   `errc::token_exhausted`, `errc::invalid_path`, `errc::authentication_failed`, `errc::closed`: as
+    ///   `mutex::acquire()`. An acquire whose session expires queues again.
+    ///
+    /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
+    /// deletes of its nodes are already queued. Unless the permits had been granted and that result posted: then the
+    /// handler gets them. Permits that nobody takes are given back.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
+    [[nodiscard]] auto acquire(std::size_t count, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, permits)>(
+            initiate(count, detail::acquire_mode::wait, std::nullopt), token);
+    }
+
+    /// Until a deadline, counted from the start of the operation over everything it does: as `mutex::acquire(timeout)`.
+    ///
+    /// @param timeout Any duration: one that does not fit means for ever; zero or less looks once.
+    template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
+    [[nodiscard]] auto acquire(std::size_t count, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, permits)>(
+            initiate(count, detail::acquire_mode::wait, detail::saturate(timeout)), token);
+    }
+
+    /// Takes so many permits if they are free now and nobody is in the line. When it can see that it is not so, nothing
+    /// is written to the servers.
+    ///
+    /// As `acquire()`, and `errc::busy` when there are not enough, or somebody waits for some, or takes some at this
+    /// moment; `errc::not_connected` while disconnected; `errc::lost` when its session ends meanwhile.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
+    [[nodiscard]] auto try_acquire(std::size_t count, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, permits)>(
+            initiate(count, detail::acquire_mode::try_once, std::nullopt), token);
+    }
+
+    /// Reads who has permits: each node that stands for one, oldest first. The first in the line may be among them: it
+    /// makes its nodes before there is room. As `mutex::contenders()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
+    [[nodiscard]] auto holders(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
+            detail::initiate_on_lock<detail::start_permit_holders>(state_), token);
+    }
+
+    /// Reads who is in the waiting line, in its order: as `mutex::contenders()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
+    [[nodiscard]] auto contenders(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
+            detail::initiate_on_lock<detail::start_permit_contenders>(state_), token);
+    }
+
+    /// Asks the holder of a permit, as `holders()` lists it, to let go: as `mutex::revoke()`. It is told by
+    /// `permits::wait_revoked()`, whichever of its permits it is asked by, and may give all of them back, or some.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code)>(detail::initiate_revoke(state_, whom.node), token);
+    }
+
+    /// Asks all who have permits, as of one look: as `revoke()`. One request, and one for each permit, together.
+    ///
+    /// @par Completion `void(error_code, std::size_t)`: how many permits were asked for; those of the first in the line may be
+    /// among them. Errors and cancellation: as `shared_mutex::revoke_holders()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
+    [[nodiscard]] auto revoke_holders(Token&& token = Token())
+    {
+        return asio::async_initiate<Token, void(error_code, std::size_t)>(detail::initiate_revoke_holders(state_), token);
+    }
+
+    /// Runs `body` with a `permits&` while they are held: as `mutex::run()`.
+    template <class Body> [[nodiscard]] auto run(std::size_t count, Body&& body)
+    {
+        detail::check_body<Body, permits>();
+        return detail::run<std::decay_t<Body>>(initiate(count, detail::acquire_mode::wait, std::nullopt),
+                                               std::forward<Body>(body));
+    }
+
+    /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    template <class Rep, class Period, class Body>
+    [[nodiscard]] auto run(std::size_t count, std::chrono::duration<Rep, Period> timeout, Body&& body)
+    {
+        detail::check_body<Body, permits>();
+        return detail::run<std::decay_t<Body>>(initiate(count, detail::acquire_mode::wait, detail::saturate(timeout)),
+                                               std::forward<Body>(body));
+    }
+
+    /// For `multi_lock`: so many permits, to be acquired as one lock.
+    [[nodiscard]] lockable permits_of(std::size_t count) const { return lockable(detail::permits_of(state_, count)); }
+
+private:
+    [[nodiscard]] detail::initiate_acquire<permits> initiate(std::size_t count, detail::acquire_mode mode,
+                                                             std::optional<lease_clock::duration> timeout) const
+    {
+        return {detail::permits_of(state_, count), mode, timeout};
+    }
+
+    std::shared_ptr<detail::lock_state> state_;
+};
+
+} // namespace zklock

@@ -1,0 +1,32 @@
+#pragma once
+#include "zklock/client_options.hpp"
+#include "zklock/mutex_options.hpp"
+
+#include <string>
+
+namespace zklock {
+
+/// Options of a semaphore. All but `parents` and `identifier` hold for the path: semaphores of one client on one path
+/// must agree on them, or their operations fail with `errc::invalid_option`.
+struct semaphore_options {
+    semaphore_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+
+    /// How many permits there are, 1 to 2^31 - 1: a convention that all users of the path keep to, unless there is a
+    /// shared count, or it is checked.
+    unsigned permits = 1;
+    /// The node that says how many permits there are, and may be changed while the semaphore is in use: four bytes, the
+    /// most significant first, as in Curator's `SharedCount`. Where it is missing it is made, with `permits`. Zero or
+    /// less, and nothing is granted. Empty: there is none.
+    std::string count_path;
+    /// Whether the path's data has to agree on `permits`, as kazoo's `Semaphore` demands: where it is empty, they are
+    /// written there as a decimal number; where it is another number, acquires fail with `errc::invalid_option`; other
+    /// text is left alone. Looked at by a client's first acquire, not by each. Not with a shared count.
+    bool check_permits = false;
+
+    naming names = naming::curator;
+    parent_kind parents = parent_kind::container;
+    /// First line of the data of each node, up to 64 KiB. Empty: the client's.
+    std::string identifier;
+};
+
+} // namespace zklock

@@ -1,0 +1,89 @@
+#pragma once
+#include "zklock/node.hpp"
+
+#include <boost/system/error_code.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zklock {
+
+/// Operations on nodes that are done together, in their order, or not at all: for `guard::commit()` and
+/// `client::commit()`. A value; each function adds one operation at the end.
+///
+///     zklock::transaction sale;
+///     sale.set("/stock", "41", version).create("/orders/order-", "…", zklock::node_kind::persistent_sequential);
+///
+/// Paths are below the client's chroot. What is wrong with an operation is told by the commit.
+///
+/// Thread safety: as a value.
+class transaction {
+public:
+    struct operation {
+        enum class kind : std::uint8_t { create, set, remove, check };
+        kind what = kind::check;
+        std::string path;
+        std::string data;                           ///< for create and set
+        node_kind created = node_kind::persistent;  ///< for create
+        std::int32_t version = any_version;         ///< for set, remove and check
+    };
+
+    transaction() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+
+    /// A node that must not exist, below one that must. Not a container: the C client cannot ask for one in company.
+    transaction& create(std::string path, std::string data, node_kind kind = node_kind::persistent)
+    {
+        operations_.push_back({operation::kind::create, std::move(path), std::move(data), kind, any_version});
+        return *this;
+    }
+
+    /// New data for a node, if it has that version.
+    transaction& set(std::string path, std::string data, std::int32_t version = any_version)
+    {
+        operations_.push_back({operation::kind::set, std::move(path), std::move(data), {}, version});
+        return *this;
+    }
+
+    /// Away with a node, if it has that version and no children.
+    transaction& remove(std::string path, std::int32_t version = any_version)
+    {
+        operations_.push_back({operation::kind::remove, std::move(path), {}, {}, version});
+        return *this;
+    }
+
+    /// Nothing, if the node exists and has that version.
+    transaction& check(std::string path, std::int32_t version = any_version)
+    {
+        operations_.push_back({operation::kind::check, std::move(path), {}, {}, version});
+        return *this;
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return operations_.empty(); }
+    [[nodiscard]] std::size_t size() const noexcept { return operations_.size(); }
+    [[nodiscard]] const std::vector<operation>& operations() const noexcept { return operations_; }
+
+private:
+    std::vector<operation> operations_;
+};
+
+/// What one operation of a transaction did.
+struct operation_result {
+    std::string path;              ///< of a create: of the node, with its number
+    std::optional<node_stat> stat; ///< of a set: the node as it is since then
+};
+
+/// What became of a transaction.
+struct commit_result {
+    commit_result() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+
+    /// One for each operation, in their order; none unless all were done.
+    std::vector<operation_result> results;
+    /// Which operation was refused, counted from 0, if it was one of them that failed; the error_code tells why.
+    std::optional<std::size_t> failed;
+};
+
+} // namespace zklock

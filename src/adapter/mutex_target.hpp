@@ -1,0 +1,33 @@
+#pragma once
+#include "adapter/lock_state.hpp"
+#include "zklock/mutex_options.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace zklock::detail {
+
+/// The contenders of a path, with a mutex's options: what a mutex acquires, what an election is decided by, and either side
+/// of a shared mutex.
+class mutex_target : public lock_target {
+public:
+    mutex_target(std::string path, mutex_options options, queue::contender_kind kind = queue::contender_kind::mutex)
+        : path_(std::move(path)), options_(std::move(options)), kind_(kind)
+    {
+    }
+
+    [[nodiscard]] const std::string& path() const noexcept override { return path_; }
+    [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
+                                                                recipes::waiter waiter) const override
+    {
+        return core.session.acquire({std::move(waiter), path_, options_, kind_});
+    }
+
+private:
+    std::string path_;
+    recipes::shared_options options_;
+    queue::contender_kind kind_;
+};
+
+} // namespace zklock::detail

@@ -1,0 +1,160 @@
+// The operations of a client on nodes, and transactions.
+#include "zklock/detail/node_operations.hpp"
+#include "adapter/guard_state.hpp"
+#include "adapter/request_operation.hpp"
+
+namespace zklock::detail {
+namespace {
+
+using nodes = recipes::node_operations;
+
+template <class... Values, class Start>
+void launch(const std::shared_ptr<client_handle>& client, Start start,
+            asio::any_completion_handler<void(error_code, Values...)> handler)
+{
+    auto ask = [start = std::move(start)](recipes::session& session, auto told) {
+        return start(session.nodes(), std::move(told));
+    };
+    launch_request<Values...>(client->state(), std::move(ask), std::move(handler));
+}
+
+/// One transaction guarded by a lock. While it waits to be sent, the guard's end is its own.
+class commit_operation final : public request_operation<commit_result>, public guard_watcher {
+public:
+    commit_operation(std::shared_ptr<guard_state> guard, std::shared_ptr<client_state> client, transaction what,
+                     request_handler<commit_transaction> handler)
+        : request_operation(std::move(client), std::move(handler)), guard_(std::move(guard)), what_(std::move(what))
+    {
+    }
+
+private:
+    void begin() override
+    {
+        if (guard_ && guard_->is_lost())
+            complete(make_error_code(errc::lost), {});
+        else if (!guard_ || guard_->is_released() || guard_->is_downgrading()) // it was taken from its owner since
+            complete(make_error_code(errc::not_owner), {});
+        else
+            request_operation::begin();
+        guard_.reset();
+    }
+
+    std::shared_ptr<recipes::user_request> ask(recipes::session& session, answer told) override
+    {
+        watched_ = guard_;
+        place_ = guard_->add(std::static_pointer_cast<commit_operation>(shared_from_this()));
+        return session.nodes().commit(std::move(what_), nodes::claim(guard_->acquisition(), guard_->grant()),
+                                      std::move(told));
+    }
+
+    void answered(error_code ec, commit_result result) override
+    {
+        leave_guard();
+        complete(ec, std::move(result));
+    }
+
+    bool withdraw() override
+    {
+        const bool withdrawn = request_operation::withdraw();
+        if (!pending() || withdrawn)
+            leave_guard();
+        return withdrawn;
+    }
+
+    // With the client's session the lock is lost.
+    void end_as_closed() override
+    {
+        guard_.reset();
+        complete(make_error_code(errc::lost), {});
+    }
+
+    void guard_lost() override { guard_ended(errc::lost); }
+    void guard_released() override { guard_ended(errc::not_owner); }
+
+    void guard_ended(errc why)
+    {
+        watched_.reset();
+        request_->end_unsent(why);
+    }
+
+    void leave_guard()
+    {
+        if (const auto guard = std::exchange(watched_, {}).lock())
+            guard->remove(place_);
+    }
+
+    std::shared_ptr<guard_state> guard_; ///< until it begins
+    transaction what_;
+    std::weak_ptr<guard_state> watched_;
+    guard_state::watchers::iterator place_;
+};
+
+} // namespace
+
+void start_request(std::shared_ptr<client_handle> client, create_node what, request_handler<create_node> handler)
+{
+    launch<std::string>(
+        client,
+        [what = std::move(what)](nodes& at, auto told) {
+            return at.create(what.path, what.data, what.kind, std::move(told));
+        },
+        std::move(handler));
+}
+
+void start_request(std::shared_ptr<client_handle> client, get_node what, request_handler<get_node> handler)
+{
+    launch<node_content>(
+        client, [what = std::move(what)](nodes& at, auto told) { return at.get(what.path, std::move(told)); },
+        std::move(handler));
+}
+
+void start_request(std::shared_ptr<client_handle> client, set_node what, request_handler<set_node> handler)
+{
+    launch<node_stat>(
+        client,
+        [what = std::move(what)](nodes& at, auto told) {
+            return at.set(what.path, what.data, what.version, std::move(told));
+        },
+        std::move(handler));
+}
+
+void start_request(std::shared_ptr<client_handle> client, remove_node what, request_handler<remove_node> handler)
+{
+    launch<>(
+        client,
+        [what = std::move(what)](nodes& at, auto told) { return at.remove(what.path, what.version, std::move(told)); },
+        std::move(handler));
+}
+
+void start_request(std::shared_ptr<client_handle> client, list_children what, request_handler<list_children> handler)
+{
+    launch<std::vector<std::string>>(
+        client, [what = std::move(what)](nodes& at, auto told) { return at.children(what.path, std::move(told)); },
+        std::move(handler));
+}
+
+void start_request(std::shared_ptr<client_handle> client, look_for_node what, request_handler<look_for_node> handler)
+{
+    launch<std::optional<node_stat>>(
+        client, [what = std::move(what)](nodes& at, auto told) { return at.exists(what.path, std::move(told)); },
+        std::move(handler));
+}
+
+void start_request(std::shared_ptr<client_handle> client, commit_transaction what,
+                   request_handler<commit_transaction> handler)
+{
+    launch<commit_result>(
+        client, [what = std::move(what.what)](nodes& at, auto told) { return at.commit(what, std::move(told)); },
+        std::move(handler));
+}
+
+void start_guarded_commit(std::shared_ptr<guard_state> guard, std::shared_ptr<client_state> owner, transaction what,
+                          request_handler<commit_transaction> handler)
+{
+    if (!owner)
+        return refuse(std::move(handler), errc::not_owner, commit_result());
+    commit_operation::launch(std::make_shared<commit_operation>(std::move(guard), std::move(owner), std::move(what),
+                                                                std::move(handler)));
+}
+
+} // namespace zklock::detail

@@ -1,0 +1,238 @@
+#include "zklock/semaphore.hpp"
+#include "adapter/access.hpp"
+#include "adapter/acquire_operation.hpp"
+#include "adapter/guard_state.hpp"
+#include "adapter/lock_state.hpp"
+#include "adapter/request_operation.hpp"
+#include "recipes/semaphore_layout.hpp"
+#include "recipes/semaphores.hpp"
+
+#include <functional>
+
+namespace zklock {
+namespace detail {
+namespace {
+
+struct semaphore_settings {
+    std::string path;
+    semaphore_options options;
+};
+
+/// So many permits of the semaphore; none as long as no acquire is meant.
+class semaphore_target final : public lock_target {
+public:
+    semaphore_target(std::shared_ptr<const semaphore_settings> settings, std::size_t count)
+        : settings_(std::move(settings)), count_(count)
+    {
+    }
+
+    [[nodiscard]] const std::string& path() const noexcept override { return settings_->path; }
+    [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
+                                                                recipes::waiter waiter) const override
+    {
+        return core.semaphores.acquire({std::move(waiter), settings_->path, settings_->options, count_});
+    }
+    [[nodiscard]] place holders() const override
+    {
+        return {recipes::semaphore_layout(settings_->path, settings_->options.names).leases, recipes::listed::leases};
+    }
+    [[nodiscard]] const std::shared_ptr<const semaphore_settings>& settings() const noexcept { return settings_; }
+
+private:
+    std::shared_ptr<const semaphore_settings> settings_;
+    std::size_t count_;
+};
+
+const semaphore_target& target_of(const lock_state& lock)
+{
+    return static_cast<const semaphore_target&>(*lock.target());
+}
+
+recipes::semaphore_layout layout_of(const lock_state& lock)
+{
+    const semaphore_settings& settings = *target_of(lock).settings();
+    return {settings.path, settings.options.names};
+}
+
+recipes::semaphore_acquisition& held_by(const guard_state& held)
+{
+    return static_cast<recipes::semaphore_acquisition&>(*held.acquisition());
+}
+
+/// An operation that takes some of the permits out.
+template <class... Values> class part_operation : public operation<Values...> {
+protected:
+    part_operation(std::shared_ptr<guard_state> held, std::size_t count,
+                   asio::any_completion_handler<void(error_code, Values...)> handler)
+        : operation<Values...>(held->client(), std::move(handler)), held_(std::move(held)), count_(count)
+    {
+    }
+
+    /// Null, and the operation has ended, if they cannot be had.
+    [[nodiscard]] std::shared_ptr<recipes::semaphore_acquisition> take(guard_state& from, std::function<void()> lost)
+    {
+        if (!this->client()->open_core()) {
+            this->end_as_closed();
+            return nullptr;
+        }
+        if (from.is_released() || count_ == 0 || count_ > held_by(from).count()) {
+            const errc why = from.is_released() ? errc::not_owner : errc::invalid_option;
+            this->complete(make_error_code(why), Values()...);
+            return nullptr;
+        }
+        auto part = held_by(from).split(count_, std::move(lost));
+        if (!part)
+            this->complete(make_error_code(errc::lost), Values()...);
+        else if (held_by(from).count() == 0)
+            from.emptied();
+        return part;
+    }
+    [[nodiscard]] std::shared_ptr<guard_state> held() { return std::exchange(held_, nullptr); }
+
+private:
+    // Before it began: what was held is lost. After that, the session's end is a release.
+    void end_as_closed() override
+    {
+        held_.reset();
+        this->complete(make_error_code(errc::lost), Values()...);
+    }
+
+    std::shared_ptr<guard_state> held_;
+    std::size_t count_;
+};
+
+class partial_release final : public part_operation<> {
+public:
+    partial_release(std::shared_ptr<guard_state> held, std::size_t count, void_handler handler)
+        : part_operation(std::move(held), count, std::move(handler))
+    {
+    }
+
+private:
+    void begin() override
+    {
+        const auto from = held();
+        const auto part = take(*from, {});
+        if (!part)
+            return;
+        // Cancelled or not: that only concerns the waiting.
+        part->release([this, self = shared_from_this()](error_code ec) { complete(ec); });
+        if (cancelled())
+            complete(asio::error::operation_aborted);
+        else
+            enter(client()->pending(), shared_from_this());
+    }
+};
+
+class split_operation final : public part_operation<permits> {
+public:
+    split_operation(std::shared_ptr<guard_state> held, std::size_t count, permits_handler handler)
+        : part_operation(std::move(held), count, std::move(handler))
+    {
+    }
+
+private:
+    void begin() override
+    {
+        const auto from = held();
+        if (cancelled()) {
+            complete(asio::error::operation_aborted, permits());
+            return;
+        }
+        auto own = std::make_shared<guard_state>(client());
+        const auto part = take(*from, [weak = std::weak_ptr(own)] {
+            if (const auto held = weak.lock())
+                held->lost();
+        });
+        if (!part)
+            return;
+        own->granted(part, part->given());
+        complete({}, permits(std::move(own)));
+    }
+};
+
+void list(const lock_state& lock, std::string path, recipes::listed what, contenders_handler handler)
+{
+    auto ask = [path = std::move(path), what](recipes::session& session, auto answer) {
+        return session.contenders(path, std::move(answer), what);
+    };
+    launch_request<std::vector<contender>>(lock.client(), std::move(ask), std::move(handler));
+}
+
+} // namespace
+
+std::shared_ptr<lock_state> permits_of(const std::shared_ptr<lock_state>& lock, std::size_t count)
+{
+    return std::make_shared<lock_state>(lock->handle(),
+                                        std::make_shared<semaphore_target>(target_of(*lock).settings(), count));
+}
+
+void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
+                   permits_handler handler)
+{
+    launch_acquire<permits>(*lock, mode, timeout, std::move(handler));
+}
+
+void start_permit_holders(std::shared_ptr<lock_state> lock, contenders_handler handler)
+{
+    const auto where = lock->target()->holders();
+    list(*lock, where.path, where.what, std::move(handler));
+}
+
+void start_permit_contenders(std::shared_ptr<lock_state> lock, contenders_handler handler)
+{
+    list(*lock, layout_of(*lock).line, recipes::listed::queue, std::move(handler));
+}
+
+std::size_t permit_count(const guard& held) noexcept
+{
+    const auto& state = guard_access::state(held);
+    return state ? held_by(*state).count() : 0;
+}
+
+std::shared_ptr<guard_state> state_of(const guard& held) noexcept
+{
+    return guard_access::state(held);
+}
+
+void start_partial_release(std::shared_ptr<guard_state> held, std::size_t count, void_handler handler)
+{
+    if (!held)
+        return refuse(std::move(handler), errc::not_owner);
+    partial_release::launch(std::make_shared<partial_release>(std::move(held), count, std::move(handler)));
+}
+
+void start_split(std::shared_ptr<guard_state> held, std::size_t count, permits_handler handler)
+{
+    if (!held)
+        return refuse(std::move(handler), errc::not_owner, permits());
+    split_operation::launch(std::make_shared<split_operation>(std::move(held), count, std::move(handler)));
+}
+
+} // namespace detail
+
+namespace {
+
+semaphore_options with_permits(unsigned permits)
+{
+    semaphore_options options;
+    options.permits = permits;
+    return options;
+}
+
+} // namespace
+
+semaphore::semaphore(const client& c, std::string path, unsigned permits)
+    : semaphore(c, std::move(path), with_permits(permits))
+{
+}
+
+semaphore::semaphore(const client& c, std::string path, semaphore_options options)
+    : state_(std::make_shared<detail::lock_state>(
+          detail::client_access::handle(c),
+          std::make_shared<detail::semaphore_target>(
+              std::make_shared<const detail::semaphore_settings>(std::move(path), std::move(options)), 0)))
+{
+}
+
+} // namespace zklock

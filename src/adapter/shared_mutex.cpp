@@ -1,0 +1,139 @@
+#include "zklock/shared_mutex.hpp"
+#include "adapter/access.hpp"
+#include "adapter/guard_state.hpp"
+#include "adapter/lock_state.hpp"
+#include "adapter/mutex_target.hpp"
+#include "adapter/operation.hpp"
+
+namespace zklock {
+namespace detail {
+namespace {
+
+using queue::contender_kind;
+
+[[nodiscard]] bool is_of(const std::shared_ptr<guard_state>& held, const lock_state& lock) noexcept
+{
+    return held && held->client() == lock.client() && held->is_on(lock.target()->path());
+}
+
+class downgrade_operation final : public operation<guard> {
+public:
+    downgrade_operation(const lock_state& lock, std::shared_ptr<guard_state> held, guard_handler handler)
+        : operation(lock.client(), std::move(handler)), held_(std::move(held)), fits_(is_of(held_, lock))
+    {
+    }
+
+private:
+    void begin() override
+    {
+        if (!fits_) {
+            finish(make_error_code(errc::not_owner));
+            return;
+        }
+        if (!enter_open_client())
+            return;
+        if (held_->is_downgrading()) { // by this operation, started before
+            held_.reset();
+            complete(make_error_code(errc::not_owner), guard());
+            return;
+        }
+        // Not a strong pointer: what the operation has keeps this function.
+        const auto told = [this, self = weak_from_this()](error_code ec) {
+            if (const auto alive = self.lock())
+                finish(ec);
+        };
+        if (!held_->downgrade(told))
+            finish(make_error_code(errc::not_owner));
+    }
+
+    /// Whatever is still held goes back to the caller.
+    void finish(error_code ec)
+    {
+        auto held = std::move(held_);
+        const bool gone = ec == errc::lost || ec == errc::closed || ec == errc::authentication_failed;
+        complete(ec, gone ? guard() : guard(std::move(held)));
+    }
+
+    bool withdraw() override
+    {
+        held_.reset(); // which gives it back
+        return true;
+    }
+    void end_as_closed() override
+    {
+        if (!fits_)
+            return finish(make_error_code(errc::not_owner));
+        held_.reset();
+        complete(client()->refusal(), guard());
+    }
+
+    std::shared_ptr<guard_state> held_;
+    const bool fits_;
+};
+
+class telling_operation final : public operation<> {
+public:
+    telling_operation(const lock_state& lock, error_code what, void_handler handler)
+        : operation(lock.client(), std::move(handler)), what_(what)
+    {
+    }
+
+private:
+    void begin() override { complete(what_); }
+    void end_as_closed() override { complete(what_); }
+
+    const error_code what_;
+};
+
+std::shared_ptr<lock_state> make_side(const std::shared_ptr<client_handle>& client, const std::string& path,
+                                      const shared_mutex_options& options, contender_kind kind)
+{
+    mutex_options of_a_contender;
+    of_a_contender.names = options.names;
+    of_a_contender.parents = options.parents;
+    of_a_contender.identifier = options.identifier;
+    of_a_contender.properties = options.properties;
+    of_a_contender.listener = options.listener;
+    of_a_contender.max_attempts = options.max_attempts;
+    return std::make_shared<lock_state>(client, std::make_shared<mutex_target>(path, std::move(of_a_contender), kind));
+}
+
+} // namespace
+
+std::shared_ptr<guard_state> take(guard& held) noexcept
+{
+    return guard_access::take(held);
+}
+
+void start_downgrade(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held, guard_handler handler)
+{
+    downgrade_operation::launch(std::make_shared<downgrade_operation>(*lock, std::move(held), std::move(handler)));
+}
+
+error_code upgradable(const std::shared_ptr<lock_state>& lock, const guard& held) noexcept
+{
+    const auto& state = guard_access::state(held);
+    if (!is_of(state, *lock))
+        return make_error_code(errc::not_owner);
+    switch (state->grant().kind) {
+    case contender_kind::reader: return make_error_code(errc::not_upgradable);
+    case contender_kind::writer: return held ? error_code() : make_error_code(errc::lost);
+    case contender_kind::mutex: break;
+    }
+    return make_error_code(errc::not_owner);
+}
+
+void start_telling(std::shared_ptr<lock_state> lock, error_code what, void_handler handler)
+{
+    telling_operation::launch(std::make_shared<telling_operation>(*lock, what, std::move(handler)));
+}
+
+} // namespace detail
+
+shared_mutex::shared_mutex(const client& c, std::string path, shared_mutex_options options)
+    : writers_(detail::make_side(detail::client_access::handle(c), path, options, detail::contender_kind::writer)),
+      readers_(detail::make_side(detail::client_access::handle(c), path, options, detail::contender_kind::reader))
+{
+}
+
+} // namespace zklock

@@ -1,0 +1,116 @@
+#pragma once
+#include "recipes/request_line.hpp"
+#include "recipes/session_core.hpp"
+#include "store/store.hpp"
+#include "zklock/errc.hpp"
+
+#include <boost/system/error_code.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace zklock::recipes {
+
+using boost::system::error_code;
+
+/// What becomes of a request that was sent, and whose answer was lost.
+enum class if_lost : std::uint8_t {
+    asked_again, ///< on the next connection: to be asked twice is no harm
+    unknown      ///< it may have been done, and is not repeated: `errc::outcome_unknown`
+};
+
+/// A user's request that ends with some values, told once and later. It is sent when there is a connection. If it is certain
+/// that the servers have not done it, for it never left, it waits for the next one, whatever it is.
+template <class... Values> class request_for : public user_request {
+public:
+    using done = std::function<void(error_code, Values...)>;
+
+    void start() final
+    {
+        if (ended())
+            return;
+        sent_ = true;
+        send();
+    }
+
+    void fail(errc why) final { end(make_error_code(why), Values()...); }
+
+    withdrawal withdraw() final
+    {
+        if (ended())
+            return withdrawal::ended;
+        done_ = nullptr;
+        core_.requests.leave(*this);
+        return sent_ && if_lost_ == if_lost::unknown ? withdrawal::too_late : withdrawal::withdrawn;
+    }
+
+    void end_unsent(errc why) final
+    {
+        if (ended())
+            return;
+        unsent_end_ = why;
+        if (sent_)
+            return;
+        core_.requests.leave(*this);
+        fail(why);
+    }
+
+protected:
+    request_for(session_core& core, if_lost what_then, done d)
+        : core_(core), if_lost_(what_then), done_(std::move(d))
+    {
+    }
+
+    /// Makes the request, or the first of several.
+    virtual void send() = 0;
+
+    [[nodiscard]] bool ended() const noexcept { return !done_; }
+
+    void end(error_code ec, Values... values)
+    {
+        if (!ended())
+            core_.tell([d = std::exchange(done_, nullptr), ec, ... v = std::move(values)]() mutable {
+                d(ec, std::move(v)...);
+            });
+    }
+
+    /// Wraps what takes an answer: `f` hears of it unless it was lost.
+    template <class F> [[nodiscard]] auto answered(F f)
+    {
+        return [this, self = shared_from_this(), f = std::move(f)](const auto& answer) {
+            if (answer.result == store::outcome::unknown)
+                lose_answer(answer.undone);
+            else
+                f(answer);
+        };
+    }
+
+    /// `undone`: it never left, or the servers did not look at it.
+    void lose_answer(bool undone = false)
+    {
+        core_.contact_lost();
+        if (!undone && if_lost_ == if_lost::unknown) {
+            core_.requests.write_unknown();
+            return fail(errc::outcome_unknown);
+        }
+        sent_ = false;
+        if (ended())
+            return;
+        if (unsent_end_)
+            fail(*unsent_end_);
+        else
+            core_.requests.enter(shared_from_this());
+    }
+
+    session_core& core_;
+
+private:
+    const if_lost if_lost_;
+    done done_;
+    std::optional<errc> unsent_end_;
+    bool sent_ = false;
+};
+
+} // namespace zklock::recipes

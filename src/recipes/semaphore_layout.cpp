@@ -1,0 +1,92 @@
+#include "recipes/semaphore_layout.hpp"
+
+#include "queue/node_name.hpp"
+#include "recipes/contender_list.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+namespace zklock::recipes {
+namespace {
+
+std::optional<queue::contender_name> any_child(std::string_view name) noexcept
+{
+    return queue::contender_name{lease_sequence(name), queue::contender_kind::mutex};
+}
+
+/// kazoo's leases have no numbers: of those, their age tells the order.
+bool lease_before(const contender& a, const contender& b)
+{
+    return std::tie(a.sequence, a.created, a.node) < std::tie(b.sequence, b.created, b.node);
+}
+
+std::vector<std::string> all_children(const std::vector<std::string>& children)
+{
+    return children;
+}
+
+} // namespace
+
+constinit const listed listed::leases{any_child, lease_before, all_children};
+
+semaphore_layout::semaphore_layout(const std::string& path, naming n)
+    : line(path + (n == naming::curator ? "/locks" : "-__lock__")),
+      leases(n == naming::curator ? path + "/leases" : path), names(n)
+{
+}
+
+store::node_kind semaphore_layout::kind() const noexcept
+{
+    return names == naming::curator ? store::node_kind::ephemeral_sequential : store::node_kind::ephemeral;
+}
+
+std::string semaphore_layout::lease_name(std::string_view uuid) const
+{
+    if (names == naming::curator)
+        return std::string("_c_").append(uuid).append("-lease-");
+    std::string hex(uuid);
+    std::erase(hex, '-');
+    return hex;
+}
+
+bool semaphore_layout::made_from(std::string_view asked, std::string_view child) const noexcept
+{
+    return names == naming::curator ? child.starts_with(asked) : child == asked;
+}
+
+std::size_t semaphore_layout::longest_name() const
+{
+    const std::size_t number = names == naming::curator ? queue::sequence_digits + 1 : 0; // it may be negative
+    return lease_name(std::string(36, 'x')).size() + number;
+}
+
+std::int32_t lease_sequence(std::string_view child) noexcept
+{
+    const auto dash = child.rfind('-');
+    std::int32_t number = 0;
+    if (dash != std::string_view::npos)
+        std::from_chars(child.data() + dash + 1, child.data() + child.size(), number);
+    return number;
+}
+
+std::string count_data(std::int32_t count)
+{
+    const auto bits = static_cast<std::uint32_t>(count);
+    std::string data;
+    for (int shift = 24; shift >= 0; shift -= 8)
+        data.push_back(static_cast<char>(bits >> shift & 0xff));
+    return data;
+}
+
+std::optional<std::int32_t> count_of(std::string_view data) noexcept
+{
+    if (data.size() != 4)
+        return std::nullopt;
+    std::uint32_t bits = 0;
+    for (const char c : data)
+        bits = bits << 8 | static_cast<unsigned char>(c);
+    return static_cast<std::int32_t>(bits);
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,325 @@
+#include "recipes/semaphore_path.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_path.hpp"
+#include "recipes/error_mapping.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace zklock::recipes {
+
+using store::outcome;
+
+semaphore_path::semaphore_path(session& s, const std::string& path, semaphore_terms terms, std::function<void()> idle)
+    : session_(s), core_(s.core()), path_(path), terms_(std::move(terms)), layout_(path, terms_.names),
+      lease_cost_(node_budget::cost(core_.options.chroot.size() + layout_.leases.size() + 1 + layout_.longest_name())),
+      on_idle_(std::move(idle)), parents_(core_.store), count_parents_(core_.store),
+      check_(terms_.check_permits ? check::due : check::none)
+{
+    if (terms_.count_path.empty())
+        maximum_ = terms_.permits;
+    core_.add(*this);
+    core_.listen(layout_.leases, *this);
+}
+
+semaphore_path::~semaphore_path()
+{
+    for (const auto& [raw, acquisition] : acquisitions_)
+        acquisition->detach();
+    core_.stop_listening(layout_.leases, *this);
+    if (counting_)
+        core_.stop_listening(terms_.count_path, *this);
+    core_.remove(*this);
+}
+
+bool semaphore_path::idle() const noexcept
+{
+    const bool watches = watching_ || count_watched_;
+    return acquisitions_.empty() && leases_.empty() && to_remove_.empty() && doubted_.empty() && answers_due_ == 0 && !watches;
+}
+
+// --- acquires ------------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request request)
+{
+    idle_told_ = false;
+    const auto acquisition = std::make_shared<semaphore_acquisition>(core_, this, std::move(request));
+    acquisitions_.emplace(acquisition.get(), acquisition);
+    ++waiting_;
+    if (!terms_.count_path.empty() && !std::exchange(counting_, true))
+        core_.listen(terms_.count_path, *this);
+    acquisition->begin();
+    advance();
+    return acquisition;
+}
+
+void semaphore_path::make_leases(semaphore_acquisition& head)
+{
+    const std::size_t bytes = head.request().count * lease_cost_;
+    // A head that waited would hold up the line: it has its leases now or not at all.
+    if (head.request().count > core_.options.node_budget_limit / lease_cost_ ||
+        core_.reserve(bytes, true) != node_budget::verdict::granted)
+        return head.fail(errc::over_budget);
+    heads_.push_back(&head);
+    head.leases.reserve(head.request().count);
+    for (std::size_t i = 0; i < head.request().count; ++i) {
+        const auto lease = std::make_shared<lease_node>();
+        lease->owner = &head;
+        head.leases.push_back(lease);
+        leases_.insert(lease);
+        to_create_.push_back(lease);
+    }
+    stale_ = true;
+    advance();
+}
+
+void semaphore_path::step_back(semaphore_acquisition& head)
+{
+    std::erase(heads_, &head);
+}
+
+void semaphore_path::drop(const lease_ptr& lease, const std::shared_ptr<permits_release>& ending)
+{
+    lease->owner = nullptr;
+    lease->ending = ending;
+    if (lease->now == lease_node::phase::unsent)
+        gone(lease);
+    else if (lease->now == lease_node::phase::there)
+        to_remove_.push_back(lease);
+    else if (lease->now == lease_node::phase::gone && ending) // already, and it was not noticed
+        gone(lease);
+}
+
+void semaphore_path::gone(const lease_ptr& lease, boost::system::error_code ec)
+{
+    lease->now = lease_node::phase::gone;
+    if (!lease->name.empty())
+        by_name_.erase(lease->name);
+    if (leases_.erase(lease) != 0)
+        core_.release(lease_cost_);
+    if (const auto ending = std::exchange(lease->ending, nullptr))
+        if (auto news = ending->one_ended(ec))
+            core_.tell(std::move(news));
+}
+
+/// Others have deleted it, or the session has taken it along.
+void semaphore_path::lost_to_others(const lease_ptr& lease)
+{
+    if (lease->now == lease_node::phase::gone)
+        return;
+    auto* const owner = lease->owner;
+    gone(lease);
+    if (owner && !ZKLOCK_MUTANT(semaphore_deleted_lease_ignored))
+        owner->lease_gone();
+}
+
+void semaphore_path::watch(semaphore_acquisition& holder)
+{
+    to_watch_.insert(to_watch_.end(), holder.leases.begin(), holder.leases.end());
+    for (const lease_ptr& lease : holder.leases)
+        lease->watched = true; // in the next epoch, if there is none now
+    advance();
+}
+
+void semaphore_path::forget(semaphore_acquisition& acquisition)
+{
+    acquisitions_.erase(&acquisition);
+}
+
+std::vector<std::shared_ptr<semaphore_acquisition>> semaphore_path::acquisitions() const
+{
+    std::vector<std::shared_ptr<semaphore_acquisition>> all;
+    all.reserve(acquisitions_.size());
+    for (const auto& [raw, acquisition] : acquisitions_)
+        all.push_back(acquisition);
+    return all;
+}
+
+std::vector<std::shared_ptr<semaphore_acquisition>> semaphore_path::heads() const
+{
+    std::vector<std::shared_ptr<semaphore_acquisition>> all;
+    all.reserve(heads_.size());
+    for (semaphore_acquisition* head : heads_)
+        all.push_back(head->shared_from_this());
+    return all;
+}
+
+void semaphore_path::fail_heads(errc why)
+{
+    for (const auto& head : heads())
+        head->fail(why);
+}
+
+// --- what the session tells ------------------------------------------------------------------------------------------------
+
+void semaphore_path::epoch_began()
+{
+    doubts_looked_at_ = false;
+    if (has_to_look_up())
+        look_up_ = look_up::due;
+    to_watch_.clear();
+    for (const lease_ptr& lease : leases_)
+        if (std::exchange(lease->watched, false) && lease->owner)
+            to_watch_.push_back(lease);
+    stale_ = true;
+    advance();
+}
+
+void semaphore_path::epoch_ended()
+{
+    watching_ = false;
+    count_watched_ = false;
+    look_up_ = look_up::none;
+    for (const auto& acquisition : acquisitions())
+        if (acquisition->waiting() && acquisition->looks_once())
+            acquisition->fail(errc::not_connected);
+    advance();
+}
+
+void semaphore_path::session_ended()
+{
+    for (const auto& acquisition : acquisitions()) {
+        acquisition->lose();
+        acquisition->leases.clear(); // its lock went with the session, too: it will hear of that, and begin anew
+    }
+    for (const lease_ptr& lease : std::vector(leases_.begin(), leases_.end())) {
+        lease->owner = nullptr;
+        gone(lease);
+    }
+    for (auto* list : {&to_create_, &to_remove_, &to_watch_, &unknown_})
+        list->clear();
+    by_name_.clear();
+    doubted_.clear();
+    advance();
+}
+
+void semaphore_path::lease_lapsed()
+{
+    for (const auto& acquisition : acquisitions())
+        acquisition->lose();
+    advance();
+}
+
+void semaphore_path::refuse_all(errc why)
+{
+    for (const auto& acquisition : acquisitions())
+        acquisition->fail(why);
+    advance();
+}
+
+void semaphore_path::stop(errc why)
+{
+    for (const auto& acquisition : acquisitions()) {
+        acquisition->fail(why);
+        acquisition->lose();
+    }
+    for (const lease_ptr& lease : std::vector(leases_.begin(), leases_.end()))
+        gone(lease, why);
+}
+
+bool semaphore_path::notice_long_holder(store::scheduler::time_point now)
+{
+    constexpr std::chrono::milliseconds long_hold{100};
+    bool others = false;
+    for (const auto& [raw, acquisition] : acquisitions_) {
+        if (!acquisition->holding())
+            continue;
+        if (now - acquisition->held_since() < long_hold) {
+            others = true;
+            continue;
+        }
+        for (const lease_ptr& lease : acquisition->leases)
+            if (!std::exchange(lease->watched, true))
+                to_watch_.push_back(lease);
+    }
+    advance();
+    return others;
+}
+
+void semaphore_path::on_own_event(store::event_kind kind, std::string_view path)
+{
+    if (path == layout_.leases && kind != store::event_kind::data_changed) {
+        watching_ = false;
+        stale_ = true;
+    }
+    if (path == terms_.count_path && kind != store::event_kind::children_changed &&
+        !ZKLOCK_MUTANT(semaphore_count_changes_ignored)) {
+        count_watched_ = false;
+        stale_ = true;
+    }
+    advance();
+}
+
+void semaphore_path::on_node_event(store::event_kind kind, std::string_view path, std::string_view child)
+{
+    if (path != layout_.leases)
+        return;
+    const auto found = by_name_.find(std::string(child));
+    if (found == by_name_.end())
+        return;
+    const lease_ptr lease = found->second;
+    if (kind == store::event_kind::deleted)
+        lost_to_others(lease);
+    else if (lease->watched && lease->owner)
+        to_watch_.push_back(lease); // that watch is used up
+    advance();
+}
+
+// --- doing what is to be done ----------------------------------------------------------------------------------------------
+
+void semaphore_path::advance()
+{
+    if (core_.over)
+        return;
+    if (core_.connected) {
+        if (look_up_ == look_up::due)
+            send_look_up();
+        send_removes();
+        if (look_up_ == look_up::none && !parents_.busy())
+            send_creates();
+        send_watches();
+        if (look_is_due())
+            send_look();
+        stop_watching();
+    }
+    if (idle() && !std::exchange(idle_told_, true))
+        core_.tell(on_idle_);
+}
+
+void semaphore_path::flush()
+{
+    if (!core_.over && core_.connected)
+        send_removes();
+}
+
+void semaphore_path::make_path(parent_maker& maker, const std::string& path)
+{
+    if (maker.busy() || heads_.empty())
+        return;
+    ++answers_due_;
+    maker.make(path, heads_.front()->request().options.parents, [this](outcome result) {
+        --answers_due_;
+        stale_ = true;
+        if (result == outcome::unknown)
+            core_.contact_lost();
+        else if (result == outcome::no_node)
+            fail_heads(errc::no_such_chroot);
+        else if (result != outcome::ok)
+            fail_heads(error_of(result));
+        advance();
+    });
+}
+
+void semaphore_path::after_a_while(std::function<void()> f)
+{
+    constexpr std::chrono::seconds before_next_try{1};
+    ++answers_due_;
+    core_.later(before_next_try, [this, f = std::move(f)] {
+        --answers_due_;
+        f();
+        advance();
+    });
+}
+
+} // namespace zklock::recipes

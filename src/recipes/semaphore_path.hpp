@@ -1,0 +1,188 @@
+#pragma once
+#include "recipes/lease_node.hpp"
+#include "recipes/parent_maker.hpp"
+#include "recipes/semaphore_acquisition.hpp"
+#include "recipes/semaphore_layout.hpp"
+#include "recipes/session.hpp"
+#include "recipes/session_member.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace zklock::recipes {
+
+/// What holds for a semaphore's path: all that use it at the same time have to agree.
+struct semaphore_terms {
+    naming names;
+    unsigned permits;
+    std::string count_path;
+    bool check_permits;
+
+    explicit semaphore_terms(const semaphore_options& o)
+        : names(o.names), permits(o.permits), count_path(o.count_path), check_permits(o.check_permits)
+    {
+    }
+    friend bool operator==(const semaphore_terms&, const semaphore_terms&) = default;
+};
+
+/// All acquires of one client on the semaphore of one path, and their leases: the nodes that stand for permits in use.
+///
+/// Whoever has the lock of the waiting line makes its leases, and is granted once a list of all leases, read after that,
+/// has them and is not longer than there are permits. So of all who are granted the one whose leases were made last has
+/// seen those of the others: there are never more than permits, whatever becomes of the lock, which only sees to it that
+/// they come in order, and that one alone watches the leases.
+class semaphore_path final : public session_member {
+public:
+    /// `idle` is called, later, when nobody needs the path any more.
+    semaphore_path(session&, const std::string& path, semaphore_terms, std::function<void()> idle);
+    ~semaphore_path() override;
+    semaphore_path(const semaphore_path&) = delete;
+    semaphore_path& operator=(const semaphore_path&) = delete;
+
+    [[nodiscard]] const semaphore_terms& terms() const noexcept { return terms_; }
+    [[nodiscard]] const semaphore_layout& layout() const noexcept { return layout_; }
+    [[nodiscard]] bool idle() const noexcept;
+
+    std::shared_ptr<semaphore_acquisition> acquire(permits_request);
+
+    // --- called by its acquires ---------------------------------------------------------------------------------------
+
+    /// Whether there is room, without a write: then it lines up.
+    void look(const std::shared_ptr<semaphore_acquisition>&);
+    std::shared_ptr<acquisition> take_place(acquire_request lock) { return session_.acquire(std::move(lock)); }
+    /// It has come to the head of the line.
+    void make_leases(semaphore_acquisition&);
+    /// It has left the head, or the line.
+    void step_back(semaphore_acquisition&);
+    /// The full path of a lease's node; without its number as long as that is not known.
+    [[nodiscard]] std::string node_of(const lease_node&) const;
+    void wait_ended() { --waiting_; }
+    /// Nobody wants that lease any more.
+    void drop(const lease_ptr&, const std::shared_ptr<permits_release>&);
+    /// Looks at its leases, and goes on doing so.
+    void watch(semaphore_acquisition&);
+    void adopt(const std::shared_ptr<semaphore_acquisition>& part) { acquisitions_.emplace(part.get(), part); }
+    /// Sends the deletes that are due, before anything else is sent.
+    void flush();
+    /// It has no business here any more.
+    void forget(semaphore_acquisition&);
+
+    // --- called by session_core ---------------------------------------------------------------------------------------
+
+    void epoch_began() override;
+    void epoch_ended() override;
+    void session_ended() override;
+    void lease_lapsed() override;
+    void refuse_all(errc why) override;
+    void stop(errc why) override;
+    void advance() override;
+    bool notice_long_holder(store::scheduler::time_point now) override;
+    void on_own_event(store::event_kind, std::string_view path) override;
+    void on_node_event(store::event_kind, std::string_view path, std::string_view child) override;
+
+private:
+    enum class look_up : std::uint8_t { none, due, under_way };
+    enum class check : std::uint8_t { none, due, under_way };
+
+    [[nodiscard]] std::vector<std::shared_ptr<semaphore_acquisition>> acquisitions() const;
+    [[nodiscard]] std::vector<std::shared_ptr<semaphore_acquisition>> heads() const;
+    /// Ends the wait of those who would go on: nobody else asks the servers for anything.
+    void fail_heads(errc why);
+    void gone(const lease_ptr&, boost::system::error_code = {});
+    void lost_to_others(const lease_ptr&);
+
+    // leases (semaphore_leases.cpp)
+    template <class Form, class Answered>
+    void send_together(std::vector<lease_ptr>, Form form, Answered answered);
+    void send_removes();
+    void send_remove(const lease_ptr&);
+    void on_removed(const lease_ptr&, store::outcome);
+    void send_creates();
+    void send_create(const lease_ptr&);
+    void on_created(const lease_ptr&, store::outcome, std::string_view node);
+    void send_look_up();
+    void on_look_up(const std::vector<std::string>& names);
+    [[nodiscard]] bool has_to_look_up() const noexcept { return !unknown_.empty() || !doubted_.empty(); }
+    void take_name(const lease_ptr&, std::string_view name);
+    void remove_orphan(const std::string& name);
+    void server_proved();
+    void send_watches();
+    void send_watch(const lease_ptr&);
+
+    // what the head of the line looks at (semaphore_looks.cpp)
+    [[nodiscard]] bool look_is_due() const;
+    void send_look();
+    void on_list(const std::vector<std::string>& names);
+    void decide(semaphore_acquisition&, std::size_t leases);
+    [[nodiscard]] bool watches() const noexcept { return watching_ && (terms_.count_path.empty() || count_watched_); }
+    void stop_watching();
+    void read_count(bool watch);
+    void make_count();
+    void send_check();
+    void on_check(const store::get_reply&);
+
+    void make_path(parent_maker&, const std::string& path);
+    /// For what the server has refused, and may not refuse for ever.
+    void after_a_while(std::function<void()> f);
+    /// Wraps the function that takes an answer: this stays as long as one is due.
+    template <class F> auto expect(F f)
+    {
+        ++answers_due_;
+        return [this, f = std::move(f)](const auto& answer) {
+            --answers_due_;
+            if (answer.result == store::outcome::unknown)
+                core_.contact_lost();
+            f(answer);
+            advance();
+        };
+    }
+
+    session& session_;
+    session_core& core_;
+    const std::string path_;
+    const semaphore_terms terms_;
+    const semaphore_layout layout_;
+    const std::size_t lease_cost_; ///< of one lease, in the node budget
+    const std::function<void()> on_idle_;
+    parent_maker parents_;       ///< of the leases
+    parent_maker count_parents_; ///< of the shared count
+    std::map<semaphore_acquisition*, std::shared_ptr<semaphore_acquisition>> acquisitions_;
+    std::vector<semaphore_acquisition*> heads_; ///< with the lock of the line: one, unless that lock was lost
+    std::size_t waiting_ = 0; ///< acquires that have not ended
+    std::size_t answers_due_ = 0;
+    bool idle_told_ = true;
+
+    std::unordered_set<lease_ptr> leases_; ///< all that are not gone
+    std::unordered_map<std::string, lease_ptr> by_name_;
+    std::vector<lease_ptr> to_create_;
+    std::vector<lease_ptr> to_remove_;
+    std::vector<lease_ptr> to_watch_;
+    std::vector<lease_ptr> unknown_;
+    look_up look_up_ = look_up::none;
+    bool synced_ = false;
+    std::vector<std::string> doubted_; ///< names asked for that a look-up did not find, and may have missed
+    bool doubts_looked_at_ = false;    ///< in this epoch
+
+    bool stale_ = false;    ///< the leases have to be listed (again)
+    bool listing_ = false;
+    bool watching_ = false; ///< the leases
+    bool shall_watch_ = false;
+    std::size_t others_ = 0; ///< leases that are not ours, when last seen
+    std::optional<std::int64_t> maximum_;
+    bool counting_ = false; ///< the events of the shared count are listened to
+    std::size_t count_reads_ = 0; ///< under way
+    bool count_watched_ = false;
+    check check_ = check::none;
+};
+
+} // namespace zklock::recipes

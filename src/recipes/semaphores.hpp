@@ -1,0 +1,33 @@
+#pragma once
+#include "recipes/semaphore_acquisition.hpp"
+#include "recipes/semaphore_path.hpp"
+#include "recipes/session.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace zklock::recipes {
+
+/// The semaphores of one client. Same strand and lifetime as the session.
+class semaphores {
+public:
+    explicit semaphores(session& s) : session_(s) {}
+    semaphores(const semaphores&) = delete;
+    semaphores& operator=(const semaphores&) = delete;
+
+    /// Waits for some permits. Errors come through `request.done` too, later.
+    std::shared_ptr<semaphore_acquisition> acquire(permits_request request);
+
+private:
+    [[nodiscard]] std::optional<errc> objection(const permits_request&) const;
+    semaphore_path* path_for(const permits_request&);
+    void path_rests(const std::string& path);
+
+    session& session_;
+    std::map<std::string, std::unique_ptr<semaphore_path>> paths_;
+    std::deque<std::string> resting_; ///< idle ones, kept for what they have seen
+};
+
+} // namespace zklock::recipes

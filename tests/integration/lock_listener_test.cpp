@@ -1,0 +1,343 @@
+// Who is told what happens to the acquires of a lock: in which order, where, and until when. And what contenders() tells of
+// whoever they are.
+#include "integration/recipe_scene.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+using kind = lock_event::kind;
+
+/// What was told, by acquire.
+class record {
+public:
+    void operator()(const lock_event& e)
+    {
+        const std::lock_guard lock(guards_);
+        CHECK(++inside_ == 1);
+        of_[e.acquire].push_back(e);
+        threads_.insert(std::this_thread::get_id());
+        ++all_;
+        --inside_;
+    }
+    [[nodiscard]] std::size_t count() const
+    {
+        const std::lock_guard lock(guards_);
+        return all_;
+    }
+    [[nodiscard]] std::map<std::uint64_t, std::deque<lock_event>> events() const
+    {
+        const std::lock_guard lock(guards_);
+        return of_;
+    }
+    [[nodiscard]] std::set<std::thread::id> threads() const
+    {
+        const std::lock_guard lock(guards_);
+        return threads_;
+    }
+
+private:
+    mutable std::mutex guards_;
+    std::atomic<int> inside_ = 0;
+    std::map<std::uint64_t, std::deque<lock_event>> of_;
+    std::set<std::thread::id> threads_;
+    std::size_t all_ = 0;
+};
+
+/// Shared by the function and the test.
+lock_listener listen_with(asio::any_io_executor executor, const std::shared_ptr<record>& into)
+{
+    return listen(std::move(executor), [into](const lock_event& e) { (*into)(e); });
+}
+
+std::vector<kind> kinds(const std::deque<lock_event>& events)
+{
+    std::vector<kind> all;
+    for (const lock_event& e : events)
+        all.push_back(e.what);
+    return all;
+}
+
+const std::vector<kind> whole_life{kind::queued, kind::acquired, kind::released};
+
+awaitable<void> until_told(std::shared_ptr<record> told, std::size_t count)
+{
+    const record* const raw = told.get();
+    const auto all = [raw, count] { return raw->count() == count; };
+    co_await until("all events are told", all);
+}
+
+} // namespace
+
+TEST_CASE("on a pool of threads: each thing once, in order, never on the client's thread, never two at a time")
+{
+    const std::string path = "/listener/pool";
+    asio::thread_pool pool(3);
+    const auto told = std::make_shared<record>();
+    const auto body = [&]() -> awaitable<void> {
+        client_options of_client = fault_options(server().address(), long_session);
+        client zk(co_await asio::this_coro::executor, of_client);
+        mutex_options options;
+        options.listener = listen_with(pool.get_executor(), told);
+        mutex lock(zk, path, options);
+        critical_section section;
+        constexpr std::size_t crowd = 50;
+        std::vector<awaitable<void>> visits;
+        for (std::size_t i = 0; i < crowd; ++i)
+            visits.push_back(visit(lock, section));
+        co_await together(std::move(visits));
+        co_await until_told(told, 3 * crowd);
+        std::int64_t last_token = 0;
+        std::int32_t last_sequence = -1;
+        const auto events = told->events();
+        CHECK(events.size() == crowd);
+        for (const auto& [acquire, of_it] : events) { // their numbers grow with the calls, and so do their turns
+            REQUIRE(kinds(of_it) == whole_life);
+            CHECK(of_it[0].sequence > last_sequence);
+            CHECK(of_it[1].fencing_token > last_token);
+            last_sequence = of_it[0].sequence;
+            last_token = of_it[1].fencing_token;
+            for (const lock_event& e : of_it) {
+                CHECK(e.path == path);
+                CHECK(e.node == of_it[0].node);
+                CHECK(e.sequence == of_it[0].sequence);
+                CHECK(!e.error);
+            }
+        }
+        CHECK_FALSE(told->threads().contains(std::this_thread::get_id()));
+
+        // Queued is told while it still waits.
+        guard held = must(co_await lock.acquire());
+        auto waits = begin_acquire(lock);
+        co_await until_told(told, 3 * crowd + 3);
+        CHECK_FALSE(waits.ended());
+        CHECK(kinds(told->events().rbegin()->second) == std::vector<kind>(1, kind::queued));
+        waits.cancel();
+        CHECK(co_await waits.end() == asio::error::operation_aborted);
+        co_await until_told(told, 3 * crowd + 4);
+        CHECK(told->events().rbegin()->second.back().what == kind::failed);
+        CHECK(told->events().rbegin()->second.back().error == asio::error::operation_aborted);
+        const auto late = co_await lock.acquire(1ms);
+        CHECK(late.error() == errc::timed_out);
+        co_await release(std::move(held));
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    pool.join();
+    for (const auto& [acquire, of_it] : told->events()) {
+        const kind end = of_it.back().what;
+        CHECK((end == kind::released || end == kind::failed));
+    }
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("lost, when the session is; closed; and through the other recipes")
+{
+    const std::string path = "/listener/ends";
+    const auto told = std::make_shared<record>();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client remote(executor, server().port());
+        co_await remote.connect();
+        mutex_options options;
+        options.listener = listen_with(executor, told); // the client's own
+        mutex lock(remote.zk, path, options);
+        guard held = must(co_await lock.acquire());
+        remote.link.expire_session();
+        must(co_await held.wait_lost());
+        co_await until_told(told, 3);
+        CHECK(error_in(co_await std::move(held).release()) == errc::lost);
+        held = must(co_await lock.acquire());
+        co_await release(std::move(held));
+        co_await until_told(told, 6);
+
+        const lock_owner me;
+        reentrant_mutex again(remote.zk, path, options);
+        guard outer = must(co_await again.acquire(me));
+        guard inner = must(co_await again.acquire(me)); // one contender, one set of events
+        co_await release(std::move(outer));
+        co_await release(std::move(inner));
+        mutex other(remote.zk, "/listener/other");
+        multi_lock both(lock, other);
+        multi_guard all = must(co_await both.acquire());
+        must(co_await std::move(all).release());
+        election_options of_chair;
+        of_chair.listener = options.listener;
+        election chair(remote.zk, path, of_chair);
+        const auto nothing = [](leadership&) -> awaitable<void> { co_return; };
+        must(co_await chair.lead(nothing));
+        co_await until_told(told, 15);
+        shared_mutex_options of_both_sides;
+        of_both_sides.listener = options.listener;
+        of_both_sides.properties = {{"zone", "7"}};
+        shared_mutex book(remote.zk, "/listener/book", of_both_sides);
+        guard writer = must(co_await book.acquire());
+        CHECK(must(co_await book.contenders()).at(0).properties == of_both_sides.properties);
+        guard reader = must(co_await book.downgrade(std::move(writer))); // the same contender
+        CHECK(must(co_await book.contenders()).at(0).properties == of_both_sides.properties);
+        co_await release(std::move(reader));
+        reader = must(co_await book.acquire_shared());
+        co_await release(std::move(reader));
+        co_await until_told(told, 21);
+        held = must(co_await lock.acquire());
+        co_await remote.close();
+        co_await until_told(told, 24);
+
+        std::vector<std::vector<kind>> lives;
+        for (const auto& [acquire, of_it] : told->events())
+            lives.push_back(kinds(of_it));
+        REQUIRE(lives.size() == 8);
+        const std::vector<kind> lost{kind::queued, kind::acquired, kind::lost};
+        CHECK(lives.front() == lost);
+        CHECK(lives.back() == lost);
+        for (std::size_t i = 1; i < 7; ++i)
+            CHECK(lives[i] == whole_life);
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path, "/listener/other", "/listener/book"});
+}
+
+TEST_CASE("what a listener throws comes out of its executor, and the next event follows")
+{
+    const std::string path = "/listener/throws";
+    asio::io_context elsewhere;
+    int calls = 0;
+    const auto body = [&]() -> awaitable<void> {
+        client_options of_client = fault_options(server().address(), long_session);
+        client zk(co_await asio::this_coro::executor, of_client);
+        mutex_options options;
+        options.listener = listen(elsewhere.get_executor(), [&calls](const lock_event&) {
+            ++calls;
+            throw std::runtime_error("of the listener");
+        });
+        mutex lock(zk, path, options);
+        guard held = must(co_await lock.acquire());
+        co_await release(std::move(held));
+        CHECK(calls == 0); // nobody runs its executor
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    for (int i = 1; i <= 3; ++i) {
+        CHECK_THROWS_WITH(elsewhere.run(), "of the listener");
+        CHECK(calls == i);
+    }
+    CHECK(elsewhere.run() == 0);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a context that goes away takes its events along; the options may outlive it")
+{
+    const std::string path = "/listener/context";
+    const auto told = std::make_shared<record>();
+    mutex_options options;
+    std::optional<mutex> lock;
+    {
+        asio::io_context io;
+        client zk(io.get_executor(), fault_options(server().address(), long_session));
+        options.listener = listen_with(io.get_executor(), told);
+        lock.emplace(zk, path, options);
+        bool granted = false;
+        lock->acquire([&](error_code ec, guard g) {
+            granted = !ec;
+            CHECK(static_cast<bool>(g));
+            io.stop(); // with events under way
+        });
+        io.run();
+        CHECK(granted);
+    }
+    CHECK(told->count() <= 2);
+    lock.reset();
+    options.listener.reset();
+    CHECK(told.use_count() == 1);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("owner data: who they are, since when, and what else they say; foreign data as they are")
+{
+    const std::string path = "/listener/owners";
+    const auto body = [&]() -> awaitable<void> {
+        client_options of_client = fault_options(server().address(), long_session);
+        of_client.identifier = "the client";
+        client zk(co_await asio::this_coro::executor, of_client);
+        admin_client admin(server().port(), 60s);
+        mutex_options options;
+        options.properties["version"] = "1.2";
+        options.properties["role"] = "a=b";
+        mutex lock(zk, path, options);
+        guard held = must(co_await lock.acquire());
+        CHECK(admin.get(held.node()) == "the client\nrole=a=b\nversion=1.2");
+        const std::string binary("\0\xff\n=\nk=v\nk=w\n", 13);
+        admin.create(path + "/lock-", "10.0.0.1", create_mode::ephemeral_sequential);
+        admin.create(path + "/x__lock__", binary, create_mode::ephemeral_sequential);
+        options.identifier = "one of its locks";
+        options.properties.clear();
+        mutex named(zk, path, options);
+        auto waits = begin_acquire(named);
+        co_await until_queued(admin, path, 4);
+
+        const std::vector<contender> queue = must(co_await lock.contenders());
+        REQUIRE(queue.size() == 4);
+        CHECK(queue[0].node == held.node());
+        CHECK(queue[0].identifier == "the client");
+        CHECK(queue[0].properties.size() == 2);
+        CHECK(queue[0].properties.at("role") == "a=b");
+        CHECK(queue[0].properties.at("version") == "1.2");
+        CHECK(queue[0].session_id == zk.session_id());
+        CHECK(queue[1].identifier == "10.0.0.1");
+        CHECK(queue[1].properties.empty());
+        CHECK(queue[2].identifier == binary.substr(0, 2));
+        CHECK(queue[2].properties.size() == 1);
+        CHECK(queue[2].properties.at("k") == "v");
+        CHECK_FALSE(queue[2].ours);
+        CHECK(queue[3].identifier == "one of its locks");
+        CHECK(queue[3].properties.empty());
+        CHECK(queue[3].created >= queue[0].created);
+        // The server runs on this machine, by the same clock.
+        CHECK(queue[0].age() >= queue[3].age(queue[3].created));
+        CHECK(queue[0].age(queue[0].created + 5s) == 5s);
+        CHECK(queue[0].age(queue[0].created - 5s) == 0s);
+        CHECK(queue[0].age() < std::chrono::minutes(10));
+
+        for (const auto& [key, value] : std::map<std::string, std::string>{{"", "v"}, {"a=", "v"}, {"a\n", "v"}, {"a", "\n"}}) {
+            mutex_options wrong;
+            wrong.properties[key] = value;
+            mutex refused(zk, path, wrong);
+            CHECK(error_in(co_await refused.acquire()) == errc::invalid_option);
+        }
+        mutex_options request;
+        request.identifier = "__REVOKE__";
+        mutex refused(zk, path, request);
+        CHECK(error_in(co_await refused.acquire()) == errc::invalid_option);
+        request.identifier.clear();
+        request.properties["long"] = std::string(64 * 1024, 'x');
+        mutex too_long(zk, path, request);
+        CHECK(error_in(co_await too_long.try_acquire()) == errc::invalid_option);
+        client_options wrong = fault_options(server().address(), long_session);
+        wrong.identifier = "__REVOKE__";
+        client revoked(co_await asio::this_coro::executor, wrong);
+        CHECK(error_in(co_await revoked.wait_connected(1s)) == errc::invalid_option);
+
+        waits.cancel();
+        co_await release(std::move(held));
+        admin.close();
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}

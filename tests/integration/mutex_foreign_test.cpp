@@ -1,0 +1,192 @@
+// Others on the path of a mutex: children that are no contenders, contenders of other programs, overflowed numbers.
+#include "integration/lock_scene.hpp"
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+client_options options()
+{
+    return fault_options(server().address(), milliseconds{30'000});
+}
+
+} // namespace
+
+TEST_CASE("children that are no contenders do not count")
+{
+    const std::string path = "/foreign/children";
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, options());
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        admin.create(path + "/configuration", "x");
+        admin.create(path + "/-0000000000");
+        admin.create(path + "/lock-12");
+        admin.create(path + "/lock-000000000x");
+        admin.create(path + "/0000000001");
+        admin.create(path + "/revision-", {}, create_mode::persistent_sequential);
+        const std::vector<std::string> foreign = admin.children(path);
+        REQUIRE(foreign.size() == 6);
+
+        mutex lock(zk, path);
+        must(co_await zk.wait_connected(60s));
+        guard held = must(co_await lock.try_acquire());
+        auto waiting = begin_acquire(lock);
+        const std::string node = held.node();
+        co_await until_queued(admin, path, foreign.size() + 2);
+        const auto listed = must(co_await lock.contenders());
+        CHECK(listed.size() == 2);
+        co_await release(std::move(held));
+        held = co_await granted(waiting);
+        co_await release(std::move(held));
+        CHECK(admin.children(path) == foreign);
+        admin.remove_all(path);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("contenders of other programs are served by number, whatever their names begin with")
+{
+    const std::string path = "/foreign/mixed";
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client zk(executor, options());
+        client other(executor, options());
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        const auto foreign = [&](const std::string& prefix) {
+            return admin.create(path + "/" + prefix, "somebody", create_mode::ephemeral_sequential);
+        };
+        mutex_options as_kazoo;
+        as_kazoo.names = naming::kazoo;
+
+        std::vector<std::string> nodes; // in the order of their numbers, which is not that of their names
+        nodes.push_back(foreign("_c_ffffffff-ffff-4fff-bfff-ffffffffffff-lock-"));
+        auto second = begin_acquire(mutex(zk, path));
+        co_await until_queued(admin, path, 2);
+        nodes.push_back(queue_of(admin, path).back());
+        nodes.push_back(foreign("00000000000000000000000000000000__lock__"));
+        auto fourth = begin_acquire(mutex(other, path, as_kazoo));
+        co_await until_queued(admin, path, 4);
+        nodes.push_back(queue_of(admin, path).back());
+        CHECK(nodes.back().find("__lock__") == 32);
+        nodes.push_back(foreign("lock-"));
+        auto sixth = begin_acquire(mutex(zk, path));
+        co_await until_queued(admin, path, 6);
+        nodes.push_back(queue_of(admin, path).back());
+        nodes.push_back(foreign("x-72057594037927936-")); // ZooKeeper's WriteLock: the session in decimal digits
+        auto eighth = begin_acquire(mutex(other, path, as_kazoo));
+        co_await until_queued(admin, path, 8);
+        nodes.push_back(queue_of(admin, path).back());
+        nodes.push_back(foreign("x-0100000000000000-")); // the recipe in C: in hexadecimal ones
+        auto tenth = begin_acquire(mutex(zk, path));
+        co_await until_queued(admin, path, 10);
+        nodes.push_back(queue_of(admin, path).back());
+
+        const auto listed = must(co_await mutex(zk, path).contenders());
+        REQUIRE(listed.size() == nodes.size());
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+            CHECK(listed[i].node.ends_with(nodes[i].substr(nodes[i].rfind('/') + 1)));
+        CHECK(listed[0].identifier == "somebody");
+
+        const auto first_watched = [&] { return watches_node(server().port(), zk.session_id(), nodes[0]); };
+        co_await until("the second watches the first", first_watched);
+        admin.remove(nodes[0]);
+        guard held = co_await granted(second);
+        CHECK_FALSE(fourth.ended());
+        CHECK_FALSE(sixth.ended());
+        co_await release(std::move(held));
+
+        const auto third_watched = [&] { return watches_node(server().port(), other.session_id(), nodes[2]); };
+        co_await until("the fourth watches the third", third_watched);
+        CHECK_FALSE(fourth.ended());
+        admin.remove(nodes[2]);
+        held = co_await granted(fourth);
+        CHECK_FALSE(sixth.ended());
+        co_await release(std::move(held));
+
+        const auto fifth_watched = [&] { return watches_node(server().port(), zk.session_id(), nodes[4]); };
+        co_await until("the sixth watches the fifth", fifth_watched);
+        CHECK_FALSE(sixth.ended());
+        admin.remove(nodes[4]);
+        held = co_await granted(sixth);
+        CHECK_FALSE(eighth.ended());
+        co_await release(std::move(held));
+
+        const auto seventh_watched = [&] { return watches_node(server().port(), other.session_id(), nodes[6]); };
+        co_await until("the eighth watches the seventh", seventh_watched);
+        CHECK_FALSE(eighth.ended());
+        admin.remove(nodes[6]);
+        held = co_await granted(eighth);
+        CHECK_FALSE(tenth.ended());
+        co_await release(std::move(held));
+
+        const auto ninth_watched = [&] { return watches_node(server().port(), zk.session_id(), nodes[8]); };
+        co_await until("the tenth watches the ninth", ninth_watched);
+        CHECK_FALSE(tenth.ended());
+        admin.remove(nodes[8]);
+        held = co_await granted(tenth);
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+        must(co_await zk.close());
+        must(co_await other.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("contenders whose numbers have overflowed: negative ones come first, the smallest before the next")
+{
+    const std::string path = "/foreign/overflowed";
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, options());
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        // As the servers write them: behind the sign, and in the wrong order as text.
+        const std::string first = path + "/_c_00000000-0000-4000-8000-000000000000-lock--2147483640";
+        const std::string second = path + "/_c_00000000-0000-4000-8000-000000000000-lock--2147483639";
+        admin.create(second, "the second", create_mode::ephemeral);
+        admin.create(first, "the first", create_mode::ephemeral);
+
+        mutex lock(zk, path);
+        must(co_await zk.wait_connected(60s));
+        auto listed = must(co_await lock.contenders());
+        REQUIRE(listed.size() == 2);
+        CHECK(listed[0].sequence == -2147483640);
+        CHECK(listed[0].node == first);
+        CHECK(listed[0].identifier == "the first");
+        CHECK(listed[1].sequence == -2147483639);
+        CHECK(listed[1].node == second);
+        CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
+        CHECK(error_in(co_await lock.acquire(0s)) == errc::timed_out);
+
+        auto waiting = begin_acquire(lock);
+        const auto predecessor_watched = [&] { return watches_node(server().port(), zk.session_id(), second); };
+        co_await until("the one with the largest of their numbers is watched", predecessor_watched);
+        listed = must(co_await lock.contenders());
+        REQUIRE(listed.size() == 3);
+        CHECK(listed[1].node == second);
+        CHECK(listed[2].sequence >= 0);
+        CHECK(listed[2].ours);
+        admin.remove(first);
+        CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
+        CHECK_FALSE(waiting.ended());
+        admin.remove(second);
+        guard held = co_await granted(waiting);
+        CHECK(held.node() == listed[2].node);
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}

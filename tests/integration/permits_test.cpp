@@ -1,0 +1,225 @@
+// permits: their holder is asked to let go, and writes only while all of them are there.
+#include "integration/semaphore_scene.hpp"
+
+#include <array>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+const std::string request = "__REVOKE__";
+
+/// The nodes of the client's permits, the oldest first.
+awaitable<std::vector<std::string>> nodes_of(semaphore gate)
+{
+    std::vector<std::string> nodes;
+    for (const contender& c : must(co_await gate.holders()))
+        if (c.ours)
+            nodes.push_back(c.node);
+    co_return nodes;
+}
+
+constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
+                                        asio::cancellation_type::total};
+
+} // namespace
+
+TEST_CASE("asked by the node of any permit, before the wait and after; a part by its own")
+{
+    for (const naming names : {naming::curator, naming::kazoo}) {
+        const std::string path = names == naming::curator ? "/permits/asked" : "/permits/asked_kazoo";
+        const auto body = [&]() -> awaitable<void> {
+            remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+            admin_client admin(server().port(), 60s);
+            semaphore_options options;
+            options.permits = 3;
+            options.names = names;
+            semaphore gate(remote.zk, path, options);
+            permits held = must(co_await gate.acquire(3));
+            const std::vector<std::string> nodes = co_await nodes_of(gate);
+            REQUIRE(nodes.size() == 3);
+            auto wait = begin_wait_revoked(held);
+            auto second = begin_wait_revoked(held);
+            for (const std::string& node : nodes)
+                co_await until_watched(server().port(), remote, node);
+            admin.set(nodes[1], "somebody else\nnote=1");
+            admin.set(nodes[2], request + "\n");
+            CHECK_FALSE(wait.ended());
+            admin.set(nodes[1], request);
+            CHECK(!co_await wait.end());
+            CHECK(!co_await second.end());
+            CHECK(held);
+            CHECK(held.count() == 3);
+            must(co_await held.wait_revoked()); // it stays
+            const auto holders = must(co_await gate.holders());
+            CHECK(std::count_if(holders.begin(), holders.end(), [](const contender& c) { return c.revoked; }) == 1);
+            co_await release(std::move(held));
+
+            // A part is asked by its own nodes only, also if that was before it was one.
+            held = must(co_await gate.acquire(3));
+            permits part = must(co_await held.split(1));
+            CHECK(part.node() != held.node());
+            admin.set(part.node(), request);
+            auto wait_rest = begin_wait_revoked(held);
+            must(co_await part.wait_revoked());
+            co_await until_watched(server().port(), remote, held.node());
+            CHECK_FALSE(wait_rest.ended());
+            admin.set(held.node(), request);
+            CHECK(!co_await wait_rest.end());
+            must(co_await held.release(1)); // as it was asked to
+            CHECK(held.count() == 1);
+            co_await release(std::move(part));
+            co_await release(std::move(held));
+            co_await no_permit_left(server().port(), path);
+            co_await remote.close();
+        };
+        run_test(test_limit, body);
+    }
+    expect_clean(server(), {"/permits/asked/locks", "/permits/asked/leases", "/permits/asked_kazoo",
+                            "/permits/asked_kazoo-__lock__"});
+}
+
+TEST_CASE("waiting to be asked ends: cancelled, given back, in parts, dropped, lost, of nobody; a cut is survived")
+{
+    const std::string path = "/permits/ends";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port());
+        admin_client admin(server().port(), 60s);
+        co_await remote.connect();
+        semaphore gate(remote.zk, path, 2);
+        const permits none;
+        CHECK(error_in(co_await none.wait_revoked()) == errc::not_owner);
+
+        permits held = must(co_await gate.acquire(2));
+        auto until_emptied = begin_wait_revoked(held);
+        auto lost_or_emptied = begin_wait_lost(held);
+        for (const auto type : cancellation_types) {
+            auto cancelled = begin_wait_revoked(held);
+            cancelled.cancel(type);
+            CHECK(co_await cancelled.end() == asio::error::operation_aborted);
+        }
+        must(co_await held.release(1));
+        CHECK_FALSE(until_emptied.ended());
+        must(co_await held.release(1));
+        CHECK(co_await until_emptied.end() == asio::error::operation_aborted);
+        CHECK(co_await lost_or_emptied.end() == asio::error::operation_aborted);
+        // So it is once there are none left.
+        CHECK(error_in(co_await held.wait_revoked()) == asio::error::operation_aborted);
+        CHECK(error_in(co_await held.wait_lost()) == asio::error::operation_aborted);
+        CHECK(error_in(co_await held.release(1)) == errc::not_owner);
+        CHECK(error_in(co_await held.split(1)) == errc::not_owner);
+        CHECK(error_in(co_await held.commit(transaction())) == errc::not_owner);
+
+        held = must(co_await gate.acquire(1));
+        auto until_dropped = begin_wait_revoked(held);
+        held = permits();
+        CHECK(co_await until_dropped.end() == asio::error::operation_aborted);
+
+        // Asked while the connection is away.
+        held = must(co_await gate.acquire(2));
+        const std::vector<std::string> nodes = co_await nodes_of(gate);
+        auto wait = begin_wait_revoked(held);
+        co_await until_watched(server().port(), remote, nodes.at(1));
+        remote.link.refuse();
+        remote.link.cut();
+        co_await remote.suspended();
+        admin.set(nodes.at(1), request);
+        CHECK_FALSE(wait.ended());
+        remote.link.accept();
+        CHECK(!co_await wait.end());
+        co_await release(std::move(held));
+
+        held = must(co_await gate.acquire(2));
+        auto until_lost = begin_wait_revoked(held);
+        remote.link.expire_session();
+        CHECK(co_await until_lost.end() == errc::lost);
+        CHECK(error_in(co_await held.wait_revoked()) == errc::lost);
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path + "/locks", path + "/leases"});
+}
+
+TEST_CASE("a commit asks for the node of each permit; one of them gone, and nothing is written")
+{
+    const std::string path = "/permits/commit";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        protected_register stock(admin, "/register/permits");
+        co_await warm_up(remote, "/permits/elsewhere");
+        semaphore gate(remote.zk, path, 4);
+        permits held = must(co_await gate.acquire(4));
+        remote.link.forget();
+        must(co_await held.commit(stock.write("four")));
+        CHECK(stock.value() == "four");
+        CHECK(remote.link.count_in_multis(opcode::check) == 4);
+        CHECK(remote.link.count(opcode::multi) == 1);
+
+        permits part = must(co_await held.split(2));
+        must(co_await held.release(1));
+        remote.link.forget();
+        must(co_await held.commit(stock.write("one")));
+        CHECK(remote.link.count_in_multis(opcode::check) == 1);
+        must(co_await part.commit(stock.write("two")));
+        CHECK(remote.link.count_in_multis(opcode::check) == 3);
+        CHECK(stock.value() == "two");
+        const permits none;
+        CHECK(error_in(co_await none.commit(stock.write("none"))) == errc::not_owner);
+
+        // The second of the part's is deleted, and its holder has not heard of it when it writes.
+        std::vector<std::string> nodes = co_await nodes_of(gate);
+        REQUIRE(nodes.size() == 3);
+        CHECK(nodes[0] == held.node());
+        CHECK(nodes[1] == part.node());
+        auto lost = begin_wait_lost(part);
+        remote.link.block(direction::replies);
+        admin.remove(nodes[2]);
+        auto late = begin_commit(part, stock.write("late"));
+        co_await until_asked(remote.link, opcode::multi, 3);
+        remote.link.unblock();
+        CHECK(co_await late.end() == errc::lost);
+        CHECK_FALSE(co_await lost.end());
+        CHECK_FALSE(part);
+        CHECK(held);
+        CHECK(stock.value() == "two");
+        co_await until_leases(admin, path, 1); // the rest of the part is given back
+        CHECK(error_in(co_await part.commit(stock.write("late"))) == errc::lost);
+        must(co_await held.commit(stock.write("one")));
+
+        // What is given back while a commit waits for the connection is not asked for any more.
+        permits more = must(co_await gate.acquire(3));
+        remote.link.refuse();
+        remote.link.cut();
+        co_await remote.suspended();
+        auto waiting = begin_commit(more, stock.write("waited"));
+        pending<> given_back;
+        more.release(1, given_back.handler());
+        remote.link.accept();
+        CHECK(!co_await waiting.end());
+        CHECK(!co_await given_back.end());
+        CHECK(stock.value() == "waited");
+        co_await release(std::move(more));
+
+        // As a part of several locks.
+        multi_lock both(mutex(remote.zk, "/permits/beside"), gate.permits_of(2));
+        multi_guard all = must(co_await both.acquire());
+        remote.link.forget();
+        must(co_await all.commit(stock.write("all")));
+        CHECK(remote.link.count_in_multis(opcode::check) == 3);
+        must(co_await std::move(all).release());
+        co_await release(std::move(held));
+        co_await no_permit_left(server().port(), path);
+        co_await remote.close();
+        admin.remove_all("/register");
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path + "/locks", path + "/leases", "/permits/beside"});
+}

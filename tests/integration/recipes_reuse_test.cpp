@@ -1,0 +1,305 @@
+// Recipes whose locks linger or serve cohorts: what they promise stays the same, with fewer nodes.
+#include "integration/recipe_scene.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+mutex_options lingering()
+{
+    mutex_options o;
+    o.linger = 1h;
+    return o;
+}
+
+mutex_options in_cohorts(unsigned of)
+{
+    mutex_options o;
+    o.cohort = of;
+    return o;
+}
+
+/// Until a released node may stay: the children are watched.
+awaitable<void> until_lingering(remote_client& remote, std::string path)
+{
+    const auto watched = [&] { return watches_node(server().port(), remote.zk.session_id(), path); };
+    co_await until("the children are watched", watched);
+}
+
+} // namespace
+
+TEST_CASE("re-entrant, lingering: the next owner takes the node over with a token of its own")
+{
+    const std::string path = "/reuse/reentrant";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote, "/reuse/warm");
+        reentrant_mutex lock(remote.zk, path, lingering());
+        const lock_owner one;
+        const lock_owner two;
+        guard outer = must(co_await lock.acquire(one));
+        guard inner = must(co_await lock.acquire(one));
+        const std::string node = outer.node();
+        std::int64_t token = outer.fencing_token();
+        CHECK(inner.fencing_token() == token); // the same hold
+        co_await release(std::move(outer));
+        CHECK(inner);
+        CHECK(error_in(co_await lock.try_acquire(two)) == errc::busy);
+        co_await release(std::move(inner));
+        co_await until_lingering(remote, path);
+        remote.link.forget();
+        for (int i = 0; i < 20; ++i) {
+            const lock_owner& who = i % 2 == 0 ? two : one;
+            guard held = must(co_await lock.acquire(who));
+            guard again = must(co_await lock.try_acquire(who));
+            CHECK(held.node() == node);
+            CHECK(held.fencing_token() > token);
+            CHECK(again.fencing_token() == held.fencing_token());
+            token = held.fencing_token();
+            CHECK(lock.hold_count(who) == 2);
+            co_await release(std::move(held));
+            co_await release(std::move(again));
+            CHECK(lock.hold_count(who) == 0);
+        }
+        CHECK(remote.link.count(opcode::create2) + remote.link.count(opcode::multi) + remote.link.count(opcode::remove) == 0);
+
+        // A lingering node that others delete, or whose session ends, serves nobody.
+        admin.remove(node);
+        const auto seen = must(co_await lock.contenders()); // answered after the event
+        CHECK(seen.empty());
+        guard held = must(co_await lock.acquire(one));
+        CHECK(held.node() != node);
+        CHECK(held.fencing_token() > token);
+        token = held.fencing_token();
+        co_await release(std::move(held));
+        remote.link.expire_session();
+        held = must(co_await lock.acquire(one));
+        CHECK(held.fencing_token() > token);
+        const std::string others = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        co_await release(std::move(held)); // with somebody behind it, it does not linger
+        co_await until_only_left(server().port(), others);
+        admin.remove(others);
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("re-entrant, in cohorts: owners take turns on one node, each hold with its own token")
+{
+    const std::string path = "/reuse/cohort";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote, "/reuse/warm");
+        reentrant_mutex lock(remote.zk, path, in_cohorts(10));
+        critical_section section;
+        const auto visits = [&](lock_owner who) -> awaitable<void> {
+            guard held = must(co_await lock.acquire(who));
+            section.enter(held);
+            guard again = must(co_await lock.acquire(who));
+            CHECK(again.fencing_token() == held.fencing_token());
+            const auto executor = co_await asio::this_coro::executor;
+            asio::steady_timer turn(executor, 0ms);
+            co_await turn.async_wait(asio::use_awaitable);
+            section.leave();
+            co_await release(std::move(held));
+            co_await release(std::move(again));
+        };
+        std::vector<awaitable<void>> visitors;
+        for (int i = 0; i < 40; ++i)
+            visitors.push_back(visits(lock_owner()));
+        co_await together(std::move(visitors));
+        CHECK(section.grants == 40);
+        co_await nothing_left(server().port());
+        CHECK(creates_under(admin, path) == 4);
+
+        // Somebody else's turn comes after the cohort's bound.
+        guard first = must(co_await lock.acquire(lock_owner()));
+        const std::string foreign = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        std::vector<pending<guard>> waiting(12);
+        for (auto& each : waiting)
+            lock.acquire(lock_owner(), each.handler());
+        co_await release(std::move(first));
+        for (std::size_t i = 0; i < 9; ++i) { // with the first they are ten
+            guard held = co_await granted(waiting[i]);
+            co_await release(std::move(held));
+        }
+        const auto is_first = [&] { return path + "/" + queue_of(admin, path).front() == foreign; };
+        co_await until("the other is the first", is_first);
+        CHECK_FALSE(waiting[9].ended());
+        admin.remove(foreign);
+        for (std::size_t i = 9; i < waiting.size(); ++i) {
+            guard held = co_await granted(waiting[i]);
+            co_await release(std::move(held));
+        }
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("several locks as one, of which some linger and some serve cohorts")
+{
+    const std::string lingers = "/reuse/multi/1";
+    const std::string cohorts = "/reuse/multi/2";
+    const std::string plain = "/reuse/multi/3";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await warm_up(remote, "/reuse/warm");
+        mutex a(remote.zk, lingers, lingering());
+        mutex b(remote.zk, cohorts, in_cohorts(5));
+        mutex c(remote.zk, plain);
+        multi_lock all(c, b, a);
+        std::vector<std::int64_t> tokens(3, 0);
+        std::string lingering_node;
+        for (int i = 0; i < 6; ++i) {
+            multi_guard held = must(co_await all.acquire());
+            REQUIRE(held.locks().size() == 3);
+            for (std::size_t j = 0; j < 3; ++j) {
+                CHECK(held.locks()[j].fencing_token > tokens[j]);
+                tokens[j] = held.locks()[j].fencing_token;
+            }
+            if (i == 0)
+                lingering_node = held.locks()[0].node;
+            else
+                CHECK(held.locks()[0].node == lingering_node);
+            must(co_await std::move(held).release());
+            co_await until_lingering(remote, lingers);
+            co_await until_only_left(server().port(), lingering_node);
+        }
+
+        // Given back after a time-out, the first goes on lingering.
+        const std::string obstacle = admin.create(plain + "/lock-", {}, create_mode::ephemeral_sequential);
+        CHECK(error_in(co_await all.acquire(50ms)) == errc::timed_out);
+        CHECK(error_in(co_await all.try_acquire()) == errc::busy);
+        std::vector<std::string> left;
+        left.push_back(lingering_node);
+        left.push_back(obstacle);
+        co_await until_only_left(server().port(), left);
+        admin.remove(obstacle);
+
+        // Many at once, in both orders.
+        multi_lock other_way(a, c, b);
+        int inside = 0;
+        auto visits = [&](multi_lock of) -> awaitable<void> {
+            multi_guard held = must(co_await of.acquire());
+            CHECK(inside++ == 0);
+            const auto executor = co_await asio::this_coro::executor;
+            asio::steady_timer turn(executor, 0ms);
+            co_await turn.async_wait(asio::use_awaitable);
+            --inside;
+            must(co_await std::move(held).release());
+        };
+        std::vector<awaitable<void>> visitors;
+        for (int i = 0; i < 20; ++i)
+            visitors.push_back(visits(i % 2 == 0 ? all : other_way));
+        co_await together(std::move(visitors));
+
+        const std::string elsewhere = admin.create(lingers + "/lock-", {}, create_mode::ephemeral_sequential);
+        co_await until_only_left(server().port(), elsewhere);
+        admin.remove(elsewhere);
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {lingers, cohorts, plain});
+}
+
+TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: each term has its own epoch")
+{
+    const std::string path = "/reuse/election";
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client remote(executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote, "/reuse/warm");
+        election_options options;
+        options.linger = 1h;
+        election chair(remote.zk, path, options);
+        std::int64_t epoch = 0;
+        std::string node;
+        auto reigns = [&](leadership& term) -> awaitable<result<void>> {
+            CHECK(term.epoch() > epoch);
+            epoch = term.epoch();
+            node = term.node();
+            co_return boost::outcome_v2::success();
+        };
+        result<void> led = co_await chair.lead(reigns);
+        must(led);
+        const std::string first_node = node;
+        co_await until_lingering(remote, path);
+        for (int i = 0; i < 5; ++i) {
+            led = co_await chair.lead(reigns);
+            must(led);
+            CHECK(node == first_node);
+        }
+        // A node that only lingers leads nobody; the next candidate from elsewhere need not wait long.
+        remote_client rival_host(executor, server().port());
+        co_await rival_host.connect();
+        election rival(rival_host.zk, path);
+        led = co_await rival.lead(reigns);
+        must(led);
+        CHECK(node != first_node);
+        led = co_await chair.lead(reigns);
+        must(led);
+        co_await rival_host.close();
+
+        // Several terms of several candidates of one participant on few nodes; resigning ends all of them.
+        const std::string together_path = path + "_cohort";
+        admin.create_all(together_path);
+        election_options shared;
+        shared.cohort = 8;
+        shared.requeue = true;
+        election many(remote.zk, together_path, shared);
+        int terms = 0;
+        int leading = 0;
+        std::int64_t last = 0;
+        auto counts = [&](leadership& term) -> awaitable<void> {
+            CHECK(leading++ == 0);
+            CHECK(term.epoch() > last);
+            last = term.epoch();
+            ++terms;
+            const auto on = co_await asio::this_coro::executor;
+            asio::steady_timer turn(on, 0ms);
+            error_code ec;
+            co_await turn.async_wait(asio::redirect_error(asio::use_awaitable, ec));
+            --leading;
+        };
+        int ended = 0;
+        auto stands = [&]() -> awaitable<void> {
+            const result<void> reign = co_await many.lead(counts);
+            CHECK((!reign.has_error() || reign.error() == asio::error::operation_aborted));
+            ++ended;
+        };
+        for (int i = 0; i < 4; ++i)
+            asio::co_spawn(executor, stands(), [](std::exception_ptr e) { CHECK_FALSE(e); });
+        co_await until("many terms", [&] { return terms >= 64; });
+        must(co_await many.resign());
+        co_await until("all have ended", [&] { return ended == 4; });
+        CHECK(leading == 0);
+        const auto left = [&] { return queue_of(admin, together_path).empty(); };
+        co_await until("the nodes have gone", left);
+        CHECK(creates_under(admin, together_path) < terms);
+        const std::string elsewhere = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
+        co_await until_only_left(server().port(), elsewhere);
+        admin.remove(elsewhere);
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path, path + "_cohort"});
+}

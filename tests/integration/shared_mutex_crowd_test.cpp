@@ -1,0 +1,197 @@
+// shared_mutex: what its operations cost in requests, counted on the wire, and crowds of readers.
+#include "integration/shared_scene.hpp"
+
+#include <algorithm>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+/// Requests that change something; who holds on for a while also has its own node watched.
+std::size_t writes(const proxy& link)
+{
+    return link.count(opcode::multi) + link.count(opcode::create2) + link.count(opcode::remove);
+}
+
+const std::string elsewhere = "/shared_crowd/elsewhere";
+
+} // namespace
+
+TEST_CASE("requests: one to acquire again, one to release, one to downgrade")
+{
+    const std::string path = "/shared_crowd/requests";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote, elsewhere);
+        shared_mutex lock(remote.zk, path);
+        const auto spent = [&] {
+            const std::size_t all = remote.link.count(opcode::any);
+            remote.link.forget();
+            return all;
+        };
+        guard first = must(co_await lock.acquire_shared());
+        CHECK(spent() == 2); // its create, and the watch of the path
+        guard second = must(co_await lock.acquire_shared());
+        CHECK(spent() == 1);
+        co_await release(std::move(first));
+        CHECK(spent() == 1);
+        co_await release(std::move(second));
+        CHECK(spent() == 1);
+        guard writer = must(co_await lock.acquire());
+        CHECK(spent() == 1);
+        guard reader = must(co_await lock.downgrade(std::move(writer)));
+        CHECK(remote.link.count(opcode::multi) == 1);
+        CHECK(remote.link.count(opcode::any) == 1);
+        remote.link.forget();
+        guard again = must(co_await lock.acquire_shared()); // the number that the downgrade used is known
+        CHECK(spent() == 1);
+        co_await release(std::move(reader));
+        co_await release(std::move(again));
+        CHECK(spent() == 2);
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("requests of a reader among readers of another client: a create and a list, together")
+{
+    const std::string path = "/shared_crowd/among";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote, elsewhere);
+        shared_mutex lock(remote.zk, path);
+        std::vector<std::string> others;
+        others.push_back(foreign_reader(admin, path));
+        guard first = must(co_await lock.acquire_shared());
+        co_await release(std::move(first));
+        for (int i = 0; i < 3; ++i) {
+            others.push_back(foreign_reader(admin, path));
+            remote.link.forget();
+            guard held = must(co_await lock.acquire_shared());
+            CHECK(remote.link.count(opcode::create2) == 1);
+            CHECK(remote.link.count(opcode::get_children2) == 1);
+            CHECK(remote.link.count(opcode::any) == 2);
+            remote.link.forget();
+            co_await release(std::move(held));
+            CHECK(remote.link.count(opcode::any) == 1);
+        }
+        // Nobody has come since: nothing has to be read.
+        remote.link.forget();
+        guard held = must(co_await lock.acquire_shared());
+        CHECK(remote.link.count(opcode::create2) == 1);
+        CHECK(remote.link.count(opcode::get_children2) <= 1); // it may have been asked for along with the create
+        co_await release(std::move(held));
+        CHECK(watched_by(server().port(), remote.zk.session_id()).empty());
+        for (const auto& node : others)
+            admin.remove(node);
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("1000 readers and 10 writers of one client: readers do not wait for readers, and a writer lets all in at once")
+{
+    const std::string path = "/shared_crowd/many";
+    constexpr std::size_t readers_between = 100;
+    constexpr std::size_t writers_in_all = 10;
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 120s);
+        admin.create_all(path);
+        co_await warm_up(remote, elsewhere);
+        shared_mutex lock(remote.zk, path);
+
+        // Before anybody writes: all of them together.
+        std::vector<pending<guard>> all;
+        for (std::size_t i = 0; i < writers_in_all * readers_between; ++i)
+            all.push_back(begin_read(lock));
+        std::vector<guard> held;
+        for (auto& attempt : all)
+            held.push_back(co_await granted(attempt));
+        CHECK(std::all_of(held.begin(), held.end(), [](const guard& g) { return static_cast<bool>(g); }));
+        CHECK(remote.link.count(opcode::get_children2) <= 1);
+        CHECK(writes(remote.link) < all.size() / 4);
+        all.clear();
+        held.clear();
+        co_await nothing_left(server().port());
+
+        // A writer, a hundred readers, a writer …
+        std::vector<pending<guard>> writers;
+        std::vector<std::vector<pending<guard>>> readers(writers_in_all);
+        for (std::size_t w = 0; w < writers_in_all; ++w) {
+            writers.push_back(begin_write(lock));
+            for (std::size_t r = 0; r < readers_between; ++r)
+                readers[w].push_back(begin_read(lock));
+        }
+        co_await until_queued(admin, path, writers_in_all * (1 + readers_between));
+        remote.link.forget();
+        for (std::size_t w = 0; w < writers_in_all; ++w) {
+            guard writer = co_await granted(writers[w]);
+            for (const auto& r : readers[w])
+                CHECK_FALSE(r.ended());
+            co_await release(std::move(writer));
+            // By the time the release is answered they have all been told, and none of those behind the next writer.
+            std::size_t let_in = 0;
+            for (const auto& r : readers[w])
+                let_in += r.ended() && !r.error();
+            CHECK(let_in == readers_between);
+            if (w + 1 < writers_in_all) {
+                CHECK_FALSE(writers[w + 1].ended());
+                CHECK_FALSE(readers[w + 1].front().ended());
+            }
+            for (auto& r : readers[w])
+                r.value() = guard();
+        }
+        co_await nothing_left(server().port());
+        CHECK(remote.link.count(opcode::get_children2) == 0);
+        CHECK(writes(remote.link) < writers_in_all * readers_between / 4);
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("readers of one client behind another's writer: one watch for all of them, and one event lets them all in")
+{
+    const std::string path = "/shared_crowd/behind";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await warm_up(remote, elsewhere);
+        shared_mutex lock(remote.zk, path);
+        const std::string writer = foreign_writer(admin, path);
+        std::vector<pending<guard>> readers;
+        for (int i = 0; i < 200; ++i)
+            readers.push_back(begin_read(lock));
+        co_await until_queued(admin, path, 201);
+        co_await until_watches_only(server().port(), remote.zk.session_id(), writer);
+        remote.link.forget();
+        admin.remove(writer);
+        std::vector<guard> held;
+        for (auto& r : readers)
+            held.push_back(co_await granted(r));
+        CHECK(remote.link.count(opcode::get_children2) == 0);
+        held.clear();
+        readers.clear();
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}

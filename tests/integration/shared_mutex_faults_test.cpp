@@ -1,0 +1,347 @@
+// shared_mutex: time-outs, cancellation, lost connections and sessions, for readers, writers and downgrades.
+#include "integration/shared_scene.hpp"
+
+#include <boost/asio/deferred.hpp>
+
+#include <array>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
+                                        asio::cancellation_type::total};
+
+} // namespace
+
+TEST_CASE("a deadline of a reader or a writer takes its node along, and those behind go on")
+{
+    const std::string path = "/shared_faults/deadline";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await remote.connect();
+        shared_mutex lock(remote.zk, path);
+        const std::string writer = foreign_writer(admin, path);
+        CHECK(error_in(co_await lock.acquire_shared(20ms)) == errc::timed_out);
+        CHECK(error_in(co_await lock.acquire(20ms)) == errc::timed_out);
+        co_await until_queued(admin, path, 1);
+        admin.remove(writer);
+
+        // A writer that gives up in the middle is no obstacle to the readers behind it.
+        const std::string reader = foreign_reader(admin, path);
+        auto waits = begin_write(lock, 300ms);
+        co_await until_queued(admin, path, 2);
+        auto behind = begin_read(lock);
+        auto also = begin_read(lock, 60s);
+        const error_code ec = co_await waits.end();
+        CHECK(ec == errc::timed_out);
+        guard one = co_await granted(behind);
+        guard two = co_await granted(also);
+        co_await until_queued(admin, path, 3);
+        co_await release(std::move(one));
+        co_await release(std::move(two));
+        admin.remove(reader);
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("readers and writers that are cancelled leave no node, at whatever point")
+{
+    const std::string path = "/shared_faults/cancelled";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await remote.connect();
+        shared_mutex lock(remote.zk, path);
+        const auto begin = [&](bool reads) { return reads ? begin_read(lock) : begin_write(lock); };
+        const auto cancelled = [&](pending<guard> attempt, asio::cancellation_type type) -> awaitable<void> {
+            attempt.cancel(type);
+            const error_code ec = co_await attempt.end();
+            CHECK(ec == asio::error::operation_aborted);
+        };
+        for (const bool reads : {true, false}) {
+            for (const auto type : cancellation_types) {
+                co_await cancelled(begin(reads), type); // before anything
+                remote.link.block(direction::replies);  // its create on the way
+                const std::size_t before = creates(remote.link);
+                auto attempt = begin(reads);
+                const auto sent = [&, before] { return creates(remote.link) > before; };
+                co_await until("the create is sent", sent);
+                co_await cancelled(attempt, type);
+                remote.link.unblock();
+                co_await nothing_left(server().port());
+
+                const std::string first = foreign_writer(admin, path); // waiting, first and second
+                attempt = begin(reads);
+                auto second = begin(reads);
+                co_await until_queued(admin, path, 3);
+                co_await cancelled(attempt, type);
+                admin.remove(first);
+                guard held = co_await granted(second);
+                co_await release(std::move(held));
+                co_await nothing_left(server().port());
+            }
+        }
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a downgrade that is cancelled gives the lock up, before its request, after it, and while it is not connected")
+{
+    const std::string path = "/shared_faults/downgrade_cancelled";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await remote.connect();
+        co_await other.connect();
+        shared_mutex lock(remote.zk, path);
+        shared_mutex there(other.zk, path);
+        for (const auto type : cancellation_types) {
+            guard held = must(co_await lock.acquire());
+            auto attempt = begin_downgrade(lock, held);
+            attempt.cancel(type);
+            error_code ec = co_await attempt.end();
+            CHECK(ec == asio::error::operation_aborted);
+            CHECK_FALSE(attempt.value());
+            guard next = must(co_await there.acquire());
+            co_await release(std::move(next));
+
+            held = must(co_await lock.acquire());
+            remote.link.forget();
+            remote.link.block(direction::replies);
+            attempt = begin_downgrade(lock, held);
+            const auto sent = [&] { return remote.link.count(opcode::multi) == 1; };
+            co_await until("the transaction is sent", sent);
+            attempt.cancel(type);
+            ec = co_await attempt.end();
+            CHECK(ec == asio::error::operation_aborted);
+            remote.link.unblock();
+            next = must(co_await there.acquire());
+            co_await release(std::move(next));
+            co_await nothing_left(server().port());
+
+            held = must(co_await lock.acquire());
+            remote.link.refuse();
+            remote.link.cut();
+            co_await remote.suspended();
+            attempt = begin_downgrade(lock, held);
+            attempt.cancel(type);
+            ec = co_await attempt.end();
+            CHECK(ec == asio::error::operation_aborted);
+            remote.link.forget();
+            remote.link.accept();
+            next = must(co_await there.acquire());
+            CHECK(creates(remote.link) == 0); // it was never sent, and is not sent for nobody
+            co_await release(std::move(next));
+            co_await nothing_left(server().port());
+        }
+        // Never started: given up, too.
+        guard held = must(co_await lock.acquire());
+        {
+            auto never = lock.downgrade(std::move(held), asio::deferred);
+            CHECK_FALSE(held);
+            CHECK(error_in(co_await there.try_acquire_shared()) == errc::busy);
+        }
+        guard next = must(co_await there.acquire());
+        co_await release(std::move(next));
+        co_await nothing_left(server().port());
+        co_await remote.close();
+        co_await other.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a downgrade whose answer is lost is done, once: whether or not the servers had it")
+{
+    const std::string path = "/shared_faults/downgrade_lost";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await remote.connect();
+        co_await other.connect();
+        shared_mutex lock(remote.zk, path);
+        shared_mutex there(other.zk, path);
+        for (const moment at : {moment::request, moment::reply}) {
+            guard held = must(co_await lock.acquire());
+            const std::int64_t token = held.fencing_token();
+            auto writer = begin_write(there);
+            co_await until_queued(admin, path, 2);
+            remote.link.on_next(opcode::multi, at, fate::cut);
+            guard reads = must(co_await lock.downgrade(std::move(held)));
+            CHECK(remote.link.struck());
+            CHECK(reads);
+            CHECK(reads.fencing_token() == token);
+            CHECK(admin.exists(reads.node()));
+            CHECK(queue_of(admin, path).size() == 2);
+            CHECK_FALSE(writer.ended());
+            co_await release(std::move(reads));
+            guard w = co_await granted(writer);
+            co_await release(std::move(w));
+            co_await nothing_left(server().port());
+        }
+        co_await remote.close();
+        co_await other.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one that finds its node gone is lost")
+{
+    const std::string path = "/shared_faults/downgrade_refused";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await remote.connect();
+        co_await other.connect();
+        shared_mutex lock(remote.zk, path);
+        shared_mutex there(other.zk, path);
+        guard held = must(co_await lock.acquire());
+        const std::string node = held.node();
+        std::vector<access_rule> rules(1);
+        rules.front().permissions = 31 & ~4; // all but create
+        admin.set_access(path, rules);
+        auto attempt = begin_downgrade(lock, held);
+        error_code ec = co_await attempt.end();
+        CHECK(ec == errc::access_denied);
+        REQUIRE(attempt.value());
+        CHECK(attempt.value().node() == node);
+        CHECK(error_in(co_await there.try_acquire_shared()) == errc::busy);
+        rules.front().permissions = 31;
+        admin.set_access(path, rules);
+        guard reads = must(co_await lock.downgrade(std::move(attempt.value())));
+        guard with_it = must(co_await there.acquire_shared());
+        co_await release(std::move(reads));
+        co_await release(std::move(with_it));
+
+        held = must(co_await lock.acquire());
+        auto lost = begin_wait_lost(held);
+        admin.remove(held.node());
+        attempt = begin_downgrade(lock, held);
+        ec = co_await attempt.end();
+        CHECK(ec == errc::lost);
+        CHECK_FALSE(attempt.value());
+        const error_code told = co_await lost.end();
+        CHECK_FALSE(told);
+        co_await nothing_left(server().port());
+        co_await remote.close();
+        co_await other.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("with the session all its readers are lost, and its writers queue again; those of others go on")
+{
+    const std::string path = "/shared_faults/session";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await one.connect();
+        co_await two.connect();
+        shared_mutex here(one.zk, path);
+        shared_mutex there(two.zk, path);
+        guard a = must(co_await here.acquire_shared());
+        guard b = must(co_await here.acquire_shared());
+        guard c = must(co_await there.acquire_shared());
+        auto lost_a = begin_wait_lost(a);
+        auto lost_b = begin_wait_lost(b);
+        auto writer = begin_write(here);
+        co_await until_queued(admin, path, 4);
+        auto other_writer = begin_write(there);
+        co_await until_queued(admin, path, 5);
+
+        one.link.expire_session();
+        const error_code told_a = co_await lost_a.end();
+        const error_code told_b = co_await lost_b.end();
+        CHECK_FALSE(told_a);
+        CHECK_FALSE(told_b);
+        CHECK_FALSE((a || b));
+        CHECK(error_in(co_await std::move(a).release()) == errc::lost);
+        CHECK(c);
+        CHECK_FALSE(other_writer.ended());
+        co_await release(std::move(c));
+        guard w = co_await granted(other_writer); // the other one has gone to the end of the queue
+        CHECK_FALSE(writer.ended());
+        co_await release(std::move(w));
+        guard v = co_await granted(writer);
+
+        // A writer that is lost with its session, and asks too late to read on.
+        auto reader = begin_read(there);
+        co_await until_queued(admin, path, 2);
+        auto lost_v = begin_wait_lost(v);
+        one.link.expire_session();
+        const error_code told_v = co_await lost_v.end();
+        CHECK_FALSE(told_v);
+        auto late = begin_downgrade(here, v);
+        const error_code ec = co_await late.end();
+        CHECK(ec == errc::lost);
+        CHECK_FALSE(late.value());
+        guard r = co_await granted(reader);
+        co_await release(std::move(r));
+        co_await nothing_left(server().port());
+        co_await one.close();
+        co_await two.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a client that closes ends its readers, its writers and its downgrades")
+{
+    const std::string path = "/shared_faults/closed";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await one.connect();
+        co_await two.connect();
+        shared_mutex here(one.zk, path);
+        shared_mutex there(two.zk, path);
+        guard held = must(co_await here.acquire());
+        auto reader = begin_read(here);
+        auto writer = begin_write(here);
+        auto survivor = begin_write(there);
+        co_await until_queued(admin, path, 4);
+        one.link.block(direction::replies);
+        auto attempt = begin_downgrade(here, held);
+        const auto sent = [&] { return one.link.count(opcode::multi) != 0; };
+        co_await until("the transaction is sent", sent);
+        auto closing = [&]() -> awaitable<void> { co_await one.close(); };
+        one.link.unblock();
+        co_await closing();
+        const error_code of_reader = co_await reader.end();
+        const error_code of_writer = co_await writer.end();
+        const error_code of_downgrade = co_await attempt.end();
+        CHECK((!of_reader || of_reader == errc::closed)); // the answer may have been faster
+        CHECK(of_writer == errc::closed);
+        CHECK((!of_downgrade || of_downgrade == errc::closed));
+        CHECK_FALSE(attempt.value());
+        guard w = co_await granted(survivor);
+        co_await release(std::move(w));
+        co_await two.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}

@@ -1,0 +1,402 @@
+// shared_mutex: who is let in with whom, in which order, and what becomes of a writer that reads on.
+#include "integration/shared_scene.hpp"
+
+#include <boost/asio/deferred.hpp>
+
+#include <array>
+#include <optional>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+bool ends_with_kind(const std::string& node, std::string_view mark)
+{
+    return node.size() > 10 && std::string_view(node).substr(0, node.size() - 10).ends_with(mark);
+}
+
+shared_mutex_options named(naming names)
+{
+    shared_mutex_options options;
+    options.names = names;
+    return options;
+}
+
+} // namespace
+
+TEST_CASE("readers hold together, a writer alone; both sides queue in one order")
+{
+    for (const naming names : {naming::curator, naming::kazoo}) {
+        const std::string path = names == naming::curator ? "/shared/mix" : "/shared/mix_kazoo";
+        const auto body = [&]() -> awaitable<void> {
+            remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
+            remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
+            admin_client admin(server().port(), 60s);
+            co_await one.connect();
+            co_await two.connect();
+            shared_mutex here(one.zk, path, named(names));
+            shared_mutex there(two.zk, path, named(names));
+            CHECK(here.path() == path);
+
+            guard a = must(co_await here.acquire_shared());
+            guard b = must(co_await there.acquire_shared(10s));
+            guard c = must(co_await here.try_acquire_shared());
+            CHECK((a && b && c));
+            CHECK(ends_with_kind(a.node(), names == naming::curator ? "-__READ__" : "__rlock__"));
+            CHECK(error_in(co_await here.try_acquire()) == errc::busy);
+            CHECK(error_in(co_await there.try_acquire()) == errc::busy);
+            CHECK(error_in(co_await there.acquire(0s)) == errc::timed_out);
+            CHECK(admin.children(path).size() == 3);
+
+            auto writer = begin_write(there);
+            co_await until_queued(admin, path, 4);
+            // Whoever comes after a waiting writer waits for it.
+            auto late_here = begin_read(here);
+            co_await until_queued(admin, path, 5);
+            auto late_there = begin_read(there);
+            co_await until_queued(admin, path, 6);
+            CHECK(error_in(co_await here.try_acquire_shared()) == errc::busy);
+            CHECK(error_in(co_await there.try_acquire_shared()) == errc::busy);
+            CHECK(error_in(co_await here.acquire_shared(0s)) == errc::timed_out);
+            CHECK(admin.children(path).size() == 6);
+
+            const auto queue = must(co_await here.contenders());
+            REQUIRE(queue.size() == 6);
+            const bool shared[] = {true, true, true, false, true, true};
+            const bool ours[] = {true, false, true, false, true, false};
+            for (std::size_t i = 0; i < 6; ++i) {
+                CAPTURE(i);
+                CHECK(queue[i].shared == shared[i]);
+                CHECK(queue[i].ours == ours[i]);
+                CHECK((i == 0 || queue[i].sequence > queue[i - 1].sequence));
+            }
+
+            // Readers go in any order; the writer is let in after the last.
+            co_await release(std::move(b));
+            co_await release(std::move(a));
+            CHECK_FALSE(writer.ended());
+            co_await release(std::move(c));
+            guard w = co_await granted(writer);
+            CHECK(ends_with_kind(w.node(), names == naming::curator ? "-__WRIT__" : "-w__lock__"));
+            CHECK_FALSE(late_here.ended());
+            CHECK_FALSE(late_there.ended());
+            CHECK(error_in(co_await here.try_acquire_shared()) == errc::busy);
+            CHECK(error_in(co_await there.try_acquire_shared()) == errc::busy);
+            const std::int64_t token = w.fencing_token();
+            co_await release(std::move(w));
+            guard d = co_await granted(late_here);
+            guard e = co_await granted(late_there);
+            CHECK(d.fencing_token() > token);
+            CHECK(e.fencing_token() > token);
+            co_await release(std::move(d));
+            co_await release(std::move(e));
+            guard last = must(co_await here.acquire());
+            CHECK(last.fencing_token() > token);
+            co_await release(std::move(last));
+            co_await nothing_left(server().port());
+            co_await one.close();
+            co_await two.close();
+        };
+        run_test(test_limit, body);
+        expect_clean(server(), {path});
+    }
+}
+
+TEST_CASE("run and run_shared: the body with the lock, as a writer or together with others")
+{
+    const std::string path = "/shared/run";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        co_await remote.connect();
+        shared_mutex lock(remote.zk, path);
+        guard reader = must(co_await lock.acquire_shared());
+        auto read = [&](guard& held) -> awaitable<result<int>> {
+            CHECK(held);
+            co_return error_in(co_await lock.try_acquire()) == errc::busy ? 4 : 0;
+        };
+        CHECK(must(co_await lock.run_shared(read)) == 4);
+        CHECK(must(co_await lock.run_shared(5s, read)) == 4);
+        CHECK(error_in(co_await lock.run(10ms, read)) == errc::timed_out);
+        co_await release(std::move(reader));
+        auto write = [&](guard&) -> awaitable<result<int>> {
+            co_return error_in(co_await lock.try_acquire_shared()) == errc::busy ? 5 : 0;
+        };
+        CHECK(must(co_await lock.run(write)) == 5);
+        CHECK(must(co_await lock.run(5s, write)) == 5);
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a reader that asks to become a writer is refused at once, and goes on reading")
+{
+    const std::string path = "/shared/upgrade";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        co_await remote.connect();
+        shared_mutex lock(remote.zk, path);
+        shared_mutex elsewhere(remote.zk, path + "_too");
+        guard one = must(co_await lock.acquire_shared());
+        guard other = must(co_await lock.acquire_shared());
+        remote.link.forget();
+        CHECK(error_in(co_await lock.upgrade(one)) == errc::not_upgradable);
+        CHECK(error_in(co_await lock.upgrade(other)) == errc::not_upgradable);
+        CHECK(error_in(co_await lock.upgrade(one)) == std::errc::resource_deadlock_would_occur);
+        CHECK((one && other));
+        CHECK(error_in(co_await elsewhere.upgrade(one)) == errc::not_owner);
+        CHECK(error_in(co_await lock.upgrade(guard())) == errc::not_owner);
+        CHECK(requests(remote.link) == 0);
+        co_await release(std::move(one));
+        co_await release(std::move(other));
+        guard writer = must(co_await lock.acquire());
+        CHECK_FALSE(error_in(co_await lock.upgrade(writer))); // has what it asks for
+        co_await release(std::move(writer));
+        CHECK(error_in(co_await lock.upgrade(writer)) == errc::not_owner);
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a downgraded writer reads on with its token and its place, and lets readers in")
+{
+    for (const naming names : {naming::curator, naming::kazoo}) {
+        const std::string path = names == naming::curator ? "/shared/downgrade" : "/shared/downgrade_kazoo";
+        const auto body = [&]() -> awaitable<void> {
+            remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
+            remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
+            admin_client admin(server().port(), 60s);
+            co_await one.connect();
+            co_await two.connect();
+            shared_mutex here(one.zk, path, named(names));
+            shared_mutex there(two.zk, path, named(names));
+
+            guard g = must(co_await here.acquire());
+            const std::string writers_node = g.node();
+            const std::int64_t token = g.fencing_token();
+            auto lost = begin_wait_lost(g);
+            auto reader_here = begin_read(here);
+            co_await until_queued(admin, path, 2);
+            auto reader_there = begin_read(there);
+            co_await until_queued(admin, path, 3);
+            auto writer_there = begin_write(there);
+            co_await until_queued(admin, path, 4);
+            auto writer_here = begin_write(here);
+            co_await until_queued(admin, path, 5);
+            auto last_reader = begin_read(here);
+            co_await until_queued(admin, path, 6);
+
+            one.link.forget();
+            guard r = must(co_await here.downgrade(std::move(g)));
+            CHECK_FALSE(g);
+            CHECK(r);
+            CHECK(r.fencing_token() == token);
+            CHECK(r.node() != writers_node);
+            CHECK(r.node().substr(r.node().size() - 10) == writers_node.substr(writers_node.size() - 10));
+            CHECK(ends_with_kind(r.node(), names == naming::curator ? "-__READ__" : "__rlock__"));
+            CHECK(one.link.count(opcode::multi) == 1);
+            CHECK_FALSE(lost.ended());
+            guard with_it = co_await granted(reader_here);
+            guard also = co_await granted(reader_there);
+            CHECK(with_it.fencing_token() > token);
+            CHECK(queue_of(admin, path).size() == 6);
+            CHECK(error_in(co_await there.try_acquire()) == errc::busy);
+            CHECK_FALSE(writer_there.ended());
+
+            // No writer before the last of them is gone, whatever the order.
+            co_await release(std::move(also));
+            co_await release(std::move(with_it));
+            admin.sync(path);
+            CHECK_FALSE(writer_there.ended());
+            CHECK(r);
+            co_await release(std::move(r));
+            const error_code released = co_await lost.end();
+            CHECK(released == asio::error::operation_aborted);
+            guard w = co_await granted(writer_there);
+            CHECK(w.fencing_token() > token);
+            CHECK_FALSE(writer_here.ended());
+            co_await release(std::move(w));
+            guard v = co_await granted(writer_here);
+            CHECK_FALSE(last_reader.ended());
+            // Behind whom a reader waits who was let in with the next downgrade.
+            guard again = must(co_await here.downgrade(std::move(v)));
+            guard end = co_await granted(last_reader);
+            co_await release(std::move(again));
+            co_await release(std::move(end));
+            co_await nothing_left(server().port());
+            co_await one.close();
+            co_await two.close();
+        };
+        run_test(test_limit, body);
+        expect_clean(server(), {path});
+    }
+}
+
+TEST_CASE("what cannot be downgraded comes back as it was")
+{
+    const std::string path = "/shared/not_downgraded";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+        co_await remote.connect();
+        co_await other.connect();
+        shared_mutex lock(remote.zk, path);
+        shared_mutex elsewhere(remote.zk, path + "_too");
+        shared_mutex of_another(other.zk, path);
+        mutex plain(remote.zk, path + "_plain");
+
+        const auto refused = [&](shared_mutex by, guard held) -> awaitable<guard> {
+            const std::string node = held.node();
+            auto attempt = begin_downgrade(by, held);
+            const error_code ec = co_await attempt.end();
+            CHECK(ec == errc::not_owner);
+            CHECK(attempt.value().node() == node);
+            CHECK(static_cast<bool>(attempt.value()) == !node.empty());
+            co_return std::move(attempt.value());
+        };
+        guard none = co_await refused(lock, guard());
+        CHECK_FALSE(none);
+        guard reader = co_await refused(lock, must(co_await lock.acquire_shared()));
+        co_await release(std::move(reader));
+        guard writer = must(co_await lock.acquire());
+        writer = co_await refused(elsewhere, std::move(writer));
+        writer = co_await refused(of_another, std::move(writer));
+        CHECK(error_in(co_await lock.try_acquire_shared()) == errc::busy); // it writes on
+
+        const auto twice = lock.downgrade(std::move(writer), asio::deferred);
+        std::array<std::optional<error_code>, 2> ends;
+        std::array<guard, 2> given;
+        for (std::size_t i : {0u, 1u})
+            twice([&, i](error_code ec, guard g) {
+                ends[i] = ec;
+                given[i] = std::move(g);
+            });
+        co_await until("both have ended", [&] { return ends[0] && ends[1]; });
+        CHECK(*ends[0] == error_code());
+        CHECK(*ends[1] == errc::not_owner);
+        CHECK(given[0]);
+        CHECK_FALSE(given[1]); // there is one guard of what is held
+        co_await release(std::move(given[0]));
+        guard held = must(co_await plain.acquire());
+        shared_mutex same_path(remote.zk, path + "_plain");
+        CHECK(error_in(co_await same_path.acquire_shared()) == errc::invalid_option); // a mutex has the path
+        held = co_await refused(same_path, std::move(held));
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+        co_await remote.close();
+        co_await other.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path, path + "_too", path + "_plain"});
+}
+
+TEST_CASE("readers watch the writer before them, never one behind them: kazoo's #649")
+{
+    const std::string path = "/shared/order";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await remote.connect();
+        shared_mutex lock(remote.zk, path);
+        const std::string first = foreign_writer(admin, path);
+        const std::string among = foreign_reader(admin, path);
+        auto reader = begin_read(lock);
+        co_await until_queued(admin, path, 3);
+        const std::string later = foreign_writer(admin, path);
+        co_await until_watches_only(server().port(), remote.zk.session_id(), first);
+        auto second = begin_read(lock); // behind the later writer
+        co_await until_queued(admin, path, 5);
+
+        admin.remove(first); // the reader among them, and the writer behind, are no obstacle
+        guard held = co_await granted(reader);
+        CHECK_FALSE(second.ended());
+        co_await until_watches_only(server().port(), remote.zk.session_id(), later);
+        CHECK(error_in(co_await lock.try_acquire_shared()) == errc::busy);
+        co_await release(std::move(held));
+        CHECK_FALSE(second.ended());
+        admin.remove(later);
+        guard two = co_await granted(second);
+        guard three = must(co_await lock.try_acquire_shared()); // with a foreign reader before it
+        co_await release(std::move(two));
+        co_await release(std::move(three));
+        admin.remove(among);
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a writer looks again when a foreign writer has gone: it may read on under its number")
+{
+    const std::string path = "/shared/growth";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        co_await remote.connect();
+        shared_mutex lock(remote.zk, path);
+        const std::string writer = foreign_writer(admin, path);
+        auto waiting = begin_write(lock);
+        co_await until_watches_only(server().port(), remote.zk.session_id(), writer);
+        const std::string reads_on = foreign_downgrade(admin, writer);
+        co_await until_watches_only(server().port(), remote.zk.session_id(), reads_on);
+        CHECK_FALSE(waiting.ended());
+        CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
+        admin.remove(reads_on);
+        guard held = co_await granted(waiting);
+
+        // A reader need not look again.
+        co_await release(std::move(held));
+        const std::string next = foreign_writer(admin, path);
+        auto reader = begin_read(lock);
+        co_await until_watches_only(server().port(), remote.zk.session_id(), next);
+        remote.link.forget();
+        const std::string also = foreign_downgrade(admin, next);
+        guard reads = co_await granted(reader);
+        CHECK(remote.link.count(opcode::get_children2) == 0);
+        co_await release(std::move(reads));
+        admin.remove(also);
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("as parts of a multi_lock: one as a writer, one as a reader")
+{
+    const std::string path = "/shared/multi";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        co_await remote.connect();
+        shared_mutex a(remote.zk, path + "_a");
+        shared_mutex b(remote.zk, path + "_b");
+        std::vector<lockable> parts{a.exclusive(), b.shared()};
+        multi_lock both(parts);
+        guard reader = must(co_await b.acquire_shared());
+        multi_guard held = must(co_await both.acquire(10s));
+        CHECK(held.locks().size() == 2);
+        CHECK(error_in(co_await a.try_acquire_shared()) == errc::busy);
+        guard another = must(co_await b.try_acquire_shared());
+        CHECK(error_in(co_await b.try_acquire()) == errc::busy);
+        must(co_await std::move(held).release());
+        co_await release(std::move(reader));
+        co_await release(std::move(another));
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path + "_a", path + "_b"});
+}

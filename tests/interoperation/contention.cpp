@@ -1,0 +1,128 @@
+#include "interoperation/contention.hpp"
+
+#include "support/expect_clean.hpp"
+#include "support/four_letter_words.hpp"
+
+#include <doctest/doctest.h>
+
+#include <utility>
+
+namespace zklock::test {
+
+void until_queued(admin_client& admin, const std::string& path, std::size_t count)
+{
+    wait_until(std::to_string(count) + " in the queue of " + path, default_limit,
+               [&] { return admin.children(path).size() == count; });
+}
+
+/// Their turns come in the order in which they have queued, one at a time, past those who gave up; the first place is a
+/// node that belongs to nobody here.
+void queue_in_order(admin_client& admin, journal& noted, const std::string& path, const std::string& first,
+                    const std::vector<contender>& contenders)
+{
+    CAPTURE(path);
+    admin.create_all(path);
+    const std::string obstacle = admin.create(path + "/" + first, {}, create_mode::ephemeral_sequential);
+    struct turn {
+        const contender* of;
+        std::string attempt;
+    };
+    std::vector<turn> turns;
+    std::size_t queued = 1;
+    const auto enqueue = [&](const contender& one, const std::string& attempt, const std::string& more = {}) {
+        one.acquire(attempt, path, more);
+        until_queued(admin, path, ++queued);
+    };
+    for (const char* round : {"a", "b", "c"})
+        for (std::size_t i = 0; i < contenders.size(); ++i) {
+            const std::string name = path.substr(path.rfind('/') + 1) + round + std::to_string(i);
+            enqueue(contenders[i], name);
+            if (*round == 'b') { // in the middle of the queue, each in turn gives up
+                contenders[i].who->say("cancel " + name);
+                contenders[i].who->wait_for(name, "gave-up");
+                until_queued(admin, path, --queued);
+            } else {
+                turns.push_back({&contenders[i], name});
+            }
+        }
+    for (const contender& one : contenders) {
+        const std::string name = path.substr(path.rfind('/') + 1) + "late" + one.who->name() + one.recipe;
+        one.acquire(name, path, "wait=50");
+        one.who->wait_for(name, "gave-up");
+        until_queued(admin, path, queued);
+    }
+    admin.keep_alive();
+    admin.remove(obstacle);
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+        turns[i].of->who->wait_for(turns[i].attempt, "granted");
+        for (std::size_t later = i + 1; later < turns.size(); ++later)
+            CHECK(turns[later].of->who->count(turns[later].attempt, "granted") == 0);
+        turns[i].of->who->say("release " + turns[i].attempt);
+    }
+    for (const turn& each : turns)
+        each.of->who->wait_for(each.attempt, "done");
+    expect_sound(noted);
+    until_queued(admin, path, 0);
+}
+
+/// All of them at once, several attempts each, some of which run out of time; between the turns connections are cut.
+void contend(admin_client& admin, journal& noted, const std::string& path, const std::vector<contender>& contenders,
+             int times, const std::vector<proxy*>& links,
+             const std::map<std::string, std::size_t>& permits)
+{
+    CAPTURE(path);
+    admin.create_all(path);
+    for (const auto& [held, count] : permits)
+        noted.limit(held, count);
+    std::vector<std::pair<const contender*, std::string>> all;
+    for (const contender& one : contenders)
+        for (int i = 0; i < one.attempts; ++i) {
+            const auto which = static_cast<char>('a' + (&one - contenders.data()));
+            all.emplace_back(&one, path.substr(path.rfind('/') + 1) + which + one.who->name() + one.recipe +
+                                       std::to_string(i));
+            const std::string hold = one.options.find("hold=") == std::string::npos ? "hold=1 " : "";
+            one.acquire(all.back().second, path, hold + "times=" + std::to_string(times) + (i % 2 ? " wait=40" : ""));
+        }
+    const auto ended = [&] {
+        std::size_t count = 0;
+        for (const auto& [one, name] : all)
+            count += one->who->count(name, "done");
+        return count == all.size();
+    };
+    const auto grants = [&] {
+        std::size_t count = 0;
+        for (const auto& [one, name] : all) {
+            count += one->who->count(name, "granted");
+            REQUIRE(one->who->count(name, "failed") == 0);
+        }
+        return count;
+    };
+    std::size_t cuts = 0;
+    for (const std::size_t step = 12; !ended(); ++cuts) {
+        const std::size_t next = (cuts + 1) * step;
+        wait_until("more grants", default_limit, [&] { return grants() >= next || ended(); });
+        if (!links.empty() && !ended())
+            links[cuts % links.size()]->cut();
+    }
+    expect_sound(noted);
+    CHECK(grants() >= contenders.size() * static_cast<std::size_t>(times));
+    for (const auto& [one, name] : all)
+        if (name.back() == '0') // who waited for as long as it took
+            CHECK(one->who->count(name, "granted") == static_cast<std::size_t>(times));
+    if (permits.empty())
+        until_queued(admin, path, 0);
+    for (const auto& [held, count] : permits)
+        until_queued(admin, held, 0);
+}
+
+void quit_and_look(zookeeper_server& server, const std::vector<peer*>& peers, const std::vector<std::string>& paths)
+{
+    for (const auto& [session, nodes] : ephemerals(server.port()))
+        for (const auto& node : nodes)
+            FAIL_CHECK("left: " << node);
+    for (peer* each : peers)
+        each->quit();
+    expect_clean(server, paths);
+}
+
+} // namespace zklock::test

@@ -1,0 +1,71 @@
+#pragma once
+#include "interoperation/peer.hpp"
+#include "support/admin_client.hpp"
+#include "support/proxy.hpp"
+#include "support/zookeeper_server.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace zklock::test {
+
+/// Who contends, by which recipe and with which options.
+struct contender {
+    peer* who;
+    std::string recipe;
+    std::string options = {};
+    int attempts = 3; ///< that its peer can make at once
+
+    void acquire(const std::string& attempt, const std::string& path, const std::string& more = {}) const
+    {
+        who->say("acquire " + attempt + " " + recipe + " " + path + " " + options + " " + more);
+    }
+};
+
+/// One in the queue of a path.
+struct place {
+    peer* who;
+    std::string attempt;
+
+    void acquire(const std::string& recipe, const std::string& path, const std::string& options = {}) const
+    {
+        who->say("acquire " + attempt + " " + recipe + " " + path + " " + options);
+    }
+    [[nodiscard]] bool granted() const { return who->count(attempt, "granted") != 0; }
+    void until_granted() const { who->wait_for(attempt, "granted"); }
+    void release() const { who->say("release " + attempt); }
+    void until_done() const { who->wait_for(attempt, "done"); }
+};
+
+/// A peer behind a proxy.
+struct remote_peer {
+    remote_peer(peer_scene& scene, maker of, const std::string& name, std::uint16_t server_port,
+                milliseconds session_timeout = milliseconds{30'000})
+        : link(server_port), process(scene, of, name, link.address(), session_timeout)
+    {
+    }
+    proxy link;
+    peer process;
+};
+
+void until_queued(admin_client& admin, const std::string& path, std::size_t count);
+
+/// Their turns come in the order in which they have queued, one at a time, past those who gave up; the first place is
+/// that of a node `first` that the test makes.
+void queue_in_order(admin_client& admin, journal& noted, const std::string& path, const std::string& first,
+                    const std::vector<contender>& contenders);
+
+/// All of them at once, `times` turns for each attempt; every other attempt runs out of time now and then, and
+/// between the turns connections are cut. They hold for a millisecond, if their options say nothing else. `permits`
+/// tells where the nodes are that stand for permits, and how many there may be; without it the nodes of the path itself
+/// have to be gone at the end.
+void contend(admin_client& admin, journal& noted, const std::string& path, const std::vector<contender>& contenders,
+             int times, const std::vector<proxy*>& links = {}, const std::map<std::string, std::size_t>& permits = {});
+
+/// Nothing may be left when they have done what they were told, nor when they have ended, which they are told now.
+void quit_and_look(zookeeper_server& server, const std::vector<peer*>& peers, const std::vector<std::string>& paths);
+
+} // namespace zklock::test

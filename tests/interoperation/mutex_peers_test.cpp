@@ -1,0 +1,179 @@
+// Curator's InterProcessMutex, kazoo's Lock, the recipes of ZooKeeper itself and our mutex, each in a process of its
+// own, on the same paths.
+#include "interoperation/contention.hpp"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <utility>
+
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+} // namespace
+
+TEST_CASE("all of them on one path: in the order of their numbers, through time-outs, cancels and cuts")
+{
+    peer_scene scene;
+    remote_peer curator(scene, maker::curator, "curator", server().port());
+    remote_peer kazoo(scene, maker::kazoo, "kazoo", server().port());
+    remote_peer ours(scene, maker::zklock, "zklock", server().port());
+    for (peer* each : {&curator.process, &kazoo.process, &ours.process})
+        each->wait_ready();
+    admin_client admin(server().port());
+    const std::vector<proxy*> links{&curator.link, &ours.link, &kazoo.link, &ours.link};
+    const std::string go = "_c_6fa459ea-ee8a-3ca4-894e-db77e160355e-lock-"; // as go-zookeeper calls them, too
+
+    // Curator's names, and kazoo's Lock with nodes that are called so.
+    const std::vector<contender> as_curator{{&curator.process, "mutex"},
+                                            {&ours.process, "mutex"},
+                                            {&kazoo.process, "curator"}};
+    queue_in_order(admin, scene.noted, "/peers/ordered/curator", go, as_curator);
+    contend(admin, scene.noted, "/peers/curator", as_curator, 20, links);
+
+    // kazoo as it comes, and ours with its names.
+    const std::vector<contender> as_kazoo{{&kazoo.process, "mutex"}, {&ours.process, "mutex", "names=kazoo"}};
+    queue_in_order(admin, scene.noted, "/peers/ordered/kazoo", "6fa459eaee8a3ca4894edb77e160355e__lock__", as_kazoo);
+    contend(admin, scene.noted, "/peers/kazoo", as_kazoo, 20, links);
+
+    // kazoo with its own names, told to heed Curator's: then ours may have those.
+    const std::vector<contender> mixed{{&kazoo.process, "mutex+curator"}, {&ours.process, "mutex"}};
+    queue_in_order(admin, scene.noted, "/peers/ordered/mixed", go, mixed);
+    contend(admin, scene.noted, "/peers/mixed", mixed, 20, links);
+
+    quit_and_look(server(), {&curator.process, &kazoo.process, &ours.process},
+                  {"/peers/curator", "/peers/kazoo", "/peers/mixed"});
+}
+
+TEST_CASE("one's node lingers or serves a cohort: the others have their turns")
+{
+    peer_scene scene;
+    peer kazoo(scene, maker::kazoo, "kazoo", server().address());
+    peer ours(scene, maker::zklock, "zklock", server().address());
+    kazoo.wait_ready();
+    ours.wait_ready();
+    admin_client admin(server().port());
+    contend(admin, scene.noted, "/peers/linger",
+            {{&ours, "mutex", "linger=60000 names=kazoo"}, {&kazoo, "mutex"}}, 20);
+    contend(admin, scene.noted, "/peers/cohort", {{&ours, "mutex", "cohort=5 names=kazoo"}, {&kazoo, "mutex"}}, 20);
+    quit_and_look(server(), {&kazoo, &ours}, {"/peers/linger", "/peers/cohort"});
+}
+
+TEST_CASE("Curator's Revoker asks ours, and ours asks Curator's: holders, and those who wait")
+{
+    peer_scene scene;
+    peer curator(scene, maker::curator, "curator", server().address());
+    peer ours(scene, maker::zklock, "zklock", server().address());
+    curator.wait_ready();
+    ours.wait_ready();
+    admin_client admin(server().port());
+    const std::string path = "/peers/revoked";
+    admin.create_all(path);
+    for (const auto& [asked, asking] : {std::pair{&ours, &curator}, {&curator, &ours}}) {
+        const std::string holds = asked->name() + "holds";
+        const std::string waits = asked->name() + "waits";
+        asked->say("acquire " + holds + " mutex " + path + " revocable=1");
+        asked->wait_for(holds, "granted");
+        asked->say("acquire " + waits + " mutex " + path + " revocable=1");
+        until_queued(admin, path, 2);
+        const std::string node = scene.noted.words_of(asked->name(), holds, "granted").at(1);
+        std::string waiting_node;
+        for (const auto& name : admin.children(path))
+            if (path + "/" + name != node)
+                waiting_node = path + "/" + name;
+        asking->say("revoke " + node);
+        asked->wait_for(holds, "revoked");
+        CHECK(asked->count(holds, "leaving") == 0); // it is a request
+        CHECK(asked->count(waits, "revoked") == 0);
+        asking->say("revoke " + waiting_node);
+        wait_until("it was asked", default_limit, [&] { return admin.get(waiting_node) == "__REVOKE__"; });
+        asked->say("release " + holds);
+        asked->wait_for(waits, "revoked");
+        asked->wait_for(waits, "granted");
+        asked->say("release " + waits);
+        asked->wait_for(waits, "done");
+        until_queued(admin, path, 0);
+    }
+    expect_sound(scene.noted);
+    quit_and_look(server(), {&curator, &ours}, {path});
+}
+
+TEST_CASE("a holder and a waiter of each are killed, and a holder of ours is cut off: the others go on, in order")
+{
+    peer_scene scene;
+    constexpr milliseconds short_session{5'000};
+    std::deque<peer> victims, survivors;
+    std::vector<contender> dying, living;
+    for (const auto& [of, recipe] :
+         {std::pair{maker::curator, "mutex"}, {maker::kazoo, "curator"}, {maker::zklock, "mutex"}}) {
+        const std::string name = of == maker::curator ? "curator" : of == maker::kazoo ? "kazoo" : "zklock";
+        victims.emplace_back(scene, of, name + "-victim", server().address(), short_session);
+        dying.push_back({&victims.back(), recipe});
+        survivors.emplace_back(scene, of, name, server().address());
+        living.push_back({&survivors.back(), recipe});
+    }
+    // Told by its own clock a quarter of its time-out earlier than the servers would.
+    remote_peer lonely(scene, maker::zklock, "zklock-lonely", server().port(), 6s);
+    for (auto* all : {&victims, &survivors})
+        for (peer& each : *all)
+            each.wait_ready();
+    lonely.process.wait_ready();
+    admin_client admin(server().port());
+
+    // On each path one of them holds, the next one waits, and then those who will live, each path with another first.
+    std::vector<std::string> paths;
+    std::vector<std::vector<std::pair<const contender*, std::string>>> turns;
+    std::vector<std::string> nodes_of_the_dead;
+    for (std::size_t p = 0; p < 4; ++p) {
+        const std::string path = "/peers/killed/" + std::to_string(p);
+        const std::string n = std::to_string(p);
+        admin.create_all(path);
+        paths.push_back(path);
+        std::size_t queued = 0;
+        const contender cut_off{&lonely.process, "mutex"};
+        const contender& holder = p < dying.size() ? dying[p] : cut_off;
+        holder.acquire("holds" + n, path);
+        holder.who->wait_for("holds" + n, "granted");
+        nodes_of_the_dead.push_back(scene.noted.words_of(holder.who->name(), "holds" + n, "granted").at(1));
+        until_queued(admin, path, ++queued);
+        dying[(p + 1) % dying.size()].acquire("waits" + n, path);
+        until_queued(admin, path, ++queued);
+        turns.emplace_back();
+        for (std::size_t i = 0; i < living.size(); ++i) {
+            const contender& one = living[(p + i) % living.size()];
+            const std::string attempt = "turn" + n + std::to_string(i);
+            one.acquire(attempt, path);
+            until_queued(admin, path, ++queued);
+            turns.back().emplace_back(&one, attempt);
+        }
+    }
+    for (peer& each : victims)
+        each.kill();
+    lonely.link.block();
+    for (std::size_t i = 0; i < living.size(); ++i)
+        for (std::size_t p = 0; p < paths.size(); ++p) {
+            const auto& [one, attempt] = turns[p][i];
+            one->who->wait_for(attempt, "granted");
+            CHECK_FALSE(admin.exists(nodes_of_the_dead[p]));
+            one->who->say("release " + attempt);
+        }
+    CHECK(lonely.process.count("holds3", "leaving") == 1); // it was told
+    lonely.link.unblock();
+    lonely.process.say("release holds3");
+    lonely.process.wait_for("holds3", "done");
+    for (const auto& path : turns)
+        for (const auto& [one, attempt] : path)
+            one->who->wait_for(attempt, "done");
+    CHECK(violations(scene.noted.events()) == "");
+    std::vector<peer*> alive{&lonely.process};
+    for (peer& each : survivors)
+        alive.push_back(&each);
+    quit_and_look(server(), alive, paths);
+}

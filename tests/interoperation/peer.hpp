@@ -1,0 +1,70 @@
+#pragma once
+#include "interoperation/journal.hpp"
+#include "support/child_process.hpp"
+#include "support/polling.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/unique_fd.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace zklock::test {
+
+/// Whose program a peer is.
+enum class maker { curator, kazoo, zklock, c_recipe };
+
+/// The directory and the journal that the peers of one test share. If the test fails, the journal is printed.
+class peer_scene {
+public:
+    peer_scene() : noted(directory_.path() / "journal") {}
+    ~peer_scene();
+    peer_scene(const peer_scene&) = delete;
+    peer_scene& operator=(const peer_scene&) = delete;
+
+    [[nodiscard]] const std::filesystem::path& directory() const noexcept { return directory_.path(); }
+
+private:
+    temporary_directory directory_;
+
+public:
+    journal noted;
+};
+
+/// A process with one session, that does what it is told, a line each:
+///
+///     acquire ATTEMPT RECIPE PATH [wait=MS] [hold=MS] [times=N] [OPTION=VALUE...]
+///     release ATTEMPT      what it holds without `hold`
+///     downgrade ATTEMPT    from exclusive to shared
+///     cancel ATTEMPT       while it waits
+///     revoke NODE          asks its holder to let go
+///     quit
+///
+/// and notes what becomes of it. An attempt is a name of its own; with `times` it is as many turns, one after the
+/// other, and ends with "done". What recipes and options there are is told at the top of each program.
+class peer {
+public:
+    /// Make it on the test's main thread. The session's time-out is what it asks for.
+    peer(peer_scene& scene, maker of, std::string name, const std::string& servers,
+         milliseconds session_timeout = milliseconds{30'000});
+    ~peer();
+    peer(const peer&) = delete;
+    peer& operator=(const peer&) = delete;
+
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    void wait_ready();
+    void say(const std::string& line);
+    void wait_for(const std::string& attempt, const std::string& what);
+    [[nodiscard]] std::size_t count(const std::string& attempt, const std::string& what);
+    /// SIGKILL: its session ends by its time-out.
+    void kill();
+    /// Closes its session and ends; throws unless it does so in order.
+    void quit();
+
+private:
+    peer_scene& scene_;
+    std::string name_;
+    unique_fd input_;
+    child_process process_;
+};
+
+} // namespace zklock::test

@@ -1,0 +1,137 @@
+"""A peer with a session of kazoo's; peer.hpp tells what it reads and notes.
+
+peer.py NAME SERVERS SESSION_TIMEOUT_MS JOURNAL
+
+Recipes: mutex (kazoo's own Lock), mutex+curator (the same, told to heed Curator's names and ZooKeeper's own by
+extra_lock_patterns), curator (a Lock that calls its nodes as Curator does, but for the first characters), read, write,
+semaphore (of `permits`), election.
+"""
+import logging
+import os
+import queue
+import sys
+import threading
+import time
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import CancelledError, LockTimeout
+from kazoo.recipe.lock import Lock
+
+
+class Journal:
+    def __init__(self, name, file):
+        self.name = name
+        self.file = os.open(file, os.O_WRONLY | os.O_APPEND)
+
+    def note(self, attempt, what, *words):
+        line = " ".join((self.name, attempt, what, str(time.monotonic_ns()), *words))
+        os.write(self.file, (line + "\n").encode())
+
+
+class CuratorNamed(Lock):
+    """Seen, in its place, by all who take the number behind "lock-" for the order."""
+    _NODE_NAME = "-lock-"
+    _EXCLUDE_NAMES = ["-lock-"]
+
+
+def lock_of(client, recipe, path, options):
+    if recipe == "mutex":
+        return client.Lock(path)
+    if recipe == "mutex+curator":
+        return client.Lock(path, extra_lock_patterns=["-lock-", r"x-\d+-"])
+    if recipe == "curator":
+        return CuratorNamed(client, path)
+    if recipe == "read":
+        return client.ReadLock(path)
+    if recipe == "write":
+        return client.WriteLock(path)
+    if recipe == "semaphore":
+        return client.Semaphore(path, max_leases=int(options["permits"]))
+    raise ValueError(f"there is no recipe {recipe}")
+
+
+class Attempt(threading.Thread):
+    def __init__(self, client, journal, name, recipe, path, options):
+        super().__init__(daemon=True)
+        self.client, self.journal, self.name = client, journal, name
+        self.recipe, self.path, self.options = recipe, path, options
+        self.orders = queue.Queue()
+        self.lock = None
+
+    def note(self, what, *words):
+        self.journal.note(self.name, what, *words)
+
+    def run(self):
+        try:
+            for _ in range(int(self.options.get("times", 1))):
+                self.turn()
+            self.note("done")
+        except BaseException as thrown:  # told to the test
+            self.note("failed", repr(thrown).replace("\n", " "))
+
+    def turn(self):
+        if self.recipe == "election":
+            election = self.client.Election(self.path)
+            self.lock = election.lock
+            election.run(self.hold, "exclusive")  # gives up silently when cancelled
+            self.note("released")
+            return
+        self.lock = lock_of(self.client, self.recipe, self.path, self.options)
+        wait = self.options.get("wait")
+        try:
+            granted = self.lock.acquire(timeout=None if wait is None else int(wait) / 1000)
+        except LockTimeout:
+            self.note("gave-up", "timed-out")
+            return
+        except CancelledError:
+            self.note("gave-up", "cancelled")
+            return
+        if not granted:
+            self.note("gave-up", "busy")
+            return
+        self.hold({"read": "shared", "semaphore": "1"}.get(self.recipe, "exclusive"))
+        self.lock.release()
+        self.note("released")
+
+    def hold(self, kind):
+        node = self.lock.create_path if self.recipe == "semaphore" else f"{self.path}/{self.lock.node}"
+        self.note("granted", kind, node)
+        if "hold" in self.options:
+            time.sleep(int(self.options["hold"]) / 1000)
+        else:
+            self.orders.get()
+        self.note("leaving")
+
+    def cancel(self):
+        self.lock.cancel()
+
+
+def main(name, servers, session_timeout_ms, file):
+    logging.basicConfig(level=logging.ERROR)
+    journal = Journal(name, file)
+    soon = {"max_tries": -1, "delay": 0.02, "max_delay": 0.2}
+    client = KazooClient(hosts=servers, timeout=int(session_timeout_ms) / 1000, connection_retry=soon,
+                         command_retry=soon)
+    client.start(60)
+    journal.note("-", "ready")
+    attempts = {}
+    for line in sys.stdin:
+        order, *words = line.split()
+        if order == "quit":
+            client.stop()
+            client.close()
+            return
+        if order == "acquire":
+            which, recipe, path, *options = words
+            attempts[which] = Attempt(client, journal, which, recipe, path, dict(o.split("=", 1) for o in options))
+            attempts[which].start()
+        elif order == "release":
+            attempts[words[0]].orders.put(order)
+        elif order == "cancel":
+            attempts[words[0]].cancel()
+        else:
+            raise ValueError(f"kazoo cannot {order}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

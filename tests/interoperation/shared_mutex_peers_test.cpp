@@ -1,0 +1,283 @@
+// Curator's InterProcessReadWriteLock, kazoo's ReadLock and WriteLock, and our shared_mutex on the same paths.
+#include "interoperation/contention.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+struct turn_taker {
+    peer* who;
+    std::string recipe, options = {};
+    bool gives_up = false; ///< when all are in the queue
+};
+
+/// The queue of a path, whose turns come in its order: readers share one with the readers next to them, past those who
+/// have gone. Nobody overtakes.
+class queue_of_turns {
+public:
+    queue_of_turns(admin_client& admin, std::string path) : admin_(admin), path_(std::move(path))
+    {
+        admin_.create_all(path_);
+    }
+
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    /// Behind all others. It will have no turn of this queue's.
+    place enqueue(const turn_taker& one)
+    {
+        place last{one.who, path_ + ':' + std::to_string(queued_)};
+        last.acquire(one.recipe, path_, one.options);
+        until_queued(admin_, path_, ++queued_);
+        return last;
+    }
+    /// Behind all others, for a turn.
+    place join(const turn_taker& one)
+    {
+        members_.push_back({enqueue(one), one.recipe == "write"});
+        return members_.back().at;
+    }
+    /// Of all who have joined.
+    void take_turns() const
+    {
+        for (auto turn = members_.begin(); turn != members_.end();) {
+            const auto is_writer = [](const member& one) { return one.writes; };
+            const auto next = turn->writes ? turn + 1 : std::find_if(turn, members_.end(), is_writer);
+            for (auto each = turn; each != next; ++each)
+                each->at.until_granted();
+            for (auto each = next; each != members_.end(); ++each)
+                CHECK_FALSE(each->at.granted());
+            for (; turn != next; ++turn)
+                turn->at.release();
+        }
+        for (const member& each : members_)
+            each.at.until_done();
+        until_queued(admin_, path_, 0);
+    }
+
+private:
+    struct member {
+        place at;
+        bool writes;
+    };
+    admin_client& admin_;
+    std::string path_;
+    std::size_t queued_ = 0;
+    std::vector<member> members_;
+};
+
+/// They queue in this order, some of them give up, and the others have their turns.
+void queue_in_turns(admin_client& admin, journal& noted, const std::string& path, const std::vector<turn_taker>& all)
+{
+    CAPTURE(path);
+    queue_of_turns queue(admin, path);
+    std::vector<place> leaving;
+    for (const turn_taker& each : all)
+        if (each.gives_up)
+            leaving.push_back(queue.enqueue(each));
+        else
+            queue.join(each);
+    for (std::size_t i = 0; i < leaving.size(); ++i) {
+        leaving[i].who->say("cancel " + leaving[i].attempt);
+        leaving[i].who->wait_for(leaving[i].attempt, "gave-up");
+        until_queued(admin, path, all.size() - i - 1);
+    }
+    queue.take_turns();
+    for (const place& each : leaving) {
+        each.until_done();
+        CHECK_FALSE(each.granted());
+    }
+    expect_sound(noted);
+}
+
+} // namespace
+
+TEST_CASE("readers and writers of all: order, sharing, exclusion, through time-outs, cancels and cuts")
+{
+    peer_scene scene;
+    remote_peer curator(scene, maker::curator, "curator", server().port());
+    remote_peer kazoo(scene, maker::kazoo, "kazoo", server().port());
+    remote_peer ours(scene, maker::zklock, "zklock", server().port());
+    for (peer* each : {&curator.process, &kazoo.process, &ours.process})
+        each->wait_ready();
+    admin_client admin(server().port());
+    peer* const c = &curator.process;
+    peer* const k = &kazoo.process;
+    peer* const z = &ours.process;
+    const std::string as_kazoo = "names=kazoo";
+    queue_in_turns(admin, scene.noted, "/peers/rw/curator1",
+                   {{c, "write"}, {z, "read"}, {c, "read"}, {z, "write"}, {c, "read"}, {z, "read"}, {c, "write"}});
+    queue_in_turns(admin, scene.noted, "/peers/rw/curator2",
+                   {{z, "write"}, {c, "read"}, {z, "read"}, {c, "write"}, {z, "read"}, {c, "read"}, {z, "write"}});
+    // A writer that gives up lets the readers behind it in with those before it; a reader's place closes.
+    const bool gives_up = true;
+    queue_in_turns(admin, scene.noted, "/peers/rw/curator3",
+                   {{c, "read"}, {z, "write", {}, gives_up}, {c, "read"}, {z, "write"}, {c, "read", {}, gives_up},
+                    {c, "write"}, {z, "read"}});
+    queue_in_turns(admin, scene.noted, "/peers/rw/curator4",
+                   {{z, "read"}, {c, "write", {}, gives_up}, {z, "read"}, {c, "write"}, {z, "read", {}, gives_up},
+                    {z, "write"}, {c, "read"}});
+    contend(admin, scene.noted, "/peers/rw/curator",
+            {{c, "read"}, {c, "write", {}, 2}, {z, "read"}, {z, "write", {}, 2}}, 10, {&curator.link, &ours.link});
+
+    // A reader of kazoo's that waits, waits for the writers behind it as well, as these do for it (kazoo #649, in 2.8):
+    // so nobody writes behind one here.
+    queue_in_turns(admin, scene.noted, "/peers/rw/kazoo1",
+                   {{k, "read"}, {z, "read", as_kazoo}, {z, "write", as_kazoo}, {k, "write"}, {z, "read", as_kazoo},
+                    {k, "read"}});
+    queue_in_turns(admin, scene.noted, "/peers/rw/kazoo2",
+                   {{k, "write"}, {z, "read", as_kazoo}, {z, "write", as_kazoo}, {k, "write"}, {z, "read", as_kazoo}});
+    queue_in_turns(admin, scene.noted, "/peers/rw/kazoo3",
+                   {{k, "read"}, {z, "write", as_kazoo, gives_up}, {z, "read", as_kazoo}, {k, "write"},
+                    {z, "read", as_kazoo, gives_up}, {k, "write", {}, gives_up}, {z, "write", as_kazoo},
+                    {k, "read", {}, gives_up}, {z, "read", as_kazoo}, {k, "read"}});
+    queue_in_turns(admin, scene.noted, "/peers/rw/kazoo4",
+                   {{z, "read", as_kazoo}, {k, "write", {}, gives_up}, {k, "read"}, {z, "read", as_kazoo}});
+    contend(admin, scene.noted, "/peers/rw/kazoo",
+            {{k, "write", {}, 2}, {z, "read", as_kazoo}, {z, "write", as_kazoo, 2}}, 10, {&kazoo.link, &ours.link});
+    quit_and_look(server(), {c, k, z},
+                  {"/peers/rw/curator", "/peers/rw/kazoo"});
+}
+
+TEST_CASE("a writer becomes a reader: ours while Curator's wait, Curator's while ours wait")
+{
+    peer_scene scene;
+    peer curator(scene, maker::curator, "curator", server().address());
+    peer ours(scene, maker::zklock, "zklock", server().address());
+    curator.wait_ready();
+    ours.wait_ready();
+    admin_client admin(server().port());
+    for (const auto& [one, other] : {std::pair{&ours, &curator}, {&curator, &ours}}) {
+        const std::string path = "/peers/downgrade/" + one->name();
+        CAPTURE(path);
+        admin.create_all(path);
+        const place holder{one, one->name() + "holds"};
+        const place reader{other, one->name() + "reader"};
+        const place writer{other, one->name() + "writer"};
+        const place late{other, one->name() + "late"};
+        holder.acquire("write", path);
+        holder.until_granted();
+        reader.acquire("read", path);
+        until_queued(admin, path, 2);
+        writer.acquire("write", path);
+        until_queued(admin, path, 3);
+        late.acquire("read", path);
+        until_queued(admin, path, 4);
+        CHECK_FALSE(reader.granted());
+
+        one->say("downgrade " + holder.attempt);
+        one->wait_for(holder.attempt, "downgraded");
+        reader.until_granted();
+        const auto number = number_of(scene.noted.words_of(one->name(), holder.attempt, "downgraded").at(0));
+        const auto before = number_of(scene.noted.words_of(other->name(), reader.attempt, "granted").at(1));
+        // Curator before 5.5.0 queues again as a reader, behind the waiting writer: CURATOR-621. Nothing of ours can
+        // help that.
+        const bool keeps_its_place = number < before;
+        CHECK((one == &curator || keeps_its_place));
+        CHECK_FALSE(writer.granted()); // the reader is before it
+        reader.release();
+        reader.until_done();
+        if (keeps_its_place) {
+            late.who->say("acquire " + path.substr(path.rfind('/') + 1) + "try read " + path + " wait=50 hold=0");
+            late.who->wait_for(path.substr(path.rfind('/') + 1) + "try", "done"); // the writer goes first
+            CHECK(late.who->count(path.substr(path.rfind('/') + 1) + "try", "gave-up") == 1);
+            CHECK_FALSE(writer.granted());
+            CHECK_FALSE(late.granted());
+        }
+        holder.release();
+        holder.until_done();
+        writer.until_granted();
+        CHECK_FALSE(late.granted());
+        writer.release();
+        late.until_granted();
+        late.release();
+        writer.until_done();
+        late.until_done();
+        until_queued(admin, path, 0);
+        if (keeps_its_place)
+            expect_sound(scene.noted);
+    }
+    quit_and_look(server(), {&curator, &ours}, {"/peers/downgrade/curator", "/peers/downgrade/zklock"});
+}
+
+TEST_CASE("readers and writers of each are killed, as holders and as waiters: the others go on, in order")
+{
+    peer_scene scene;
+    constexpr milliseconds short_session{5'000};
+    std::deque<peer> all;
+    const auto start = [&](maker of, const std::string& name, milliseconds timeout = milliseconds{30'000}) {
+        return &all.emplace_back(scene, of, name, server().address(), timeout);
+    };
+    peer* const ours = start(maker::zklock, "zklock");
+    peer* const our_victim = start(maker::zklock, "zklock-victim", short_session);
+    struct couple {
+        std::string name, option; ///< of ours on their paths
+        peer *theirs, *victim;
+    };
+    const couple couples[] = {{"curator", {}, start(maker::curator, "curator"),
+                               start(maker::curator, "curator-victim", short_session)},
+                              {"kazoo", "names=kazoo", start(maker::kazoo, "kazoo"),
+                               start(maker::kazoo, "kazoo-victim", short_session)}};
+    for (peer& each : all)
+        each.wait_ready();
+    admin_client admin(server().port());
+
+    struct scene_of_death {
+        queue_of_turns queue;
+        std::string node_of_the_dead = {};
+        std::vector<place> waiting = {};
+    };
+    std::deque<scene_of_death> deaths;
+    for (const couple& each : couples)
+        for (const bool ours_first : {false, true}) {
+            const std::string above = "/peers/rw/killed_" + each.name + (ours_first ? "/ours_" : "/theirs_");
+            const auto victim = [&](bool of_ours, const std::string& recipe) {
+                return of_ours ? turn_taker{our_victim, recipe, each.option} : turn_taker{each.victim, recipe};
+            };
+            const auto survivor = [&](bool of_ours, const std::string& recipe) {
+                return of_ours ? turn_taker{ours, recipe, each.option} : turn_taker{each.theirs, recipe};
+            };
+            // A victim holds, the other one waits for it, and then those who will live.
+            for (const auto& [holds, waits] : {std::pair{"write", "read"}, {"read", "write"}}) {
+                scene_of_death& one = deaths.emplace_back(scene_of_death{queue_of_turns(admin, above + holds)});
+                const place holder = one.queue.enqueue(victim(ours_first, holds));
+                holder.until_granted();
+                one.node_of_the_dead = scene.noted.words_of(holder.who->name(), holder.attempt, "granted").at(1);
+                one.waiting.push_back(one.queue.enqueue(victim(!ours_first, waits)));
+                for (const bool of_ours : {false, true})
+                    one.waiting.push_back(one.queue.join(survivor(of_ours, "write")));
+                for (const bool of_ours : {false, true}) // kazoo's wait for writers behind them, too: there are none
+                    one.waiting.push_back(one.queue.join(survivor(of_ours, "read")));
+            }
+            // A writer that waits is the only victim: the reader behind it joins the one before it.
+            scene_of_death& one = deaths.emplace_back(scene_of_death{queue_of_turns(admin, above + "between")});
+            one.queue.join(survivor(ours_first, "read")).until_granted();
+            one.waiting.push_back(one.queue.enqueue(victim(!ours_first, "write")));
+            one.waiting.push_back(one.queue.join(survivor(!ours_first, "read")));
+        }
+    for (const scene_of_death& each : deaths)
+        for (const place& one : each.waiting)
+            CHECK_FALSE(one.granted());
+    for (peer* victim : {our_victim, couples[0].victim, couples[1].victim})
+        victim->kill();
+    std::vector<std::string> paths;
+    for (const scene_of_death& each : deaths) {
+        CAPTURE(each.queue.path());
+        each.queue.take_turns();
+        if (!each.node_of_the_dead.empty())
+            CHECK_FALSE(admin.exists(each.node_of_the_dead));
+        paths.push_back(each.queue.path());
+    }
+    expect_sound(scene.noted);
+    quit_and_look(server(), {ours, couples[0].theirs, couples[1].theirs}, paths);
+}

@@ -1,0 +1,32 @@
+#pragma once
+#include "ensemble.hpp"
+#include "plan.hpp"
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+namespace zklock::simulator {
+
+/// That no herd forms: whoever waits watches the last two nodes of others before its own, so a release wakes one. Only
+/// in calm schedules is it known how long watches that are not needed any more may stay.
+class herd_checker {
+public:
+    herd_checker(world& w, const ensemble& e, const plan& p);
+
+    /// To be called again and again.
+    void check();
+
+private:
+    /// Two may watch, or be watched.
+    void count(const std::string& what, std::size_t many);
+
+    world& world_;
+    const ensemble& ensemble_;
+    const instant patience_;
+    const bool calm_;
+    std::map<std::string, instant> excess_; ///< what is watched too much, and since when
+    std::map<std::string, instant> before_; ///< likewise, the last time
+};
+
+} // namespace zklock::simulator

@@ -1,0 +1,222 @@
+// Of the semaphore: users who want one permit or several, and give them back at once or in two parts. Their number is a
+// convention, is compared, or is a shared count that an administrator changes.
+#include "users.hpp"
+
+#include "recipes/semaphores.hpp"
+#include "zklock/errc.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::simulator {
+
+namespace {
+
+class semaphore_users final : public acquisition_users {
+public:
+    explicit semaphore_users(stage& s) : acquisition_users(s), permits_(1 + static_cast<unsigned>(s.the_plan.seed / 8 % 4))
+    {
+        const auto way = s.the_plan.seed / 4 % 8;
+        counted_ = way == 1 || way == 2;
+        compared_ = way == 3;
+        if (compared_) other_maximum_ = s.the_plan.seed / 64 % 4 == 0;
+    }
+
+    void client_died(client& c) override
+    {
+        acquisition_users::client_died(c);
+        semaphores_.erase(&c);
+    }
+
+    [[nodiscard]] std::vector<std::string> places(unsigned path) const override
+    {
+        const auto where = layout(path);
+        return {where.leases, where.line};
+    }
+
+    /// An administrator changes the shared count instead.
+    bool administrate(const step& s) override
+    {
+        if (!counted_ || s.what != act::set_parent_data) return false;
+        const auto node = count_path(s.path);
+        if (stage_.ensemble.leaders_tree().find(node) == nullptr) return true;
+        const unsigned value = s.choice % 7;
+        transaction t;
+        t.what = transaction::kind::set_data;
+        t.path = node;
+        t.data = recipes::count_data(static_cast<std::int32_t>(value));
+        stage_.ensemble.administrate(std::move(t));
+        maxima_[s.path].push_back({now(), value});
+        return true;
+    }
+
+    /// Nobody is to wait for permits that there are never.
+    void become_quiet() override
+    {
+        for (unsigned p = 0; counted_ && p < stage_.the_plan.set.paths; ++p) {
+            if (stage_.ensemble.leaders_tree().find(count_path(p)) == nullptr) continue;
+            transaction t;
+            t.what = transaction::kind::set_data;
+            t.path = count_path(p);
+            t.data = recipes::count_data(static_cast<std::int32_t>(permits_));
+            stage_.ensemble.administrate(std::move(t));
+            maxima_[p].push_back({now(), permits_});
+        }
+    }
+
+private:
+    struct change {
+        instant at{0};
+        unsigned value = 0;
+    };
+    using acquisition_ptr = std::shared_ptr<recipes::semaphore_acquisition>;
+
+    [[nodiscard]] recipes::semaphore_layout layout(unsigned path) const
+    {
+        return {path_of(path), stage_.the_plan.seed % 2 == 0 ? naming::curator : naming::kazoo};
+    }
+    static std::string count_path(unsigned path) { return path_of(path) + "-count"; }
+
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    {
+        auto& own = semaphores_[&c];
+        if (!own) own = std::make_unique<recipes::semaphores>(*c.session);
+        recipes::permits_request request;
+        static_cast<recipes::waiter&>(request) = std::move(w);
+        const auto common = options_of(u);
+        request.path = path_of(u.paths.front());
+        request.options.permits = of_client(u.client);
+        request.options.names = common.names;
+        request.options.parents = common.parents;
+        request.options.identifier = common.identifier;
+        request.options.check_permits = compared_;
+        if (counted_) request.options.count_path = count_path(u.paths.front());
+        request.count = 1 + u.wish.choice % std::min(permits_, 3u);
+        wanted_[&u] = request.count;
+        auto started = own->acquire(std::move(request));
+        acquisitions_[&u] = started;
+        return started;
+    }
+
+    /// One client may mean another number.
+    [[nodiscard]] unsigned of_client(unsigned client) const { return permits_ + (other_maximum_ && client == 0 ? 1 : 0); }
+
+    /// The nodes of all its permits; what it has of them changes.
+    std::vector<std::string> nodes_of(const use& u) const
+    {
+        std::vector<std::string> nodes;
+        for (const auto& lease : acquisitions_.at(&u)->leases)
+            nodes.push_back(layout(u.paths.front()).leases + '/' + lease->name);
+        return nodes;
+    }
+
+    void check_lock(use& u, const held_lock& given, unsigned path) override
+    {
+        const held_lock l = given; // one of those that others join now
+        const auto nodes = nodes_of(u);
+        if (nodes.size() != wanted_[&u] || acquisitions_[&u]->count() != nodes.size())
+            return violate(u, "granted another number of permits");
+        if (nodes.front() != l.node) return violate(u, "granted another node");
+        for (const auto& node : nodes) {
+            if (node != l.node) u.given.push_back({l.path, node, l.fencing_token});
+        }
+        const auto& tree = stage_.ensemble.leaders_tree();
+        for (const auto& node : nodes) {
+            const auto* const found = tree.find(node);
+            if (found == nullptr && !excused(u)) return violate(u, "granted without " + node);
+            if (found != nullptr && !stage_.ensemble.alive(found->owner))
+                return violate(u, "granted to a session that is over");
+        }
+        if (excused(u)) return;
+        // Nobody deletes the path, nor changes what it says: all go by the number that came first.
+        if (compared_ && stage_.the_plan.seed % 2 == 0 && !stage_.the_plan.set.parents_are_containers &&
+            tree.find(path_of(path))->data != std::to_string(of_client(u.client))) {
+            violate(u, "granted, though its path says " + tree.find(path_of(path))->data);
+        }
+        if (!line_disturbed(path)) {
+            auto& last = last_token_[path];
+            if (l.fencing_token <= last) {
+                violate(u, "the token is " + std::to_string(l.fencing_token) + " after " + std::to_string(last));
+            }
+            last = l.fencing_token;
+        }
+        std::size_t held = 0;
+        for (auto& other : uses_) {
+            if (other.paths != u.paths || !acquisitions_.contains(&other)) continue;
+            check_told(other);
+            if (other.believes() && !excused(other)) held += acquisitions_[&other]->count();
+        }
+        if (held > most_since(u.began, path)) {
+            violate(u, "granted while " + std::to_string(held) + " permits are held, with its own, of " +
+                           std::to_string(most_since(u.began, path)));
+        }
+    }
+
+    /// Others have deleted nodes of the line: then two may be at its head for a while, until they notice.
+    [[nodiscard]] bool line_disturbed(unsigned path) const
+    {
+        const auto line = layout(path).line + '/';
+        return std::any_of(deleted_.begin(), deleted_.end(), [&](const auto& node) { return node.starts_with(line); });
+    }
+
+    /// The largest number of permits that a grant of an acquire from then on may be based on.
+    [[nodiscard]] std::size_t most_since(instant began, unsigned path) const
+    {
+        const unsigned at_first = other_maximum_ ? permits_ + 1 : permits_;
+        if (!counted_) return at_first;
+        std::size_t most = 0;
+        unsigned before = at_first;
+        if (const auto found = maxima_.find(path); found != maxima_.end()) {
+            for (const auto& m : found->second) {
+                if (m.at >= began) most = std::max<std::size_t>(most, m.value);
+                else before = m.value;
+            }
+        }
+        return std::max<std::size_t>(most, before);
+    }
+
+    void check_granted(use& u) override
+    {
+        const bool closes = stage_.current(u.client).closing; // between the grant and the news of it
+        if (!u.handle->held(u.where->now()) && u.where->runs_undelayed() && !closes)
+            violate(u, "granted, and not held");
+        if (wanted_[&u] < 2 || u.wish.choice % 3 != 0) return;
+        // A part of them goes back before the others.
+        (void)u.where->call_at(u.where->now() + u.wish.duration / 2, [this, &u] {
+            if (u.now != use::phase::holding) return;
+            auto& c = stage_.current(u.client);
+            if (&c.where != u.where || c.closing) return;
+            stage_.call(c, [&](recipes::session&) {
+                const auto before = acquisitions_[&u]->count();
+                const auto part = acquisitions_[&u]->split(1, {});
+                if (!part) return;
+                say(u, "gives one back");
+                if (part->count() != 1 || acquisitions_[&u]->count() != before - 1)
+                    violate(u, "split into other numbers");
+                part->release({});
+            });
+        });
+    }
+
+    bool may_fail(const use& u, boost::system::error_code ec) const override
+    {
+        if (ec == make_error_code(errc::lost)) return u.wish.look_once;
+        return other_maximum_ && ec == make_error_code(errc::invalid_option);
+    }
+
+    const unsigned permits_;
+    bool counted_ = false;
+    bool compared_ = false;
+    bool other_maximum_ = false; ///< the first client means another number than the rest
+    std::map<const client*, std::unique_ptr<recipes::semaphores>> semaphores_;
+    std::map<const use*, acquisition_ptr> acquisitions_;
+    std::map<const use*, std::size_t> wanted_;
+    std::map<unsigned, std::vector<change>> maxima_; ///< of the shared counts, by path
+    std::map<unsigned, std::int64_t> last_token_;
+};
+
+} // namespace
+
+std::unique_ptr<scenario> make_semaphore_users(stage& s) { return std::make_unique<semaphore_users>(s); }
+
+} // namespace zklock::simulator

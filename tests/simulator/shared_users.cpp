@@ -1,0 +1,182 @@
+// Of the shared mutex: readers, writers, and writers who read on.
+#include "asking_users.hpp"
+#include "users.hpp"
+
+#include "checker.hpp"
+#include "queue/node_name.hpp"
+#include "zklock/errc.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace zklock::simulator {
+
+namespace {
+
+class shared_users : public acquisition_users {
+public:
+    using acquisition_users::acquisition_users;
+
+    void made_out_of_turn(const std::string& node) override
+    {
+        acquisition_users::made_out_of_turn(node);
+        out_of_turn_.insert(node);
+    }
+
+protected:
+    static constexpr bool one_holds = false;
+
+    struct role {
+        bool writes = false;
+        bool downgrades = false;         ///< it wants to, some time
+        bool downgrading = false;        ///< it has asked for it: there may be readers with it
+        std::optional<instant> ended_at; ///< it neither waits nor holds any more
+    };
+
+    void choose(use& u) override
+    {
+        // Of sixteen users, so many write.
+        static constexpr unsigned writers[] = {1, 4, 8};
+        auto& r = roles_[&u];
+        r.writes = u.wish.choice % 16 < writers[stage_.the_plan.seed / 3 % 3];
+        r.downgrades = r.writes && u.wish.choice / 16 % 2 == 0;
+    }
+
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    {
+        using enum queue::contender_kind;
+        const auto kind = roles_.at(&u).writes ? writer : reader;
+        return c.session->acquire({std::move(w), path_of(u.paths.front()), options_of(u, kind), kind});
+    }
+
+    bool reads(const use& u, unsigned) const override { return !roles_.at(&u).writes; }
+    bool exclude(const use& a, const use& b, unsigned) const override
+    {
+        const auto alone = [this](const use& u) { return roles_.at(&u).writes && !roles_.at(&u).downgrading; };
+        return alone(a) || alone(b);
+    }
+
+    void check_granted(use& u) override
+    {
+        if (u.believes() && !excused(u)) check_turn(u);
+        check_readers(u);
+        if (!roles_.at(&u).downgrades) return;
+        (void)u.where->call_at(u.where->now() + u.wish.duration / 2, [this, &u] { downgrade(u); });
+    }
+
+    /// Nobody of another session is before it in the leader's tree whom it cannot share with.
+    void check_turn(const use& u)
+    {
+        const auto& tree = stage_.ensemble.leaders_tree();
+        const auto& own = u.given.front().node;
+        const auto* const node = tree.find(own);
+        const auto number = contender_sequence(own);
+        if (node == nullptr || !number) return;
+        const auto path = path_of(u.paths.front()) + '/';
+        for (const auto& name : tree.children(path_of(u.paths.front()))) {
+            const auto other = contender_sequence(name);
+            if (!other || *other >= *number || out_of_turn_.contains(path + name)) continue;
+            if (is_reader(name) && !roles_.at(&u).writes) continue;
+            if (tree.find(path + name)->owner != node->owner) violate(u, "granted before " + name);
+        }
+    }
+
+    void downgrade(use& u)
+    {
+        if (u.now != use::phase::holding || u.where->dead()) return;
+        auto& c = stage_.current(u.client);
+        if (c.closing) return;
+        auto& r = roles_.at(&u);
+        r.downgrading = true;
+        say(u, "wants to read on");
+        const std::string reader = child_of_path(u, queue::reader_name(name_of(u.given.front().node)));
+        u.given.push_back({u.given.front().path, reader, u.given.front().fencing_token}); // it may have that one already
+        bool begun = false;
+        stage_.call(c, [&](recipes::session&) {
+            begun = u.handle->downgrade([this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
+                if (stage_.may_tell(c)) downgraded(u, ec, g);
+            });
+        });
+        if (!begun) violate(u, "a writer's downgrade is not begun");
+    }
+
+    void downgraded(use& u, boost::system::error_code ec, const recipes::grant& g)
+    {
+        say(u, ec ? "does not read on: " + ec.message() : "reads on with " + g.node);
+        auto& r = roles_.at(&u);
+        if (!r.downgrading || u.now == use::phase::releasing || u.now == use::phase::released) {
+            return violate(u, "told of a downgrade, though it had released");
+        }
+        if (ec == make_error_code(errc::lost)) {
+            if (u.believes()) violate(u, "its downgrade found it lost, and yet its lease goes on");
+            return;
+        }
+        r.downgrading = false;
+        if (ec) {
+            if (ec != make_error_code(errc::access_denied) && ec != make_error_code(errc::closed)) {
+                violate(u, "its downgrade failed without a reason: " + ec.message());
+            }
+            return;
+        }
+        r.writes = false;
+        if (g.node != u.given.back().node) violate(u, "reads on with another node: " + g.node);
+        reads_on(u);
+        if (g.fencing_token != u.given.front().fencing_token) violate(u, "reads on with another token");
+        const auto& tree = stage_.ensemble.leaders_tree();
+        if (u.believes() && !excused(u)) {
+            if (tree.find(g.node) == nullptr) violate(u, "reads on without a node");
+            if (tree.find(u.given.front().node) != nullptr) violate(u, "reads on, and its writer's node is left");
+        }
+        for (const auto& other : uses_) {
+            if (&other == &u || other.paths != u.paths || !exclude(u, other, u.paths.front())) continue;
+            if (other.believes() && u.believes() && !excused(other) && !excused(u)) {
+                violate(u, "reads on while " + label(other) + " believes that it holds alone");
+            }
+        }
+    }
+
+    void ended(client&, use& u) override
+    {
+        roles_.at(&u).ended_at = now();
+        check_readers(u);
+    }
+
+    /// Where nothing goes wrong and nobody writes, readers do not wait for each other.
+    void check_readers(const use& holder)
+    {
+        const instant a_while = stage_.the_plan.set.a_while();
+        if (!alone_ || now() < a_while) return;
+        for (const auto& u : uses_) {
+            const bool waits = u.now == use::phase::waiting && u.paths == holder.paths && !roles_.at(&u).writes;
+            if (!waits || now() < u.began + a_while) continue;
+            const bool behind_writers = std::any_of(uses_.begin(), uses_.end(), [&](const use& w) {
+                const auto& r = roles_.at(&w);
+                return w.paths == u.paths && (r.writes || r.downgrades) && (!r.ended_at || *r.ended_at + a_while > now());
+            });
+            if (!behind_writers) violate(u, "reads behind " + label(holder) + ", who reads too, and has to wait");
+        }
+    }
+
+    static std::string name_of(const std::string& node) { return node.substr(node.rfind('/') + 1); }
+    static std::string child_of_path(const use& u, const std::string& name)
+    {
+        return path_of(u.paths.front()) + '/' + name;
+    }
+
+    const bool alone_ = is_calm(stage_.the_plan, company::none);
+    std::map<const use*, role> roles_;
+    std::set<std::string> out_of_turn_;
+};
+
+} // namespace
+
+std::unique_ptr<scenario> make_shared_users(stage& s) { return std::make_unique<shared_users>(s); }
+
+std::unique_ptr<scenario> make_shared_users_who_ask(stage& s)
+{
+    return std::make_unique<users_who_ask<shared_users>>(s);
+}
+
+} // namespace zklock::simulator

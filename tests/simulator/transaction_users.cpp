@@ -1,0 +1,237 @@
+// Of transactions guarded by the mutex: whoever holds it writes a register in the simulated ZooKeeper. No write may be
+// done when another client has had the lock since, whatever its writer believes: that is more than the lease can promise.
+#include "users.hpp"
+
+#include "recipes/node_operations.hpp"
+#include "recipes/session.hpp"
+#include "zklock/errc.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace zklock::simulator {
+
+namespace {
+
+using boost::system::error_code;
+using withdrawal = recipes::user_request::withdrawal;
+
+std::string register_of(unsigned path) { return "/registers/" + std::string(1, static_cast<char>('a' + path)); }
+
+class transaction_users final : public acquisition_users {
+public:
+    explicit transaction_users(stage& s) : acquisition_users(s)
+    {
+        make("/registers");
+        for (unsigned p = 0; p < s.the_plan.set.paths; ++p) make(register_of(p));
+        s.ensemble.on_written = [this](const transaction_entry& t, const znode_tree::effect& e) { written(t, e); };
+    }
+
+    void client_died(client& c) override
+    {
+        acquisition_users::client_died(c);
+        for (auto& w : writes_) {
+            if (w.writer->where == &c.where && !w.ended) w.died = true;
+            w.handle.reset();
+        }
+    }
+
+    [[nodiscard]] bool all_ended() const override
+    {
+        return acquisition_users::all_ended() &&
+               std::all_of(writes_.begin(), writes_.end(), [](const write& w) { return w.ended || w.died; });
+    }
+
+    void finish() override
+    {
+        acquisition_users::finish();
+        for (const auto& w : writes_) {
+            if (!w.ended && !w.died) violate(*w.writer, "its write " + w.data + " never ended");
+        }
+    }
+
+private:
+    using transaction_entry = simulator::transaction;
+
+    struct write {
+        use* writer = nullptr;
+        client* where = nullptr;
+        std::int64_t token = 0;
+        std::string data; ///< one of its own
+        std::shared_ptr<recipes::user_request> handle;
+        std::optional<error_code> ended;
+        bool refused = false;            ///< it has an operation that must fail
+        bool late = false;               ///< begun without the lock
+        bool done = false;               ///< by the servers
+        bool settled = false;            ///< whether it is done is known: it must stay so
+        bool died = false;
+    };
+
+    void make(const std::string& path)
+    {
+        transaction_entry t;
+        t.path = path;
+        stage_.ensemble.administrate(std::move(t));
+    }
+
+    std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
+    {
+        return c.session->acquire({std::move(w), path_of(u.paths.front()), options_of(u)});
+    }
+
+    void check_granted(use& u) override
+    {
+        grants_of_[u.paths.front()].push_back({u.given.front().fencing_token, u.where});
+        // At once, while it holds, at about its release, and after that.
+        const auto hold = std::chrono::duration_cast<std::chrono::microseconds>(u.wish.duration);
+        const std::chrono::microseconds moments[] = {std::chrono::microseconds(0), hold / 2, hold,
+                                                     hold + std::chrono::milliseconds(1)};
+        for (unsigned i = 0; i < 4; ++i) {
+            if ((u.wish.choice >> i & 1) == 0 && i != 0) continue;
+            (void)u.where->call_at(u.where->now() + moments[i], [this, &u, i] { begin_write(u, i); });
+        }
+    }
+
+    void begin_write(use& u, unsigned nth)
+    {
+        auto& c = stage_.current(u.client);
+        if (&c.where != u.where || c.closing || !c.session || !u.handle) return;
+        auto& w = writes_.emplace_back();
+        w.writer = &u;
+        w.where = &c;
+        w.token = u.given.front().fencing_token;
+        w.data = u.tag + '#' + std::to_string(writes_.size());
+        w.late = !u.has_it() || u.lost;
+        w.refused = u.wish.choice / 16 % 8 == nth;
+        by_data_.emplace(w.data, &w);
+        ::zklock::transaction t;
+        const auto place = register_of(u.paths.front());
+        t.set(place, w.data);
+        if (u.wish.choice / 128 % 2 == 0) t.create(place + "/w-", w.data, node_kind::persistent_sequential);
+        if (w.refused) t.check(place, 1'000'000);
+        say(u, "writes " + w.data + (w.late ? ", too late" : ""));
+        recipes::grant given;
+        given.node = u.given.front().node;
+        stage_.call(c, [&](recipes::session& session) {
+            const auto told = [this, &c, &w](error_code ec, const commit_result& r) {
+                if (stage_.may_tell(c)) write_ended(c, w, ec, r);
+            };
+            w.handle = session.nodes().commit(t, {u.handle, given}, told);
+        });
+        if (u.wish.choice / 256 % 4 == nth) {
+            const auto soon = 2 * stage_.the_plan.set.delay;
+            (void)u.where->call_at(u.where->now() + soon, [this, &c, &w] { withdraw(c, w); });
+        }
+    }
+
+    void withdraw(client& c, write& w)
+    {
+        if (w.ended || c.closing || !w.handle) return;
+        auto result = withdrawal::ended;
+        stage_.call(c, [&](recipes::session&) { result = w.handle->withdraw(); });
+        if (result == withdrawal::ended) return; // the news is on its way
+        say(*w.writer, w.data + (result == withdrawal::withdrawn ? " is withdrawn" : " is left to itself"));
+        w.ended = make_error_code(errc::outcome_unknown);
+        if (result == withdrawal::withdrawn) settle(w);
+    }
+
+    void write_ended(client& c, write& w, error_code ec, const commit_result& r)
+    {
+        auto& u = *w.writer;
+        say(u, w.data + " ends: " + (ec ? ec.message() : std::string("done")));
+        if (w.ended) return violate(u, "its write " + w.data + " ended twice");
+        w.ended = ec;
+        if (!ec) {
+            if (!w.done) violate(u, "its write " + w.data + " is said to be done");
+            if (w.late) violate(u, "wrote " + w.data + " without the lock");
+            if (r.results.empty() || !r.results.front().stat) violate(u, "done without results");
+        } else if (ec == make_error_code(errc::lost)) {
+            settle(w);
+            if (u.now == use::phase::holding && u.handle->held(u.where->now())) {
+                violate(u, "its write was refused for the loss of a lock that it holds");
+            }
+        } else if (ec == make_error_code(errc::bad_version)) {
+            settle(w);
+            const std::size_t index = u.wish.choice / 128 % 2 == 0 ? 2 : 1;
+            if (!w.refused || r.failed != index) violate(u, "refused for another operation than the wrong one");
+        } else if (ec == make_error_code(errc::closed)) {
+            settle(w);
+        } else if (ec == make_error_code(errc::outcome_unknown)) {
+            look(c, w);
+        } else {
+            violate(u, "its write failed without a reason: " + ec.message());
+        }
+    }
+
+    /// Whoever reads after an unknown outcome sees what it was.
+    void look(client& c, write& w)
+    {
+        if (c.closing || !c.session) return;
+        stage_.call(c, [&](recipes::session& session) {
+            const auto told = [this, &c, &w](error_code ec, const node_content& n) {
+                if (!stage_.may_tell(c) || ec) return;
+                say(*w.writer, "reads " + n.data + " after the unknown outcome of " + w.data);
+                if (w.done && n.stat.mzxid < done_at_[w.data]) violate(*w.writer, "does not see its write " + w.data);
+                settle(w);
+            };
+            session.nodes().get(register_of(w.writer->paths.front()), told);
+        });
+    }
+
+    void settle(write& w)
+    {
+        if (w.done && w.ended != make_error_code(errc::outcome_unknown)) {
+            violate(*w.writer, "its write " + w.data + " is done, and said not to be");
+        }
+        w.settled = true;
+    }
+
+    /// The ensemble has executed something.
+    void written(const transaction_entry& t, const znode_tree::effect& e)
+    {
+        if (t.what != transaction_entry::kind::batch || e.result != store::outcome::ok) return;
+        for (const auto& part : t.parts) {
+            const auto found = by_data_.find(part.data);
+            if (part.what == transaction_entry::kind::set_data && found != by_data_.end()) {
+                done_at_[part.data] = t.zxid;
+                check(*found->second);
+            }
+        }
+    }
+
+    void check(write& w)
+    {
+        auto& u = *w.writer;
+        if (w.done) violate(u, "its write " + w.data + " is done twice");
+        if (w.settled) violate(u, "its write " + w.data + " is done after it was said not to be");
+        w.done = true;
+        const auto path = u.paths.front();
+        auto& last = last_token_[path];
+        if (w.token < last) violate(u, "writes " + w.data + " after a later holder has written");
+        last = w.token;
+        // What one client sends comes in its order: it may give the lock to the next of its own before the answer.
+        for (const auto& g : grants_of_[path]) {
+            if (g.token > w.token && g.where != u.where)
+                violate(u, "writes " + w.data + " after another client had the lock");
+        }
+        if (stage_.ensemble.leaders_tree().find(u.given.front().node) == nullptr) {
+            violate(u, "writes " + w.data + " without its lock's node");
+        }
+    }
+
+    struct given_token {
+        std::int64_t token = 0;
+        process* where = nullptr;
+    };
+    std::deque<write> writes_;
+    std::unordered_map<std::string, write*> by_data_;
+    std::unordered_map<std::string, std::int64_t> done_at_;
+    std::map<unsigned, std::int64_t> last_token_; ///< written, by path
+    std::map<unsigned, std::vector<given_token>> grants_of_; ///< all grants, by path
+};
+
+} // namespace
+
+std::unique_ptr<scenario> make_transaction_users(stage& s) { return std::make_unique<transaction_users>(s); }
+
+} // namespace zklock::simulator

@@ -1,0 +1,164 @@
+#include "session_scene.hpp"
+
+#include "zklock/detail/event_sink.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+namespace {
+
+struct journal final : detail::event_sink {
+    void notify(const lock_event& e) override { events.push_back(e); }
+
+    /// What happened since the last look, as text.
+    std::string text()
+    {
+        static constexpr const char* names[] = {"queued", "acquired", "lost", "released", "failed"};
+        std::string all;
+        for (const lock_event& e : events)
+            all += (all.empty() ? "" : ", ") + std::to_string(e.acquire) + ' ' + names[static_cast<int>(e.what)] +
+                   (e.error ? ": " + e.error.message() : "");
+        last = events.empty() ? lock_event() : events.back();
+        events.clear();
+        return all;
+    }
+
+    std::vector<lock_event> events;
+    lock_event last;
+};
+
+struct heard {
+    std::shared_ptr<journal> told = std::make_shared<journal>();
+    mutex_options options;
+    scene s;
+
+    heard()
+    {
+        options.listener = told;
+        s.start();
+        s.connect();
+    }
+};
+
+} // namespace
+
+TEST_SUITE("lock events")
+{
+    TEST_CASE("queued, acquired, released; with node, number and token")
+    {
+        heard h;
+        const auto a = h.s.acquire("/p", h.options);
+        CHECK(h.told->text() == "");
+        h.s.number(42, 3);
+        CHECK(h.told->text() == "1 queued");
+        CHECK(h.told->last.path == "/p");
+        CHECK(h.told->last.node == "/p/" + scene::node(1, 3));
+        CHECK(h.told->last.sequence == 3);
+        CHECK(h.told->last.fencing_token == 0);
+        h.s.alone(4, 42);
+        CHECK(h.told->text() == "1 acquired");
+        CHECK(h.told->last.fencing_token == a->given.fencing_token);
+        h.s.release(*a);
+        CHECK(h.told->text() == "");
+        h.s.answer(outcome::ok);
+        CHECK(h.told->text() == "1 released");
+        CHECK(h.told->last.node == "/p/" + scene::node(1, 3));
+        CHECK(h.told->last.sequence == 3);
+        CHECK(a->released == error_code());
+    }
+
+    TEST_CASE("whoever fails is told why, whenever that is")
+    {
+        heard h;
+        mutex_options wrong = h.options;
+        wrong.cohort = 0;
+        h.s.acquire("/p", wrong);
+        CHECK(h.told->text() == "1 failed: " + make_error_code(errc::invalid_option).message());
+        const auto a = h.s.acquire("/p", h.options);
+        a->handle->withdraw();
+        CHECK(h.told->text() == "2 failed: " + error_code(boost::asio::error::operation_aborted).message());
+        h.s.number(42, 3); // its node came too late
+        h.s.servers.take();
+        CHECK(h.told->text() == "");
+        h.s.answer(outcome::ok);
+        CHECK(h.told->text() == "");
+        const auto b = h.s.acquire("/q", h.options);
+        h.s.answer(outcome::no_auth);
+        CHECK(h.told->text() == "3 failed: " + make_error_code(errc::access_denied).message());
+        h.s.servers.requests.clear();
+        const auto c = h.s.acquire("/r", h.options, recipes::patience::look_once);
+        h.s.list({scene::node(9, 1)});
+        CHECK(h.told->text() == "4 failed: " + make_error_code(errc::busy).message());
+    }
+
+    TEST_CASE("lost instead of released; and queued again with a new node, if it was lost before the grant")
+    {
+        heard h;
+        const auto a = h.s.acquire("/p", h.options);
+        h.s.number(42, 3);
+        h.s.alone(4, 42);
+        const auto b = h.s.acquire("/p", h.options);
+        h.s.number(43, 4);
+        CHECK(h.told->text() == "1 queued, 1 acquired, 2 queued");
+        h.s.servers.observer->on_disconnected();
+        h.s.servers.observer->on_expired();
+        h.s.clock.run();
+        CHECK(h.told->text() == "1 lost");
+        h.s.release(*a);
+        CHECK(a->released == make_error_code(errc::lost));
+        h.s.connect(6);
+        h.s.number(50, 5);
+        CHECK(h.told->text() == "2 queued");
+        CHECK(h.told->last.sequence == 5);
+        h.s.alone(6, 50);
+        CHECK(h.told->text() == "2 acquired");
+    }
+
+    TEST_CASE("a node that is taken over is a place in the queue, too; what lingers is released")
+    {
+        heard h;
+        h.options.linger = 1'000ms;
+        const auto a = h.s.acquire("/p", h.options);
+        h.s.number(42, 3);
+        h.s.alone(4, 42);
+        h.s.release(*a);
+        h.s.list({scene::node(1, 3)});
+        CHECK(h.told->text() == "1 queued, 1 acquired, 1 released");
+        const auto b = h.s.acquire("/p", h.options);
+        CHECK(h.told->text() == "2 queued, 2 acquired");
+        CHECK(h.told->last.node == "/p/" + scene::node(1, 3));
+        CHECK(h.told->last.fencing_token == a->given.fencing_token + 1);
+    }
+
+    TEST_CASE("a close ends everything once")
+    {
+        heard h;
+        const auto a = h.s.acquire("/p", h.options);
+        h.s.number(42, 3);
+        h.s.alone(4, 42);
+        const auto b = h.s.acquire("/p", h.options);
+        const auto c = h.s.acquire("/q", h.options);
+        h.s.number(43, 4);
+        h.s.number(44, 4);
+        h.s.alone(5, 44);
+        CHECK(h.told->text() == "1 queued, 1 acquired, 2 queued, 3 queued, 3 acquired");
+        h.s.release(*c);
+        h.s.session->close([] {});
+        h.s.clock.run();
+        std::map<std::uint64_t, std::string> ends;
+        for (const lock_event& e : h.told->events) {
+            CHECK_FALSE(ends.contains(e.acquire));
+            ends[e.acquire] = std::to_string(static_cast<int>(e.what)) + ' ' + e.error.message();
+        }
+        const std::string closed = make_error_code(errc::closed).message();
+        CHECK(ends[1] == "2 " + error_code().message());
+        CHECK(ends[2] == "4 " + closed);
+        CHECK(ends[3] == "3 " + closed);
+    }
+}

@@ -1,0 +1,350 @@
+#include "session_scene.hpp"
+
+#include "queue/owner_data.hpp"
+
+#include <string>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+namespace {
+
+const std::string request(queue::revocation_request);
+
+/// Counts how often it is asked.
+int& count_requests(scene& s, scene::attempt& a, int& asked)
+{
+    a.handle->on_revoked([&asked] { ++asked; });
+    CHECK(asked == 0);
+    s.clock.run();
+    return asked;
+}
+
+void data_changed(scene& s, const std::string& node)
+{
+    s.servers.observer->on_node_event(store::event_kind::data_changed, node);
+    s.clock.run();
+}
+
+void show(scene& s, const std::string& data)
+{
+    s.servers.take().show(5, data);
+    s.clock.run();
+}
+
+} // namespace
+
+TEST_SUITE("revocation")
+{
+    TEST_CASE("whoever wants to be asked has its node watched at once, and each change looked at")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.hold("/p", 3);
+        const std::string node = "/p/" + scene::node(1, 3);
+        CHECK(s.servers.pending() == "");
+        int asked = 0;
+        count_requests(s, *a, asked);
+        CHECK(s.servers.pending() == "watch " + node);
+        show(s, "me");
+        data_changed(s, node);
+        CHECK(s.servers.pending() == "watch " + node);
+        show(s, "me\nnote=1");
+        data_changed(s, node);
+        CHECK(s.servers.pending() == "watch " + node);
+        CHECK(asked == 0);
+        show(s, request);
+        CHECK(asked == 1);
+        data_changed(s, node); // asked again: it knows
+        show(s, request);
+        CHECK(asked == 1);
+        CHECK(a->losses == 0);
+        CHECK(a->handle->held(s.clock.now()));
+        s.release(*a);
+        CHECK(s.servers.pending() == "remove " + node);
+    }
+
+    TEST_CASE("a request that came before is seen: before the wait, and before the grant")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        auto a = s.hold("/p", 3);
+        int asked = 0;
+        count_requests(s, *a, asked);
+        show(s, request);
+        CHECK(asked == 1);
+
+        // Behind another client, so that its node is watched and read while it waits.
+        const auto b = s.acquire("/q");
+        s.number(50, 1);
+        store::node_stat two;
+        two.num_children = 2;
+        two.cversion = 2;
+        s.servers.take().show_stat(two);
+        s.clock.run();
+        s.list({scene::node(2, 1), "_c_00000000-0000-4000-8000-999999999999-lock-0000000000"});
+        CHECK(s.servers.pending() ==
+              "watch /q/" + scene::node(2, 1) + ", watch /q/_c_00000000-0000-4000-8000-999999999999-lock-0000000000");
+        show(s, request);
+        s.servers.take().show(6, "somebody");
+        CHECK_FALSE(b->ended);
+        s.servers.observer->on_node_event(store::event_kind::deleted,
+                                          "/q/_c_00000000-0000-4000-8000-999999999999-lock-0000000000");
+        s.clock.run();
+        REQUIRE(b->ended == error_code());
+        CHECK(s.servers.pending() == "");
+        int asked_later = 0;
+        count_requests(s, *b, asked_later);
+        CHECK(asked_later == 1);
+        CHECK(s.servers.pending() == "");
+    }
+
+    TEST_CASE("nobody is asked after the release, nor after the loss, nor for another's node")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.hold("/p", 3);
+        int asked = 0;
+        count_requests(s, *a, asked);
+        s.release(*a);
+        show(s, request);
+        CHECK(asked == 0);
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 3));
+        s.answer(outcome::ok);
+
+        const auto b = s.hold("/q", 3);
+        count_requests(s, *b, asked);
+        s.servers.observer->on_node_event(store::event_kind::deleted, "/q/" + scene::node(2, 3));
+        s.servers.take().show(5, request);
+        s.clock.run();
+        CHECK(b->losses == 1);
+        CHECK(asked == 0);
+        b->handle->on_revoked([&asked] { ++asked; });
+        s.clock.run();
+        CHECK(asked == 0);
+    }
+
+    TEST_CASE("a new connection looks at the node again, a new node has not been asked")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const auto a = s.hold("/p", 3);
+        int asked = 0;
+        count_requests(s, *a, asked);
+        s.answer(outcome::unknown);
+        s.servers.observer->on_disconnected();
+        s.connect(5, false);
+        CHECK(s.servers.pending() == "watch /p/" + scene::node(1, 3));
+        show(s, request);
+        CHECK(asked == 1);
+    }
+
+    TEST_CASE("a node that is to be given up neither lingers nor is passed on")
+    {
+        for (const bool cohort : {false, true}) {
+            scene s;
+            s.start();
+            s.connect();
+            mutex_options o;
+            o.linger = cohort ? 0ms : 10'000ms;
+            o.cohort = cohort ? 4 : 1;
+            const auto a = s.hold("/p", 3, o);
+            int asked = 0;
+            count_requests(s, *a, asked);
+            show(s, request);
+            const auto b = s.acquire("/p", o);
+            if (!cohort)
+                s.number(104, 4); // queues behind the one that holds
+            s.release(*a);
+            CHECK_FALSE(a->released);
+            CHECK(s.servers.pending().find("remove /p/" + scene::node(1, 3)) != std::string::npos);
+            CHECK_FALSE((cohort && b->ended)); // it needs a node of its own
+        }
+    }
+
+    TEST_CASE("a request that a downgrade meets goes on to the reader's node")
+    {
+        for (const bool gives_up : {false, true}) {
+            scene s;
+            s.start();
+            s.connect();
+            const auto a = s.acquire("/p", {}, recipes::patience::queue, queue::contender_kind::writer);
+            s.number(100, 0);
+            s.alone(1, 100);
+            REQUIRE(a->ended == error_code());
+            const std::string reader = "/p/_c_00000000-0000-4000-8000-000000000001-__READ__0000000000";
+            std::optional<error_code> downgraded;
+            a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; });
+            REQUIRE(s.servers.requests.size() == 1);
+            CHECK(s.servers.requests.front().writes.at(0).data == "me");
+            CHECK(s.servers.requests.front().writes.at(1).version == 0);
+            s.answer(outcome::bad_version);
+            CHECK(s.servers.pending() == "get " + a->given.node);
+            if (gives_up)
+                s.release(*a);
+            s.servers.take().show_version(3, request);
+            s.clock.run();
+            CHECK_FALSE(downgraded);
+            REQUIRE(s.servers.requests.size() == 1);
+            if (gives_up) {
+                CHECK(s.servers.pending() == "remove " + a->given.node);
+                continue;
+            }
+            const auto again = s.servers.take();
+            CHECK(again.writes.at(0).path == reader);
+            CHECK(again.writes.at(0).data == request);
+            CHECK(again.writes.at(1).path == a->given.node);
+            CHECK(again.writes.at(1).version == 3);
+            again.done({reader});
+            s.clock.run();
+            CHECK(downgraded == error_code());
+            int asked = 0;
+            CHECK(count_requests(s, *a, asked) == 1);
+            CHECK(s.servers.pending() == "");
+        }
+    }
+
+    TEST_CASE("what a downgrade finds: no node, no connection, no permission")
+    {
+        for (const outcome found : {outcome::no_node, outcome::unknown, outcome::no_auth}) {
+            scene s;
+            s.start();
+            s.connect();
+            const auto a = s.acquire("/p", {}, recipes::patience::queue, queue::contender_kind::writer);
+            s.number(100, 0);
+            s.alone(1, 100);
+            std::optional<error_code> downgraded;
+            a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; });
+            s.answer(outcome::bad_version);
+            s.answer(found);
+            switch (found) {
+            case outcome::no_node:
+                CHECK(downgraded == make_error_code(errc::lost));
+                CHECK(a->losses == 1);
+                break;
+            case outcome::unknown:
+                CHECK_FALSE(downgraded);
+                s.servers.observer->on_disconnected();
+                s.connect(5, false);
+                CHECK(s.servers.pending().find("batch create") != std::string::npos);
+                break;
+            default:
+                s.answer(outcome::no_node); // of a reader, either
+                CHECK(downgraded == make_error_code(errc::access_denied));
+                CHECK(a->handle->held(s.clock.now()));
+            }
+        }
+    }
+
+    TEST_CASE("a writer that has become a reader is asked by its new node")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        const std::string uuid = "_c_00000000-0000-4000-8000-999999999999-";
+        std::optional<std::size_t> told;
+        s.session->revoke("/p", "/p/" + uuid + "__WRIT__0000000003", [&](error_code, std::size_t n) { told = n; });
+        s.answer(outcome::no_node);
+        CHECK(s.servers.pending() == "set /p/" + uuid + "__READ__0000000003");
+        s.answer(outcome::ok);
+        CHECK(told == 1);
+        told.reset();
+        s.session->revoke_holders("/p", [&](error_code, std::size_t n) { told = n; });
+        s.list({uuid + "__READ__0000000003", "_c_1-__READ__0000000004", uuid + "__WRIT__0000000005"});
+        CHECK(s.servers.pending() == "set /p/" + uuid + "__READ__0000000003, set /p/_c_1-__READ__0000000004");
+        s.answer(outcome::no_node); // gone for good: no writer
+        CHECK_FALSE(told);
+        s.answer(outcome::ok);
+        CHECK(told == 1);
+    }
+
+    TEST_CASE("the nodes of permits are asked, whatever they are called")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        std::optional<std::size_t> told;
+        const auto answer = [&](error_code ec, std::size_t n) { told = ec ? 100 : n; };
+        s.session->revoke("/p/leases", "/p/leases/_c_1-lease-0000000003", answer, recipes::listed::leases);
+        s.answer(outcome::ok);
+        CHECK(told == 1);
+        s.session->revoke("/p/leases", "/p/locks/_c_1-lease-0000000003", answer, recipes::listed::leases);
+        s.clock.run();
+        CHECK(told == 100);
+        s.session->revoke_holders("/p/leases", answer, recipes::listed::leases);
+        s.list({"_c_1-lease-0000000003", "0a1b"});
+        CHECK(s.servers.pending() == "set /p/leases/_c_1-lease-0000000003, set /p/leases/0a1b");
+        s.answer(outcome::ok);
+        s.answer(outcome::ok);
+        CHECK(told == 2);
+    }
+
+    TEST_CASE("asking a contender is one request, asking the holder is two")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        std::optional<std::size_t> told;
+        std::optional<error_code> failed;
+        const auto answer = [&](error_code ec, std::size_t asked) {
+            CHECK_FALSE(told);
+            told = asked;
+            failed = ec;
+        };
+        const auto begin = [&] { told.reset(); };
+
+        s.session->revoke("/p", "/p/" + scene::node(9, 7), answer);
+        CHECK(s.servers.pending() == "set /p/" + scene::node(9, 7));
+        s.answer(outcome::ok);
+        CHECK(told == 1);
+        begin();
+        s.session->revoke("/p", "/p/" + scene::node(9, 7), answer);
+        s.answer(outcome::no_node); // it has let go
+        CHECK(told == 0);
+        CHECK(failed == error_code());
+        begin();
+        s.session->revoke("/p", "/q/" + scene::node(9, 7), answer);
+        s.clock.run();
+        CHECK(failed == make_error_code(errc::invalid_path));
+        begin();
+        s.session->revoke("/p", "/p/notes", answer); // no contender's: its data are not to be overwritten
+        CHECK(s.servers.pending() == "");
+        s.clock.run();
+        CHECK(failed == make_error_code(errc::invalid_path));
+        begin();
+        s.session->revoke("/p", "/p/" + scene::node(9, 7), answer);
+        s.answer(outcome::no_auth);
+        CHECK(failed == make_error_code(errc::access_denied));
+
+        begin();
+        s.session->revoke_holders("/p", answer);
+        CHECK(s.servers.pending() == "children /p");
+        s.list({"notes", scene::node(3, 8), "_c_00000000-0000-4000-8000-999999999999-lock-0000000007"});
+        CHECK(s.servers.pending() == "set /p/_c_00000000-0000-4000-8000-999999999999-lock-0000000007");
+        // The connection ends: the same contender is asked once more, and nobody else is looked for.
+        s.answer(outcome::unknown);
+        CHECK_FALSE(told);
+        s.servers.observer->on_disconnected();
+        s.connect(5, false);
+        CHECK(s.servers.pending() == "set /p/_c_00000000-0000-4000-8000-999999999999-lock-0000000007");
+        s.answer(outcome::ok);
+        CHECK(told == 1);
+        CHECK(failed == error_code());
+        begin();
+        s.session->revoke_holders("/p", answer);
+        s.answer(outcome::no_node);
+        CHECK(told == 0);
+        CHECK(failed == error_code());
+        begin();
+        const auto withdrawn = s.session->revoke_holders("/p", answer);
+        CHECK(withdrawn->withdraw() == recipes::user_request::withdrawal::withdrawn);
+        CHECK(withdrawn->withdraw() == recipes::user_request::withdrawal::ended);
+        s.list({scene::node(3, 8)});
+        CHECK_FALSE(told);
+        CHECK(s.servers.pending() == "");
+    }
+}

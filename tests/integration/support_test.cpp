@@ -298,7 +298,7 @@ TEST_CASE("a scene that was disturbed is played again, and one that was not is b
     const auto disturbed_once = [&](timed_scene& scene) {
         if (++played > 1)
             return;
-        child_process other{{"sh", "-c", "kill -STOP " + self + "; sleep 0.5; kill -CONT " + self}, directory.path(), {}};
+        child_process other{{"sh", "-c", "kill -STOP " + self + "; sleep 1; kill -CONT " + self}, directory.path(), {}};
         other.wait();
         scene.expect(false, "in time");
     };

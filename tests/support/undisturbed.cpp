@@ -15,30 +15,33 @@ namespace {
     class stall_watch {
     public:
         stall_watch() : thread_([this] { watch(); }) {}
-        ~stall_watch()
-        {
-            over_ = true;
-            thread_.join();
-        }
+        ~stall_watch() { longest(); }
         stall_watch(const stall_watch&) = delete;
         stall_watch& operator=(const stall_watch&) = delete;
 
-        [[nodiscard]] milliseconds longest() const { return milliseconds{longest_.load()}; }
+        /// Ends the watch. It waits for the thread: when the process has just gone on, the thread may be the last to run.
+        milliseconds longest()
+        {
+            over_ = true;
+            if (thread_.joinable()) thread_.join();
+            return milliseconds{longest_};
+        }
 
     private:
         void watch()
         {
             auto last = steady_clock::now();
-            while (!over_) {
-                ::poll(nullptr, 0, 5);
+            for (bool over = false; !over;) {
+                over = over_; // before the look at the clock: what stood still until now is seen
+                if (!over) ::poll(nullptr, 0, 5);
                 const auto now = steady_clock::now();
-                longest_ = std::max(longest_.load(), std::chrono::duration_cast<milliseconds>(now - last).count());
+                longest_ = std::max(longest_, std::chrono::duration_cast<milliseconds>(now - last).count());
                 last = now;
             }
         }
 
         std::atomic<bool> over_ = false;
-        std::atomic<milliseconds::rep> longest_ = 0;
+        milliseconds::rep longest_ = 0; // the thread's own until it has ended
         std::thread thread_; // the last: it uses the others
     };
 
@@ -48,7 +51,7 @@ std::string play_undisturbed(milliseconds tolerable, const std::function<void(ti
 {
     constexpr int attempts = 5;
     for (int attempt = 1;; ++attempt) {
-        const stall_watch watch;
+        stall_watch watch;
         timed_scene played;
         std::string wrong;
         bool counts = true;

@@ -263,7 +263,8 @@ TEST_SUITE("lock queue, session and lease")
         q.parent_watched(3, 9, 108);
         CHECK(q.act() == "read");
         q.children_read({ours(1, 0), ours(2, 7), ours(4, 8)}, 9, true);
-        CHECK(q.act() == "watch " + ours(2, 7) + ", watch " + ours(1, 0)); // the dead session's nodes count until they go
+        // The dead session's nodes count until they go.
+        CHECK(q.act() == "watch " + ours(2, 7) + ", watch " + ours(1, 0));
     }
 
     TEST_CASE("when the lease ends the holder leaves, and nobody follows before it is fresh again")

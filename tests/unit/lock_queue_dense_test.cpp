@@ -63,7 +63,8 @@ TEST_SUITE("lock queue, dense view")
         }
     }
 
-    TEST_CASE("made together with others as the very first: alone once the transaction is known, for the next one's sake")
+    TEST_CASE("made together with others as the very first: "
+              "alone once the transaction is known, for the next one's sake")
     {
         driver q;
         q.epoch_began();

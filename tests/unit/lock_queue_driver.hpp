@@ -25,8 +25,8 @@ inline std::string foreign(int sequence)
     return text;
 }
 
-/// A queue whose actions read as text: "parent", "read", "watch <node>", "granted 1", "granted 2 from 1", …; "later" stands
-/// behind a delete that may wait.
+/// A queue whose actions read as text: "parent", "read", "watch <node>", "granted 1", "granted 2 from 1", …; "later"
+/// stands behind a delete that may wait.
 struct driver : queue::lock_queue {
     using lock_queue::lock_queue;
 

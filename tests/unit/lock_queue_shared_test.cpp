@@ -1,74 +1,8 @@
-// Readers and writers in the queue: who waits for whom, what is watched, and what a downgrade does to a place.
-#include "unit/lock_queue_driver.hpp"
+// Readers and writers in the queue: who waits for whom, and what is watched.
+#include "unit/lock_queue_shared_driver.hpp"
 
 using namespace zklock;
 using namespace zklock::unit;
-using queue::contender_kind;
-
-namespace {
-
-std::string node(const std::string& id, const char* mark, int sequence)
-{
-    char digits[16];
-    std::snprintf(digits, sizeof digits, "%010d", sequence);
-    return "_c_" + id + "-" + mark + digits;
-}
-std::string reader(int id, int sequence) { return node(std::to_string(id), "__READ__", sequence); }
-std::string writer(int id, int sequence) { return node(std::to_string(id), "__WRIT__", sequence); }
-std::string foreign_reader(int sequence) { return node("x", "__READ__", sequence); }
-std::string foreign_writer(int sequence) { return node("x", "__WRIT__", sequence); }
-
-/// Contenders that read and write, each create answered at once with the next number.
-struct shared_driver : driver {
-    void send(contender_id id, contender_kind kind, bool look_once = false)
-    {
-        join(id, look_once, kind);
-        REQUIRE(next_to_create() == id);
-        const std::string name = kind == contender_kind::reader ? reader(static_cast<int>(id), 0)
-                                                                : writer(static_cast<int>(id), 0);
-        create_sent(id, name.substr(0, name.size() - queue::sequence_digits));
-    }
-    void arrive(contender_id id, contender_kind kind, int sequence, bool look_once = false)
-    {
-        send(id, kind, look_once);
-        const int number = static_cast<int>(id);
-        const bool reads = kind == contender_kind::reader;
-        created(id, reads ? reader(number, sequence) : writer(number, sequence), sequence, czxid_of(sequence));
-        numbered(id, 4095);
-    }
-    void reads(contender_id id, int sequence, bool look_once = false)
-    {
-        arrive(id, contender_kind::reader, sequence, look_once);
-    }
-    void writes(contender_id id, int sequence, bool look_once = false)
-    {
-        arrive(id, contender_kind::writer, sequence, look_once);
-    }
-
-    /// Number 0 belongs to another client's node, which the view shows.
-    void begin_behind(const std::string& foreign)
-    {
-        epoch_began();
-        reads(1, 1);
-        CHECK(act() == "parent");
-        parent_watched(2, 2, czxid_of(1));
-        CHECK(act() == "read");
-        children_read({foreign, reader(1, 1)}, 2, true);
-    }
-    /// Contender 1 holds number 0 as a writer, alone.
-    void hold_as_writer()
-    {
-        epoch_began();
-        send(1, contender_kind::writer);
-        CHECK(act() == "parent");
-        created(1, writer(1, 0), 0, czxid_of(0));
-        numbered(1, 4095);
-        parent_shows_one(1);
-        CHECK(act() == "granted 1");
-    }
-};
-
-} // namespace
 
 TEST_SUITE("readers and writers")
 {
@@ -82,8 +16,8 @@ TEST_SUITE("readers and writers")
         CHECK(q.act() == "granted 2, granted 3");
         q.reads(4, 5); // a gap: somebody has come in between
         CHECK(q.act() == "read");
-        q.children_read({foreign_reader(0), reader(1, 1), reader(2, 2), reader(3, 3), foreign_reader(4), reader(4, 5)}, 6,
-                        true);
+        q.children_read({foreign_reader(0), reader(1, 1), reader(2, 2), reader(3, 3), foreign_reader(4), reader(4, 5)},
+                        6, true);
         CHECK(q.act() == "granted 4");
     }
 
@@ -105,7 +39,8 @@ TEST_SUITE("readers and writers")
         CHECK(q.act() == "");
         q.node_gone(foreign_writer(1));
         CHECK(q.act() == "read"); // the one before went unwatched
-        q.children_read({foreign_reader(2), foreign_writer(3), foreign_reader(4), foreign_reader(5), reader(1, 6)}, 7, true);
+        q.children_read({foreign_reader(2), foreign_writer(3), foreign_reader(4), foreign_reader(5), reader(1, 6)}, 7,
+                        true);
         CHECK(q.act() == "");
         q.node_gone(foreign_writer(3)); // whether it reads on, is not the reader's business
         CHECK(q.act() == "granted 1");
@@ -123,7 +58,8 @@ TEST_SUITE("readers and writers")
         q.reads(6, 6);
         CHECK(q.act() == ""); // the one before the writer is ours
         q.leave(1);
-        CHECK(q.act() == "watch " + writer(2, 2) + ", watch " + foreign_reader(0) + ", remove 1 " + reader(1, 1) + " later");
+        CHECK(q.act() ==
+              "watch " + writer(2, 2) + ", watch " + foreign_reader(0) + ", remove 1 " + reader(1, 1) + " later");
         q.watched(writer(2, 2));
         q.watched(foreign_reader(0));
         q.removed(1);
@@ -189,8 +125,9 @@ TEST_SUITE("readers and writers")
             q.begin_behind(behind_a_writer ? foreign_writer(0) : foreign_reader(0));
             q.reads(2, 2, true);
             if (behind_a_writer)
-                CHECK(q.act() == "watch " + reader(1, 1) + ", watch " + foreign_writer(0) + ", remove 2 " + reader(2, 2) +
-                                     ", refused 2");
+                CHECK(q.act() ==
+                      "watch " + reader(1, 1) + ", watch " + foreign_writer(0) + ", remove 2 " + reader(2, 2) +
+                          ", refused 2");
             else
                 CHECK(q.act() == "granted 1, granted 2");
         }
@@ -253,229 +190,5 @@ TEST_SUITE("readers and writers")
         q.act();
         q.node_gone(foreign(0));
         CHECK(q.act() == "granted 2");
-    }
-}
-
-TEST_SUITE("a downgrade")
-{
-    TEST_CASE("keeps the number and the queue known; readers follow in the same turn, writers do not")
-    {
-        shared_driver q;
-        q.hold_as_writer();
-        q.reads(2, 1);
-        q.reads(3, 2);
-        q.writes(4, 3);
-        CHECK(q.act() == "");
-        q.downgrade(1);
-        CHECK(q.act() == "downgrade 1 " + writer(1, 0));
-        CHECK(q.act() == ""); // once
-        CHECK(q.contended(contender_kind::reader));
-        q.downgraded(1);
-        CHECK(q.act() == "shares 1 " + reader(1, 0) + ", granted 2, granted 3");
-        q.reads(5, 5); // the reader's node has used number 4
-        CHECK(q.act() == "");
-        q.leave(1);
-        CHECK(q.act() == "remove 1 " + reader(1, 0) + " later");
-        q.leave(2);
-        q.leave(3);
-        CHECK(q.act().ends_with("granted 4"));
-        q.leave(4);
-        CHECK(q.act().ends_with("granted 5"));
-    }
-
-    TEST_CASE("uses one number: who takes that for its own takes another's node for nobody's")
-    {
-        shared_driver q;
-        q.hold_as_writer();
-        q.downgrade(1);
-        q.act();
-        q.downgraded(1);
-        q.act();
-        q.reads(2, 3); // 1 is the downgrade's; 2 is not known
-        CHECK(q.act() == "read");
-    }
-
-    TEST_CASE("is not taken for a loss when its own transaction deletes the writer's node under a watch")
-    {
-        shared_driver q;
-        q.hold_as_writer();
-        q.hold_on(1);
-        CHECK(q.act() == "watch " + writer(1, 0));
-        q.watched(writer(1, 0));
-        q.reads(2, 1);
-        q.downgrade(1);
-        CHECK(q.act() == "downgrade 1 " + writer(1, 0));
-        q.node_gone(writer(1, 0));
-        CHECK(q.act() == "");
-        q.downgraded(1);
-        CHECK(q.act() == "watch " + reader(1, 0) + ", shares 1 " + reader(1, 0) + ", granted 2"); // it holds on
-    }
-
-    TEST_CASE("finds out from its answer that others had deleted the node")
-    {
-        shared_driver q;
-        q.hold_as_writer();
-        q.writes(2, 1);
-        q.downgrade(1);
-        q.act();
-        q.node_gone(writer(1, 0));
-        CHECK(q.act() == "");
-        q.downgrade_lost(1);
-        CHECK(q.act() == "watch " + writer(2, 1) + ", lost 1"); // who may have deleted that one, too
-        q.watched(writer(2, 1));
-        CHECK(q.act() == "granted 2");
-    }
-
-    TEST_CASE("that is refused leaves a writer, who may try again")
-    {
-        shared_driver q;
-        q.hold_as_writer();
-        q.reads(2, 1);
-        q.downgrade(1);
-        q.act();
-        q.downgrade_refused(1);
-        CHECK(q.act() == "");
-        q.downgrade(1);
-        CHECK(q.act() == "downgrade 1 " + writer(1, 0));
-    }
-
-    TEST_CASE("that is refused leaves a writer whose node is looked after: others may have deleted it meanwhile")
-    {
-        shared_driver q;
-        q.hold_as_writer();
-        q.hold_on(1);
-        CHECK(q.act() == "watch " + writer(1, 0));
-        q.watched(writer(1, 0));
-        q.downgrade(1);
-        q.act();
-        q.node_gone(writer(1, 0));
-        CHECK(q.act() == "");
-        q.downgrade_refused(1);
-        CHECK(q.act() == "watch " + writer(1, 0));
-        q.node_gone(writer(1, 0)); // there is none
-        CHECK(q.act() == "lost 1");
-    }
-
-    TEST_CASE("whose outcome is unknown is asked for again; a list in between shows a node that is nobody else's")
-    {
-        shared_driver q;
-        q.hold_as_writer();
-        q.writes(2, 1);
-        q.downgrade(1);
-        q.act();
-        q.send(3, contender_kind::writer);
-        q.contact_lost();
-        q.downgrade_unknown(1);
-        q.create_unknown(3);
-        q.epoch_ended();
-        CHECK(q.act() == "");
-        q.epoch_began();
-        CHECK(q.act() == "sync, read, downgrade 1 " + writer(1, 0));
-        // The one whose answer was lost had been done.
-        q.children_read({reader(1, 0), writer(2, 1)}, 3, true);
-        CHECK(q.act() == "");
-        CHECK_FALSE(q.is_orphan(reader(1, 0)));
-        q.downgraded(1, true);
-        CHECK(q.act() == "shares 1 " + reader(1, 0));
-        CHECK(q.contended(contender_kind::reader)); // two writers wait
-        q.leave(1);
-        CHECK(q.act().find("granted 2") != std::string::npos);
-    }
-
-    TEST_CASE("that its caller leaves meanwhile ends with the node, whichever that is")
-    {
-        for (const bool done : {true, false}) {
-            shared_driver q;
-            q.hold_as_writer();
-            q.reads(2, 1);
-            q.downgrade(1);
-            q.act();
-            q.leave(1);
-            CHECK(q.act() == "");
-            if (done)
-                q.downgraded(1);
-            else
-                q.downgrade_refused(1);
-            CHECK(q.act() == "remove 1 " + (done ? reader(1, 0) : writer(1, 0)) + (done ? " later" : "") + ", granted 2");
-            q.removed(1);
-            CHECK(q.act() == "gone 1");
-        }
-    }
-
-    TEST_CASE("its place is none of a parent that was made again meanwhile")
-    {
-        shared_driver q;
-        q.epoch_began();
-        q.writes(1, 2);
-        CHECK(q.act() == "parent");
-        q.parent_watched(1, 3, driver::czxid_of(2));
-        CHECK(q.act() == "granted 1");
-        q.downgrade(1);
-        CHECK(q.act() == "downgrade 1 " + writer(1, 2));
-        for (int id : {2, 3, 4})
-            q.send(static_cast<contender_id>(id), contender_kind::writer);
-        for (int id : {2, 3, 4}) // in one transaction, say: their numbers have begun again
-            q.created(static_cast<contender_id>(id), writer(id, id - 2), id - 2);
-        for (int id : {2, 3, 4})
-            CHECK(q.contender_of(writer(id, id - 2)) == static_cast<contender_id>(id));
-        q.downgrade_lost(1);
-        CHECK(q.act().find("lost 1") != std::string::npos);
-    }
-
-    TEST_CASE("that was never sent is not sent for one who has left, or whose lease has ended")
-    {
-        for (const bool lapsed : {true, false}) {
-            shared_driver q;
-            q.hold_as_writer();
-            q.epoch_ended();
-            q.downgrade(1);
-            CHECK(q.act() == "");
-            if (lapsed)
-                CHECK(q.lapse() == std::vector<contender_id>{1});
-            else
-                q.leave(1);
-            CHECK(q.act() == "");
-            q.epoch_began();
-            CHECK(q.act() == "remove 1 " + writer(1, 0));
-            q.removed(1);
-            CHECK(q.act() == "gone 1");
-            CHECK(q.idle());
-        }
-        // Once it was sent, nobody knows which node it is.
-        shared_driver q;
-        q.hold_as_writer();
-        q.downgrade(1);
-        q.act();
-        q.contact_lost();
-        q.downgrade_unknown(1);
-        q.epoch_ended();
-        q.leave(1);
-        q.epoch_began();
-        CHECK(q.act() == "downgrade 1 " + writer(1, 0));
-        q.downgraded(1, true);
-        CHECK(q.act() == "remove 1 " + reader(1, 0));
-    }
-
-    TEST_CASE("does not outlive the lease or the session")
-    {
-        shared_driver q;
-        q.hold_as_writer();
-        q.downgrade(1);
-        q.act();
-        CHECK(q.lapse() == std::vector<contender_id>{1});
-        CHECK(q.lapse().empty());
-        q.downgraded(1);
-        CHECK(q.act() == "remove 1 " + reader(1, 0));
-
-        shared_driver p;
-        p.hold_as_writer();
-        p.downgrade(1);
-        p.act();
-        p.contact_lost();
-        p.downgrade_unknown(1);
-        p.epoch_ended();
-        p.session_ended();
-        CHECK(p.act() == "lost 1");
-        CHECK(p.idle());
     }
 }

@@ -10,7 +10,8 @@ using namespace zklock::unit;
 
 TEST_SUITE("lock queue")
 {
-    TEST_CASE("a first, uncontended acquire takes a create and a look at the parent, sent together; a release one delete")
+    TEST_CASE("a first, uncontended acquire takes a create and a look at the parent, "
+              "sent together; a release one delete")
     {
         driver q;
         CHECK(q.next_to_create() == 0);
@@ -220,7 +221,8 @@ TEST_SUITE("lock queue")
                 removes += a.what == action::kind::remove;
         }
         CHECK(removes == waiters);
-        CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(30)); // going over all that left: many minutes
+        // Going over all that left: many minutes.
+        CHECK(std::chrono::steady_clock::now() - begun < std::chrono::seconds(30));
     }
 
     TEST_CASE("counts who contends and who has a node")

@@ -61,7 +61,8 @@ TEST_SUITE("lock queue, watches")
 
     TEST_CASE("when the further one was not the first, a read looks who is left while the nearer one still lives")
     {
-        behind_many q({foreign(1), foreign(2), foreign(3), foreign(5)}, ", watch " + foreign(5) + ", watch " + foreign(3));
+        behind_many q({foreign(1), foreign(2), foreign(3), foreign(5)},
+                      ", watch " + foreign(5) + ", watch " + foreign(3));
         q.node_gone(foreign(3));
         CHECK(q.act() == "read");
         CHECK(q.act() == "");
@@ -158,7 +159,8 @@ TEST_SUITE("lock queue, watches")
             q.leave(1);
             CHECK(q.act() == "read, remove 1 " + ours(1, 9)); // what stays needed is not known yet
             q.children_read({foreign(3), foreign(5), foreign(11), ours(2, 12)}, 13, true);
-            CHECK(q.act() == "watch " + ours(2, 12) + ", watch " + foreign(11) + ", unwatch " + foreign(3) + ", gone 1");
+            CHECK(q.act() ==
+                  "watch " + ours(2, 12) + ", watch " + foreign(11) + ", unwatch " + foreign(3) + ", gone 1");
         }
     }
 

@@ -15,7 +15,8 @@ TEST_SUITE("node names")
 
     TEST_CASE("are those of the clients a path is shared with")
     {
-        CHECK(name_prefix(naming::curator, contender_kind::mutex, uuid) == "_c_0f1e2d3c-4b5a-4697-8899-aabbccddeeff-lock-");
+        CHECK(name_prefix(naming::curator, contender_kind::mutex, uuid) ==
+              "_c_0f1e2d3c-4b5a-4697-8899-aabbccddeeff-lock-");
         CHECK(name_prefix(naming::kazoo, contender_kind::mutex, uuid) == "0f1e2d3c4b5a46978899aabbccddeeff__lock__");
         CHECK(name_prefix(naming::curator, contender_kind::writer, uuid) ==
               "_c_0f1e2d3c-4b5a-4697-8899-aabbccddeeff-__WRIT__");
@@ -85,9 +86,9 @@ TEST_SUITE("node names")
     TEST_CASE("of children that are no contenders tell nothing")
     {
         for (const std::string name :
-             {"", "config", "0000000001", "-0000000001", "lock-", "lock-000000001", "lock-00000000a1", "lock-2147483648",
-              "lock--2147483649", "clock0000000001", "READ__0000000001", "__read__0000000001", "__WRIT__", "lock-0000000001 ", "lock---0000000001",
-              "lease-0000000001", "leaf_lock_0000000001"}) {
+             {"", "config", "0000000001", "-0000000001", "lock-", "lock-000000001", "lock-00000000a1",
+              "lock-2147483648", "lock--2147483649", "clock0000000001", "READ__0000000001", "__read__0000000001",
+              "__WRIT__", "lock-0000000001 ", "lock---0000000001", "lease-0000000001", "leaf_lock_0000000001"}) {
             CAPTURE(name);
             CHECK_FALSE(sequence_of(name));
         }
@@ -118,7 +119,8 @@ TEST_SUITE("node paths")
 {
     TEST_CASE("that a server would take")
     {
-        for (const std::string path : {"/a", "/a/b/c", "/a b", "/...", "/a/.b", "/gr\xc3\xbc\xc3\x9f" "e", "/\xef\xa4\x80"}) {
+        for (const std::string path : {"/a", "/a/b/c", "/a b", "/...", "/a/.b", "/gr\xc3\xbc\xc3\x9f" "e",
+                                       "/\xef\xa4\x80"}) {
             CAPTURE(path);
             CHECK(valid_path(path));
         }
@@ -128,8 +130,9 @@ TEST_SUITE("node paths")
     TEST_CASE("that a server would refuse, or that no lock can have")
     {
         const std::vector<std::string> bad = {
-            "", "/", "a", "a/b", "/a/", "//a", "/a//b", "/.", "/..", "/a/./b", "/a/..", std::string("/a\0b", 4), "/a\tb",
-            "/a\x7f", "/\xc2\x80", "/\xed\xa0\x80" /* surrogate */, "/\xef\xbf\xbf", "/\xc3" /* cut off */, "/\x80",
+            "", "/", "a", "a/b", "/a/", "//a", "/a//b", "/.", "/..", "/a/./b", "/a/..", std::string("/a\0b", 4),
+            "/a\tb", "/a\x7f", "/\xc2\x80", "/\xed\xa0\x80" /* surrogate */, "/\xef\xbf\xbf", "/\xc3" /* cut off */,
+            "/\x80",
             "/\xf0\x9f\x94\x92" /* two surrogates to a server */, "/\xc0\xaf" /* overlong */,
             "/\xf8\x88\x80\x80\x80", "/" + std::string(4096, 'x')};
         for (const std::string& path : bad) {

@@ -1,12 +1,6 @@
-// The user's own operations on nodes, and transactions guarded by a lock.
-#include "session_scene.hpp"
+// The user's own operations on nodes.
+#include "node_scene.hpp"
 
-#include "queue/node_path.hpp"
-#include "recipes/multi_acquisition.hpp"
-#include "recipes/node_operations.hpp"
-
-#include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,70 +8,6 @@
 using namespace zklock;
 using namespace zklock::unit;
 using withdrawal = recipes::user_request::withdrawal;
-
-namespace {
-
-/// What an operation ended with.
-template <class Value = std::string> struct told {
-    std::optional<error_code> ended;
-    Value value{};
-
-    auto teller()
-    {
-        return [this](error_code ec, Value v = {}) {
-            CHECK_FALSE(ended);
-            ended = ec;
-            value = std::move(v);
-        };
-    }
-    [[nodiscard]] bool ended_with(errc e) const { return ended == make_error_code(e); }
-};
-struct told_end {
-    std::optional<error_code> ended;
-    auto teller()
-    {
-        return [this](error_code ec) {
-            CHECK_FALSE(ended);
-            ended = ec;
-        };
-    }
-};
-
-struct node_scene : scene {
-    node_scene() { start(); }
-
-    recipes::node_operations& nodes() { return session->nodes(); }
-    void disconnect()
-    {
-        servers.observer->on_disconnected();
-        clock.run();
-    }
-    recipes::multi_acquisition::member member(const std::string& path)
-    {
-        return {path, [this, path](recipes::waiter w) {
-                    recipes::acquire_request request;
-                    static_cast<recipes::waiter&>(request) = std::move(w);
-                    request.path = path;
-                    return session->acquire(std::move(request));
-                }};
-    }
-    recipes::node_operations::claim claim_of(const attempt& a) { return {a.handle, a.given}; }
-    std::string own(const attempt& a) const { return "check " + a.given.node; }
-    void fail(std::size_t index, outcome o)
-    {
-        servers.take().fail(index, o);
-        clock.run();
-    }
-};
-
-transaction some_writes()
-{
-    transaction t;
-    t.create("/made-", "new", node_kind::persistent_sequential).set("/stock", "41", 7).remove("/old").check("/there", 2);
-    return t;
-}
-
-} // namespace
 
 TEST_SUITE("operations on nodes")
 {
@@ -190,7 +120,8 @@ TEST_SUITE("operations on nodes")
         s.nodes().remove("/", any_version, removed_root.teller());
         s.nodes().set("/a", std::string(store::largest_request, 'x'), any_version, too_long.teller());
         transaction t;
-        t.set("/a", std::string(store::largest_request / 2, 'x')).set("/b", std::string(store::largest_request / 2, 'x'));
+        const std::string half(store::largest_request / 2, 'x');
+        t.set("/a", half).set("/b", half);
         s.nodes().commit(t, together.teller());
         s.nodes().commit(transaction().create("/c", "", node_kind::container), container.teller());
         s.clock.run();
@@ -203,7 +134,8 @@ TEST_SUITE("operations on nodes")
 
         s.nodes().set("/", "", any_version, set_root.teller());
         s.nodes().create("/a/", "", node_kind::ephemeral_sequential, numbered.teller());
-        s.nodes().create("/a", std::string(store::largest_request - 1000, 'x'), node_kind::persistent, longest.teller());
+        s.nodes().create("/a", std::string(store::largest_request - 1000, 'x'), node_kind::persistent,
+                         longest.teller());
         CHECK(s.servers.pending() == "set /, create /a/, persistent /a");
     }
 
@@ -347,212 +279,5 @@ TEST_SUITE("operations on nodes")
         never.servers.observer->on_authentication_failed();
         never.clock.run();
         CHECK(waiting.ended_with(errc::authentication_failed));
-    }
-}
-
-TEST_SUITE("transactions")
-{
-    TEST_CASE("without a guard: one request, and a result for each operation")
-    {
-        node_scene s;
-        s.connect();
-        told<commit_result> done, empty;
-        s.nodes().commit(some_writes(), done.teller());
-        s.nodes().commit(transaction(), empty.teller());
-        CHECK(s.servers.pending() == "batch create /made-, set /stock at version 7, remove /old, check /there at version 2");
-        s.clock.run();
-        CHECK(empty.ended == error_code());
-        const auto request = s.servers.take();
-        REQUIRE(request.writes.size() == 4);
-        CHECK(request.writes[0].data == "new");
-        CHECK(request.writes[0].created == node_kind::persistent_sequential);
-        CHECK(request.writes[1].data == "41");
-        request.done({"/made-0000000003"});
-        s.clock.run();
-        CHECK(done.ended == error_code());
-        REQUIRE(done.value.results.size() == 4);
-        CHECK(done.value.results[0].path == "/made-0000000003");
-        CHECK_FALSE(done.value.results[0].stat);
-        CHECK(done.value.results[1].stat);
-        CHECK(done.value.results[2].path.empty());
-        CHECK_FALSE(done.value.failed);
-    }
-
-    TEST_CASE("guarded: the lock's node is looked for first, in any version; the release goes behind it")
-    {
-        node_scene s;
-        s.connect();
-        const auto a = s.hold("/p", 0);
-        told<commit_result> done, asked;
-        s.nodes().commit(some_writes(), s.claim_of(*a), done.teller());
-        s.nodes().commit(transaction(), s.claim_of(*a), asked.teller());
-        s.release(*a);
-        CHECK(s.servers.pending() ==
-              "batch " + s.own(*a) + ", create /made-, set /stock at version 7, remove /old, check /there at version 2" +
-                  ", batch " + s.own(*a) + ", remove " + a->given.node);
-        s.fail(2, outcome::bad_version);
-        CHECK(done.ended_with(errc::bad_version));
-        CHECK(done.value.failed == 1); // counted without the lock's
-        s.servers.take().done({});
-        s.clock.run();
-        CHECK(asked.ended == error_code());
-        CHECK(a->losses == 0);
-    }
-
-    TEST_CASE("what the servers say of the lock's node is about the lock")
-    {
-        node_scene s;
-        s.connect();
-        const auto a = s.hold("/p", 0);
-        told<commit_result> forbidden, unclear, lost, after;
-        s.nodes().commit(some_writes(), s.claim_of(*a), forbidden.teller());
-        s.nodes().commit(some_writes(), s.claim_of(*a), unclear.teller());
-        s.nodes().commit(some_writes(), s.claim_of(*a), lost.teller());
-        s.fail(0, outcome::no_auth);
-        CHECK(forbidden.ended_with(errc::access_denied));
-        CHECK_FALSE(forbidden.value.failed);
-        s.answer(outcome::server_error); // about none of them
-        CHECK(unclear.ended_with(errc::server_error));
-        CHECK_FALSE(unclear.value.failed);
-        CHECK(a->losses == 0);
-        s.servers.take().fail(0, outcome::no_node);
-        CHECK_FALSE(a->handle->held(s.clock.now()));
-        s.clock.run();
-        CHECK(lost.ended_with(errc::lost));
-        CHECK_FALSE(lost.value.failed);
-        CHECK(a->losses == 1);
-        s.nodes().commit(some_writes(), s.claim_of(*a), after.teller());
-        s.clock.run();
-        CHECK(after.ended_with(errc::lost));
-        CHECK(s.servers.pending().empty());
-    }
-
-    TEST_CASE("after the lease has ended nothing is asked, noticed or not")
-    {
-        node_scene s;
-        s.connect();
-        const auto a = s.hold("/p", 0);
-        told<commit_result> late;
-        s.clock.skip(20s); // the process did not run
-        s.nodes().commit(some_writes(), s.claim_of(*a), late.teller());
-        CHECK(s.servers.pending().find("batch") == std::string::npos);
-        s.clock.run();
-        CHECK(late.ended_with(errc::lost));
-        CHECK(a->losses == 1);
-    }
-
-    TEST_CASE("while disconnected it waits as long as the lock is held")
-    {
-        node_scene s;
-        s.connect();
-        const auto a = s.hold("/p", 0), b = s.hold("/q", 0);
-        s.disconnect();
-        told<commit_result> sent, lost, released;
-        s.nodes().commit(some_writes(), s.claim_of(*a), sent.teller());
-        const auto unsent = s.nodes().commit(some_writes(), s.claim_of(*b), released.teller());
-        unsent->end_unsent(errc::not_owner); // as at b's release
-        s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
-        CHECK(s.servers.pending().find("batch " + s.own(*a)) != std::string::npos);
-        CHECK(s.servers.pending().find("batch " + s.own(*b)) == std::string::npos);
-        s.clock.run();
-        CHECK(released.ended_with(errc::not_owner));
-        while (!s.servers.requests.empty())
-            s.answer(outcome::unknown);
-        CHECK(sent.ended_with(errc::outcome_unknown));
-        s.disconnect();
-        s.nodes().commit(some_writes(), s.claim_of(*a), lost.teller());
-        s.clock.pass(10s);
-        s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
-        s.clock.run();
-        CHECK(lost.ended_with(errc::lost));
-        CHECK(s.servers.pending().find("batch") == std::string::npos);
-    }
-
-    TEST_CASE("a writer that becomes a reader while disconnected: what it had called before is done before")
-    {
-        node_scene s;
-        s.connect();
-        const auto a = s.acquire("/p", {}, recipes::patience::queue, queue::contender_kind::writer);
-        s.number(100, 0);
-        s.alone(1, 100);
-        REQUIRE(a->ended == error_code());
-        const std::string reader = "/p/_c_00000000-0000-4000-8000-000000000001-__READ__0000000000";
-        told<commit_result> unknown, waiting, after;
-        told<recipes::grant> downgraded;
-        s.nodes().commit(transaction(), s.claim_of(*a), unknown.teller());
-        s.answer(outcome::unknown);
-        CHECK(unknown.ended_with(errc::outcome_unknown));
-        s.nodes().commit(transaction(), s.claim_of(*a), waiting.teller());
-        CHECK(a->handle->downgrade(downgraded.teller()));
-        s.disconnect();
-        s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
-        const std::string commit = "batch " + s.own(*a);
-        const std::string downgrade = "batch create " + reader + ", remove " + a->given.node + " at version 0";
-        CHECK(s.servers.pending().starts_with("sync /, " + commit + ", "));
-        CHECK(s.servers.pending().ends_with(downgrade));
-        while (!s.servers.requests.empty()) {
-            const auto request = s.servers.take();
-            if (!request.writes.empty())
-                request.done({reader});
-            else if (request.show)
-                request.show(0, "");
-            else if (request.list)
-                request.list({std::string(queue::name_of(a->given.node))});
-            else
-                request.answer(outcome::ok);
-            s.clock.run();
-        }
-        CHECK(waiting.ended == error_code());
-        CHECK(downgraded.ended == error_code());
-        CHECK(downgraded.value.node == reader);
-        CHECK(a->losses == 0);
-        s.nodes().commit(transaction(), recipes::node_operations::claim(a->handle, downgraded.value), after.teller());
-        CHECK(s.servers.pending().ends_with("batch check " + reader));
-    }
-
-    TEST_CASE("of several locks all nodes are looked for")
-    {
-        node_scene s;
-        s.connect();
-        node_scene::attempt both;
-        recipes::waiter waiter;
-        waiter.done = [&both](error_code ec, const recipes::grant& g) {
-            both.ended = ec;
-            both.given = g;
-        };
-        waiter.lost = [&both] { ++both.losses; };
-        both.handle =
-            recipes::multi_acquisition::start(s.clock, {s.member("/p"), s.member("/q")}, std::move(waiter));
-        s.clock.run();
-        for (const int number : {3, 4}) {
-            s.number(100 + number, number);
-            s.alone(number + 1, 100 + number);
-        }
-        REQUIRE(both.ended == error_code());
-        told<commit_result> lost;
-        s.nodes().commit(transaction().set("/stock", "1"), s.claim_of(both), lost.teller());
-        CHECK(s.servers.pending() ==
-              "batch check /p/" + s.node(1, 3) + ", check /q/" + s.node(2, 4) + ", set /stock");
-        s.fail(1, outcome::no_node);
-        CHECK(lost.ended_with(errc::lost));
-        CHECK(both.losses == 1);
-    }
-}
-
-TEST_SUITE("errors")
-{
-    TEST_CASE("each has a message of its own; some are the standard's")
-    {
-        std::set<std::string> messages;
-        constexpr int last = static_cast<int>(errc::outcome_unknown);
-        for (int value = 1; value <= last; ++value)
-            messages.insert(make_error_code(static_cast<errc>(value)).message());
-        CHECK(messages.size() == last);
-        CHECK_FALSE(messages.contains(make_error_code(static_cast<errc>(last + 1000)).message()));
-        namespace generic = boost::system::errc;
-        CHECK(make_error_code(errc::no_node) == generic::no_such_file_or_directory);
-        CHECK(make_error_code(errc::node_exists) == generic::file_exists);
-        CHECK(make_error_code(errc::not_empty) == generic::directory_not_empty);
-        CHECK(make_error_code(errc::bad_version) != generic::success);
     }
 }

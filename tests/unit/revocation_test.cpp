@@ -38,9 +38,7 @@ TEST_SUITE("revocation")
 {
     TEST_CASE("whoever wants to be asked has its node watched at once, and each change looked at")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto a = s.hold("/p", 3);
         const std::string node = "/p/" + scene::node(1, 3);
         CHECK(s.servers.pending() == "");
@@ -67,9 +65,7 @@ TEST_SUITE("revocation")
 
     TEST_CASE("a request that came before is seen: before the wait, and before the grant")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         auto a = s.hold("/p", 3);
         int asked = 0;
         count_requests(s, *a, asked);
@@ -103,9 +99,7 @@ TEST_SUITE("revocation")
 
     TEST_CASE("nobody is asked after the release, nor after the loss, nor for another's node")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto a = s.hold("/p", 3);
         int asked = 0;
         count_requests(s, *a, asked);
@@ -129,9 +123,7 @@ TEST_SUITE("revocation")
 
     TEST_CASE("a new connection looks at the node again, a new node has not been asked")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto a = s.hold("/p", 3);
         int asked = 0;
         count_requests(s, *a, asked);
@@ -146,9 +138,7 @@ TEST_SUITE("revocation")
     TEST_CASE("a node that is to be given up neither lingers nor is passed on")
     {
         for (const bool cohort : {false, true}) {
-            scene s;
-            s.start();
-            s.connect();
+            connected_scene s;
             mutex_options o;
             o.linger = cohort ? 0ms : 10'000ms;
             o.cohort = cohort ? 4 : 1;
@@ -169,14 +159,9 @@ TEST_SUITE("revocation")
     TEST_CASE("a request that a downgrade meets goes on to the reader's node")
     {
         for (const bool gives_up : {false, true}) {
-            scene s;
-            s.start();
-            s.connect();
-            const auto a = s.acquire("/p", {}, recipes::patience::queue, queue::contender_kind::writer);
-            s.number(100, 0);
-            s.alone(1, 100);
-            REQUIRE(a->ended == error_code());
-            const std::string reader = "/p/_c_00000000-0000-4000-8000-000000000001-__READ__0000000000";
+            connected_scene s;
+            const auto a = s.hold_as_writer("/p");
+            const std::string reader = scene::downgraded("/p");
             std::optional<error_code> downgraded;
             a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; });
             REQUIRE(s.servers.requests.size() == 1);
@@ -211,12 +196,8 @@ TEST_SUITE("revocation")
     TEST_CASE("what a downgrade finds: no node, no connection, no permission")
     {
         for (const outcome found : {outcome::no_node, outcome::unknown, outcome::no_auth}) {
-            scene s;
-            s.start();
-            s.connect();
-            const auto a = s.acquire("/p", {}, recipes::patience::queue, queue::contender_kind::writer);
-            s.number(100, 0);
-            s.alone(1, 100);
+            connected_scene s;
+            const auto a = s.hold_as_writer("/p");
             std::optional<error_code> downgraded;
             a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; });
             s.answer(outcome::bad_version);
@@ -242,9 +223,7 @@ TEST_SUITE("revocation")
 
     TEST_CASE("a writer that has become a reader is asked by its new node")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const std::string uuid = "_c_00000000-0000-4000-8000-999999999999-";
         std::optional<std::size_t> told;
         s.session->revoke("/p", "/p/" + uuid + "__WRIT__0000000003", [&](error_code, std::size_t n) { told = n; });
@@ -264,9 +243,7 @@ TEST_SUITE("revocation")
 
     TEST_CASE("the nodes of permits are asked, whatever they are called")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         std::optional<std::size_t> told;
         const auto answer = [&](error_code ec, std::size_t n) { told = ec ? 100 : n; };
         s.session->revoke("/p/leases", "/p/leases/_c_1-lease-0000000003", answer, recipes::listed::leases);
@@ -285,9 +262,7 @@ TEST_SUITE("revocation")
 
     TEST_CASE("asking a contender is one request, asking the holder is two")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         std::optional<std::size_t> told;
         std::optional<error_code> failed;
         const auto answer = [&](error_code ec, std::size_t asked) {

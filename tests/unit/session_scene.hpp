@@ -116,10 +116,10 @@ struct scene {
         servers.take().list(names);
         clock.run();
     }
-    static std::string node(int uuid, int n)
+    static std::string node(int uuid, int n, const char* mark = "lock-")
     {
         char text[80];
-        std::snprintf(text, sizeof text, "_c_00000000-0000-4000-8000-%012d-lock-%010d", uuid, n);
+        std::snprintf(text, sizeof text, "_c_00000000-0000-4000-8000-%012d-%s%010d", uuid, mark, n);
         return text;
     }
     std::shared_ptr<attempt> hold(const std::string& path, int n, mutex_options o = {})
@@ -127,9 +127,35 @@ struct scene {
         const auto a = acquire(path, o);
         number(100 + n, n);
         alone(n + 1, 100 + n);
-        REQUIRE(a->ended);
-        REQUIRE_FALSE(*a->ended);
+        REQUIRE(a->ended == error_code());
         return a;
+    }
+    /// A writer's grant, of number 0 and alone.
+    std::shared_ptr<attempt> hold_as_writer(const std::string& path)
+    {
+        const auto a = acquire(path, {}, recipes::patience::queue, queue::contender_kind::writer);
+        number(100, 0);
+        alone(1, 100);
+        REQUIRE(a->ended == error_code());
+        return a;
+    }
+    /// What the first writer's node is called after its downgrade.
+    static std::string downgraded(const std::string& path) { return path + "/" + node(1, 0, "__READ__"); }
+};
+
+/// What the node's name is before the servers add its number.
+inline std::string prefix(int uuid)
+{
+    const std::string whole = scene::node(uuid, 0);
+    return whole.substr(0, whole.size() - 10);
+}
+
+/// A session that has been connected.
+struct connected_scene : scene {
+    connected_scene()
+    {
+        start();
+        connect();
     }
 };
 

@@ -12,9 +12,7 @@ TEST_SUITE("session")
 {
     TEST_CASE("a grant names the node and a token made of its czxid; a release is one delete")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto a = s.acquire("/p");
         CHECK(s.servers.pending() == "create /p/_c_00000000-0000-4000-8000-000000000001-lock-, watch /p");
         s.number(42, 3);
@@ -35,9 +33,7 @@ TEST_SUITE("session")
 
     TEST_CASE("missing parents are made, from the top, as containers where there are any")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto a = s.acquire("/p/q");
         s.answer(outcome::no_node);
         CHECK(s.servers.pending() == "watch /p/q, container /p/q");
@@ -60,9 +56,7 @@ TEST_SUITE("session")
                                                                {outcome::invalid_acl, errc::invalid_option},
                                                                {outcome::quota_exceeded, errc::server_error}};
         for (const auto& [answer, error] : reasons) {
-            scene s;
-            s.start();
-            s.connect();
+            connected_scene s;
             const auto a = s.acquire("/p");
             s.answer(answer);
             CHECK(a->ended == make_error_code(error));
@@ -70,9 +64,7 @@ TEST_SUITE("session")
             s.clock.run();
             CHECK(s.servers.pending() == "");
         }
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto a = s.acquire("/p");
         s.answer(outcome::no_node);
         s.answer(outcome::no_node);
@@ -82,9 +74,7 @@ TEST_SUITE("session")
 
     TEST_CASE("numbers that are running out are refused, and the node deleted")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto a = s.acquire("/p");
         s.number(42, 2'147'483'600);
         CHECK(a->ended == make_error_code(errc::sequence_exhausted));
@@ -98,9 +88,7 @@ TEST_SUITE("session")
 
     TEST_CASE("attempts can be limited")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         mutex_options once;
         once.max_attempts = 1;
         const auto a = s.acquire("/p", once);
@@ -152,9 +140,7 @@ TEST_SUITE("session")
 
     TEST_CASE("a lost lease is a loss, told once, before the release, and the node is deleted")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto a = s.hold("/p", 0);
         const auto until = a->handle->held_until();
         s.clock.pass(until - s.clock.now() - 1ms);
@@ -172,9 +158,7 @@ TEST_SUITE("session")
 
     TEST_CASE("heartbeats keep the lease")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto a = s.hold("/p", 0);
         for (int beat = 0; beat < 20; ++beat) {
             s.clock.pass(2'600ms);
@@ -195,15 +179,10 @@ TEST_SUITE("session")
 
     TEST_CASE("a writer that becomes a reader is looked after as a holder, whenever that is")
     {
-        scene s;
-        s.start();
-        s.connect();
-        const auto a = s.acquire("/p", {}, recipes::patience::queue, queue::contender_kind::writer);
-        s.number(100, 0);
-        s.alone(1, 100);
-        REQUIRE(a->ended == error_code());
+        connected_scene s;
+        const auto a = s.hold_as_writer("/p");
         s.clock.pass(50ms);
-        const std::string reader = "/p/_c_00000000-0000-4000-8000-000000000001-__READ__0000000000";
+        const std::string reader = scene::downgraded("/p");
         std::optional<error_code> downgraded;
         CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant& g) {
             downgraded = ec;
@@ -219,17 +198,13 @@ TEST_SUITE("session")
         CHECK(s.servers.pending() == "watch " + reader);
     }
 
-    TEST_CASE("a downgrade that is refused when it is repeated may have been done before: it is asked which node exists")
+    TEST_CASE("a downgrade that is refused when it is repeated may have been done before: "
+              "it is asked which node exists")
     {
-        scene s;
-        s.start();
-        s.connect();
-        const auto a = s.acquire("/p", {}, recipes::patience::queue, queue::contender_kind::writer);
-        s.number(100, 0);
-        s.alone(1, 100);
-        REQUIRE(a->ended == error_code());
+        connected_scene s;
+        const auto a = s.hold_as_writer("/p");
         const std::string writer = a->given.node;
-        const std::string reader = "/p/_c_00000000-0000-4000-8000-000000000001-__READ__0000000000";
+        const std::string reader = scene::downgraded("/p");
         std::optional<error_code> downgraded;
         CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; }));
         s.answer(outcome::unknown);
@@ -267,9 +242,7 @@ TEST_SUITE("session")
 
     TEST_CASE("a delete that is forbidden is reported, and tried again")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto a = s.hold("/p", 0);
         s.release(*a);
         s.answer(outcome::no_auth);
@@ -283,9 +256,7 @@ TEST_SUITE("session")
 
     TEST_CASE("closing ends everything with its word, then says that it is done")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto holder = s.hold("/p", 0);
         const auto leaving = s.hold("/q", 0);
         s.release(*leaving);
@@ -311,9 +282,7 @@ TEST_SUITE("session")
 
     TEST_CASE("bad input is told, not thrown")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         for (const std::string path : {"", "p", "/", "/p/", "//p", "/p//q"})
             CHECK(s.acquire(path)->ended == make_error_code(errc::invalid_path));
         mutex_options long_winded;
@@ -357,9 +326,7 @@ TEST_SUITE("session")
 
     TEST_CASE("what a server refuses to show is not asked for again at once")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto a = s.acquire("/p");
         s.answer(outcome::unknown);
         s.answer(outcome::unknown);
@@ -404,51 +371,6 @@ TEST_SUITE("session")
     }
 }
 
-TEST_SUITE("session, node budget")
-{
-    TEST_CASE("further waiters get their nodes as others free theirs, each path in turn")
-    {
-        scene s;
-        const std::size_t one = 4 + std::string("/p/").size() + scene::node(1, 0).size();
-        s.options.node_budget = 2 * one;
-        s.options.node_budget_limit = 4 * one;
-        s.start();
-        s.connect();
-        const auto p1 = s.hold("/p", 0);
-        const auto p2 = s.acquire("/p");
-        s.servers.requests.clear();
-        const auto p3 = s.acquire("/p");
-        CHECK(s.servers.pending() == "");
-        const auto q1 = s.hold("/q", 0); // the first of its path
-        const auto q2 = s.acquire("/q");
-        CHECK(s.servers.pending() == "");
-        const auto r1 = s.hold("/r", 0);
-        CHECK(s.acquire("/t")->ended == make_error_code(errc::over_budget));
-
-        s.release(*r1);
-        s.answer(outcome::ok);
-        CHECK(s.servers.pending() == ""); // still above
-        s.release(*q1); // q has no other node, and need not wait
-        CHECK(s.servers.pending().starts_with("batch remove /q/" + scene::node(3, 0) + ", create /q/"));
-        CHECK_FALSE(p3->ended);
-    }
-
-    TEST_CASE("who has no node yet can go without the network")
-    {
-        scene s;
-        s.options.node_budget = 1;
-        s.start();
-        s.connect();
-        const auto first = s.hold("/p", 0);
-        const auto second = s.acquire("/p");
-        CHECK(second->handle->withdraw());
-        CHECK_FALSE(second->handle->withdraw());
-        CHECK(s.servers.pending() == "");
-        s.release(*first);
-        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
-    }
-}
-
 TEST_SUITE("session, contenders")
 {
     TEST_CASE("are listed in the queue's order, with what their nodes say")
@@ -480,9 +402,7 @@ TEST_SUITE("session, contenders")
 
     TEST_CASE("are read again after a cut, unless nobody wants them any more")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         int ended = 0;
         const auto kept = s.session->contenders("/p", [&](error_code, const std::vector<contender>&) { ++ended; });
         const auto dropped = s.session->contenders("/q", [&](error_code, const std::vector<contender>&) { ++ended; });
@@ -503,9 +423,7 @@ TEST_SUITE("session, reconnects")
 {
     TEST_CASE("to a server that grants the session less time, end what was held on the longer lease")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto a = s.hold("/p", 0);
         s.servers.observer->on_disconnected();
         s.servers.observer->on_connected({5, 4s, false, s.clock.now()});

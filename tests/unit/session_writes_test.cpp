@@ -1,4 +1,4 @@
-// How the creates and deletes of all paths of a client travel together, and what an idle path keeps.
+// How the creates and deletes of all paths of a client travel together.
 #include "session_scene.hpp"
 
 #include <memory>
@@ -9,12 +9,6 @@ using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
-
-std::string prefix(int uuid)
-{
-    const std::string whole = scene::node(uuid, 0);
-    return whole.substr(0, whole.size() - 10);
-}
 
 /// Two creates are under way, those of /a and /b: what comes now gathers. The parents of both are being looked at.
 struct busy_scene : scene {
@@ -52,8 +46,9 @@ struct batch_scene : busy_scene {
         d = acquire("/d");
         CHECK(servers.pending() == "");
         answer_a();
-        CHECK(servers.pending() == "batch create /c/" + prefix(3) + ", create /d/" + prefix(4) + ", create /c/" + prefix(5) +
-                                       ", watch /c, watch /d"); // one of each path in turn
+        CHECK(servers.pending() ==
+              "batch create /c/" + prefix(3) + ", create /d/" + prefix(4) + ", create /c/" + prefix(5) +
+                  ", watch /c, watch /d"); // one of each path in turn
         batch = servers.take();
         servers.take().show_stat({}); // no child yet, by then
         servers.take().show_stat({});
@@ -191,16 +186,15 @@ TEST_SUITE("session, gathered writes")
 
     TEST_CASE("a delete that others may wait for does not wait, and takes along what has gathered")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto held = s.hold("/h", 0);
         const auto a = s.acquire("/a");
         const auto b = s.acquire("/b");
         const auto c = s.acquire("/c");
         s.servers.requests.clear();
         s.release(*held);
-        CHECK(s.servers.pending() == "batch remove /h/" + scene::node(1, 0) + ", create /c/" + prefix(4) + ", watch /c");
+        CHECK(s.servers.pending() ==
+              "batch remove /h/" + scene::node(1, 0) + ", create /c/" + prefix(4) + ", watch /c");
 
         SUBCASE("the node is gone already: that will do, and the create goes alone")
         {
@@ -219,9 +213,7 @@ TEST_SUITE("session, gathered writes")
 
     TEST_CASE("a delete behind which one of ours is next gathers like a create")
     {
-        scene s;
-        s.start();
-        s.connect();
+        connected_scene s;
         const auto first = s.hold("/h", 0);
         const auto second = s.acquire("/h");
         s.number(101, 1);
@@ -260,185 +252,5 @@ TEST_SUITE("session, gathered writes")
         s.clock.run();
         s.answer_a();
         CHECK(s.servers.pending() == "");
-    }
-
-    TEST_CASE("creates that gather take no more than the node budget")
-    {
-        scene s;
-        const std::size_t one = 4 + std::string("/c/").size() + scene::node(1, 0).size();
-        s.options.node_budget = 4 * one;
-        s.options.node_budget_limit = 4 * one;
-        s.start();
-        s.connect();
-        const auto a = s.acquire("/a");
-        const auto b = s.acquire("/b");
-        auto create_a = s.servers.take();
-        s.servers.requests.clear();
-        const auto c1 = s.acquire("/c");
-        const auto c2 = s.acquire("/c");
-        const auto c3 = s.acquire("/c");
-        create_a.number(100, 0);
-        s.clock.run();
-        CHECK(s.servers.pending() == "batch create /c/" + prefix(3) + ", create /c/" + prefix(4) + ", watch /c");
-    }
-}
-
-TEST_SUITE("session, resting paths")
-{
-    TEST_CASE("an idle path keeps what it knows for about a session's time-out, and longer if it is used")
-    {
-        scene s;
-        s.options.session_timeout = 10s;
-        s.start();
-        s.connect();
-        auto held = s.hold("/p", 0);
-        const auto release = [&] {
-            s.release(*held);
-            s.answer(outcome::ok);
-            CHECK(s.servers.pending() == "");
-        };
-        /// What is asked for while time passes, without the heartbeats, which are answered.
-        const auto pass = [&](lease_clock::duration time) {
-            std::string asked;
-            for (; time > 0s; time -= 500ms) {
-                s.clock.pass(500ms);
-                for (std::size_t n = s.servers.requests.size(); n != 0; --n) {
-                    auto r = s.servers.take();
-                    if (r.what != "sync /")
-                        asked += r.what + ";";
-                    r.answer(outcome::ok);
-                    s.clock.run();
-                }
-            }
-            return asked;
-        };
-        release();
-        for (int n = 1; n < 5; ++n) {
-            CHECK(pass(6s) == "");
-            held = s.acquire("/p");
-            CHECK(s.servers.pending() == "create /p/" + prefix(n + 1)); // the number will do
-            s.number(100 + n, n);
-            CHECK(held->ended == error_code());
-            release();
-        }
-        CHECK(pass(16s) == "unwatch /p;");
-        CHECK(pass(20s) == "");
-        held = s.acquire("/p");
-        CHECK(s.servers.pending() == "create /p/" + prefix(6) + ", watch /p");
-    }
-
-    TEST_CASE("other options may be used once nobody needs the path")
-    {
-        scene s;
-        s.start();
-        s.connect();
-        const auto held = s.hold("/p", 0);
-        mutex_options lingering;
-        lingering.linger = 1s;
-        CHECK(s.acquire("/p", lingering)->ended == make_error_code(errc::invalid_option));
-        s.release(*held);
-        s.answer(outcome::ok);
-        const auto next = s.acquire("/p", lingering);
-        CHECK_FALSE(next->ended);
-        CHECK(s.servers.pending() == "create /p/" + prefix(2) + ", watch /p");
-    }
-}
-
-TEST_SUITE("session, reuse")
-{
-    TEST_CASE("a lingering node serves the next with a token of its own, until its time is over")
-    {
-        scene s;
-        s.start();
-        s.connect();
-        mutex_options lingering;
-        lingering.linger = 1s;
-        const auto first = s.hold("/p", 0, lingering);
-        s.release(*first);
-        CHECK(first->released == error_code()); // it is free: for us
-        CHECK(s.servers.pending() == "watch children /p");
-        s.list({scene::node(1, 0)});
-        s.clock.pass(900ms);
-        const auto second = s.acquire("/p", lingering);
-        CHECK(second->ended == error_code());
-        CHECK(second->given.node == first->given.node);
-        CHECK(second->given.fencing_token == first->given.fencing_token + 1);
-        CHECK(s.servers.pending() == "");
-        s.release(*second);
-        s.clock.pass(999ms); // counted from the last release
-        CHECK(s.servers.pending() == "");
-        s.clock.pass(1ms);
-        CHECK(s.servers.pending() == "remove " + first->given.node);
-    }
-
-    TEST_CASE("somebody who queues elsewhere makes it leave")
-    {
-        scene s;
-        s.start();
-        s.connect();
-        mutex_options lingering;
-        lingering.linger = 1s;
-        const auto first = s.hold("/p", 0, lingering);
-        s.release(*first);
-        s.list({scene::node(1, 0)});
-        s.servers.observer->on_node_event(store::event_kind::children_changed, "/p");
-        CHECK(s.servers.pending() == "remove " + first->given.node);
-    }
-
-    TEST_CASE("a node that is passed on takes its room in the node budget along, once")
-    {
-        scene s;
-        const std::size_t one = 4 + std::string("/c/").size() + scene::node(1, 0).size();
-        s.options.node_budget = 4 * one;
-        s.options.node_budget_limit = 4 * one;
-        s.start();
-        s.connect();
-        mutex_options lingering;
-        lingering.linger = 1s;
-        const auto first = s.hold("/h", 0, lingering);
-        const auto second = s.acquire("/h", lingering);
-        s.number(101, 1);
-        const auto a = s.acquire("/a");
-        const auto b = s.acquire("/b");
-        const auto create_a = s.servers.take();
-        s.servers.requests.clear();
-        s.servers.observer->on_node_event(store::event_kind::deleted, "/h/" + scene::node(2, 1));
-        s.clock.run();
-        CHECK(s.servers.pending() == ""); // it is to be made again when the others' creates are answered
-        s.release(*first);
-        REQUIRE(second->ended == error_code());
-        CHECK(second->given.node == first->given.node);
-        s.release(*second);
-        REQUIRE(s.servers.pending() == "watch children /h");
-        s.list({scene::node(1, 0)});
-        s.clock.pass(1s);
-        REQUIRE(s.servers.pending() == "remove " + first->given.node);
-        s.answer(outcome::ok);
-        const auto c1 = s.acquire("/c");
-        const auto c2 = s.acquire("/c");
-        create_a.number(102, 0);
-        s.clock.run();
-        const std::string both = "batch create /c/" + prefix(5) + ", create /c/" + prefix(6);
-        CHECK(s.servers.pending() == both + ", watch /c");
-    }
-
-    TEST_CASE("a cohort shares one node, and counts its turns in the token")
-    {
-        scene s;
-        s.start();
-        s.connect();
-        mutex_options in_cohorts;
-        in_cohorts.cohort = 2;
-        const auto first = s.hold("/p", 0, in_cohorts);
-        const auto second = s.acquire("/p", in_cohorts);
-        const auto third = s.acquire("/p", in_cohorts);
-        CHECK(s.servers.pending() == "");
-        s.release(*first);
-        CHECK(second->given.fencing_token == first->given.fencing_token + 1);
-        CHECK(s.servers.pending() == "create /p/" + prefix(2)); // the last turn
-        CHECK(first->released == error_code());
-        s.number(101, 1);
-        s.release(*second);
-        CHECK(third->given.fencing_token == 101 * 4096);
     }
 }

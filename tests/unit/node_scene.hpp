@@ -1,0 +1,76 @@
+#pragma once
+// What the tests of the user's own operations on nodes have in common.
+#include "session_scene.hpp"
+
+#include "recipes/multi_acquisition.hpp"
+#include "recipes/node_operations.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace zklock::unit {
+
+/// What an operation ended with.
+template <class Value = std::string> struct told {
+    std::optional<error_code> ended;
+    Value value{};
+
+    auto teller()
+    {
+        return [this](error_code ec, Value v = {}) {
+            CHECK_FALSE(ended);
+            ended = ec;
+            value = std::move(v);
+        };
+    }
+    [[nodiscard]] bool ended_with(errc e) const { return ended == make_error_code(e); }
+};
+struct told_end {
+    std::optional<error_code> ended;
+    auto teller()
+    {
+        return [this](error_code ec) {
+            CHECK_FALSE(ended);
+            ended = ec;
+        };
+    }
+};
+
+struct node_scene : scene {
+    node_scene() { start(); }
+
+    recipes::node_operations& nodes() { return session->nodes(); }
+    void disconnect()
+    {
+        servers.observer->on_disconnected();
+        clock.run();
+    }
+    recipes::multi_acquisition::member member(const std::string& path)
+    {
+        return {path, [this, path](recipes::waiter w) {
+                    recipes::acquire_request request;
+                    static_cast<recipes::waiter&>(request) = std::move(w);
+                    request.path = path;
+                    return session->acquire(std::move(request));
+                }};
+    }
+    recipes::node_operations::claim claim_of(const attempt& a) { return {a.handle, a.given}; }
+    std::string own(const attempt& a) const { return "check " + a.given.node; }
+    void fail(std::size_t index, outcome o)
+    {
+        servers.take().fail(index, o);
+        clock.run();
+    }
+};
+
+/// One of each kind.
+inline transaction some_writes()
+{
+    transaction t;
+    t.create("/made-", "new", node_kind::persistent_sequential).set("/stock", "41", 7);
+    t.remove("/old").check("/there", 2);
+    return t;
+}
+
+} // namespace zklock::unit

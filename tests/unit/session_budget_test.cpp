@@ -1,0 +1,109 @@
+// How many nodes of a client the budget lets be there at once.
+#include "session_scene.hpp"
+
+#include <string>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+TEST_SUITE("session, node budget")
+{
+    TEST_CASE("further waiters get their nodes as others free theirs, each path in turn")
+    {
+        scene s;
+        const std::size_t one = 4 + std::string("/p/").size() + scene::node(1, 0).size();
+        s.options.node_budget = 2 * one;
+        s.options.node_budget_limit = 4 * one;
+        s.start();
+        s.connect();
+        const auto p1 = s.hold("/p", 0);
+        const auto p2 = s.acquire("/p");
+        s.servers.requests.clear();
+        const auto p3 = s.acquire("/p");
+        CHECK(s.servers.pending() == "");
+        const auto q1 = s.hold("/q", 0); // the first of its path
+        const auto q2 = s.acquire("/q");
+        CHECK(s.servers.pending() == "");
+        const auto r1 = s.hold("/r", 0);
+        CHECK(s.acquire("/t")->ended == make_error_code(errc::over_budget));
+
+        s.release(*r1);
+        s.answer(outcome::ok);
+        CHECK(s.servers.pending() == ""); // still above
+        s.release(*q1); // q has no other node, and need not wait
+        CHECK(s.servers.pending().starts_with("batch remove /q/" + scene::node(3, 0) + ", create /q/"));
+        CHECK_FALSE(p3->ended);
+    }
+
+    TEST_CASE("who has no node yet can go without the network")
+    {
+        scene s;
+        s.options.node_budget = 1;
+        s.start();
+        s.connect();
+        const auto first = s.hold("/p", 0);
+        const auto second = s.acquire("/p");
+        CHECK(second->handle->withdraw());
+        CHECK_FALSE(second->handle->withdraw());
+        CHECK(s.servers.pending() == "");
+        s.release(*first);
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
+    }
+
+    TEST_CASE("creates that gather take no more than the node budget")
+    {
+        scene s;
+        const std::size_t one = 4 + std::string("/c/").size() + scene::node(1, 0).size();
+        s.options.node_budget = 4 * one;
+        s.options.node_budget_limit = 4 * one;
+        s.start();
+        s.connect();
+        const auto a = s.acquire("/a");
+        const auto b = s.acquire("/b");
+        auto create_a = s.servers.take();
+        s.servers.requests.clear();
+        const auto c1 = s.acquire("/c");
+        const auto c2 = s.acquire("/c");
+        const auto c3 = s.acquire("/c");
+        create_a.number(100, 0);
+        s.clock.run();
+        CHECK(s.servers.pending() == "batch create /c/" + prefix(3) + ", create /c/" + prefix(4) + ", watch /c");
+    }
+
+    TEST_CASE("a node that is passed on takes its room in the node budget along, once")
+    {
+        scene s;
+        const std::size_t one = 4 + std::string("/c/").size() + scene::node(1, 0).size();
+        s.options.node_budget = 4 * one;
+        s.options.node_budget_limit = 4 * one;
+        s.start();
+        s.connect();
+        mutex_options lingering;
+        lingering.linger = 1s;
+        const auto first = s.hold("/h", 0, lingering);
+        const auto second = s.acquire("/h", lingering);
+        s.number(101, 1);
+        const auto a = s.acquire("/a");
+        const auto b = s.acquire("/b");
+        const auto create_a = s.servers.take();
+        s.servers.requests.clear();
+        s.servers.observer->on_node_event(store::event_kind::deleted, "/h/" + scene::node(2, 1));
+        s.clock.run();
+        CHECK(s.servers.pending() == ""); // it is to be made again when the others' creates are answered
+        s.release(*first);
+        REQUIRE(second->ended == error_code());
+        CHECK(second->given.node == first->given.node);
+        s.release(*second);
+        REQUIRE(s.servers.pending() == "watch children /h");
+        s.list({scene::node(1, 0)});
+        s.clock.pass(1s);
+        REQUIRE(s.servers.pending() == "remove " + first->given.node);
+        s.answer(outcome::ok);
+        const auto c1 = s.acquire("/c");
+        const auto c2 = s.acquire("/c");
+        create_a.number(102, 0);
+        s.clock.run();
+        const std::string both = "batch create /c/" + prefix(5) + ", create /c/" + prefix(6);
+        CHECK(s.servers.pending() == both + ", watch /c");
+    }
+}

@@ -1,0 +1,122 @@
+// What an idle path keeps, and nodes that serve more than one.
+#include "session_scene.hpp"
+
+#include <string>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+TEST_SUITE("session, resting paths")
+{
+    TEST_CASE("an idle path keeps what it knows for about a session's time-out, and longer if it is used")
+    {
+        scene s;
+        s.options.session_timeout = 10s;
+        s.start();
+        s.connect();
+        auto held = s.hold("/p", 0);
+        const auto release = [&] {
+            s.release(*held);
+            s.answer(outcome::ok);
+            CHECK(s.servers.pending() == "");
+        };
+        /// What is asked for while time passes, without the heartbeats, which are answered.
+        const auto pass = [&](lease_clock::duration time) {
+            std::string asked;
+            for (; time > 0s; time -= 500ms) {
+                s.clock.pass(500ms);
+                for (std::size_t n = s.servers.requests.size(); n != 0; --n) {
+                    auto r = s.servers.take();
+                    if (r.what != "sync /")
+                        asked += r.what + ";";
+                    r.answer(outcome::ok);
+                    s.clock.run();
+                }
+            }
+            return asked;
+        };
+        release();
+        for (int n = 1; n < 5; ++n) {
+            CHECK(pass(6s) == "");
+            held = s.acquire("/p");
+            CHECK(s.servers.pending() == "create /p/" + prefix(n + 1)); // the number will do
+            s.number(100 + n, n);
+            CHECK(held->ended == error_code());
+            release();
+        }
+        CHECK(pass(16s) == "unwatch /p;");
+        CHECK(pass(20s) == "");
+        held = s.acquire("/p");
+        CHECK(s.servers.pending() == "create /p/" + prefix(6) + ", watch /p");
+    }
+
+    TEST_CASE("other options may be used once nobody needs the path")
+    {
+        connected_scene s;
+        const auto held = s.hold("/p", 0);
+        mutex_options lingering;
+        lingering.linger = 1s;
+        CHECK(s.acquire("/p", lingering)->ended == make_error_code(errc::invalid_option));
+        s.release(*held);
+        s.answer(outcome::ok);
+        const auto next = s.acquire("/p", lingering);
+        CHECK_FALSE(next->ended);
+        CHECK(s.servers.pending() == "create /p/" + prefix(2) + ", watch /p");
+    }
+}
+
+TEST_SUITE("session, reuse")
+{
+    TEST_CASE("a lingering node serves the next with a token of its own, until its time is over")
+    {
+        connected_scene s;
+        mutex_options lingering;
+        lingering.linger = 1s;
+        const auto first = s.hold("/p", 0, lingering);
+        s.release(*first);
+        CHECK(first->released == error_code()); // it is free: for us
+        CHECK(s.servers.pending() == "watch children /p");
+        s.list({scene::node(1, 0)});
+        s.clock.pass(900ms);
+        const auto second = s.acquire("/p", lingering);
+        CHECK(second->ended == error_code());
+        CHECK(second->given.node == first->given.node);
+        CHECK(second->given.fencing_token == first->given.fencing_token + 1);
+        CHECK(s.servers.pending() == "");
+        s.release(*second);
+        s.clock.pass(999ms); // counted from the last release
+        CHECK(s.servers.pending() == "");
+        s.clock.pass(1ms);
+        CHECK(s.servers.pending() == "remove " + first->given.node);
+    }
+
+    TEST_CASE("somebody who queues elsewhere makes it leave")
+    {
+        connected_scene s;
+        mutex_options lingering;
+        lingering.linger = 1s;
+        const auto first = s.hold("/p", 0, lingering);
+        s.release(*first);
+        s.list({scene::node(1, 0)});
+        s.servers.observer->on_node_event(store::event_kind::children_changed, "/p");
+        CHECK(s.servers.pending() == "remove " + first->given.node);
+    }
+
+    TEST_CASE("a cohort shares one node, and counts its turns in the token")
+    {
+        connected_scene s;
+        mutex_options in_cohorts;
+        in_cohorts.cohort = 2;
+        const auto first = s.hold("/p", 0, in_cohorts);
+        const auto second = s.acquire("/p", in_cohorts);
+        const auto third = s.acquire("/p", in_cohorts);
+        CHECK(s.servers.pending() == "");
+        s.release(*first);
+        CHECK(second->given.fencing_token == first->given.fencing_token + 1);
+        CHECK(s.servers.pending() == "create /p/" + prefix(2)); // the last turn
+        CHECK(first->released == error_code());
+        s.number(101, 1);
+        s.release(*second);
+        CHECK(third->given.fencing_token == 101 * 4096);
+    }
+}

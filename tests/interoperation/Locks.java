@@ -17,7 +17,8 @@ import org.apache.zookeeper.recipes.lock.WriteLock;
 
 /**
  * The recipes: mutex, read, write, semaphore (`take` of `permits`, or of as many as the SharedCount `count` says) and
- * leader are Curator's; write-lock is ZooKeeper's own WriteLock. A mutex notes "revoked" when somebody asks it to let go.
+ * leader are Curator's; write-lock is ZooKeeper's own WriteLock. A mutex notes "revoked" when somebody asks it to let
+ * go.
  */
 final class Locks {
     interface Lock {

@@ -1,8 +1,8 @@
 #pragma once
 #include "interoperation/peer.hpp"
 #include "support/admin_client.hpp"
+#include "support/one_server.hpp"
 #include "support/proxy.hpp"
-#include "support/zookeeper_server.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,6 +49,35 @@ struct remote_peer {
     }
     proxy link;
     peer process;
+};
+
+/// Curator's, kazoo's and ours at the server, when all are ready. Its parts are meant to be bound to names.
+struct three_peers {
+    three_peers();
+    peer_scene scene;
+    peer curator, kazoo, ours;
+    admin_client admin;
+};
+/// Each behind a proxy of its own.
+struct three_remote_peers {
+    three_remote_peers();
+    peer_scene scene;
+    remote_peer curator, kazoo, ours;
+    admin_client admin;
+};
+/// Somebody else's and ours.
+struct two_peers {
+    explicit two_peers(maker of_theirs);
+    peer_scene scene;
+    peer theirs, ours;
+    admin_client admin;
+};
+/// A survivor and a victim of each maker; the sessions of the victims end soon after they are killed.
+struct mortal_peers {
+    mortal_peers();
+    peer_scene scene;
+    peer curator, kazoo, ours, curator_victim, kazoo_victim, our_victim;
+    admin_client admin;
 };
 
 void until_queued(admin_client& admin, const std::string& path, std::size_t count);

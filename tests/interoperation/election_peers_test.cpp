@@ -8,25 +8,10 @@ using namespace zklock;
 using namespace zklock::test;
 using candidate = zklock::test::contender;
 
-namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
-
-} // namespace
-
 TEST_CASE("one leader at a time, whosever candidates they are, and mutexes of the path are excluded")
 {
-    peer_scene scene;
-    remote_peer curator(scene, maker::curator, "curator", server().port());
-    remote_peer kazoo(scene, maker::kazoo, "kazoo", server().port());
-    remote_peer ours(scene, maker::zklock, "zklock", server().port());
-    for (peer* each : {&curator.process, &kazoo.process, &ours.process})
-        each->wait_ready();
-    admin_client admin(server().port());
+    three_remote_peers all;
+    auto& [scene, curator, kazoo, ours, admin] = all;
     const std::vector<candidate> as_curator{{&curator.process, "leader"},
                                             {&ours.process, "election"},
                                             {&curator.process, "mutex"},

@@ -10,12 +10,6 @@ using namespace zklock::test;
 
 namespace {
 
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
-
 /// A node that stands first in a queue.
 struct layout {
     const char* name;
@@ -39,13 +33,8 @@ struct expectation {
 
 TEST_CASE("who waits behind whose node")
 {
-    peer_scene scene;
-    peer curator(scene, maker::curator, "curator", server().address());
-    peer kazoo(scene, maker::kazoo, "kazoo", server().address());
-    peer ours(scene, maker::zklock, "zklock", server().address());
-    for (peer* each : {&curator, &kazoo, &ours})
-        each->wait_ready();
-    admin_client admin(server().port());
+    three_peers all;
+    auto& [scene, curator, kazoo, ours, admin] = all;
     //                                                                  curator kazoo  writelock crecipe nobody
     const std::vector<expectation> table{{{&ours, "mutex"},               {true, true, true, true, false}},
                                          {{&ours, "mutex", "names=kazoo"}, {true, true, true, true, false}},

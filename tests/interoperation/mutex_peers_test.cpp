@@ -4,30 +4,14 @@
 
 #include <doctest/doctest.h>
 
-#include <deque>
 #include <utility>
 
 using namespace zklock::test;
 
-namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
-
-} // namespace
-
 TEST_CASE("all of them on one path: in the order of their numbers, through time-outs, cancels and cuts")
 {
-    peer_scene scene;
-    remote_peer curator(scene, maker::curator, "curator", server().port());
-    remote_peer kazoo(scene, maker::kazoo, "kazoo", server().port());
-    remote_peer ours(scene, maker::zklock, "zklock", server().port());
-    for (peer* each : {&curator.process, &kazoo.process, &ours.process})
-        each->wait_ready();
-    admin_client admin(server().port());
+    three_remote_peers all;
+    auto& [scene, curator, kazoo, ours, admin] = all;
     const std::vector<proxy*> links{&curator.link, &ours.link, &kazoo.link, &ours.link};
     const std::string go = "_c_6fa459ea-ee8a-3ca4-894e-db77e160355e-lock-"; // as go-zookeeper calls them, too
 
@@ -54,12 +38,8 @@ TEST_CASE("all of them on one path: in the order of their numbers, through time-
 
 TEST_CASE("one's node lingers or serves a cohort: the others have their turns")
 {
-    peer_scene scene;
-    peer kazoo(scene, maker::kazoo, "kazoo", server().address());
-    peer ours(scene, maker::zklock, "zklock", server().address());
-    kazoo.wait_ready();
-    ours.wait_ready();
-    admin_client admin(server().port());
+    two_peers both(maker::kazoo);
+    auto& [scene, kazoo, ours, admin] = both;
     contend(admin, scene.noted, "/peers/linger",
             {{&ours, "mutex", "linger=60000 names=kazoo"}, {&kazoo, "mutex"}}, 20);
     contend(admin, scene.noted, "/peers/cohort", {{&ours, "mutex", "cohort=5 names=kazoo"}, {&kazoo, "mutex"}}, 20);
@@ -68,12 +48,8 @@ TEST_CASE("one's node lingers or serves a cohort: the others have their turns")
 
 TEST_CASE("Curator's Revoker asks ours, and ours asks Curator's: holders, and those who wait")
 {
-    peer_scene scene;
-    peer curator(scene, maker::curator, "curator", server().address());
-    peer ours(scene, maker::zklock, "zklock", server().address());
-    curator.wait_ready();
-    ours.wait_ready();
-    admin_client admin(server().port());
+    two_peers both(maker::curator);
+    auto& [scene, curator, ours, admin] = both;
     const std::string path = "/peers/revoked";
     admin.create_all(path);
     for (const auto& [asked, asking] : {std::pair{&ours, &curator}, {&curator, &ours}}) {
@@ -107,25 +83,14 @@ TEST_CASE("Curator's Revoker asks ours, and ours asks Curator's: holders, and th
 
 TEST_CASE("a holder and a waiter of each are killed, and a holder of ours is cut off: the others go on, in order")
 {
-    peer_scene scene;
-    constexpr milliseconds short_session{5'000};
-    std::deque<peer> victims, survivors;
-    std::vector<contender> dying, living;
-    for (const auto& [of, recipe] :
-         {std::pair{maker::curator, "mutex"}, {maker::kazoo, "curator"}, {maker::zklock, "mutex"}}) {
-        const std::string name = of == maker::curator ? "curator" : of == maker::kazoo ? "kazoo" : "zklock";
-        victims.emplace_back(scene, of, name + "-victim", server().address(), short_session);
-        dying.push_back({&victims.back(), recipe});
-        survivors.emplace_back(scene, of, name, server().address());
-        living.push_back({&survivors.back(), recipe});
-    }
-    // Told by its own clock a quarter of its time-out earlier than the servers would.
-    remote_peer lonely(scene, maker::zklock, "zklock-lonely", server().port(), 6s);
-    for (auto* all : {&victims, &survivors})
-        for (peer& each : *all)
-            each.wait_ready();
+    mortal_peers all;
+    auto& [scene, curator, kazoo, ours, curator_victim, kazoo_victim, our_victim, admin] = all;
+    const std::vector<contender> dying{{&curator_victim, "mutex"}, {&kazoo_victim, "curator"}, {&our_victim, "mutex"}};
+    const std::vector<contender> living{{&curator, "mutex"}, {&kazoo, "curator"}, {&ours, "mutex"}};
+    // Told by its own clock a quarter of its time-out earlier than the servers would: the machine may stand still for
+    // so long.
+    remote_peer lonely(scene, maker::zklock, "zklock-lonely", server().port(), 12s);
     lonely.process.wait_ready();
-    admin_client admin(server().port());
 
     // On each path one of them holds, the next one waits, and then those who will live, each path with another first.
     std::vector<std::string> paths;
@@ -154,8 +119,8 @@ TEST_CASE("a holder and a waiter of each are killed, and a holder of ours is cut
             turns.back().emplace_back(&one, attempt);
         }
     }
-    for (peer& each : victims)
-        each.kill();
+    for (const contender& each : dying)
+        each.who->kill();
     lonely.link.block();
     for (std::size_t i = 0; i < living.size(); ++i)
         for (std::size_t p = 0; p < paths.size(); ++p) {
@@ -172,8 +137,5 @@ TEST_CASE("a holder and a waiter of each are killed, and a holder of ours is cut
         for (const auto& [one, attempt] : path)
             one->who->wait_for(attempt, "done");
     CHECK(violations(scene.noted.events()) == "");
-    std::vector<peer*> alive{&lonely.process};
-    for (peer& each : survivors)
-        alive.push_back(&each);
-    quit_and_look(server(), alive, paths);
+    quit_and_look(server(), {&lonely.process, &curator, &kazoo, &ours}, paths);
 }

@@ -12,12 +12,6 @@ using namespace zklock::test;
 
 namespace {
 
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
-
 /// Whose semaphores ours are to share a path with: each has its layout.
 struct layout {
     maker theirs;
@@ -116,13 +110,8 @@ std::vector<std::string> all_places(const journal& noted)
 
 TEST_CASE("permits taken one by one and several at once, through time-outs and cuts")
 {
-    peer_scene scene;
-    remote_peer curator(scene, maker::curator, "curator", server().port());
-    remote_peer kazoo(scene, maker::kazoo, "kazoo", server().port());
-    remote_peer ours(scene, maker::zklock, "zklock", server().port());
-    for (peer* each : {&curator.process, &kazoo.process, &ours.process})
-        each->wait_ready();
-    admin_client admin(server().port());
+    three_remote_peers all;
+    auto& [scene, curator, kazoo, ours, admin] = all;
     peer* const c = &curator.process;
     peer* const k = &kazoo.process;
     peer* const z = &ours.process;
@@ -158,13 +147,8 @@ TEST_CASE("permits taken one by one and several at once, through time-outs and c
 
 TEST_CASE("whoever wants several is not overtaken by those who want one, and has them all or none")
 {
-    peer_scene scene;
-    peer curator(scene, maker::curator, "curator", server().address());
-    peer kazoo(scene, maker::kazoo, "kazoo", server().address());
-    peer ours(scene, maker::zklock, "zklock", server().address());
-    for (peer* each : {&curator, &kazoo, &ours})
-        each->wait_ready();
-    admin_client admin(server().port());
+    three_peers all;
+    auto& [scene, curator, kazoo, ours, admin] = all;
     for (const auto& [kind, theirs] : {std::pair{&of_curator, &curator}, {&of_kazoo, &kazoo}}) {
         CAPTURE(kind->name);
         gate at(admin, scene, *kind, "/peers/several_" + kind->name, 3);
@@ -197,13 +181,8 @@ TEST_CASE("whoever wants several is not overtaken by those who want one, and has
 
 TEST_CASE("who waits gives up, at the head of the line and in its middle: the next one has its turn")
 {
-    peer_scene scene;
-    peer curator(scene, maker::curator, "curator", server().address());
-    peer kazoo(scene, maker::kazoo, "kazoo", server().address());
-    peer ours(scene, maker::zklock, "zklock", server().address());
-    for (peer* each : {&curator, &kazoo, &ours})
-        each->wait_ready();
-    admin_client admin(server().port());
+    three_peers all;
+    auto& [scene, curator, kazoo, ours, admin] = all;
     const auto give_up = [](const place& one) {
         one.who->say("cancel " + one.attempt);
         one.who->wait_for(one.attempt, "gave-up");
@@ -248,25 +227,13 @@ TEST_CASE("who waits gives up, at the head of the line and in its middle: the ne
 
 TEST_CASE("holders, the first in the line and one behind it are killed: their permits and places are free")
 {
-    peer_scene scene;
-    constexpr milliseconds short_session{5'000};
-    std::deque<peer> all;
-    const auto start = [&](maker of, const std::string& name, milliseconds timeout = milliseconds{30'000}) {
-        return &all.emplace_back(scene, of, name, server().address(), timeout);
-    };
-    peer* const ours = start(maker::zklock, "zklock");
-    peer* const our_victim = start(maker::zklock, "zklock-victim", short_session);
+    mortal_peers all;
+    auto& [scene, curator, kazoo, ours, curator_victim, kazoo_victim, our_victim, admin] = all;
     struct couple {
         const layout* kind;
         peer *theirs, *victim;
     };
-    const couple couples[] = {{&of_curator, start(maker::curator, "curator"),
-                               start(maker::curator, "curator-victim", short_session)},
-                              {&of_kazoo, start(maker::kazoo, "kazoo"),
-                               start(maker::kazoo, "kazoo-victim", short_session)}};
-    for (peer& each : all)
-        each.wait_ready();
-    admin_client admin(server().port());
+    const couple couples[] = {{&of_curator, &curator, &curator_victim}, {&of_kazoo, &kazoo, &kazoo_victim}};
 
     // Of each semaphore a victim of theirs holds and one of ours; then a victim waits with its leases made, the other
     // behind it, and then those who will live.
@@ -281,15 +248,15 @@ TEST_CASE("holders, the first in the line and one behind it are killed: their pe
             const std::string path = "/peers/killed_" + each.kind->name + (ours_first ? "/ours" : "/theirs");
             gate at(admin, scene, *each.kind, path, 3);
             const place their_hold = at.hold(*each.victim, "theirs");
-            const place our_hold = at.hold(*our_victim, "ours", 2);
-            at.queue_first(ours_first ? *our_victim : *each.victim, "first", ours_first ? 2 : 1);
-            at.queue(ours_first ? *each.victim : *our_victim, "next");
+            const place our_hold = at.hold(our_victim, "ours", 2);
+            at.queue_first(ours_first ? our_victim : *each.victim, "first", ours_first ? 2 : 1);
+            at.queue(ours_first ? *each.victim : our_victim, "next");
             const place one = at.queue(*each.theirs, "one");
-            const place three = at.queue(*ours, "three", 3);
+            const place three = at.queue(ours, "three", 3);
             const place last = at.queue(*each.theirs, "last");
             deaths.push_back({at, {at.node_of(their_hold), at.node_of(our_hold)}, one, three, last});
         }
-    for (peer* victim : {our_victim, couples[0].victim, couples[1].victim})
+    for (peer* victim : {&our_victim, &curator_victim, &kazoo_victim})
         victim->kill();
     for (scene_of_death& each : deaths) {
         CAPTURE(each.at.path);
@@ -308,7 +275,7 @@ TEST_CASE("holders, the first in the line and one behind it are killed: their pe
         each.at.until_nothing_left();
     }
     expect_sound(scene.noted);
-    quit_and_look(server(), {couples[0].theirs, couples[1].theirs, ours}, all_places(scene.noted));
+    quit_and_look(server(), {&curator, &kazoo, &ours}, all_places(scene.noted));
 }
 
 TEST_CASE("a holder of ours is cut off: it is told before others have its permits")
@@ -316,7 +283,7 @@ TEST_CASE("a holder of ours is cut off: it is told before others have its permit
     peer_scene scene;
     peer curator(scene, maker::curator, "curator", server().address());
     peer kazoo(scene, maker::kazoo, "kazoo", server().address());
-    remote_peer lonely(scene, maker::zklock, "zklock-lonely", server().port(), 6s);
+    remote_peer lonely(scene, maker::zklock, "zklock-lonely", server().port(), 12s); // told a quarter of that early
     for (peer* each : {&curator, &kazoo, &lonely.process})
         each->wait_ready();
     admin_client admin(server().port());
@@ -351,12 +318,8 @@ TEST_CASE("a holder of ours is cut off: it is told before others have its permit
 
 TEST_CASE("how many there are is told by Curator's SharedCount, whoever made it, and may grow and shrink")
 {
-    peer_scene scene;
-    peer curator(scene, maker::curator, "curator", server().address());
-    peer ours(scene, maker::zklock, "zklock", server().address());
-    curator.wait_ready();
-    ours.wait_ready();
-    admin_client admin(server().port());
+    two_peers both(maker::curator);
+    auto& [scene, curator, ours, admin] = both;
     const auto number = [](char n) { return std::string{'\0', '\0', '\0', n}; };
     for (const auto& [maker_of_count, other] : {std::pair{&curator, &ours}, {&ours, &curator}}) {
         CAPTURE(maker_of_count->name());
@@ -392,12 +355,8 @@ TEST_CASE("how many there are is told by Curator's SharedCount, whoever made it,
 
 TEST_CASE("kazoo and ours compare how many each of them means, whoever said it first")
 {
-    peer_scene scene;
-    peer kazoo(scene, maker::kazoo, "kazoo", server().address());
-    peer ours(scene, maker::zklock, "zklock", server().address());
-    kazoo.wait_ready();
-    ours.wait_ready();
-    admin_client admin(server().port());
+    two_peers both(maker::kazoo);
+    auto& [scene, kazoo, ours, admin] = both;
     for (const auto& [first, other] : {std::pair{&kazoo, &ours}, {&ours, &kazoo}}) {
         const std::string path = "/peers/compared_by_" + first->name();
         CAPTURE(path);

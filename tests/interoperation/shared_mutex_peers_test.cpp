@@ -11,12 +11,6 @@ using namespace zklock::test;
 
 namespace {
 
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
-
 struct turn_taker {
     peer* who;
     std::string recipe, options = {};
@@ -104,13 +98,8 @@ void queue_in_turns(admin_client& admin, journal& noted, const std::string& path
 
 TEST_CASE("readers and writers of all: order, sharing, exclusion, through time-outs, cancels and cuts")
 {
-    peer_scene scene;
-    remote_peer curator(scene, maker::curator, "curator", server().port());
-    remote_peer kazoo(scene, maker::kazoo, "kazoo", server().port());
-    remote_peer ours(scene, maker::zklock, "zklock", server().port());
-    for (peer* each : {&curator.process, &kazoo.process, &ours.process})
-        each->wait_ready();
-    admin_client admin(server().port());
+    three_remote_peers all;
+    auto& [scene, curator, kazoo, ours, admin] = all;
     peer* const c = &curator.process;
     peer* const k = &kazoo.process;
     peer* const z = &ours.process;
@@ -151,12 +140,8 @@ TEST_CASE("readers and writers of all: order, sharing, exclusion, through time-o
 
 TEST_CASE("a writer becomes a reader: ours while Curator's wait, Curator's while ours wait")
 {
-    peer_scene scene;
-    peer curator(scene, maker::curator, "curator", server().address());
-    peer ours(scene, maker::zklock, "zklock", server().address());
-    curator.wait_ready();
-    ours.wait_ready();
-    admin_client admin(server().port());
+    two_peers both(maker::curator);
+    auto& [scene, curator, ours, admin] = both;
     for (const auto& [one, other] : {std::pair{&ours, &curator}, {&curator, &ours}}) {
         const std::string path = "/peers/downgrade/" + one->name();
         CAPTURE(path);
@@ -212,25 +197,14 @@ TEST_CASE("a writer becomes a reader: ours while Curator's wait, Curator's while
 
 TEST_CASE("readers and writers of each are killed, as holders and as waiters: the others go on, in order")
 {
-    peer_scene scene;
-    constexpr milliseconds short_session{5'000};
-    std::deque<peer> all;
-    const auto start = [&](maker of, const std::string& name, milliseconds timeout = milliseconds{30'000}) {
-        return &all.emplace_back(scene, of, name, server().address(), timeout);
-    };
-    peer* const ours = start(maker::zklock, "zklock");
-    peer* const our_victim = start(maker::zklock, "zklock-victim", short_session);
+    mortal_peers all;
+    auto& [scene, curator, kazoo, ours, curator_victim, kazoo_victim, our_victim, admin] = all;
     struct couple {
         std::string name, option; ///< of ours on their paths
         peer *theirs, *victim;
     };
-    const couple couples[] = {{"curator", {}, start(maker::curator, "curator"),
-                               start(maker::curator, "curator-victim", short_session)},
-                              {"kazoo", "names=kazoo", start(maker::kazoo, "kazoo"),
-                               start(maker::kazoo, "kazoo-victim", short_session)}};
-    for (peer& each : all)
-        each.wait_ready();
-    admin_client admin(server().port());
+    const couple couples[] = {{"curator", {}, &curator, &curator_victim},
+                              {"kazoo", "names=kazoo", &kazoo, &kazoo_victim}};
 
     struct scene_of_death {
         queue_of_turns queue;
@@ -242,10 +216,10 @@ TEST_CASE("readers and writers of each are killed, as holders and as waiters: th
         for (const bool ours_first : {false, true}) {
             const std::string above = "/peers/rw/killed_" + each.name + (ours_first ? "/ours_" : "/theirs_");
             const auto victim = [&](bool of_ours, const std::string& recipe) {
-                return of_ours ? turn_taker{our_victim, recipe, each.option} : turn_taker{each.victim, recipe};
+                return of_ours ? turn_taker{&our_victim, recipe, each.option} : turn_taker{each.victim, recipe};
             };
             const auto survivor = [&](bool of_ours, const std::string& recipe) {
-                return of_ours ? turn_taker{ours, recipe, each.option} : turn_taker{each.theirs, recipe};
+                return of_ours ? turn_taker{&ours, recipe, each.option} : turn_taker{each.theirs, recipe};
             };
             // A victim holds, the other one waits for it, and then those who will live.
             for (const auto& [holds, waits] : {std::pair{"write", "read"}, {"read", "write"}}) {
@@ -268,7 +242,7 @@ TEST_CASE("readers and writers of each are killed, as holders and as waiters: th
     for (const scene_of_death& each : deaths)
         for (const place& one : each.waiting)
             CHECK_FALSE(one.granted());
-    for (peer* victim : {our_victim, couples[0].victim, couples[1].victim})
+    for (peer* victim : {&our_victim, &curator_victim, &kazoo_victim})
         victim->kill();
     std::vector<std::string> paths;
     for (const scene_of_death& each : deaths) {
@@ -279,5 +253,5 @@ TEST_CASE("readers and writers of each are killed, as holders and as waiters: th
         paths.push_back(each.queue.path());
     }
     expect_sound(scene.noted);
-    quit_and_look(server(), {ours, couples[0].theirs, couples[1].theirs}, paths);
+    quit_and_look(server(), {&ours, &curator, &kazoo}, paths);
 }

@@ -213,7 +213,7 @@ public:
     [[nodiscard]] auto holders(Token&& token = Token())
     {
         return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
-            detail::initiate_on_lock<detail::start_permit_holders>(state_), token);
+            detail::initiate_holders(state_), token);
     }
 
     /// Reads who is in the waiting line, in its order: as `mutex::contenders()`.
@@ -221,7 +221,7 @@ public:
     [[nodiscard]] auto contenders(Token&& token = Token())
     {
         return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
-            detail::initiate_on_lock<detail::start_permit_contenders>(state_), token);
+            detail::initiate_contenders(state_), token);
     }
 
     /// Asks the holder of a permit, as `holders()` lists it, to let go: as `mutex::revoke()`. It is told by

@@ -6,6 +6,18 @@
 #include <utility>
 
 namespace zklock::detail {
+namespace {
+
+void list(const lock_state& lock, lock_target::place where, contenders_handler handler)
+{
+    auto ask = [where = std::move(where)](recipes::session& session, auto answer) {
+        return session.contenders(where.path, std::move(answer), where.what);
+    };
+    launch_request<std::vector<contender>>(lock.client(), std::move(ask), std::move(handler));
+}
+
+} // namespace
+
 void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
                    guard_handler handler)
 {
@@ -14,10 +26,12 @@ void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::opt
 
 void start_contenders(std::shared_ptr<lock_state> lock, contenders_handler handler)
 {
-    auto ask = [path = lock->target()->path()](recipes::session& session, auto answer) {
-        return session.contenders(path, std::move(answer));
-    };
-    launch_request<std::vector<contender>>(lock->client(), std::move(ask), std::move(handler));
+    list(*lock, lock->target()->contenders(), std::move(handler));
+}
+
+void start_holders(std::shared_ptr<lock_state> lock, contenders_handler handler)
+{
+    list(*lock, lock->target()->holders(), std::move(handler));
 }
 
 void start_revoke(std::shared_ptr<lock_state> lock, std::string node, void_handler handler)

@@ -20,12 +20,16 @@ public:
     [[nodiscard]] virtual const std::string& path() const noexcept = 0;
     /// Starts an acquire, on the strand, with an open client.
     [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> acquire(client_core&, recipes::waiter) const = 0;
-    /// Where the nodes are of those who hold it.
+
+    /// Where some nodes are, and which.
     struct place {
         std::string path;
         recipes::listed what;
     };
-    [[nodiscard]] virtual place holders() const { return {path(), recipes::listed::queue}; }
+    /// Those of all who want it.
+    [[nodiscard]] virtual place contenders() const { return {path(), recipes::listed::queue}; }
+    /// Those of who holds it: among the contenders', or nodes of their own.
+    [[nodiscard]] virtual place holders() const { return contenders(); }
 };
 
 /// A lock as its handles share it.

@@ -3,7 +3,7 @@
 #include "adapter/acquire_operation.hpp"
 #include "adapter/guard_state.hpp"
 #include "adapter/lock_state.hpp"
-#include "adapter/request_operation.hpp"
+#include "adapter/operation.hpp"
 #include "recipes/semaphore_layout.hpp"
 #include "recipes/semaphores.hpp"
 
@@ -32,13 +32,13 @@ public:
     {
         return core.semaphores.acquire({std::move(waiter), settings_->path, settings_->options, count_});
     }
-    [[nodiscard]] place holders() const override
-    {
-        return {recipes::semaphore_layout(settings_->path, settings_->options.names).leases, recipes::listed::leases};
-    }
+    [[nodiscard]] place contenders() const override { return {layout().line, recipes::listed::queue}; }
+    [[nodiscard]] place holders() const override { return {layout().leases, recipes::listed::leases}; }
     [[nodiscard]] const std::shared_ptr<const semaphore_settings>& settings() const noexcept { return settings_; }
 
 private:
+    [[nodiscard]] recipes::semaphore_layout layout() const { return {settings_->path, settings_->options.names}; }
+
     std::shared_ptr<const semaphore_settings> settings_;
     std::size_t count_;
 };
@@ -46,12 +46,6 @@ private:
 const semaphore_target& target_of(const lock_state& lock)
 {
     return static_cast<const semaphore_target&>(*lock.target());
-}
-
-recipes::semaphore_layout layout_of(const lock_state& lock)
-{
-    const semaphore_settings& settings = *target_of(lock).settings();
-    return {settings.path, settings.options.names};
 }
 
 recipes::semaphore_acquisition& held_by(const guard_state& held)
@@ -151,14 +145,6 @@ private:
     }
 };
 
-void list(const lock_state& lock, std::string path, recipes::listed what, contenders_handler handler)
-{
-    auto ask = [path = std::move(path), what](recipes::session& session, auto answer) {
-        return session.contenders(path, std::move(answer), what);
-    };
-    launch_request<std::vector<contender>>(lock.client(), std::move(ask), std::move(handler));
-}
-
 } // namespace
 
 std::shared_ptr<lock_state> permits_of(const std::shared_ptr<lock_state>& lock, std::size_t count)
@@ -171,17 +157,6 @@ void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::opt
                    permits_handler handler)
 {
     launch_acquire<permits>(*lock, mode, timeout, std::move(handler));
-}
-
-void start_permit_holders(std::shared_ptr<lock_state> lock, contenders_handler handler)
-{
-    const auto where = lock->target()->holders();
-    list(*lock, where.path, where.what, std::move(handler));
-}
-
-void start_permit_contenders(std::shared_ptr<lock_state> lock, contenders_handler handler)
-{
-    list(*lock, layout_of(*lock).line, recipes::listed::queue, std::move(handler));
 }
 
 std::size_t permit_count(const guard& held) noexcept

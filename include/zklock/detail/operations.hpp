@@ -63,6 +63,7 @@ void start_downgrade(std::shared_ptr<lock_state>, std::shared_ptr<guard_state>, 
 void start_telling(std::shared_ptr<lock_state>, error_code, void_handler);
 [[nodiscard]] std::shared_ptr<const std::vector<held_lock>> locks_of(const std::shared_ptr<guard_state>&);
 void start_contenders(std::shared_ptr<lock_state>, contenders_handler);
+void start_holders(std::shared_ptr<lock_state>, contenders_handler);
 void start_revoke(std::shared_ptr<lock_state>, std::string node, void_handler);
 void start_revoke_holders(std::shared_ptr<lock_state>, count_handler);
 
@@ -189,6 +190,7 @@ private:
     std::tuple<Args...> args_;
 };
 using initiate_contenders = initiate_on_lock<start_contenders>;
+using initiate_holders = initiate_on_lock<start_holders>;
 using initiate_revoke = initiate_on_lock<start_revoke, std::string>;
 using initiate_revoke_holders = initiate_on_lock<start_revoke_holders>;
 

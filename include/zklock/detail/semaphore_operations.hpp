@@ -1,11 +1,9 @@
 #pragma once
-#include "zklock/contender.hpp"
 #include "zklock/detail/operations.hpp"
 
 #include <cstddef>
 #include <memory>
 #include <utility>
-#include <vector>
 
 // What the templates of semaphore.hpp call; see operations.hpp.
 
@@ -21,8 +19,6 @@ using permits_handler = handle_handler<permits>;
 [[nodiscard]] std::shared_ptr<lock_state> permits_of(const std::shared_ptr<lock_state>&, std::size_t count);
 void start_acquire(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration> timeout,
                    permits_handler);
-void start_permit_holders(std::shared_ptr<lock_state>, contenders_handler);
-void start_permit_contenders(std::shared_ptr<lock_state>, contenders_handler);
 [[nodiscard]] std::size_t permit_count(const guard&) noexcept;
 [[nodiscard]] std::shared_ptr<guard_state> state_of(const guard&) noexcept;
 void start_partial_release(std::shared_ptr<guard_state>, std::size_t count, void_handler);

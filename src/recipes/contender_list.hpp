@@ -22,28 +22,26 @@ struct listed {
 
     /// The contenders of a lock, by their numbers.
     static const listed queue;
-    /// All children, which are the leases of a semaphore (semaphore_layout.cpp).
+    /// All children, which are the leases of a semaphore.
     static const listed leases;
 };
 
 /// One reading of a lock's queue: the children, then each contender's node.
-class contender_list final : public request_for<std::vector<contender>> {
+class contender_list final : public request_of_several<std::vector<contender>> {
 public:
     /// `gone` is told of each node that turned out not to exist.
     contender_list(session_core&, std::string path, std::function<void(const std::string& node)> gone, done,
-                   listed what = listed::queue);
+                   listed what);
 
 private:
     void send() override;
     void list(const std::vector<std::string>& names);
-    void finish();
+    void finish() override;
 
     const std::string path_;
     const std::function<void(const std::string&)> gone_;
     const listed what_;
     std::vector<contender> found_;
-    std::size_t answers_due_ = 0;
-    bool cut_ = false; ///< the connection ended meanwhile
 };
 
 } // namespace zklock::recipes

@@ -6,6 +6,7 @@
 
 #include <boost/system/error_code.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -111,6 +112,44 @@ private:
     done done_;
     std::optional<errc> unsent_end_;
     bool sent_ = false;
+};
+
+/// One whose last step is several requests at once. If answers were lost all of it is repeated, once the others are there.
+template <class... Values> class request_of_several : public request_for<Values...> {
+protected:
+    using request_for<Values...>::request_for;
+
+    /// All have been answered, and none was lost.
+    virtual void finish() = 0;
+
+    /// Wraps what takes the answer to one of them: `f` hears of it unless it was lost. It may make one more request.
+    template <class F> [[nodiscard]] auto one_answered(F f)
+    {
+        ++answers_due_;
+        return [this, self = this->shared_from_this(), f = std::move(f)](const auto& answer) {
+            if (answer.result == store::outcome::unknown)
+                cut_ = true;
+            else
+                f(answer);
+            --answers_due_;
+            finish_if_answered();
+        };
+    }
+
+    /// To be called when they were sent: there may have been none.
+    void finish_if_answered()
+    {
+        if (answers_due_ != 0 || this->ended())
+            return;
+        if (std::exchange(cut_, false))
+            this->lose_answer();
+        else
+            finish();
+    }
+
+private:
+    std::size_t answers_due_ = 0;
+    bool cut_ = false; ///< the connection ended meanwhile
 };
 
 } // namespace zklock::recipes

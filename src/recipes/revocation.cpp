@@ -25,36 +25,35 @@ std::string reader_after(const std::string& node)
 } // namespace
 
 revocation::revocation(session_core& core, std::string node, done f)
-    : request_for(core, if_lost::asked_again, std::move(f)), what_(listed::queue), looked_(true)
+    : request_of_several(core, if_lost::asked_again, std::move(f)), nodes_{std::move(node)}
 {
-    nodes_.push_back(std::move(node));
 }
 
 revocation::revocation(session_core& core, std::string path, listed what, done f)
-    : request_for(core, if_lost::asked_again, std::move(f)), path_(std::move(path)), what_(what), looked_(false)
+    : request_of_several(core, if_lost::asked_again, std::move(f)), unseen_(holders{std::move(path), what})
 {
 }
 
 void revocation::send()
 {
-    if (looked_)
-        ask();
-    else
+    if (unseen_)
         look();
+    else
+        ask();
 }
 
 void revocation::look()
 {
-    core_.store.children(path_, false, answered([this](const store::children_reply& answer) {
+    core_.store.children(unseen_->path, false, answered([this](const store::children_reply& answer) {
         if (ended())
             return;
         if (answer.result != outcome::ok && answer.result != outcome::no_node)
             return fail(error_of(answer.result));
-        looked_ = true;
         if (answer.result == outcome::ok) {
-            for (const std::string& name : what_.holders(*answer.names))
-                nodes_.push_back(queue::child_of(path_, name));
+            for (const std::string& name : unseen_->what.holders(*answer.names))
+                nodes_.push_back(queue::child_of(unseen_->path, name));
         }
+        unseen_.reset();
         ask();
     }));
 }
@@ -62,33 +61,27 @@ void revocation::look()
 void revocation::ask()
 {
     asked_ = 0;
-    cut_ = false;
-    answers_due_ = nodes_.size();
-    if (nodes_.empty())
-        return end({}, 0);
     for (const std::string& node : nodes_)
         ask(node);
+    finish_if_answered();
 }
 
 void revocation::ask(const std::string& node)
 {
     core_.store.set(node, queue::revocation_request, store::any_version,
-                    [this, self = shared_from_this(), node](const store::stat_reply& answer) {
+                    one_answered([this, node](const store::stat_reply& answer) {
                         if (answer.result == outcome::ok)
                             ++asked_;
-                        else if (answer.result == outcome::unknown)
-                            cut_ = true;
                         else if (answer.result != outcome::no_node)
                             fail(error_of(answer.result));
                         else if (const std::string next = reader_after(node); !next.empty() && !ended())
-                            return ask(next);
-                        if (--answers_due_ != 0 || ended())
-                            return;
-                        if (cut_)
-                            lose_answer();
-                        else
-                            end({}, asked_);
-                    });
+                            ask(next);
+                    }));
+}
+
+void revocation::finish()
+{
+    end({}, asked_);
 }
 
 } // namespace zklock::recipes

@@ -3,7 +3,7 @@
 #include "recipes/request_for.hpp"
 
 #include <cstddef>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace zklock::recipes {
 ///
 /// It is repeated, to the same contenders, when the connection ends before the answer: to be asked twice is no harm.
 /// The answer is how many were asked: those that were still there.
-class revocation final : public request_for<std::size_t> {
+class revocation final : public request_of_several<std::size_t> {
 public:
     /// Asks the contender of that node.
     revocation(session_core&, std::string node, done);
@@ -25,14 +25,15 @@ private:
     void look();
     void ask();
     void ask(const std::string& node);
+    void finish() override;
 
-    const std::string path_; ///< whose children are to be looked at, if they are
-    const listed what_;
+    struct holders {
+        std::string path;
+        listed what;
+    };
+    std::optional<holders> unseen_; ///< they have to be looked for
     std::vector<std::string> nodes_;
-    bool looked_;
-    std::size_t answers_due_ = 0;
     std::size_t asked_ = 0;
-    bool cut_ = false; ///< the connection ended meanwhile
 };
 
 } // namespace zklock::recipes

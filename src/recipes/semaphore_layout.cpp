@@ -1,34 +1,10 @@
 #include "recipes/semaphore_layout.hpp"
 
 #include "queue/node_name.hpp"
-#include "recipes/contender_list.hpp"
 
-#include <algorithm>
 #include <charconv>
-#include <tuple>
 
 namespace zklock::recipes {
-namespace {
-
-std::optional<queue::contender_name> any_child(std::string_view name) noexcept
-{
-    return queue::contender_name{lease_sequence(name), queue::contender_kind::mutex};
-}
-
-/// kazoo's leases have no numbers: of those, their age tells the order.
-bool lease_before(const contender& a, const contender& b)
-{
-    return std::tie(a.sequence, a.created, a.node) < std::tie(b.sequence, b.created, b.node);
-}
-
-std::vector<std::string> all_children(const std::vector<std::string>& children)
-{
-    return children;
-}
-
-} // namespace
-
-constinit const listed listed::leases{any_child, lease_before, all_children};
 
 semaphore_layout::semaphore_layout(const std::string& path, naming n)
     : line(path + (n == naming::curator ? "/locks" : "-__lock__")),

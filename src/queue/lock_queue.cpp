@@ -30,10 +30,10 @@ void lock_queue::leave(contender_id id)
     case phase::creating:
     case phase::unknown: abandon(c); break;
     case phase::downgrading:
-        if (c.downgrade_begun)
-            abandon(c);
+        if (c.into_reader == change::unsent)
+            start_leaving(id, c);
         else
-            start_leaving(id, c); // there is still the writer's node, and none else
+            abandon(c);
         break;
     case phase::inspecting:
     case phase::queued:

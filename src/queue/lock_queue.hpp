@@ -234,6 +234,12 @@ private:
         leaving     ///< its node is to be deleted
     };
     enum class watch_state : std::uint8_t { off, arming, armed, disarming };
+    /// Of a writer into a reader, in one transaction.
+    enum class change : std::uint8_t {
+        unsent, ///< there is the writer's node, and none else
+        sent,   ///< an answer will tell what its node is
+        unknown ///< likewise, once it is sent again
+    };
 
     /// Sorted by the sequence number alone; the name only tells apart what others gave the same number.
     struct place {
@@ -258,9 +264,8 @@ private:
         bool waited_for_another = false; ///< another client would be granted too, if our node were gone unseen
         bool holds_on = false;
         bool removing = false;
-        bool downgrade_sent = false;
         bool parent_gone = false;        ///< while it was downgrading: its number is none of the present parent's
-        bool downgrade_begun = false;    ///< sent once at least: an answer will tell what its node is
+        change into_reader = change::unsent;
         bool lingering_told = false;
         bool revoked = false;            ///< others want its node to go
         bool numbered = false;           ///< the token of its node is known

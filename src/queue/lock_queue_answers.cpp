@@ -358,8 +358,8 @@ void lock_queue::downgraded(contender_id id, bool before)
 
 void lock_queue::downgrade_unknown(contender_id id)
 {
-    if (downgrading_.contains(id))
-        at(id).downgrade_sent = false; // it is asked for again in the next epoch
+    if (downgrading_.contains(id) && at(id).into_reader == change::sent)
+        at(id).into_reader = change::unknown; // it is asked for again in the next epoch
 }
 
 void lock_queue::downgrade_refused(contender_id id)
@@ -367,7 +367,7 @@ void lock_queue::downgrade_refused(contender_id id)
     if (!downgrading_.contains(id))
         return;
     contender& c = at(id);
-    c.downgrade_sent = c.downgrade_begun = false;
+    c.into_reader = change::unsent;
     look_after_holders_ = true; // an event meanwhile may have used up its watch
     if (c.abandoned)
         start_leaving(id, c);

@@ -35,8 +35,7 @@ const std::vector<action>& lock_queue::next(bool lease_fresh)
         remove_those_left(actions);
         for (contender_id id : downgrading_) {
             contender& c = at(id);
-            c.downgrade_begun = true;
-            if (!std::exchange(c.downgrade_sent, true))
+            if (std::exchange(c.into_reader, change::sent) != change::sent)
                 actions.push_back({action::kind::downgrade, id, node_of(c)});
         }
         if (std::exchange(look_after_holders_, false))

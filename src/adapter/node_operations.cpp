@@ -12,7 +12,7 @@ template <class... Values, class Start>
 void launch(const std::shared_ptr<client_handle>& client, Start start,
             asio::any_completion_handler<void(error_code, Values...)> handler)
 {
-    auto ask = [start = std::move(start)](recipes::session& session, auto told) {
+    auto ask = [start = std::move(start)](recipes::session& session, auto told) mutable {
         return start(session.nodes(), std::move(told));
     };
     launch_request<Values...>(client->state(), std::move(ask), std::move(handler));
@@ -144,7 +144,10 @@ void start_request(std::shared_ptr<client_handle> client, commit_transaction wha
                    request_handler<commit_transaction> handler)
 {
     launch<commit_result>(
-        client, [what = std::move(what.what)](nodes& at, auto told) { return at.commit(what, std::move(told)); },
+        client,
+        [what = std::move(what.what)](nodes& at, auto told) mutable {
+            return at.commit(std::move(what), std::move(told));
+        },
         std::move(handler));
 }
 

@@ -14,8 +14,6 @@ using store::outcome;
 
 namespace {
 
-constexpr std::int64_t largest_zxid = std::int64_t{1} << 51;
-
 std::size_t cost_of_a_node(const session_core& core, const std::string& path, const path_options& options)
 {
     const auto kind = options.shared ? queue::contender_kind::writer : queue::contender_kind::mutex; // a reader's is no longer
@@ -26,7 +24,7 @@ std::size_t cost_of_a_node(const session_core& core, const std::string& path, co
 } // namespace
 
 lock_path::lock_path(session_core& core, std::string path, path_options options, std::function<void()> idle)
-    : core_(core), path_(std::move(path)), options_(options),
+    : asking_member(core), path_(std::move(path)), options_(options),
       node_cost_(cost_of_a_node(core, path_, options)), on_idle_(std::move(idle)),
       queue_({options.linger.count() > 0, options.cohort}), parents_(core.store)
 {
@@ -60,7 +58,7 @@ void lock_path::retire()
 
 bool lock_path::idle() const noexcept
 {
-    return contenders_.empty() && answers_due_ == 0 && queue_.idle() && !parents_.busy();
+    return contenders_.empty() && !answers_due() && queue_.idle() && !parents_.busy();
 }
 
 std::string lock_path::full(std::string_view node) const
@@ -276,203 +274,6 @@ void lock_path::budget_freed()
     wants_budget_ = false;
     if (!core_.over)
         core_.writes.join(*this, false);
-}
-
-// --- writes ----------------------------------------------------------------------------------------------------------------
-
-bool lock_path::next_write(bool urgent, group_commit::write& next)
-{
-    for (auto* line : {&urgent_removes_, &removes_}) {
-        while (!line->empty()) {
-            const queue::contender_id id = line->front();
-            line->pop_front();
-            if (!queue_.knows(id))
-                continue; // others have deleted its node meanwhile
-            next.path = this;
-            next.id = id;
-            next.node = full(queue_.node_to_remove(id));
-            ++answers_due_;
-            return true;
-        }
-    }
-    return !urgent && next_create(next);
-}
-
-bool lock_path::may_create_next() const
-{
-    const queue::contender_id id = queue_.next_to_create();
-    const bool may_have_room = !wants_budget_ || !queue_.has_node(); // the first of a path need not wait
-    return id != 0 && !parents_.busy() && (may_have_room || contenders_.at(id)->reserved != 0);
-}
-
-bool lock_path::next_create(group_commit::write& next)
-{
-    while (may_create_next()) {
-        const queue::contender_id id = queue_.next_to_create();
-        lock_contender& contender = *contenders_.at(id);
-        const unsigned allowed = contender.options().max_attempts;
-        if (allowed != 0 && contender.attempts >= allowed) {
-            contender.fail(contender.setback);
-            queue_.leave(id);
-            continue;
-        }
-        if (!reserve(contender))
-            continue;
-        std::string prefix = queue::name_prefix(options_.names, contender.kind(), core_.new_uuid());
-        next.path = this;
-        next.id = id;
-        next.creates = true;
-        next.node = full(prefix);
-        queue_.create_sent(id, std::move(prefix));
-        ++contender.attempts;
-        // Nodes of one transaction share a czxid, and only the last of them can count on from its own place.
-        contender.turn = 0;
-        if (last_of_batch_ && !ZKLOCK_MUTANT(places_in_a_batch_ignored)) {
-            contender.turn = last_of_batch_->turn + 1;
-            last_of_batch_->further_turns = 0;
-        }
-        contender.further_turns = turns_of_a_czxid - 1 - contender.turn;
-        last_of_batch_ = &contender;
-        ++answers_due_;
-        return true;
-    }
-    return false;
-}
-
-/// Room for the contender's node. Where there is none it waits, or fails.
-bool lock_path::reserve(lock_contender& contender)
-{
-    if (contender.reserved != 0)
-        return true;
-    switch (core_.reserve(node_cost_, !queue_.has_node())) {
-    case node_budget::verdict::granted: contender.reserved = node_cost_; return true;
-    case node_budget::verdict::wait:
-        wants_budget_ = true;
-        core_.wait_for_budget(*this);
-        for (queue::contender_id id : queue_.looking_without_node()) { // among readers, for the others are no obstacle
-            contenders_.at(id)->fail(errc::busy);
-            queue_.leave(id);
-        }
-        return false;
-    case node_budget::verdict::exhausted: break;
-    }
-    contender.fail(errc::over_budget);
-    queue_.leave(contender.id);
-    return false;
-}
-
-void lock_path::after_writes()
-{
-    last_of_batch_ = nullptr;
-    act();
-}
-
-void lock_path::create_goes_again(queue::contender_id id)
-{
-    queue_.create_sent_again(id);
-    lock_contender& contender = *contenders_.at(id);
-    contender.turn = 0;
-    contender.further_turns = turns_of_a_czxid - 1;
-}
-
-void lock_path::on_created(queue::contender_id id, const store::create_reply& answer)
-{
-    --answers_due_;
-    lock_contender& contender = *contenders_.at(id);
-    switch (answer.result) {
-    case outcome::ok: {
-        const std::string_view node = queue::name_of(answer.path);
-        const std::int32_t sequence = queue::sequence_of(node).value_or(queue::sequence_limit);
-        queue_.created(id, node, sequence, answer.stat.czxid);
-        if (sequence < 0 || sequence >= queue::sequence_limit)
-            return refuse_number(contender, errc::sequence_exhausted);
-        if (contender.listens())
-            contender.queued(full(node));
-        if (answer.stat.czxid != 0)
-            number(contender, answer.stat.czxid);
-        break;
-    }
-    case outcome::unknown:
-        contender.setback = errc::not_connected;
-        queue_.create_unknown(id);
-        break;
-    case outcome::no_node:
-        --contender.attempts; // there was nothing to attempt
-        queue_.create_failed(id);
-        if (!parents_.busy())
-            make_path(contender.options().parents);
-        break;
-    default:
-        contender.fail(error_of(answer.result));
-        queue_.create_failed(id);
-        if (queue_.knows(id))
-            queue_.leave(id);
-    }
-}
-
-void lock_path::on_number(const group_commit::write& made, std::int64_t czxid)
-{
-    --answers_due_;
-    // Another node was looked at: that of this contender may be gone meanwhile, and another one may be on its way.
-    if (!queue_.stands_on(made.id, queue::name_of(made.node)) && !ZKLOCK_MUTANT(number_of_an_earlier_node))
-        return;
-    const auto found = contenders_.find(made.id);
-    if (found == contenders_.end())
-        return;
-    if (czxid != 0)
-        number(*found->second, czxid);
-    else
-        queue_.not_numbered(made.id);
-}
-
-void lock_path::number(lock_contender& contender, std::int64_t czxid)
-{
-    contender.czxid = czxid;
-    if (czxid > 0 && czxid < largest_zxid)
-        queue_.numbered(contender.id, contender.further_turns, czxid);
-    else
-        refuse_number(contender, errc::token_exhausted);
-}
-
-void lock_path::refuse_number(lock_contender& contender, errc why)
-{
-    if (!contender.waiting())
-        return;
-    contender.fail(why);
-    queue_.leave(contender.id);
-}
-
-void lock_path::on_removed(queue::contender_id id, outcome result)
-{
-    --answers_due_;
-    switch (result) {
-    case outcome::ok:
-    case outcome::no_node: return queue_.removed(id);
-    case outcome::unknown:
-        if (ZKLOCK_MUTANT(unknown_delete_counts_as_done))
-            return queue_.removed(id);
-        return queue_.remove_failed(id);
-    default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
-        queue_.remove_failed(id);
-        if (const auto found = contenders_.find(id); found != contenders_.end())
-            found->second->finish_release(error_of(result));
-        after_a_while([this, id] { queue_.retry_remove(id); });
-    }
-}
-
-void lock_path::make_path(parent_kind kind)
-{
-    ++answers_due_;
-    parents_.make(path_, kind, [this](outcome result) {
-        --answers_due_;
-        if (result == outcome::unknown)
-            core_.contact_lost();
-        else if (result == outcome::no_node)
-            fail_waiting(errc::no_such_chroot);
-        else if (result != outcome::ok)
-            fail_waiting(error_of(result));
-        advance();
-    });
 }
 
 } // namespace zklock::recipes

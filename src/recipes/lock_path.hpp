@@ -1,10 +1,9 @@
 #pragma once
 #include "queue/lock_queue.hpp"
+#include "recipes/asking_member.hpp"
 #include "recipes/group_commit.hpp"
 #include "recipes/lock_contender.hpp"
 #include "recipes/parent_maker.hpp"
-#include "recipes/session_core.hpp"
-#include "recipes/session_member.hpp"
 
 #include <chrono>
 #include <deque>
@@ -36,7 +35,7 @@ inline constexpr unsigned turns_of_a_czxid = 4096; ///< grants that the tokens o
 
 /// All contenders of one client for the lock of one path. Carries out what the lock_queue decides: sends its requests,
 /// hands it the answers, and tells the callers. Creates and deletes go by way of group_commit.
-class lock_path final : public session_member {
+class lock_path final : public asking_member {
 public:
     /// `idle` is called, later, when nobody needs the path any more.
     lock_path(session_core&, std::string path, path_options, std::function<void()> idle);
@@ -91,7 +90,7 @@ public:
     void on_created(queue::contender_id, const store::create_reply&);
     void on_removed(queue::contender_id, store::outcome);
     /// The czxid of a node follows.
-    void expect_number() { ++answers_due_; }
+    void expect_number() { answer_due(); }
     /// Of the node that was made by that write; 0: it could not be learnt.
     void on_number(const group_commit::write&, std::int64_t czxid);
     /// Writes were sent, or answered.
@@ -126,8 +125,6 @@ private:
     void remove_orphan(const std::string& node);
     void look_at_data(const std::string& node, std::string_view data);
     void plan_end_of_lingering();
-    /// For what the server has refused, and may not refuse for ever.
-    void after_a_while(std::function<void()> f);
     /// Takes the token from the czxid of the contender's node, and checks it.
     void number(lock_contender&, std::int64_t czxid);
     void refuse_number(lock_contender&, errc why);
@@ -136,20 +133,7 @@ private:
     /// Ends the wait of all, or only of those who wait like that.
     void fail_waiting(errc why, std::optional<patience> only = {});
     [[nodiscard]] std::string full(std::string_view node) const;
-    /// Wraps the function that takes an answer: the path stays as long as one is due.
-    template <class F> auto expect(F f)
-    {
-        ++answers_due_;
-        return [this, f = std::move(f)](const auto& answer) {
-            --answers_due_;
-            if (answer.result == store::outcome::unknown)
-                core_.contact_lost();
-            f(answer);
-            advance();
-        };
-    }
 
-    session_core& core_;
     const std::string path_;
     const path_options options_;
     const std::size_t node_cost_; ///< of one node, in the node budget
@@ -160,7 +144,6 @@ private:
     std::deque<queue::contender_id> removes_;        ///< to be sent in company
     std::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
     lock_contender* last_of_batch_ = nullptr;        ///< whose create went into the transaction that is being gathered
-    std::size_t answers_due_ = 0;
     bool wants_budget_ = false;
     bool synced_ = false; ///< how the last sync went
     store::scheduler::time_point lingers_since_{};

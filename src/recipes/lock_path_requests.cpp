@@ -1,4 +1,4 @@
-// What the lock_queue wants done, as requests and news: the second half of lock_path.
+// What the lock_queue wants done, as requests and news.
 #include "recipes/lock_path.hpp"
 
 #include "queue/mutants.hpp"
@@ -245,17 +245,6 @@ void lock_path::remove_orphan(const std::string& node)
         else if (answer.result != outcome::unknown)
             after_a_while([this, node] { queue_.watch_fired(node); }); // it is looked at again
     }));
-}
-
-void lock_path::after_a_while(std::function<void()> f)
-{
-    constexpr std::chrono::seconds before_next_try{1};
-    ++answers_due_;
-    core_.later(before_next_try, [this, f = std::move(f)] {
-        --answers_due_;
-        f();
-        advance();
-    });
 }
 
 void lock_path::grant(lock_contender& contender, queue::contender_id from)

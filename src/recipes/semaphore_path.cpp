@@ -12,7 +12,7 @@ namespace zklock::recipes {
 using store::outcome;
 
 semaphore_path::semaphore_path(session& s, const std::string& path, semaphore_terms terms, std::function<void()> idle)
-    : session_(s), core_(s.core()), path_(path), terms_(std::move(terms)), layout_(path, terms_.names),
+    : asking_member(s.core()), session_(s), path_(path), terms_(std::move(terms)), layout_(path, terms_.names),
       lease_cost_(node_budget::cost(core_.options.chroot.size() + layout_.leases.size() + 1 + layout_.longest_name())),
       on_idle_(std::move(idle)), parents_(core_.store), count_parents_(core_.store),
       check_(terms_.check_permits ? check::due : check::none)
@@ -36,7 +36,7 @@ semaphore_path::~semaphore_path()
 bool semaphore_path::idle() const noexcept
 {
     const bool watches = watching_ || count_watched_;
-    return acquisitions_.empty() && leases_.empty() && to_remove_.empty() && doubted_.empty() && answers_due_ == 0 && !watches;
+    return acquisitions_.empty() && leases_.empty() && to_remove_.empty() && doubted_.empty() && !answers_due() && !watches;
 }
 
 // --- acquires ------------------------------------------------------------------------------------------------------------
@@ -297,9 +297,9 @@ void semaphore_path::make_path(parent_maker& maker, const std::string& path)
 {
     if (maker.busy() || heads_.empty())
         return;
-    ++answers_due_;
+    answer_due();
     maker.make(path, heads_.front()->request().options.parents, [this](outcome result) {
-        --answers_due_;
+        answer_came();
         stale_ = true;
         if (result == outcome::unknown)
             core_.contact_lost();
@@ -307,17 +307,6 @@ void semaphore_path::make_path(parent_maker& maker, const std::string& path)
             fail_heads(errc::no_such_chroot);
         else if (result != outcome::ok)
             fail_heads(error_of(result));
-        advance();
-    });
-}
-
-void semaphore_path::after_a_while(std::function<void()> f)
-{
-    constexpr std::chrono::seconds before_next_try{1};
-    ++answers_due_;
-    core_.later(before_next_try, [this, f = std::move(f)] {
-        --answers_due_;
-        f();
         advance();
     });
 }

@@ -1,10 +1,10 @@
 #pragma once
+#include "recipes/asking_member.hpp"
 #include "recipes/lease_node.hpp"
 #include "recipes/parent_maker.hpp"
 #include "recipes/semaphore_acquisition.hpp"
 #include "recipes/semaphore_layout.hpp"
 #include "recipes/session.hpp"
-#include "recipes/session_member.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,7 @@ struct semaphore_terms {
 /// has them and is not longer than there are permits. So of all who are granted the one whose leases were made last has
 /// seen those of the others: there are never more than permits, whatever becomes of the lock, which only sees to it that
 /// they come in order, and that one alone watches the leases.
-class semaphore_path final : public session_member {
+class semaphore_path final : public asking_member {
 public:
     /// `idle` is called, later, when nobody needs the path any more.
     semaphore_path(session&, const std::string& path, semaphore_terms, std::function<void()> idle);
@@ -132,23 +132,8 @@ private:
     void on_check(const store::get_reply&);
 
     void make_path(parent_maker&, const std::string& path);
-    /// For what the server has refused, and may not refuse for ever.
-    void after_a_while(std::function<void()> f);
-    /// Wraps the function that takes an answer: this stays as long as one is due.
-    template <class F> auto expect(F f)
-    {
-        ++answers_due_;
-        return [this, f = std::move(f)](const auto& answer) {
-            --answers_due_;
-            if (answer.result == store::outcome::unknown)
-                core_.contact_lost();
-            f(answer);
-            advance();
-        };
-    }
 
     session& session_;
-    session_core& core_;
     const std::string path_;
     const semaphore_terms terms_;
     const semaphore_layout layout_;
@@ -159,7 +144,6 @@ private:
     std::map<semaphore_acquisition*, std::shared_ptr<semaphore_acquisition>> acquisitions_;
     std::vector<semaphore_acquisition*> heads_; ///< with the lock of the line: one, unless that lock was lost
     std::size_t waiting_ = 0; ///< acquires that have not ended
-    std::size_t answers_due_ = 0;
     bool idle_told_ = true;
 
     std::unordered_set<lease_ptr> leases_; ///< all that are not gone

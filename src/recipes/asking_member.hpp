@@ -1,0 +1,53 @@
+#pragma once
+#include "recipes/session_core.hpp"
+#include "recipes/session_member.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+namespace zklock::recipes {
+
+/// A member that makes requests of its own, and has to stay as long as an answer to one is due.
+class asking_member : public session_member {
+protected:
+    explicit asking_member(session_core& core) : core_(core) {}
+
+    [[nodiscard]] bool answers_due() const noexcept { return answers_due_ != 0; }
+    /// An answer is due that does not come by way of expect(); and it has come.
+    void answer_due() noexcept { ++answers_due_; }
+    void answer_came() noexcept { --answers_due_; }
+
+    /// Wraps the function that takes an answer.
+    template <class F> [[nodiscard]] auto expect(F f)
+    {
+        answer_due();
+        return [this, f = std::move(f)](const auto& answer) {
+            answer_came();
+            if (answer.result == store::outcome::unknown)
+                core_.contact_lost();
+            f(answer);
+            advance();
+        };
+    }
+
+    /// For what the server has refused, and may not refuse for ever.
+    void after_a_while(std::function<void()> f)
+    {
+        constexpr std::chrono::seconds before_next_try{1};
+        answer_due();
+        core_.later(before_next_try, [this, f = std::move(f)] {
+            answer_came();
+            f();
+            advance();
+        });
+    }
+
+    session_core& core_;
+
+private:
+    std::size_t answers_due_ = 0;
+};
+
+} // namespace zklock::recipes

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +40,24 @@ std::vector<int> sockets_to(std::uint16_t port)
     }
     return found;
 }
+
+/// As long as it lives, this process gets no new descriptor.
+class no_free_descriptors {
+public:
+    no_free_descriptors()
+    {
+        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+        auto none = before_;
+        none.rlim_cur = STDERR_FILENO + 1;
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    }
+    ~no_free_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    no_free_descriptors(const no_free_descriptors&) = delete;
+    no_free_descriptors& operator=(const no_free_descriptors&) = delete;
+
+private:
+    rlimit before_{};
+};
 
 std::chrono::nanoseconds time_of_this_thread()
 {
@@ -356,6 +375,27 @@ TEST_CASE("no socket is inherited by child processes")
     }
     c.close();
     CHECK(sockets_to(between.port()).empty());
+}
+
+TEST_CASE("without a free descriptor, the duplicate of the socket that there is goes on being watched")
+{
+    zookeeper_server server;
+    bridge_client c{options_for(server.address())};
+    c.run_until([&] { return sockets_to(server.port()).size() == 2; }); // while it connects it waits for writing, too
+    const auto first = sockets_to(server.port());
+    {
+        no_free_descriptors none;
+        c.wait_connected();
+        CHECK(c.sync("/") == outcome::ok);
+        CHECK(sockets_to(server.port()) == first);
+    }
+    CHECK(c.sync("/") == outcome::ok);
+    c.run_ready();
+    CHECK(sockets_to(server.port()) != first); // one that never waited for writing was due all the time
+    CHECK(sockets_to(server.port()).size() == 2);
+    CHECK(c.disconnections == 0);
+    CHECK(c.sync("/") == outcome::ok);
+    c.close();
 }
 
 TEST_CASE("an ensemble's member dies under the client: the session moves to another")

@@ -260,6 +260,31 @@ TEST_CASE("a write whose answer is lost has an unknown outcome; what is read the
     expect_clean(server());
 }
 
+TEST_CASE("a write that the server throttles is not repeated, for what was sent after it may be done; a read is")
+{
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port());
+        co_await remote.connect();
+        client& zk = remote.zk;
+        co_await until_asked(remote.link, opcode::sync); // the heartbeat of the beginning
+        must(co_await zk.create("/throttled", "0"));     // is answered after it: nothing else is on its way
+        remote.link.on_next(opcode::set_data, moment::request, fate::throttle);
+        remote.link.forget();
+        CHECK(error_in(co_await zk.set("/throttled", "1")) == errc::outcome_unknown);
+        CHECK(must(co_await zk.get("/throttled")).data == "0");
+        CHECK(remote.link.count(opcode::set_data) == 1);
+
+        remote.link.on_next(opcode::get_data, moment::request, fate::throttle);
+        remote.link.forget();
+        CHECK(must(co_await zk.get("/throttled")).data == "0");
+        CHECK(remote.link.count(opcode::get_data) == 2);
+        must(co_await zk.remove("/throttled"));
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
 TEST_CASE("cancelled on their way: a read is aborted, the outcome of a write unknown; so is it at a close")
 {
     const auto body = [&]() -> awaitable<void> {

@@ -27,7 +27,8 @@ enum class moment {
 enum class fate {
     cut,  ///< closes both sides of the connection, after everything that came before the frame was passed on
     hold, ///< keeps it, and everything behind it, until release()
-    drop  ///< swallows it; the connection goes on
+    drop, ///< swallows it; the connection goes on
+    throttle ///< answers a request, the only one on its way, as an overloaded server does: it is not done
 };
 
 /// A request as it passed: the parts of a multi follow it, each on its own.

@@ -25,6 +25,15 @@ namespace {
         return wanted == op;
     }
 
+    /// The server's answer to that request if it has too much to do.
+    std::string throttled(std::string_view request)
+    {
+        constexpr std::int64_t no_zxid = 0;
+        constexpr std::int32_t throttled_op = -127;
+        const auto xid = wire_reader{request}.int32();
+        return wire_writer{}.int32(xid).int64(no_zxid).int32(throttled_op).frame();
+    }
+
     bool starts_with_path(opcode op)
     {
         switch (op) {
@@ -126,6 +135,10 @@ void proxy_connection::pass(lane& l, std::string bytes)
         case fate::hold: f.held_at = state_.releases; break;
         case fate::drop:
             if (request && !unanswered_.empty()) unanswered_.pop_back();
+            return;
+        case fate::throttle:
+            unanswered_.pop_back();
+            replies_.frames.push_back({.bytes = throttled(body), .due = f.due});
             return;
         }
     } else if (!request && strike(op, moment::delivered)) {

@@ -29,11 +29,11 @@ struct semaphore_scene : scene {
         connect();
     }
     std::shared_ptr<attempt> want(std::size_t count, semaphore_options o,
-                                  recipes::patience mode = recipes::patience::queue)
+                                  recipes::patience mode = recipes::patience::queue, std::string path = "/s")
     {
         const auto a = std::make_shared<attempt>();
         recipes::permits_request request;
-        request.path = "/s";
+        request.path = std::move(path);
         request.options = std::move(o);
         request.count = count;
         request.mode = mode;
@@ -63,6 +63,30 @@ struct semaphore_scene : scene {
     static std::string check(int uuid, int n) { return "check /s/leases/" + lease(uuid, n); }
     /// The leases 2, 3 and 4, with the numbers 7, 8 and 9. Nothing is pending.
     std::shared_ptr<attempt> hold_three();
+    /// All that is under way is lost, and the session goes on.
+    void reconnect()
+    {
+        while (!servers.requests.empty())
+            answer(outcome::unknown);
+        servers.observer->on_disconnected();
+        clock.run();
+        connect(5, false);
+    }
+    /// Answers everything until a request that begins so, which is left. False if there was none.
+    bool answer_until(const std::string& what)
+    {
+        while (!servers.requests.empty() && !servers.requests.front().what.starts_with(what)) {
+            const auto r = servers.take();
+            store::node_stat stat;
+            stat.ephemeral_owner = 5;
+            if (r.show_stat)
+                r.show_stat(stat);
+            else
+                r.answer(outcome::ok);
+            clock.run();
+        }
+        return !servers.requests.empty();
+    }
     void event(store::event_kind kind, const std::string& path)
     {
         servers.observer->on_node_event(kind, path);
@@ -227,39 +251,18 @@ TEST_SUITE("semaphore")
             semaphore_scene s;
             const auto a = s.want(1, permits_of(2));
             s.give_line();
-            const auto reconnect = [&s] {
-                while (!s.servers.requests.empty())
-                    s.answer(outcome::unknown);
-                s.servers.observer->on_disconnected();
-                s.clock.run();
-                s.connect(5, false);
-            };
-            /// Answers everything until a request that begins so, which is left.
-            const auto answer_until = [&s](const std::string& what) {
-                while (!s.servers.requests.empty() && !s.servers.requests.front().what.starts_with(what)) {
-                    const auto r = s.servers.take();
-                    store::node_stat stat;
-                    stat.ephemeral_owner = 5;
-                    if (r.show_stat)
-                        r.show_stat(stat);
-                    else
-                        r.answer(outcome::ok);
-                    s.clock.run();
-                }
-                return !s.servers.requests.empty();
-            };
-            reconnect(); // the create of lease 2 is lost, and has been done
-            REQUIRE(answer_until("children /s/leases"));
+            s.reconnect(); // the create of lease 2 is lost, and has been done
+            REQUIRE(s.answer_until("children /s/leases"));
             s.list({}); // by a leader that does not know what happened since
-            REQUIRE(answer_until("create /s/leases/_c_00000000-0000-4000-8000-000000000003-lease-"));
+            REQUIRE(s.answer_until("create /s/leases/_c_00000000-0000-4000-8000-000000000003-lease-"));
             if (wrote) {
                 s.number(61, 8);
-                REQUIRE(answer_until("children /s/leases"));
+                REQUIRE(s.answer_until("children /s/leases"));
             }
-            reconnect();
+            s.reconnect();
             CHECK(!!(s.servers.pending().find("sync /s/leases") == std::string::npos) == wrote);
             if (!wrote) {
-                REQUIRE(answer_until("children /s/leases"));
+                REQUIRE(s.answer_until("children /s/leases"));
                 s.list({s.lease(2, 7)});
                 CHECK(s.servers.pending().find("remove /s/leases/" + s.lease(2, 7)) != std::string::npos);
                 CHECK(s.servers.pending().find("create /s/leases/_c_00000000-0000-4000-8000-000000000004") !=
@@ -267,6 +270,28 @@ TEST_SUITE("semaphore")
             }
             CHECK_FALSE(a->ended);
         }
+    }
+
+    TEST_CASE("a path is kept as long as a look-up may have missed a lease of it, however many others are idle")
+    {
+        semaphore_scene s;
+        const auto gave_up = s.want(1, permits_of(1));
+        s.give_line();
+        CHECK(gave_up->handle->withdraw());
+        s.reconnect(); // the create of lease 2 is lost, and has been done
+        REQUIRE(s.answer_until("children /s/leases"));
+        s.list({}); // by a leader that does not know what happened since
+        CHECK_FALSE(s.answer_until("nothing else"));
+        constexpr int many = 300; // more than are kept for what they have seen
+        for (int i = 0; i < many; ++i) {
+            const auto other = s.want(1, permits_of(1), recipes::patience::look_once, "/other" + std::to_string(i));
+            s.list({"x"});
+            REQUIRE(other->ended == make_error_code(errc::busy));
+        }
+        s.reconnect();
+        REQUIRE(s.answer_until("children /s/leases"));
+        s.list({s.lease(2, 7)});
+        CHECK(s.servers.pending().find("remove /s/leases/" + s.lease(2, 7)) != std::string::npos);
     }
 
     TEST_CASE("a try reads, and writes nothing when there is no room")

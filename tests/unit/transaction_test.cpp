@@ -3,11 +3,38 @@
 
 #include "queue/node_path.hpp"
 
+#include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace zklock;
 using namespace zklock::unit;
+
+namespace {
+
+/// A lock that is held by so many nodes.
+class held_by_many final : public recipes::acquisition {
+public:
+    explicit held_by_many(std::size_t nodes) : nodes_(nodes) {}
+
+    bool withdraw() override { return false; }
+    void release(std::function<void(error_code)>) override {}
+    void on_revoked(std::function<void()>) override {}
+    [[nodiscard]] std::vector<std::string> nodes_of(const recipes::grant&) const override
+    {
+        return std::vector<std::string>(nodes_, "/n");
+    }
+    [[nodiscard]] bool held(store::scheduler::time_point) const noexcept override { return true; }
+    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return {}; }
+
+private:
+    std::size_t nodes_;
+};
+
+} // namespace
 
 TEST_SUITE("transactions")
 {
@@ -85,6 +112,26 @@ TEST_SUITE("transactions")
         s.clock.run();
         CHECK(after.ended_with(errc::lost));
         CHECK(s.servers.pending().empty());
+    }
+
+    TEST_CASE("what is sent for the lock's nodes counts, also when there is nothing else")
+    {
+        node_scene s;
+        s.connect();
+        for (const bool alone : {true, false}) {
+            CAPTURE(alone);
+            const auto t = alone ? transaction() : transaction().check("/there");
+            told<commit_result> too_much, not_too_much;
+            s.nodes().commit(t, {std::make_shared<held_by_many>(20'000), {}}, too_much.teller());
+            s.clock.run();
+            CHECK(too_much.ended_with(errc::invalid_option));
+            CHECK(s.servers.requests.empty());
+            s.nodes().commit(t, {std::make_shared<held_by_many>(2), {}}, not_too_much.teller());
+            REQUIRE(s.servers.requests.size() == 1);
+            s.servers.take().done({});
+            s.clock.run();
+            CHECK(not_too_much.ended == error_code());
+        }
     }
 
     TEST_CASE("after the lease has ended nothing is asked, noticed or not")

@@ -88,7 +88,8 @@ public:
     /// the session's time-out.
     ///
     /// @par Completion `void(error_code)`: success, also for a second close (when the first is done); posted after the
-    /// handlers of everything that was pending, or was begun until then. `asio::error::operation_aborted` when cancelled.
+    /// handlers of everything that was pending, or was begun until then. `asio::error::operation_aborted` when
+    /// cancelled.
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting: the client closes all the same.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
@@ -98,16 +99,16 @@ public:
     }
 
     /// @name Nodes
-    /// A small set of operations on nodes, besides the locks: no watches, no access lists but the client's own. Paths are
-    /// below the chroot; `/` is the chroot's node.
+    /// A small set of operations on nodes, besides the locks: no watches, no access lists but the client's own. Paths
+    /// are below the chroot; `/` is the chroot's node.
     ///
     /// @par Connection
     /// Each waits for one, as long as it takes; those that wait are sent in the order of their calls. A read
-    /// whose connection is lost is repeated on the next. A write is done once at most: when its answer is lost, it ends with
-    /// `errc::outcome_unknown`, and is never repeated. What is read after that, through the same client, shows what became of
-    /// it: on the new connection a `sync` goes first. A write that meets a connection that is just being lost, or that the
-    /// servers refuse to look at (the session is another connection's by now, say), is known not to be done: it waits for the
-    /// next connection, in its old place.
+    /// whose connection is lost is repeated on the next. A write is done once at most: when its answer is lost, it ends
+    /// with `errc::outcome_unknown`, and is never repeated. What is read after that, through the same client, shows
+    /// what became of it: on the new connection a `sync` goes first. A write that meets a connection that is just being
+    /// lost, or that the servers refuse to look at (the session is another connection's by now, say), is known not to
+    /// be done: it waits for the next connection, in its old place.
     ///
     /// @par Order
     /// The servers execute what a client sends in the order of the calls, all operations and transactions: only a

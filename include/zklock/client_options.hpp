@@ -40,7 +40,8 @@ struct client_options {
     std::string servers = "127.0.0.1:2181";
     /// Prepended to every path; its node must exist. Empty for none.
     std::string chroot;
-    /// Asked of the servers, who may grant another. 100 ms to 2^31 - 1 ms. The nodes of a dead client live as long as this.
+    /// Asked of the servers, who may grant another. 100 ms to 2^31 - 1 ms. The nodes of a dead client live as long as
+    /// this.
     std::chrono::milliseconds session_timeout{10'000};
     std::vector<credentials> auth;
     acl access = acl::open;
@@ -61,8 +62,8 @@ struct client_options {
     std::chrono::milliseconds connect_backoff{50};
     std::chrono::milliseconds connect_backoff_limit{5'000};
 
-    /// Bytes of live node paths past which further waiters of a path that has a node already queue in the client. At least
-    /// 1, at most the limit.
+    /// Bytes of live node paths past which further waiters of a path that has a node already queue in the client. At
+    /// least 1, at most the limit.
     std::size_t node_budget = 512 * 1024;
     /// Bytes past which nothing gets a node: `errc::over_budget`. At most 1 MiB.
     std::size_t node_budget_limit = 1024 * 1024;

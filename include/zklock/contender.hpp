@@ -6,9 +6,9 @@
 
 namespace zklock {
 
-/// One node in a lock's queue, as `contenders()` lists it. `identifier` and `properties` are what its program wrote, byte for
-/// byte and no more than 64 KiB of it: of another client's, any bytes at all (Curator writes the host's address). Escape
-/// them before you show them.
+/// One node in a lock's queue, as `contenders()` lists it. `identifier` and `properties` are what its program wrote,
+/// byte for byte and no more than 64 KiB of it: of another client's, any bytes at all (Curator writes the host's
+/// address). Escape them before you show them.
 struct contender {
     std::string node;           ///< full path
     std::int32_t sequence = 0;  ///< the place in the queue: lower ones come first
@@ -21,8 +21,8 @@ struct contender {
     std::chrono::system_clock::time_point created; ///< by the clock of the ensemble's leader
     bool shared = false;        ///< a reader of a `shared_mutex`
 
-    /// How long its node has existed at `now`, never less than 0. As exact as this machine's clock agrees with that of the
-    /// leader: ZooKeeper tells the time only of what is written, and this is a reading.
+    /// How long its node has existed at `now`, never less than 0. As exact as this machine's clock agrees with that of
+    /// the leader: ZooKeeper tells the time only of what is written, and this is a reading.
     [[nodiscard]] std::chrono::system_clock::duration
     age(std::chrono::system_clock::time_point now = std::chrono::system_clock::now()) const
     {

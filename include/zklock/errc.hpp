@@ -12,12 +12,12 @@ enum class errc {
     lost,                  ///< the lock was lost before it was released
     session_expired,       ///< the attempts the options allow were used up by expired sessions
     not_connected,         ///< there is no connection to an ensemble, and the operation does not wait for one
-    not_owner,             ///< by a guard that is empty, or holds nothing of the kind: release, commit, downgrade, split, …
+    not_owner,             ///< by a guard that is empty, or holds nothing of the kind: release, commit, downgrade, …
     access_denied,         ///< the server's ACL forbids it
     authentication_failed, ///< the server refused the credentials; the client is of no further use
     no_such_chroot,        ///< the chroot's own node does not exist
     invalid_path,          ///< not a valid ZooKeeper path, or one under which nothing can be created
-    invalid_option,        ///< an option is out of range or contradicts those in use for the path; a request is too large
+    invalid_option,        ///< an option is out of range, or contradicts others of the path; a request is too large
     over_budget,           ///< one more node could make the session's end unreadable for the servers
     sequence_exhausted,    ///< the parent's sequence numbers are close to 2^31: use a new path
     token_exhausted,       ///< the ensemble's zxid no longer fits a fencing token

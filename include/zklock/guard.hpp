@@ -85,9 +85,9 @@ public:
     /// Waits until somebody asks the holder to let go: `mutex::revoke()`, or Curator's `Revoker`. It is a request: what
     /// to do about it, and when, is the holder's business. The wait does not keep the lock.
     ///
-    /// The node is watched from the first wait on; that costs one request, if it was not watched already. A request that
-    /// came before the wait, even before the grant, is seen: it is in the node's data, of which it takes the place. While
-    /// disconnected nothing is heard; what was asked meanwhile is found at the next connection.
+    /// The node is watched from the first wait on; that costs one request, if it was not watched already. A request
+    /// that came before the wait, even before the grant, is seen: it is in the node's data, of which it takes the
+    /// place. While disconnected nothing is heard; what was asked meanwhile is found at the next connection.
     ///
     /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's
     /// own), never inside this call. Several waits may be pending.
@@ -98,9 +98,9 @@ public:
     ///
     /// @par Cancellation Terminal, partial and total all end this wait, and nothing else.
     ///
-    /// A request is made of a node. Where contenders pass one on (`mutex_options::linger`, `cohort`), they stop doing so
-    /// once it is noticed; unnoticed, it reaches whoever comes to use the node. The idea, and the request's form, are those
-    /// of Curator's `Revocable`.
+    /// A request is made of a node. Where contenders pass one on (`mutex_options::linger`, `cohort`), they stop doing
+    /// so once it is noticed; unnoticed, it reaches whoever comes to use the node. The idea, and the request's form,
+    /// are those of Curator's `Revocable`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_revoked(Token&& token = Token()) const
     {
@@ -119,7 +119,8 @@ public:
     /// The node is looked for by its name, which no other contender has: its version may be any. (Whoever has the
     /// permission to create a node of that very name could deceive the check.) A node that is used for several grants
     /// of this client (`mutex_options::linger`, `cohort`) may outlive the guard: so after the release nothing is sent.
-    /// A commit that was sent before the release is executed before it; one that was called before a downgrade, before that.
+    /// A commit that was sent before the release is executed before it; one that was called before a downgrade, before
+    /// that.
     ///
     /// While disconnected it waits for a connection, as long as the lock is held.
     ///
@@ -135,8 +136,8 @@ public:
     ///   is never repeated. What the client reads after that shows which.
     /// - `errc::invalid_path`, `errc::invalid_option` (longer than the servers' default limit of 1 MiB, checks
     ///   included; the creation of a container): nothing was sent.
-    /// - `errc::not_owner`: the guard is empty, or was released before it could be sent; or a lazy token started it while
-    ///   the guard was being downgraded.
+    /// - `errc::not_owner`: the guard is empty, or was released before it could be sent; or a lazy token started it
+    ///   while the guard was being downgraded.
     /// - `asio::error::operation_aborted`: cancelled, and it was not and will not be sent.
     /// - `errc::authentication_failed`.
     ///

@@ -16,7 +16,7 @@ struct lock_event {
         queued,   ///< it has a node, and so a place in the queue; before `acquired`, also where nobody is before it
         acquired, ///< it holds the lock
         lost,     ///< the lock was lost while it was held; its release is not told
-        released, ///< it was given back, and its node is gone or was passed on; `error`: the client was closed meanwhile
+        released, ///< it was given back, and its node is gone or passed on; `error`: the client was closed meanwhile
         failed    ///< it ended without the lock, for the reason in `error`; `operation_aborted` if it was cancelled
     };
 

@@ -21,19 +21,19 @@ using lock_listener = std::shared_ptr<detail::event_sink>;
 /// @param executor Where the function is called, by `post`: never inside a call of the library, and on the client's
 /// strand only if it is that. May have several threads.
 /// @param told Called with each event of each lock that has this listener, once. Never twice at a time, and in order:
-/// for each acquire the order that `lock_event` states, for all of a client the order in which things happened. There is no
-/// order between these calls and the handlers of operations. What it throws comes out of the executor as from any
+/// for each acquire the order that `lock_event` states, for all of a client the order in which things happened. There
+/// is no order between these calls and the handlers of operations. What it throws comes out of the executor as from any
 /// function posted there (`io_context::run()`), and the next event follows.
 ///
 /// **Lifetime.** The function lives as long as the locks that have the listener, and their acquires; it is destroyed
-/// with the last of them, on whatever thread that is. Events keep the executor busy while they are on their way, and not
-/// between them. The executor's context must live as long as the client, or be the client's own: with that one's end
-/// the events end.
+/// with the last of them, on whatever thread that is. Events keep the executor busy while they are on their way, and
+/// not between them. The executor's context must live as long as the client, or be the client's own: with that one's
+/// end the events end.
 ///
 /// Thread safety: from any thread; a listener may serve locks of several clients.
 ///
-/// That a place in the queue is told before the lock is held was asked for in Curator (CURATOR-592); callbacks of a lock are
-/// known from ZooKeeper's `WriteLock`.
+/// That a place in the queue is told before the lock is held was asked for in Curator (CURATOR-592); callbacks of a
+/// lock are known from ZooKeeper's `WriteLock`.
 [[nodiscard]] lock_listener listen(asio::any_io_executor executor, std::function<void(const lock_event&)> told);
 
 } // namespace zklock

@@ -53,8 +53,8 @@ public:
         return held_.wait_revoked(std::forward<Token>(token));
     }
 
-    /// Does all operations of a transaction if all of the locks are still held: see `guard::commit()`. The nodes of all of
-    /// them are looked for.
+    /// Does all operations of a transaction if all of the locks are still held: see `guard::commit()`. The nodes of all
+    /// of them are looked for.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
     [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
     {
@@ -112,8 +112,8 @@ class multi_lock {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Sends nothing: bad input, such as no lock at all or one twice, is told by each operation. The clients of its members
-    /// stay open as long as a handle is there. Throws std::bad_alloc.
+    /// Sends nothing: bad input, such as no lock at all or one twice, is told by each operation. The clients of its
+    /// members stay open as long as a handle is there. Throws std::bad_alloc.
     explicit multi_lock(std::vector<lockable> locks);
     template <std::convertible_to<lockable>... Locks>
         requires(sizeof...(Locks) > 1)

@@ -33,8 +33,8 @@ class mutex {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is there.
-    /// Throws std::bad_alloc.
+    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is
+    /// there. Throws std::bad_alloc.
     mutex(const client& c, std::string path, mutex_options options = {});
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
@@ -48,8 +48,9 @@ public:
     /// handler's associated executor (by default the client's), never inside this call.
     /// - success: the guard holds the lock.
     /// - `asio::error::operation_aborted`: cancelled.
-    /// - `errc::session_expired`, `errc::not_connected`, `errc::lost` (others deleted its node): that used up the attempts
-    ///   `mutex_options::max_attempts` allows. Without such a limit it queues again. `errc::server_error`: refused.
+    /// - `errc::session_expired`, `errc::not_connected`, `errc::lost` (others deleted its node): that used up the
+    ///   attempts `mutex_options::max_attempts` allows. Without such a limit it queues again. `errc::server_error`:
+    ///   refused.
     /// - `errc::access_denied`: by the ACL of a parent, or of a node before it. `errc::no_such_chroot`: no such node.
     /// - `errc::over_budget`: one more node could harm the ensemble (`client_options::node_budget_limit`).
     /// - `errc::sequence_exhausted`, `errc::token_exhausted`: the path, or the ensemble, has run out of numbers.
@@ -80,8 +81,8 @@ public:
     /// Takes the lock if it is free now. When it can see that it is not, nothing is written to the servers.
     ///
     /// As `acquire()`, and `errc::busy` when somebody holds the lock or queues for it, `errc::not_connected` while
-    /// disconnected: it never waits for a connection. While the servers are silent it lasts until the connection is given
-    /// up, a part of the session's time-out: `acquire(50ms)` is a try with a bound of its own.
+    /// disconnected: it never waits for a connection. While the servers are silent it lasts until the connection is
+    /// given up, a part of the session's time-out: `acquire(50ms)` is a try with a bound of its own.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
@@ -103,10 +104,10 @@ public:
             detail::initiate_contenders(state_), token);
     }
 
-    /// Asks a contender, as `contenders()` lists it, to let go. It is told if it waits for that (`guard::wait_revoked()`,
-    /// Curator's `makeRevocable`), and nobody is forced. Whoever's contender it is: this client's own too. One that still
-    /// waits for the lock is asked likewise: one of ours learns of it when it holds the lock, Curator's at once. Waits for a
-    /// connection.
+    /// Asks a contender, as `contenders()` lists it, to let go. It is told if it waits for that
+    /// (`guard::wait_revoked()`, Curator's `makeRevocable`), and nobody is forced. Whoever's contender it is: this
+    /// client's own too. One that still waits for the lock is asked likewise: one of ours learns of it when it holds
+    /// the lock, Curator's at once. Waits for a connection.
     ///
     /// The request takes the place of the contender's data: who it is can be read no more (`contender::revoked`). Other
     /// forms would not be understood by Curator's programs.

@@ -20,8 +20,8 @@ enum class naming : std::uint8_t {
     kazoo    ///< `<uuid>__lock__<sequence>`
 };
 
-/// Options of a mutex. `names`, `linger` and `cohort` hold for the path: mutexes of one client on one path must agree on
-/// them, or their operations fail with `errc::invalid_option`.
+/// Options of a mutex. `names`, `linger` and `cohort` hold for the path: mutexes of one client on one path must agree
+/// on them, or their operations fail with `errc::invalid_option`.
 struct mutex_options {
     mutex_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
 
@@ -29,8 +29,8 @@ struct mutex_options {
     parent_kind parents = parent_kind::container;
     /// First line of the contender's data. Empty: the client's. No line feed in it, and not `__REVOKE__`.
     std::string identifier;
-    /// What else `contenders()` is to tell of it: lines `key=value` after the first. Keys are not empty and have no `=`, and
-    /// there is no line feed in either. With the identifier no more than 64 KiB; each node carries them.
+    /// What else `contenders()` is to tell of it: lines `key=value` after the first. Keys are not empty and have no
+    /// `=`, and there is no line feed in either. With the identifier no more than 64 KiB; each node carries them.
     std::map<std::string, std::string> properties;
     /// Who is told what happens to the acquires: `listen()` makes one. Empty: nobody.
     std::shared_ptr<detail::event_sink> listener;
@@ -38,12 +38,13 @@ struct mutex_options {
     /// that costs it its node uses one up. 0: as often as the deadline allows.
     unsigned max_attempts = 0;
 
-    /// How long a released node may stay for the next acquire of this client, which then needs no network. Whoever queues
-    /// from elsewhere meanwhile makes it leave: the cost to them is that the node's delete starts only with an event,
-    /// not before. 0: released at once. Not negative, at most one day.
+    /// How long a released node may stay for the next acquire of this client, which then needs no network. Whoever
+    /// queues from elsewhere meanwhile makes it leave: the cost to them is that the node's delete starts only with an
+    /// event, not before. 0: released at once. Not negative, at most one day.
     std::chrono::milliseconds linger{0};
-    /// How many acquires of this client may use one node in succession before it goes to the tail of the queue: the price
-    /// is that others wait for up to that many where they would wait for one. 1 (none but the one that made it) to 4096.
+    /// How many acquires of this client may use one node in succession before it goes to the tail of the queue: the
+    /// price is that others wait for up to that many where they would wait for one. 1 (none but the one that made it)
+    /// to 4096.
     unsigned cohort = 1;
 };
 

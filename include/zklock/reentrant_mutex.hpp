@@ -44,8 +44,8 @@ class reentrant_mutex {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is there.
-    /// Throws std::bad_alloc.
+    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is
+    /// there. Throws std::bad_alloc.
     reentrant_mutex(const client& c, std::string path, mutex_options options = {});
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }

@@ -75,8 +75,8 @@ public:
         return held_.wait_revoked(std::forward<Token>(token));
     }
 
-    /// Does all operations of a transaction if all permits are still held, or none: see `guard::commit()`. The servers look
-    /// for the node of each that this has when it is sent: the request grows with them, and so does its length.
+    /// Does all operations of a transaction if all permits are still held, or none: see `guard::commit()`. The servers
+    /// look for the node of each that this has when it is sent: the request grows with them, and so does its length.
     /// `errc::not_owner` also when the last has been released or split off.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
     [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
@@ -84,8 +84,8 @@ public:
         return held_.commit(std::move(what), std::forward<Token>(token));
     }
 
-    /// Gives all of them back: `co_await std::move(p).release()`. As `guard::release()`; it completes when the last node
-    /// is gone.
+    /// Gives all of them back: `co_await std::move(p).release()`. As `guard::release()`; it completes when the last
+    /// node is gone.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(Token&& token = Token()) &&
     {
@@ -144,9 +144,9 @@ private:
 /// wait are granted; when it shrinks, nothing is taken from holders, and nobody is granted until there are less than
 /// the new number.
 ///
-/// It is a handle to shared state and cheap to copy. See `mutex` for paths and `client` for executors, lifetimes and the
-/// errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except for
-/// `path()` and `get_executor()`.
+/// It is a handle to shared state and cheap to copy. See `mutex` for paths and `client` for executors, lifetimes and
+/// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except
+/// for `path()` and `get_executor()`.
 ///
 /// The idea, and the nodes, are those of Curator's `InterProcessSemaphoreV2`, whose leases, line and shared count can
 /// be shared with it; or those of kazoo's `Semaphore` (`semaphore_options::names`).
@@ -154,7 +154,8 @@ class semaphore {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is there.
+    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is
+    /// there.
     /// `permits`: see `semaphore_options::permits`. Throws std::bad_alloc.
     semaphore(const client& c, std::string path, unsigned permits);
     semaphore(const client& c, std::string path, semaphore_options options);
@@ -168,8 +169,8 @@ public:
     /// associated executor (by default the client's), never inside this call.
     /// - success: the permits are held.
     /// - `errc::invalid_option`: no permit is asked for, or more than there are (with a shared count it waits for them
-    ///   instead); an option is out of range; other semaphores of the client on this path have other options; the path's
-    ///   data says another number (`check_permits`); the shared count's node holds none.
+    ///   instead); an option is out of range; other semaphores of the client on this path have other options; the
+    ///   path's data says another number (`check_permits`); the shared count's node holds none.
     /// - `asio::error::operation_aborted`: cancelled. `errc::over_budget`: so many nodes could harm the ensemble.
     /// - `errc::access_denied`, `errc::no_such_chroot`, `errc::server_error`, `errc::sequence_exhausted`,
     ///   `errc::token_exhausted`, `errc::invalid_path`, `errc::authentication_failed`, `errc::closed`: as
@@ -234,12 +235,13 @@ public:
 
     /// Asks all who have permits, as of one look: as `revoke()`. One request, and one for each permit, together.
     ///
-    /// @par Completion `void(error_code, std::size_t)`: how many permits were asked for; those of the first in the line may be
-    /// among them. Errors and cancellation: as `shared_mutex::revoke_holders()`.
+    /// @par Completion `void(error_code, std::size_t)`: how many permits were asked for; those of the first in the line
+    /// may be among them. Errors and cancellation: as `shared_mutex::revoke_holders()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_holders(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::size_t)>(detail::initiate_revoke_holders(state_), token);
+        return asio::async_initiate<Token, void(error_code, std::size_t)>(
+            detail::initiate_revoke_holders(state_), token);
     }
 
     /// Runs `body` with a `permits&` while they are held: as `mutex::run()`.

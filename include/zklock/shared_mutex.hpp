@@ -19,39 +19,40 @@ namespace zklock {
 
 /// A lock with readers and writers: a writer excludes all others, readers exclude writers only.
 ///
-/// **Order.** All wait in one queue, by the servers' numbers: first come, first served. A reader waits for the writers before
-/// it and for nobody else; a writer for all before it. So a reader that comes after a waiting writer waits for that writer,
-/// and neither side can starve the other. When a writer releases, all readers up to the next writer have the lock at once.
+/// **Order.** All wait in one queue, by the servers' numbers: first come, first served. A reader waits for the writers
+/// before it and for nobody else; a writer for all before it. So a reader that comes after a waiting writer waits for
+/// that writer, and neither side can starve the other. When a writer releases, all readers up to the next writer have
+/// the lock at once.
 ///
-/// **Fencing tokens.** That of a writer is larger than those of all who held before it, a reader's larger than those of all
-/// writers before it. Of readers that hold together either may have the larger one.
+/// **Fencing tokens.** That of a writer is larger than those of all who held before it, a reader's larger than those of
+/// all writers before it. Of readers that hold together either may have the larger one.
 ///
-/// **Downgrade** makes a reader of a writer that holds, and lets no writer in between. **Upgrade** does not exist: two readers
-/// that tried would wait for each other for ever.
+/// **Downgrade** makes a reader of a writer that holds, and lets no writer in between. **Upgrade** does not exist: two
+/// readers that tried would wait for each other for ever.
 ///
-/// **Interoperation.** Paths can be shared with Curator's `InterProcessReadWriteLock` or kazoo's `ReadLock` and `WriteLock`,
-/// see `shared_mutex_options::names`, but not with both at the same time, for these do not look at each other's nodes. (A
-/// writer that downgrades through Curator before 5.5.0 lets other writers in: CURATOR-621.) A `mutex` of another client on
-/// the path acts as a writer.
+/// **Interoperation.** Paths can be shared with Curator's `InterProcessReadWriteLock` or kazoo's `ReadLock` and
+/// `WriteLock`, see `shared_mutex_options::names`, but not with both at the same time, for these do not look at each
+/// other's nodes. (A writer that downgrades through Curator before 5.5.0 lets other writers in: CURATOR-621.) A `mutex`
+/// of another client on the path acts as a writer.
 ///
-/// It is a handle to shared state and cheap to copy; a client may have any number per path, and each acquire is a contender
-/// of its own: it is not re-entrant. See `mutex` for paths and options and `client` for executors, lifetimes and the errors
-/// that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except for `path()`,
-/// `exclusive()`, `shared()` and `get_executor()`.
+/// It is a handle to shared state and cheap to copy; a client may have any number per path, and each acquire is a
+/// contender of its own: it is not re-entrant. See `mutex` for paths and options and `client` for executors, lifetimes
+/// and the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe,
+/// except for `path()`, `exclusive()`, `shared()` and `get_executor()`.
 ///
 /// The idea, and the names of the nodes, are those of Curator's `InterProcessReadWriteLock`.
 class shared_mutex {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is there.
-    /// Throws std::bad_alloc.
+    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is
+    /// there. Throws std::bad_alloc.
     shared_mutex(const client& c, std::string path, shared_mutex_options options = {});
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(writers_); }
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(writers_); }
 
-    // --- writers ---------------------------------------------------------------------------------------------------------
+    // --- writers -----------------------------------------------------------------------------------------------------
 
     /// Waits until it can hold the lock alone, for as long as it takes: as `mutex::acquire()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
@@ -89,13 +90,13 @@ public:
         return detail::run<std::decay_t<Body>>(waiting(writers_, timeout), std::forward<Body>(body));
     }
 
-    // --- readers ---------------------------------------------------------------------------------------------------------
+    // --- readers -----------------------------------------------------------------------------------------------------
 
     /// Waits until all writers before it are gone, for as long as it takes.
     ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`. The guard is one of a reader: as any
-    /// other, but others may hold one at the same time. Past `client_options::node_budget` readers, too, queue within the
-    /// client until others of its nodes go.
+    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`. The guard is one of a reader:
+    /// as any other, but others may hold one at the same time. Past `client_options::node_budget` readers, too, queue
+    /// within the client until others of its nodes go.
     ///
     /// @par Cancellation As `mutex::acquire()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
@@ -111,9 +112,10 @@ public:
         return asio::async_initiate<Token, void(error_code, guard)>(waiting(readers_, timeout), token);
     }
 
-    /// Joins the readers if no writer has the lock or waits for it. When it can see that one does, nothing is written to the
-    /// servers. `errc::busy` for that, `errc::not_connected` while disconnected; also `errc::busy` when the client has no
-    /// room for a node (`client_options::node_budget`). Completion, cancellation and all else: as `mutex::try_acquire()`.
+    /// Joins the readers if no writer has the lock or waits for it. When it can see that one does, nothing is written
+    /// to the servers. `errc::busy` for that, `errc::not_connected` while disconnected; also `errc::busy` when the
+    /// client has no room for a node (`client_options::node_budget`). Completion, cancellation and all else: as
+    /// `mutex::try_acquire()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire_shared(Token&& token = Token())
     {
@@ -135,19 +137,19 @@ public:
         return detail::run<std::decay_t<Body>>(waiting(readers_, timeout), std::forward<Body>(body));
     }
 
-    // --- from one to the other -------------------------------------------------------------------------------------------
+    // --- from one to the other ---------------------------------------------------------------------------------------
 
-    /// Makes a reader of a writer that holds the lock: `co_await lock.downgrade(std::move(g))`. No writer gets in between, and
-    /// readers that wait for no other writer are let in. The guard that is given is empty after the call.
+    /// Makes a reader of a writer that holds the lock: `co_await lock.downgrade(std::move(g))`. No writer gets in
+    /// between, and readers that wait for no other writer are let in. The guard that is given is empty after the call.
     ///
-    /// @par Completion `void(error_code, guard)`, exactly once, on the handler's associated executor (by default the client's
-    /// own), never inside this call. The guard that comes back says what has become of the lock:
-    /// - success: it is a reader's. It has the fencing token of the writer's, and another node. Waits for the loss of the lock
-    ///   that were pending (`guard::wait_lost()`) go on.
+    /// @par Completion `void(error_code, guard)`, exactly once, on the handler's associated executor (by default the
+    /// client's own), never inside this call. The guard that comes back says what has become of the lock:
+    /// - success: it is a reader's. It has the fencing token of the writer's, and another node. Waits for the loss of
+    ///   the lock that were pending (`guard::wait_lost()`) go on.
     /// - `errc::lost`, `errc::closed`, `errc::authentication_failed`: it is empty; the lock was lost before.
     /// - `errc::not_owner`: it is the one that was given, as it was: empty, a reader's, or of another lock.
-    /// - `errc::access_denied`, `errc::server_error`: the servers refused. It is the one that was given, and still holds the
-    ///   lock alone.
+    /// - `errc::access_denied`, `errc::server_error`: the servers refused. It is the one that was given, and still
+    ///   holds the lock alone.
     /// - `asio::error::operation_aborted`: cancelled. It is empty, and the lock is released in the background.
     ///
     /// While disconnected it waits for the next connection, or for the end of the lease.
@@ -155,8 +157,8 @@ public:
     /// @par Cancellation Terminal, partial and total all end it at once and give the lock up. With a lazy token
     /// (`use_awaitable`, `deferred`) that is never started, the lock is given up, too.
     ///
-    /// It takes one request: the reader's node is made and the writer's deleted in one transaction. If others have written on
-    /// the writer's node, two more: what they wrote goes along, so that a request to let go still counts
+    /// It takes one request: the reader's node is made and the writer's deleted in one transaction. If others have
+    /// written on the writer's node, two more: what they wrote goes along, so that a request to let go still counts
     /// (`guard::wait_revoked()`). The idea of a reader that
     /// takes over the writer's number is that of Curator's fix of CURATOR-621.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
@@ -166,12 +168,12 @@ public:
             detail::initiate_downgrade(writers_, detail::take(held)), token);
     }
 
-    /// Refuses to make a writer of a reader, which goes on holding the lock: `errc::not_upgradable`. For callers who do not
-    /// know what they hold: it succeeds, and does nothing, if the guard is a writer's.
+    /// Refuses to make a writer of a reader, which goes on holding the lock: `errc::not_upgradable`. For callers who do
+    /// not know what they hold: it succeeds, and does nothing, if the guard is a writer's.
     ///
-    /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's own),
-    /// never inside this call, and without waiting for anything: as said; `errc::lost` when the writer's lock was lost; or
-    /// `errc::not_owner` when the guard is empty or of another lock.
+    /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's
+    /// own), never inside this call, and without waiting for anything: as said; `errc::lost` when the writer's lock was
+    /// lost; or `errc::not_owner` when the guard is empty or of another lock.
     ///
     /// @par Cancellation Has no effect: it is over before it could have.
     ///
@@ -183,10 +185,10 @@ public:
             detail::initiate_telling(writers_, detail::upgradable(writers_, held)), token);
     }
 
-    // --- others ----------------------------------------------------------------------------------------------------------
+    // --- others ------------------------------------------------------------------------------------------------------
 
-    /// Who holds the lock and who waits, in the order of the queue: as `mutex::contenders()`. `contender::shared` tells the
-    /// readers.
+    /// Who holds the lock and who waits, in the order of the queue: as `mutex::contenders()`. `contender::shared` tells
+    /// the readers.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
     [[nodiscard]] auto contenders(Token&& token = Token())
     {
@@ -194,20 +196,20 @@ public:
             detail::initiate_contenders(writers_), token);
     }
 
-    /// Asks a reader or a writer, as `contenders()` lists it, to let go: as `mutex::revoke()`. A writer that has become a reader
-    /// since is asked by its new node, which costs one request more.
+    /// Asks a reader or a writer, as `contenders()` lists it, to let go: as `mutex::revoke()`. A writer that has become
+    /// a reader since is asked by its new node, which costs one request more.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
     {
         return asio::async_initiate<Token, void(error_code)>(detail::initiate_revoke(writers_, whom.node), token);
     }
 
-    /// Asks whoever holds the lock to let go, as of one look: the writer, or all readers up to the first writer that waits.
-    /// One request, and one for each of them, together.
+    /// Asks whoever holds the lock to let go, as of one look: the writer, or all readers up to the first writer that
+    /// waits. One request, and one for each of them, together.
     ///
-    /// @par Completion `void(error_code, std::size_t)`: how many were asked. Those who have let go meanwhile do not count, nor
-    /// are those asked who come after them. Errors and cancellation: as `mutex::revoke()`; when one may not be asked, the
-    /// others may have been.
+    /// @par Completion `void(error_code, std::size_t)`: how many were asked. Those who have let go meanwhile do not
+    /// count, nor are those asked who come after them. Errors and cancellation: as `mutex::revoke()`; when one may not
+    /// be asked, the others may have been.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_holders(Token&& token = Token())
     {
@@ -227,7 +229,8 @@ private:
         return {side, detail::acquire_mode::wait, std::nullopt};
     }
     template <class Rep, class Period>
-    [[nodiscard]] static detail::initiate_acquire<> waiting(const lock& side, std::chrono::duration<Rep, Period> timeout)
+    [[nodiscard]] static detail::initiate_acquire<> waiting(const lock& side,
+                                                            std::chrono::duration<Rep, Period> timeout)
     {
         return {side, detail::acquire_mode::wait, detail::saturate(timeout)};
     }

@@ -9,14 +9,14 @@
 namespace zklock {
 
 /// Options of a shared mutex. `names` holds for the path: shared mutexes of one client on one path must agree on it, or
-/// their operations fail with `errc::invalid_option`. So do those of a `mutex` while a shared mutex of the same client uses
-/// the path, and the other way round.
+/// their operations fail with `errc::invalid_option`. So do those of a `mutex` while a shared mutex of the same client
+/// uses the path, and the other way round.
 struct shared_mutex_options {
     shared_mutex_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
 
-    /// `naming::curator`: readers are `_c_<uuid>-__READ__<sequence>` and writers `_c_<uuid>-__WRIT__<sequence>`, as those of
-    /// its InterProcessReadWriteLock. `naming::kazoo`: `<uuid>__rlock__<sequence>` and `<uuid>-w__lock__<sequence>`, which go
-    /// together with its ReadLock and WriteLock.
+    /// `naming::curator`: readers are `_c_<uuid>-__READ__<sequence>` and writers `_c_<uuid>-__WRIT__<sequence>`, as
+    /// those of its InterProcessReadWriteLock. `naming::kazoo`: `<uuid>__rlock__<sequence>` and
+    /// `<uuid>-w__lock__<sequence>`, which go together with its ReadLock and WriteLock.
     naming names = naming::curator;
     parent_kind parents = parent_kind::container;
     /// First line of the contender's data. Empty: the client's. See `mutex_options::identifier`.

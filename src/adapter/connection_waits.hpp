@@ -11,8 +11,8 @@
 
 namespace zklock::detail {
 
-/// Those who wait for a connection that can be used: one on which the chroot's node was seen, once per client. Where there
-/// are credentials the root is looked at, too: the answer comes after the server's verdict on them.
+/// Those who wait for a connection that can be used: one on which the chroot's node was seen, once per client. Where
+/// there are credentials the root is looked at, too: the answer comes after the server's verdict on them.
 class connection_waits {
 public:
     using done = std::function<void(error_code)>;

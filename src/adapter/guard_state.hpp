@@ -49,7 +49,8 @@ public:
     [[nodiscard]] bool is_released() const noexcept { return !acquisition_ || emptied_; }
     [[nodiscard]] bool is_downgrading() const noexcept { return downgrading_; }
     [[nodiscard]] const std::shared_ptr<recipes::acquisition>& acquisition() const noexcept { return acquisition_; }
-    /// Goes on as a reader: `done` is called when that is so, or why not. False, and nothing happens, if it is not a writer's.
+    /// Goes on as a reader: `done` is called when that is so, or why not. False, and nothing happens, if it is not a
+    /// writer's.
     [[nodiscard]] bool downgrade(std::function<void(error_code)> done);
     /// False, and nothing happens, when it was released before.
     [[nodiscard]] bool release(std::function<void(error_code)> released);

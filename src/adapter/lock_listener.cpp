@@ -9,8 +9,8 @@
 namespace zklock {
 namespace {
 
-/// Calls a function with one event after the other. A strand would do the same, but must not outlive its context, as the
-/// options of a lock may.
+/// Calls a function with one event after the other. A strand would do the same, but must not outlive its context, as
+/// the options of a lock may.
 class listener final : public detail::event_sink, public std::enable_shared_from_this<listener> {
 public:
     listener(asio::any_io_executor executor, std::function<void(const lock_event&)> told)

@@ -12,8 +12,8 @@
 
 namespace zklock::detail {
 
-/// Asks the servers something, and tells the answer. Cancelled, it ends at once: as cancelled if nothing was done and nothing
-/// will be; a write that was sent cannot be taken back, and its outcome is unknown then.
+/// Asks the servers something, and tells the answer. Cancelled, it ends at once: as cancelled if nothing was done and
+/// nothing will be; a write that was sent cannot be taken back, and its outcome is unknown then.
 template <class... Values> class request_operation : public operation<Values...> {
 protected:
     using answer = std::function<void(error_code, Values...)>;

@@ -156,7 +156,8 @@ void connection::refresh()
     follow_wire();
     if (!wire_.has_socket() || !io_ || phase_ == phase::resting)
         return;
-    // Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited for.
+    // Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited
+    // for.
     const bool anew = !next.write && io_->waited_for_writing && !io_->corked;
     if (!adopt(next.fd, anew)) {
         wire_.sever();
@@ -204,8 +205,9 @@ void connection::follow_wire()
     }
 }
 
-/// Makes Asio watch the library's present socket. The library replaces it at will, mostly by one of the same number; but
-/// not while it is connected without a new epoch. `anew`: even if it watches it already, and if there is a descriptor left.
+/// Makes Asio watch the library's present socket. The library replaces it at will, mostly by one of the same number;
+/// but not while it is connected without a new epoch. `anew`: even if it watches it already, and if there is a
+/// descriptor left.
 bool connection::adopt(int fd, bool anew)
 {
     const std::uint64_t epoch = wire_.is_connected() ? wire_.epoch() : 0;

@@ -25,8 +25,8 @@ void connection::hold_back()
     cork(true);
 }
 
-/// A turn's requests leave at its end, if the server has nothing else to do; if it has, they wait for those of the other
-/// turns that the executor can run now.
+/// A turn's requests leave at its end, if the server has nothing else to do; if it has, they wait for those of the
+/// other turns that the executor can run now.
 void connection::turn_ends()
 {
     if (!io_)

@@ -38,9 +38,9 @@ store::outcome to_outcome(int code) noexcept
     }
 }
 
-/// The servers look at a session, and whose connection it has, before they do what it asks. Given by the library, the session's
-/// end is of requests that never left: those that had were given the loss of their connection. What is throttled is not
-/// done either, but what was sent after it may be: to ask for it once more would change the order.
+/// The servers look at a session, and whose connection it has, before they do what it asks. Given by the library, the
+/// session's end is of requests that never left: those that had were given the loss of their connection. What is
+/// throttled is not done either, but what was sent after it may be: to ask for it once more would change the order.
 bool is_undone(int code) noexcept
 {
     return code == ZSESSIONMOVED || code == ZSESSIONEXPIRED;

@@ -6,9 +6,9 @@
 namespace zklock::bridge {
 
 /// The turns of a client's strand. A turn is what runs there in one go for one cause: what came from the socket, a
-/// timer, operations that begin. At its end its parts finish what the turn has left to them: the scheduler runs what was
-/// posted, then the connection sends what was held back, and posts the delivery of answers that are left. So nothing of it
-/// needs a pass through the execution context.
+/// timer, operations that begin. At its end its parts finish what the turn has left to them: the scheduler runs what
+/// was posted, then the connection sends what was held back, and posts the delivery of answers that are left. So
+/// nothing of it needs a pass through the execution context.
 ///
 /// Everything is called on the strand. A turn within a turn belongs to it.
 class turns {

@@ -118,8 +118,9 @@ void wire::create(std::unique_ptr<request> r, std::string_view path, std::string
             return static_cast<int>(ZBADARGUMENTS);
         // What is created at "/" is a child of the chroot's node, with no name but its number.
         const std::string child = path == "/" && !chroot_.empty() ? full + '/' : std::string();
-        return zoo_acreate2(handle_, child.empty() ? full.c_str() : child.c_str(), data.data(), static_cast<int>(data.size()),
-                            &access_list(options_.access), to_mode(kind), &callbacks::on_create, context);
+        return zoo_acreate2(handle_, child.empty() ? full.c_str() : child.c_str(), data.data(),
+                            static_cast<int>(data.size()), &access_list(options_.access), to_mode(kind),
+                            &callbacks::on_create, context);
     });
 }
 

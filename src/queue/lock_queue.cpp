@@ -147,7 +147,8 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
         forget_view();
     }
     give_place(id, c, node, sequence);
-    const bool follows = sequence >= 0 && sequence - 1 - numbers_used_ == known_through_; // no number follows the largest
+    // No number follows the largest.
+    const bool follows = sequence >= 0 && sequence - 1 - numbers_used_ == known_through_;
     const bool next_one = dense_ && (follows || ZKLOCK_MUTANT(gaps_ignored));
     if (next_one) {
         known_through_ = sequence;

@@ -29,7 +29,7 @@ struct action {
         watch_children, ///< the same, with a watch on the children [children_read, or as any read]
         inspect,       ///< read `node`, found under a contender's own name, with a watch [inspected]
         watch,         ///< read `node`, with a watch [watched]
-        downgrade,     ///< in one transaction, create the reader's node for writer `id` and delete its `node` [downgraded]
+        downgrade,     ///< create the reader's node for writer `id` and delete its `node`, both or none [downgraded]
         unwatch,       ///< [unwatched]
         remove,        ///< delete `node` of contender `id` [removed]
         // news; nothing is reported back
@@ -56,27 +56,27 @@ struct reuse {
 /// The protocol of a lock, as one client follows it on one path: what is known of the queue, where the client's own
 /// contenders stand in it, and what has to be done next. Pure: events in, actions out, no clock and no I/O.
 ///
-/// **Dense.** A parent numbers its children without a gap. Who knows every live node up to a number, and gets the next number
-/// for a node of its own, knows the whole queue before it without having read it. What is known that way holds only for
-/// the parent it was learnt of: so its data watch must have been confirmed before, in this epoch, and no event of any
-/// kind have come for it since.
-/// **Coverage.** A contender is covered once a view has listed its node, or is dense up to it, and stays so as long as the
-/// node lives: it pins the parent, so no lower number can be given out any more, and the set below it only shrinks.
-/// **Grant.** Only a covered contender, with nothing below it in the view but nodes of this session whose contenders have
-/// left and those that do not exclude it (a reader's readers), a fresh lease, its token known, and, if it waited for another
-/// client, a confirmed watch on its own node.
+/// **Dense.** A parent numbers its children without a gap. Who knows every live node up to a number, and gets the next
+/// number for a node of its own, knows the whole queue before it without having read it. What is known that way holds
+/// only for the parent it was learnt of: so its data watch must have been confirmed before, in this epoch, and no event
+/// of any kind have come for it since.
+/// **Coverage.** A contender is covered once a view has listed its node, or is dense up to it, and stays so as long as
+/// the node lives: it pins the parent, so no lower number can be given out any more, and the set below it only shrinks.
+/// **Grant.** Only a covered contender, with nothing below it in the view but nodes of this session whose contenders
+/// have left and those that do not exclude it (a reader's readers), a fresh lease, its token known, and, if it waited
+/// for another client, a confirmed watch on its own node.
 /// **Growth.** There is one way for the set below to grow: a writer that lives may be given a reader's node of the same
-/// number, and then go. So when a writer of another client has gone, whoever excludes readers is granted only after a read
-/// sent since. Readers do not mind.
-/// **Look-ahead.** The two nodes before the first that waits are watched, of those that exclude it: so that when the nearer
-/// one goes, it is known that nobody else is left, and no read stands between its end and the grant.
-/// **Events only remove knowledge.** A deleted event, or an answer that a node does not exist, removes that node; any other
-/// event only means that its watch has to be armed again.
-/// **New epoch.** No watch is armed; unfinished deletes are sent again; creates of unknown outcome are looked for, after a
-/// sync because the new server may lag behind them, before any other create.
+/// number, and then go. So when a writer of another client has gone, whoever excludes readers is granted only after a
+/// read sent since. Readers do not mind.
+/// **Look-ahead.** The two nodes before the first that waits are watched, of those that exclude it: so that when the
+/// nearer one goes, it is known that nobody else is left, and no read stands between its end and the grant.
+/// **Events only remove knowledge.** A deleted event, or an answer that a node does not exist, removes that node; any
+/// other event only means that its watch has to be armed again.
+/// **New epoch.** No watch is armed; unfinished deletes are sent again; creates of unknown outcome are looked for,
+/// after a sync because the new server may lag behind them, before any other create.
 /// **New session.** The old one's nodes are its own affair; contenders that wait want a new node, holders are lost.
-/// **Reuse**, where it is allowed: whoever gives the lock back may pass its node on, or let it linger while a watch on the
-/// children says that nobody else has queued.
+/// **Reuse**, where it is allowed: whoever gives the lock back may pass its node on, or let it linger while a watch on
+/// the children says that nobody else has queued.
 ///
 /// The simulator breaks each of these rules in turn, and shows the harm.
 class lock_queue {
@@ -85,8 +85,8 @@ public:
 
     // --- contenders, as their callers wish -------------------------------------------------------------------------
 
-    /// A contender queues. With `look_once` it is refused as soon as it is known that somebody is before it whom it cannot
-    /// hold the lock together with.
+    /// A contender queues. With `look_once` it is refused as soon as it is known that somebody is before it whom it
+    /// cannot hold the lock together with.
     void join(contender_id, bool look_once, contender_kind kind = contender_kind::mutex);
 
     /// The contender no longer wants the lock: it waited and gave up, or it held and is done. `gone` follows.
@@ -160,8 +160,8 @@ public:
     /// Answer to remove: not done. It is asked for again in the next epoch, or after retry_remove().
     void remove_failed(contender_id);
     void retry_remove(contender_id);
-    /// Answers to downgrade: done, now or before; the connection ended before the answer; refused, so that it is a writer as
-    /// before; the writer's node is gone.
+    /// Answers to downgrade: done, now or before; the connection ended before the answer; refused, so that it is a
+    /// writer as before; the writer's node is gone.
     void downgraded(contender_id, bool before = false);
     void downgrade_unknown(contender_id);
     void downgrade_refused(contender_id);
@@ -180,18 +180,22 @@ public:
     /// Whether next() may have a grant to give, if the lease is fresh.
     [[nodiscard]] bool may_grant() const noexcept { return !queued_.empty() || lingering_ != 0; }
 
-    /// A contender of this client that excludes that kind holds, waits, or is about to: whoever looks once can see that it is
-    /// busy.
+    /// A contender of this client that excludes that kind holds, waits, or is about to: whoever looks once can see that
+    /// it is busy.
     [[nodiscard]] bool contended(contender_kind kind = contender_kind::mutex) const noexcept
     {
-        return is_shared(kind) && !ZKLOCK_MUTANT(shared_readers_exclude_readers) ? contending_alone_ != 0 : contending_ != 0;
+        const bool all_count = !is_shared(kind) || ZKLOCK_MUTANT(shared_readers_exclude_readers);
+        return (all_count ? contending_ : contending_alone_) != 0;
     }
     /// A contender of this client that has not left has a node, or may have one.
     [[nodiscard]] bool has_node() const noexcept { return with_node_ != 0; }
     [[nodiscard]] bool lingering() const noexcept { return lingering_ != 0; }
     [[nodiscard]] bool idle() const noexcept { return contenders_.empty() && watches_.empty(); }
     /// There is a watch on the path's own node.
-    [[nodiscard]] bool watches_parent() const noexcept { return parent_ != watch_state::off || children_ != watch_state::off; }
+    [[nodiscard]] bool watches_parent() const noexcept
+    {
+        return parent_ != watch_state::off || children_ != watch_state::off;
+    }
     /// Forgets that watch, and what is known by it.
     void forget_parent();
     [[nodiscard]] bool knows(contender_id id) const { return contenders_.contains(id); }
@@ -201,8 +205,9 @@ public:
     [[nodiscard]] bool downgrading() const noexcept { return !downgrading_.empty(); }
     /// Who looks once and has no node yet.
     [[nodiscard]] std::vector<contender_id> looking_without_node() const;
-    /// Whether a node that turned out to be of this session belongs to none of its contenders: the answer to its create was
-    /// lost, and whoever was asked for it then did not know it. A leader that was replaced unawares may have answered.
+    /// Whether a node that turned out to be of this session belongs to none of its contenders: the answer to its create
+    /// was lost, and whoever was asked for it then did not know it. A leader that was replaced unawares may have
+    /// answered.
     [[nodiscard]] bool is_orphan(std::string_view node) const;
     /// The node of a contender that is to be removed.
     [[nodiscard]] const std::string& node_to_remove(contender_id id) const

@@ -322,7 +322,8 @@ void lock_queue::node_gone(std::string_view node)
         doubt_turn_ = ++turn_;
 }
 
-/// Others have deleted one of our nodes, and may have deleted more: the next is to look at its own before it is granted.
+/// Others have deleted one of our nodes, and may have deleted more: the next is to look at its own before it is
+/// granted.
 void lock_queue::suspect_others()
 {
     if (!queued_.empty())

@@ -143,8 +143,8 @@ void lock_queue::seek_coverage(std::vector<action>& actions, std::uint64_t turn)
         read(actions, action::kind::read_children, false);
 }
 
-/// Watches the node before the first that waits, and the one before that: when the predecessor is gone too, nobody else is
-/// left, and no read has to find that out. (Without the look-ahead: the fast path of a hand-off would need one.)
+/// Watches the node before the first that waits, and the one before that: when the predecessor is gone too, nobody else
+/// is left, and no read has to find that out. (Without the look-ahead: the fast path of a hand-off would need one.)
 void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecessor, contender_kind kind)
 {
     const auto watch_foreign = [&](view::iterator node) {
@@ -261,8 +261,8 @@ void lock_queue::remove_those_left(std::vector<action>& actions)
     to_remove_.clear();
 }
 
-/// Whether the next node above is one of ours, and nothing unknown can be between. Who excludes readers may have several
-/// waiting for it: all up to the next one like it.
+/// Whether the next node above is one of ours, and nothing unknown can be between. Who excludes readers may have
+/// several waiting for it: all up to the next one like it.
 bool lock_queue::only_ours_wait_for(const place& left) const
 {
     for (auto above = view_.upper_bound(left); above != view_.end(); ++above) {

@@ -37,7 +37,8 @@ const mark& mark_of(naming names, contender_kind kind)
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// `x-<session>-`, the session as the Java recipe writes it (decimal, perhaps negative) or the one in C (16 hex digits).
+/// `x-<session>-`, the session as the Java recipe writes it (decimal, perhaps negative) or the one in C (16 hex
+/// digits).
 bool is_of_write_lock(std::string_view prefix)
 {
     if (!prefix.starts_with("x-") || !prefix.ends_with('-') || prefix.size() < 4)
@@ -120,7 +121,8 @@ std::string reader_name(std::string_view writer)
     const bool curator = prefix.ends_with(curators_writer.text);
     const mark& from = curator ? curators_writer : kazoos_writer;
     const mark& to = curator ? curators_reader : kazoos_reader;
-    return std::string(prefix.substr(0, prefix.size() - from.text.size())).append(to.text).append(writer.substr(prefix.size()));
+    std::string reader(prefix.substr(0, prefix.size() - from.text.size()));
+    return reader.append(to.text).append(writer.substr(prefix.size()));
 }
 
 std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept

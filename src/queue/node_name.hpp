@@ -18,8 +18,8 @@ enum class contender_kind : std::uint8_t {
 };
 [[nodiscard]] constexpr bool is_shared(contender_kind kind) noexcept { return kind == contender_kind::reader; }
 
-/// The name to ask the server to complete with a sequence number. `uuid` (36 characters) makes the node recognisable when
-/// the answer to its create is lost; the idea is Curator's "protected" create.
+/// The name to ask the server to complete with a sequence number. `uuid` (36 characters) makes the node recognisable
+/// when the answer to its create is lost; the idea is Curator's "protected" create.
 [[nodiscard]] std::string name_prefix(naming, contender_kind, std::string_view uuid);
 
 /// What a child's name tells.
@@ -28,10 +28,10 @@ struct contender_name {
     contender_kind kind;
 };
 
-/// Nothing when the child is no contender. Contenders of all clients that share lock paths are known. Whatever comes before
-/// `lock-` (Curator, go-zookeeper), `__lock__` (kazoo), `__WRIT__` and `__READ__` (Curator's readers and writers) or
-/// `__rlock__` (kazoo's readers) and the number does not count; a name of ZooKeeper's own WriteLock is `x-`, the session, `-`
-/// and the number.
+/// Nothing when the child is no contender. Contenders of all clients that share lock paths are known. Whatever comes
+/// before `lock-` (Curator, go-zookeeper), `__lock__` (kazoo), `__WRIT__` and `__READ__` (Curator's readers and
+/// writers) or `__rlock__` (kazoo's readers) and the number does not count; a name of ZooKeeper's own WriteLock is
+/// `x-`, the session, `-` and the number.
 [[nodiscard]] std::optional<contender_name> parse_name(std::string_view child) noexcept;
 
 /// The place in the queue, or nothing.
@@ -46,8 +46,8 @@ struct contender_name {
 /// Those of a path's children that are contenders, in the order of the queue.
 [[nodiscard]] std::vector<std::string> in_order(const std::vector<std::string>& children);
 
-/// Those of them that hold the lock: the first, or the readers before the first that is none. Who turns from a writer into
-/// a reader in two steps has both nodes for a while.
+/// Those of them that hold the lock: the first, or the readers before the first that is none. Who turns from a writer
+/// into a reader in two steps has both nodes for a while.
 [[nodiscard]] std::vector<std::string> holders_of(const std::vector<std::string>& children);
 
 inline constexpr std::size_t sequence_digits = 10;

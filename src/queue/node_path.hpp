@@ -4,8 +4,9 @@
 
 namespace zklock::queue {
 
-/// Whether the servers would take it for the path of a node other than the root: absolute, no empty, `.` or `..` component,
-/// no trailing slash, UTF-8, none of the characters ZooKeeper forbids, and of a length (4096) that fits every packet.
+/// Whether the servers would take it for the path of a node other than the root: absolute, no empty, `.` or `..`
+/// component, no trailing slash, UTF-8, none of the characters ZooKeeper forbids, and of a length (4096) that fits
+/// every packet.
 [[nodiscard]] bool valid_path(std::string_view path) noexcept;
 
 /// Of a valid path: everything before the last slash; empty for a child of the root.

@@ -6,8 +6,8 @@
 
 namespace zklock::queue {
 
-/// What a contender's data are replaced by to ask it to let go, byte for byte: as Curator's `Revoker` does, whose holders
-/// compare all of it.
+/// What a contender's data are replaced by to ask it to let go, byte for byte: as Curator's `Revoker` does, whose
+/// holders compare all of it.
 inline constexpr std::string_view revocation_request = "__REVOKE__";
 
 /// More than that is neither written nor looked at.

@@ -84,14 +84,14 @@ public:
     /// refuses. May be empty. Only after a grant, and once.
     virtual void release(std::function<void(error_code)> released) = 0;
 
-    /// Calls `asked`, later and once, when somebody asks the holder to let go, or has done so: its node is looked at from
-    /// now on. Not after release() was called, nor once the lock is lost. In place of what was to be called before. Only
-    /// after a grant.
+    /// Calls `asked`, later and once, when somebody asks the holder to let go, or has done so: its node is looked at
+    /// from now on. Not after release() was called, nor once the lock is lost. In place of what was to be called
+    /// before. Only after a grant.
     virtual void on_revoked(std::function<void()> asked) = 0;
 
-    /// Of a writer: goes on as a reader, with nobody in between who excludes readers. `done` is called later, once: with the
-    /// reader's grant; with an error and the writer's own, which it still has; or with `errc::lost`. Not after release().
-    /// Only after a writer's grant: for any other it is false, and nothing happens.
+    /// Of a writer: goes on as a reader, with nobody in between who excludes readers. `done` is called later, once:
+    /// with the reader's grant; with an error and the writer's own, which it still has; or with `errc::lost`. Not after
+    /// release(). Only after a writer's grant: for any other it is false, and nothing happens.
     virtual bool downgrade(std::function<void(error_code, const grant&)> done)
     {
         static_cast<void>(done);

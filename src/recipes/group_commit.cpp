@@ -67,7 +67,7 @@ void group_commit::forget(lock_path& path)
         std::erase(urgent_paths_, &path);
 }
 
-// --- sending -----------------------------------------------------------------------------------------------------------
+// --- sending ---------------------------------------------------------------------------------------------------------
 
 group_commit::writes group_commit::take()
 {
@@ -107,7 +107,8 @@ void group_commit::send()
         send_alone(taken.front());
     else if (!taken.empty())
         send_together(std::move(taken));
-    // They may have found that somebody is not to have a node after all; what they do about it must not go before the writes.
+    // They may have found that somebody is not to have a node after all; what they do about it must not go before the
+    // writes.
     for (lock_path* path : std::exchange(asked_, {})) {
         path->touched = false;
         path->after_writes();
@@ -128,11 +129,12 @@ void group_commit::send_alone(const write& w)
                                answered();
                            });
     else
-        core_.store.remove(w.node, store::any_version, [this, answered, path = w.path, id = w.id](const store::reply& answer) {
-            core_.heard(answer);
-            path->on_removed(id, answer.result);
-            answered();
-        });
+        core_.store.remove(w.node, store::any_version,
+                           [this, answered, path = w.path, id = w.id](const store::reply& answer) {
+                               core_.heard(answer);
+                               path->on_removed(id, answer.result);
+                               answered();
+                           });
 }
 
 void group_commit::send_together(writes taken)
@@ -150,7 +152,7 @@ void group_commit::send_together(writes taken)
     core_.store.batch(batch, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
 }
 
-// --- answers -------------------------------------------------------------------------------------------------------------
+// --- answers ---------------------------------------------------------------------------------------------------------
 
 void group_commit::on_answer(const shared_writes& together, const store::batch_reply& answer)
 {

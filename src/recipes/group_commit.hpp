@@ -16,12 +16,12 @@ class session_core;
 inline constexpr std::size_t most_bytes_of_a_batch = 256 * 1024; ///< of paths and data: a quarter of what servers read
 
 /// Sends the creates and deletes of all lock paths of a client. A lone write leaves at once; while others are under way
-/// the next ones gather, and go together as one transaction, in the order in which the paths came, one write of each in turn.
-/// Only a delete that another client may be waiting for does not wait for those under way: it goes at the end of the
-/// executor's turn, and takes along what has gathered.
+/// the next ones gather, and go together as one transaction, in the order in which the paths came, one write of each in
+/// turn. Only a delete that another client may be waiting for does not wait for those under way: it goes at the end of
+/// the executor's turn, and takes along what has gathered.
 ///
-/// The idea is the group commit of databases: the price of a transaction is shared, and the busier a client is, the less
-/// each of its locks costs.
+/// The idea is the group commit of databases: the price of a transaction is shared, and the busier a client is, the
+/// less each of its locks costs.
 class group_commit {
 public:
     explicit group_commit(session_core& core) : core_(core) {}

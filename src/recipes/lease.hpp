@@ -28,16 +28,16 @@ private:
     std::atomic<time_point::rep> until_{0};
 };
 
-/// How long the session is known to live, by this machine's clock, counted from when something left that the leader knows
-/// to have come.
+/// How long the session is known to live, by this machine's clock, counted from when something left that the leader
+/// knows to have come.
 ///
-/// The leader decides about the session, but the client talks to a follower, who tells the leader which sessions it heard
-/// from with each of the leader's pings, every half tick. So an answer that came through the leader does not mean that
-/// the leader has counted the request itself as a sign of life; it does mean that the two were in touch, so that requests
-/// answered a margin before it left were counted. No session is shorter than two ticks: a quarter of the time-out covers
-/// half a tick.
-/// A new session, in contrast, is known to the leader at once. One that is taken up again is not: a leader that slept while
-/// others took over confirms it in the moment before it notices.
+/// The leader decides about the session, but the client talks to a follower, who tells the leader which sessions it
+/// heard from with each of the leader's pings, every half tick. So an answer that came through the leader does not mean
+/// that the leader has counted the request itself as a sign of life; it does mean that the two were in touch, so that
+/// requests answered a margin before it left were counted. No session is shorter than two ticks: a quarter of the
+/// time-out covers half a tick.
+/// A new session, in contrast, is known to the leader at once. One that is taken up again is not: a leader that slept
+/// while others took over confirms it in the moment before it notices.
 class lease {
 public:
     using time_point = lease_clock::time_point;
@@ -48,8 +48,8 @@ public:
 
     /// A session with this time-out is there. The term of an earlier one ends.
     void open(duration session_timeout);
-    /// The session came into being after `sent`, and the leader knows it. It counts a margin less, so that whoever holds
-    /// hears of the end at least a margin before it, from the first moment on.
+    /// The session came into being after `sent`, and the leader knows it. It counts a margin less, so that whoever
+    /// holds hears of the end at least a margin before it, from the first moment on.
     void opened(time_point sent, time_point now);
     /// The leader knows that the session lived at `sent`.
     void confirmed(time_point sent, time_point now);
@@ -66,7 +66,8 @@ public:
     [[nodiscard]] time_point ends() const noexcept { return term_->until() - notice_; }
     [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return shown_; }
     [[nodiscard]] duration notice() const noexcept { return notice_; }
-    /// What is left of it when a heartbeat falls due, if every one is answered. Not more than the notice: no grant would last.
+    /// What is left of it when a heartbeat falls due, if every one is answered. Not more than the notice: no grant
+    /// would last.
     [[nodiscard]] duration remainder() const noexcept;
     [[nodiscard]] duration timeout() const noexcept { return timeout_; }
     /// When to ask again, to keep it fresh: whatever else is asked meanwhile may come too early to count.

@@ -23,7 +23,7 @@ public:
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
 
-    // --- for its path -------------------------------------------------------------------------------------------------
+    // --- for its path ------------------------------------------------------------------------------------------------
 
     [[nodiscard]] bool waiting() const noexcept { return state_ == state::waiting; }
     [[nodiscard]] bool holding() const noexcept { return state_ == state::held; }
@@ -36,8 +36,8 @@ public:
 
     void arm_deadline();
     [[nodiscard]] bool listens() const noexcept { return options().listener != nullptr; }
-    /// It has a node, of that full path; for its listener, if it has one. Nothing happens when that is known, or when it does
-    /// not wait.
+    /// It has a node, of that full path; for its listener, if it has one. Nothing happens when that is known, or when
+    /// it does not wait.
     void queued(const std::string& node);
     void grant(std::string node, std::int64_t fencing_token);
     /// The wait ends without the lock; nothing happens if it has ended.

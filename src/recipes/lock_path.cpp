@@ -16,9 +16,10 @@ namespace {
 
 std::size_t cost_of_a_node(const session_core& core, const std::string& path, const path_options& options)
 {
-    const auto kind = options.shared ? queue::contender_kind::writer : queue::contender_kind::mutex; // a reader's is no longer
-    const std::size_t name = queue::name_prefix(options.names, kind, std::string(36, '-')).size() + queue::sequence_digits;
-    return node_budget::cost(core.options.chroot.size() + path.size() + 1 + name);
+    using kind = queue::contender_kind;
+    const kind longest = options.shared ? kind::writer : kind::mutex; // a reader's name is no longer
+    const std::string prefix = queue::name_prefix(options.names, longest, std::string(36, '-'));
+    return node_budget::cost(core.options.chroot.size() + path.size() + 1 + prefix.size() + queue::sequence_digits);
 }
 
 } // namespace
@@ -66,7 +67,7 @@ std::string lock_path::full(std::string_view node) const
     return queue::child_of(path_, node);
 }
 
-// --- contenders --------------------------------------------------------------------------------------------------------
+// --- contenders ------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_request request)
 {
@@ -163,7 +164,7 @@ void lock_path::fail_waiting(errc why, std::optional<patience> only)
     }
 }
 
-// --- what the session tells ----------------------------------------------------------------------------------------------
+// --- what the session tells ------------------------------------------------------------------------------------------
 
 void lock_path::epoch_began()
 {
@@ -229,7 +230,8 @@ bool lock_path::notice_long_holder(store::scheduler::time_point now)
 
 void lock_path::on_node_event(store::event_kind kind, std::string_view, std::string_view node)
 {
-    if (ZKLOCK_MUTANT(revocation_event_lost) && kind == store::event_kind::data_changed && queue_.contender_of(node) != 0)
+    if (ZKLOCK_MUTANT(revocation_event_lost) && kind == store::event_kind::data_changed &&
+        queue_.contender_of(node) != 0)
         return;
     if (kind == store::event_kind::deleted || ZKLOCK_MUTANT(every_event_is_a_deletion))
         queue_.node_gone(node);
@@ -249,7 +251,7 @@ void lock_path::on_own_event(store::event_kind kind, std::string_view)
     advance();
 }
 
-// --- doing what is to be done --------------------------------------------------------------------------------------------
+// --- doing what is to be done ----------------------------------------------------------------------------------------
 
 void lock_path::advance()
 {

@@ -65,7 +65,7 @@ public:
     /// It has waited, and has to stop.
     void give_up(lock_contender&, errc why);
 
-    // --- called by the session ----------------------------------------------------------------------------------------
+    // --- called by the session ---------------------------------------------------------------------------------------
 
     void epoch_began() override;
     void contact_lost() override { queue_.contact_lost(); }
@@ -80,7 +80,7 @@ public:
     void on_own_event(store::event_kind, std::string_view path) override;
     void on_node_event(store::event_kind, std::string_view path, std::string_view node) override;
 
-    // --- called by group_commit ---------------------------------------------------------------------------------------
+    // --- called by group_commit --------------------------------------------------------------------------------------
 
     /// What the path has to write next: a delete, or else a create. Only deletes that do not wait, if `urgent`.
     bool next_write(bool urgent, group_commit::write&);
@@ -99,7 +99,7 @@ public:
     bool in_urgent_line = false;
     bool touched = false;
 
-    // --- where the session keeps it -------------------------------------------------------------------------------------
+    // --- where the session keeps it ----------------------------------------------------------------------------------
 
     bool idle_told = false;
     bool resting = false; ///< idle, and kept for what it knows; `idle` is not called meanwhile

@@ -151,8 +151,8 @@ void lock_path::send_watch(const std::string& node)
     }));
 }
 
-/// A read of a node of ours that holds on comes with its watch, or with a check of the version that was read: so nobody asks us
-/// to let go unseen.
+/// A read of a node of ours that holds on comes with its watch, or with a check of the version that was read: so nobody
+/// asks us to let go unseen.
 void lock_path::look_at_data(const std::string& node, std::string_view data)
 {
     if (data != queue::revocation_request && !ZKLOCK_MUTANT(revocation_by_any_data))
@@ -164,9 +164,9 @@ void lock_path::look_at_data(const std::string& node, std::string_view data)
     found->second->revoke();
 }
 
-/// Both or none: so nobody sees the path without one of the two. It can be repeated when the answer was lost. The reader's
-/// node is to say what the writer's says at that moment, which may be a request to let go: so its version must be the one
-/// that goes with those data.
+/// Both or none: so nobody sees the path without one of the two. It can be repeated when the answer was lost. The
+/// reader's node is to say what the writer's says at that moment, which may be a request to let go: so its version must
+/// be the one that goes with those data.
 void lock_path::send_downgrade(const contender_ptr& contender, const std::string& node, std::string_view data,
                                std::int32_t version)
 {
@@ -217,8 +217,9 @@ void lock_path::downgrade_as_found(const contender_ptr& contender, const std::st
     }));
 }
 
-/// What was refused may be the repetition of one that was done, and whose answer was lost. Whoever may not write may still
-/// ask whether a node exists; and the refusal, like every answer to a write, comes after all that was done before it.
+/// What was refused may be the repetition of one that was done, and whose answer was lost. Whoever may not write may
+/// still ask whether a node exists; and the refusal, like every answer to a write, comes after all that was done before
+/// it.
 void lock_path::look_for_downgraded(const contender_ptr& contender, const std::string& node, errc refused)
 {
     const auto answered = [this, contender, node, refused](const store::stat_reply& answer) {

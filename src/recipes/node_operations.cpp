@@ -123,7 +123,7 @@ auto node_operations::begin(typename node_operation<Values...>::access access, s
     return op;
 }
 
-// --- single operations -------------------------------------------------------------------------------------------------
+// --- single operations -----------------------------------------------------------------------------------------------
 
 auto node_operations::create(const std::string& path, const std::string& data, node_kind kind, done<std::string> d)
     -> handle
@@ -210,7 +210,7 @@ auto node_operations::exists(const std::string& path, done<std::optional<node_st
     });
 }
 
-// --- transactions ------------------------------------------------------------------------------------------------------
+// --- transactions ----------------------------------------------------------------------------------------------------
 
 /// Any version will do: others may have set a node's data, to ask its holder for something.
 std::vector<transaction::operation> node_operations::claim::checks() const

@@ -14,9 +14,9 @@
 
 namespace zklock::recipes {
 
-/// A user's own operations on the nodes, and transactions, alone or guarded by a lock. Each waits for a connection; none
-/// is sent twice unless it is a read, or it is certain that the servers did not do it. A user's function is never called
-/// inside the call. Same strand and lifetime as the session.
+/// A user's own operations on the nodes, and transactions, alone or guarded by a lock. Each waits for a connection;
+/// none is sent twice unless it is a read, or it is certain that the servers did not do it. A user's function is never
+/// called inside the call. Same strand and lifetime as the session.
 class node_operations {
 public:
     template <class... Values> using done = std::function<void(error_code, Values...)>;

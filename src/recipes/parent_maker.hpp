@@ -13,8 +13,8 @@ class parent_maker {
 public:
     explicit parent_maker(store::store& store) : store_(store) {}
 
-    /// Answers `ok` when `path` was there or has been made; `no_node` when the chroot itself is missing; otherwise why it
-    /// could not be made. One at a time; the maker has to live until the answer.
+    /// Answers `ok` when `path` was there or has been made; `no_node` when the chroot itself is missing; otherwise why
+    /// it could not be made. One at a time; the maker has to live until the answer.
     void make(std::string path, parent_kind kind, std::function<void(store::outcome)> done);
 
     [[nodiscard]] bool busy() const noexcept { return !missing_.empty(); }

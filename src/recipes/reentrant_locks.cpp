@@ -349,7 +349,8 @@ reentrant_locks::~reentrant_locks()
         counts_->set(who.first, who.second, 0);
 }
 
-std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::string path, shared_options options, waiter w)
+std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::string path, shared_options options,
+                                                      waiter w)
 {
     const key who{std::move(path), owner};
     std::shared_ptr<tenure> own;

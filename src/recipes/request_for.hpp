@@ -22,8 +22,8 @@ enum class if_lost : std::uint8_t {
     unknown      ///< it may have been done, and is not repeated: `errc::outcome_unknown`
 };
 
-/// A user's request that ends with some values, told once and later. It is sent when there is a connection. If it is certain
-/// that the servers have not done it, for it never left, it waits for the next one, whatever it is.
+/// A user's request that ends with some values, told once and later. It is sent when there is a connection. If it is
+/// certain that the servers have not done it, for it never left, it waits for the next one, whatever it is.
 template <class... Values> class request_for : public user_request {
 public:
     using done = std::function<void(error_code, Values...)>;
@@ -114,7 +114,8 @@ private:
     bool sent_ = false;
 };
 
-/// One whose last step is several requests at once. If answers were lost all of it is repeated, once the others are there.
+/// One whose last step is several requests at once. If answers were lost all of it is repeated, once the others are
+/// there.
 template <class... Values> class request_of_several : public request_for<Values...> {
 protected:
     using request_for<Values...>::request_for;

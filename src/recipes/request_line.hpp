@@ -30,8 +30,8 @@ public:
     virtual void fail(errc why) = 0;
     /// Its user wants to hear no more of it. Not called again, unless it has ended.
     virtual withdrawal withdraw() = 0;
-    /// Ends it with `why` if it is not under way, or as soon as it turns out that it had not left. What was sent has its own
-    /// end.
+    /// Ends it with `why` if it is not under way, or as soon as it turns out that it had not left. What was sent has
+    /// its own end.
     virtual void end_unsent(errc why) = 0;
 
 protected:
@@ -44,8 +44,8 @@ private:
     bool in_line_ = false;
 };
 
-/// The requests of a client that wait for a connection, in the order in which they were called: one that comes back, for
-/// its connection was lost, has its old place.
+/// The requests of a client that wait for a connection, in the order in which they were called: one that comes back,
+/// for its connection was lost, has its old place.
 class request_line {
 public:
     explicit request_line(session_core& core) : core_(core) {}

@@ -31,7 +31,7 @@ void semaphore_acquisition::begin()
         line_up();
 }
 
-// --- the line ----------------------------------------------------------------------------------------------------------
+// --- the line --------------------------------------------------------------------------------------------------------
 
 void semaphore_acquisition::line_up()
 {
@@ -45,7 +45,9 @@ void semaphore_acquisition::line_up()
     lock.options = std::move(line);
     const auto mine = std::make_shared<turn>();
     turn_ = mine;
-    lock.done = [self = shared_from_this(), mine](error_code ec, const grant& given) { self->on_turn(mine, ec, given); };
+    lock.done = [self = shared_from_this(), mine](error_code ec, const grant& given) {
+        self->on_turn(mine, ec, given);
+    };
     lock.lost = [weak = weak_from_this(), mine] {
         if (const auto self = weak.lock(); self && !mine->dropped)
             self->begin_anew();
@@ -104,7 +106,7 @@ void semaphore_acquisition::begin_anew()
     path_->advance();
 }
 
-// --- how it ends ---------------------------------------------------------------------------------------------------------
+// --- how it ends -----------------------------------------------------------------------------------------------------
 
 void semaphore_acquisition::end_wait(state next)
 {

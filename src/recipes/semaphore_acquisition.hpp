@@ -45,7 +45,7 @@ public:
     /// Of its permits: the node of the first, and the token of all.
     [[nodiscard]] grant given() const;
 
-    // --- for its path -------------------------------------------------------------------------------------------------
+    // --- for its path ------------------------------------------------------------------------------------------------
 
     /// Starts to wait.
     void begin();

@@ -55,7 +55,7 @@ void semaphore_path::send_together(std::vector<lease_ptr> leases, Form form, Ans
     }));
 }
 
-// --- creates -------------------------------------------------------------------------------------------------------------
+// --- creates ---------------------------------------------------------------------------------------------------------
 
 void semaphore_path::send_creates()
 {
@@ -135,11 +135,12 @@ void semaphore_path::take_name(const lease_ptr& lease, std::string_view name)
         to_remove_.push_back(lease);
 }
 
-// --- creates of unknown outcome ------------------------------------------------------------------------------------------
+// --- creates of unknown outcome --------------------------------------------------------------------------------------
 
-/// The server of the new connection may not know yet what the old one did: first it has to catch up. Nor does it then, if
-/// it is a leader that has slept and does not know yet that others have taken over. As long as it has not shown otherwise,
-/// by a write, what it did not list is looked for again at the next connection: when it learns, it ends this one.
+/// The server of the new connection may not know yet what the old one did: first it has to catch up. Nor does it then,
+/// if it is a leader that has slept and does not know yet that others have taken over. As long as it has not shown
+/// otherwise, by a write, what it did not list is looked for again at the next connection: when it learns, it ends this
+/// one.
 void semaphore_path::send_look_up()
 {
     look_up_ = look_up::under_way;
@@ -212,7 +213,7 @@ void semaphore_path::server_proved()
         doubted_.clear();
 }
 
-// --- watches -------------------------------------------------------------------------------------------------------------
+// --- watches ---------------------------------------------------------------------------------------------------------
 
 void semaphore_path::send_watches()
 {
@@ -237,7 +238,7 @@ void semaphore_path::send_watch(const lease_ptr& lease)
     }));
 }
 
-// --- deletes -------------------------------------------------------------------------------------------------------------
+// --- deletes ---------------------------------------------------------------------------------------------------------
 
 void semaphore_path::send_removes()
 {

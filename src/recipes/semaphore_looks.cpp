@@ -141,7 +141,7 @@ void semaphore_path::stop_watching()
     }
 }
 
-// --- the shared count ------------------------------------------------------------------------------------------------------
+// --- the shared count ------------------------------------------------------------------------------------------------
 
 void semaphore_path::read_count(bool watch)
 {
@@ -187,7 +187,7 @@ void semaphore_path::make_count()
                        }));
 }
 
-// --- whether all mean the same number --------------------------------------------------------------------------------------
+// --- whether all mean the same number --------------------------------------------------------------------------------
 
 void semaphore_path::send_check()
 {

@@ -36,10 +36,11 @@ semaphore_path::~semaphore_path()
 bool semaphore_path::idle() const noexcept
 {
     const bool watches = watching_ || count_watched_;
-    return acquisitions_.empty() && leases_.empty() && to_remove_.empty() && doubted_.empty() && !answers_due() && !watches;
+    const bool no_nodes = leases_.empty() && to_remove_.empty() && doubted_.empty();
+    return acquisitions_.empty() && no_nodes && !answers_due() && !watches;
 }
 
-// --- acquires ------------------------------------------------------------------------------------------------------------
+// --- acquires --------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request request)
 {
@@ -151,7 +152,7 @@ void semaphore_path::fail_heads(errc why)
         head->fail(why);
 }
 
-// --- what the session tells ------------------------------------------------------------------------------------------------
+// --- what the session tells ------------------------------------------------------------------------------------------
 
 void semaphore_path::epoch_began()
 {
@@ -266,7 +267,7 @@ void semaphore_path::on_node_event(store::event_kind kind, std::string_view path
     advance();
 }
 
-// --- doing what is to be done ----------------------------------------------------------------------------------------------
+// --- doing what is to be done ----------------------------------------------------------------------------------------
 
 void semaphore_path::advance()
 {

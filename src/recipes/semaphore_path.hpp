@@ -37,10 +37,10 @@ struct semaphore_terms {
 
 /// All acquires of one client on the semaphore of one path, and their leases: the nodes that stand for permits in use.
 ///
-/// Whoever has the lock of the waiting line makes its leases, and is granted once a list of all leases, read after that,
-/// has them and is not longer than there are permits. So of all who are granted the one whose leases were made last has
-/// seen those of the others: there are never more than permits, whatever becomes of the lock, which only sees to it that
-/// they come in order, and that one alone watches the leases.
+/// Whoever has the lock of the waiting line makes its leases, and is granted once a list of all leases, read after
+/// that, has them and is not longer than there are permits. So of all who are granted the one whose leases were made
+/// last has seen those of the others: there are never more than permits, whatever becomes of the lock, which only sees
+/// to it that they come in order, and that one alone watches the leases.
 class semaphore_path final : public asking_member {
 public:
     /// `idle` is called, later, when nobody needs the path any more.
@@ -55,7 +55,7 @@ public:
 
     std::shared_ptr<semaphore_acquisition> acquire(permits_request);
 
-    // --- called by its acquires ---------------------------------------------------------------------------------------
+    // --- called by its acquires --------------------------------------------------------------------------------------
 
     /// Whether there is room, without a write: then it lines up.
     void look(const std::shared_ptr<semaphore_acquisition>&);
@@ -77,7 +77,7 @@ public:
     /// It has no business here any more.
     void forget(semaphore_acquisition&);
 
-    // --- called by session_core ---------------------------------------------------------------------------------------
+    // --- called by session_core --------------------------------------------------------------------------------------
 
     void epoch_began() override;
     void epoch_ended() override;

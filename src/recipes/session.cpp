@@ -48,7 +48,7 @@ void session::change(connection_state next)
         core_.tell([this, next] { on_state_(next); });
 }
 
-// --- operations ----------------------------------------------------------------------------------------------------------
+// --- operations ------------------------------------------------------------------------------------------------------
 
 std::optional<errc> session::objection(const std::string& path) const
 {
@@ -185,7 +185,7 @@ std::shared_ptr<user_request> session::begin(std::shared_ptr<user_request> asked
     return asked;
 }
 
-// --- what the store tells --------------------------------------------------------------------------------------------------
+// --- what the store tells --------------------------------------------------------------------------------------------
 
 void session::on_connected(const store::connect_reply& answer)
 {
@@ -225,7 +225,7 @@ void session::on_node_event(store::event_kind kind, std::string_view node)
     core_.on_node_event(kind, node);
 }
 
-// --- end -------------------------------------------------------------------------------------------------------------------
+// --- end -------------------------------------------------------------------------------------------------------------
 
 void session::stop(errc why)
 {

@@ -24,8 +24,8 @@
 namespace zklock::recipes {
 
 /// What all recipes of one client share: the connection's state, the lease, the node budget, and a lock_path for each
-/// path in use. Everything is called on one strand unless it says otherwise; no function given to it is called inside a call
-/// to it, and it must not be destroyed inside a function it calls.
+/// path in use. Everything is called on one strand unless it says otherwise; no function given to it is called inside a
+/// call to it, and it must not be destroyed inside a function it calls.
 class session final : store::observer {
 public:
     /// Uses `store` and `scheduler` until it is destroyed. `new_uuid` gives 36 fresh characters at each call.
@@ -52,8 +52,8 @@ public:
     std::shared_ptr<user_request> contenders(const std::string& path, contender_list::done done,
                                               listed what = listed::queue);
 
-    /// Asks the contender of `node` on that path, whoever's it is, to let go: `errc::invalid_path` for other nodes. `done` gets
-    /// 0 if it is gone. Waits for a connection.
+    /// Asks the contender of `node` on that path, whoever's it is, to let go: `errc::invalid_path` for other nodes.
+    /// `done` gets 0 if it is gone. Waits for a connection.
     std::shared_ptr<user_request> revoke(const std::string& path, const std::string& node, revocation::done done,
                                          listed what = listed::queue);
     /// Asks whoever holds the lock of a path: one, or all readers, or all leases. `done` gets how many were asked.
@@ -63,8 +63,9 @@ public:
     /// The user's own operations on the nodes.
     [[nodiscard]] node_operations& nodes() noexcept { return nodes_; }
 
-    /// Ends the session. What waits, and releases under way, end with `errc::closed`: a session that cannot be told to end
-    /// takes its nodes with it later. What is held is lost. Then `closed` is called. Again: called when the first is done.
+    /// Ends the session. What waits, and releases under way, end with `errc::closed`: a session that cannot be told to
+    /// end takes its nodes with it later. What is held is lost. Then `closed` is called. Again: called when the first
+    /// is done.
     void close(std::function<void()> closed);
 
 private:

@@ -147,7 +147,8 @@ void session_core::later(lease_clock::duration delay, std::function<void()> f)
     }));
 }
 
-void session_core::plan(store::scheduler::timer_id& timer, store::scheduler::time_point when, void (session_core::*what)())
+void session_core::plan(store::scheduler::timer_id& timer, store::scheduler::time_point when,
+                        void (session_core::*what)())
 {
     timer = scheduler.call_at(when, [this, &timer, what] {
         timer = 0;
@@ -155,7 +156,7 @@ void session_core::plan(store::scheduler::timer_id& timer, store::scheduler::tim
     });
 }
 
-// --- node budget -------------------------------------------------------------------------------------------------------
+// --- node budget -----------------------------------------------------------------------------------------------------
 
 node_budget::verdict session_core::reserve(std::size_t bytes, bool first_of_path)
 {
@@ -186,7 +187,7 @@ void session_core::share_budget()
     writes.proceed();
 }
 
-// --- called by the session ----------------------------------------------------------------------------------------------
+// --- called by the session -------------------------------------------------------------------------------------------
 
 void session_core::on_connected(const store::connect_reply& answer)
 {
@@ -200,8 +201,8 @@ void session_core::on_connected(const store::connect_reply& answer)
         for (session_member* member : members())
             member->lease_lapsed();
     }
-    // A session comes into being by a majority. That it goes on may be the word of a leader that was paused, and does not
-    // know yet that others have taken over.
+    // A session comes into being by a majority. That it goes on may be the word of a leader that was paused, and does
+    // not know yet that others have taken over.
     if (answer.renewed)
         lease_.opened(answer.sent, now);
     else
@@ -255,7 +256,7 @@ void session_core::on_node_event(store::event_kind kind, std::string_view node)
     tell_listeners(parent, [&](session_member& m) { m.on_node_event(kind, parent, queue::name_of(node)); });
 }
 
-// --- members -------------------------------------------------------------------------------------------------------------
+// --- members ---------------------------------------------------------------------------------------------------------
 
 void session_core::add(session_member& member)
 {

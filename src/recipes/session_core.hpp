@@ -24,8 +24,8 @@
 
 namespace zklock::recipes {
 
-/// What the recipes of one client share: the lease with its heartbeat (which goes on while nobody waits or holds, so that
-/// a lock can be granted by the first answer), the node budget, and the way out for news.
+/// What the recipes of one client share: the lease with its heartbeat (which goes on while nobody waits or holds, so
+/// that a lock can be granted by the first answer), the node budget, and the way out for news.
 class session_core {
 public:
     session_core(store::store&, store::scheduler&, const client_options&, std::function<std::string()> new_uuid);
@@ -47,8 +47,8 @@ public:
     /// Why nothing can be done any more, once that is so.
     std::optional<errc> over;
 
-    /// Calls `news` soon, after what is running now and in the order of the calls. Everything users are told goes this way,
-    /// so that whatever they do about it finds the protocol at rest.
+    /// Calls `news` soon, after what is running now and in the order of the calls. Everything users are told goes this
+    /// way, so that whatever they do about it finds the protocol at rest.
     void tell(store::unique_function<void()> news);
     [[nodiscard]] bool has_news() const noexcept { return !news_.empty(); }
 
@@ -64,8 +64,8 @@ public:
     /// answers reads for a while, although the leader may have ended the session.
     void heard(const store::reply&);
 
-    /// Tells the holders if the lease has ended meanwhile: before anything renews it, or a release hides it. The timer for
-    /// that may be late, when the process was not running.
+    /// Tells the holders if the lease has ended meanwhile: before anything renews it, or a release hides it. The timer
+    /// for that may be late, when the process was not running.
     void notice_lapse(store::scheduler::time_point now);
 
     /// A lock of that member was granted: the end of the lease matters from now on, and whether somebody else deletes
@@ -75,21 +75,21 @@ public:
     /// Calls `f` after a while, unless the session is destroyed before.
     void later(lease_clock::duration, std::function<void()> f);
 
-    // --- node budget --------------------------------------------------------------------------------------------------
+    // --- node budget -------------------------------------------------------------------------------------------------
 
     [[nodiscard]] node_budget::verdict reserve(std::size_t bytes, bool first_of_path);
     void release(std::size_t bytes);
     /// It has contenders without a node, for want of budget.
     void wait_for_budget(session_member&);
 
-    // --- members ------------------------------------------------------------------------------------------------------
+    // --- members -----------------------------------------------------------------------------------------------------
 
     void add(session_member&);
     void remove(session_member&);
     /// The member is told of the node events of a path and its children. `path` has to live as long as it listens.
     void listen(std::string_view path, session_member&);
-    /// `watched`: it has a watch there, which others who listen may have, too. True when none does any more, and a watch
-    /// is there, of whomever: it should be taken back.
+    /// `watched`: it has a watch there, which others who listen may have, too. True when none does any more, and a
+    /// watch is there, of whomever: it should be taken back.
     bool stop_listening(std::string_view path, session_member&, bool watched = false);
     /// Whether others listen to the path, too: a watch that is taken back is taken from all.
     [[nodiscard]] bool shares(std::string_view path) const { return listeners_.count(path) > 1; }
@@ -97,7 +97,7 @@ public:
     /// In the order in which they came; a copy, because they may go while it is gone through.
     [[nodiscard]] std::vector<session_member*> members() const { return {members_.begin(), members_.end()}; }
 
-    // --- called by the session ----------------------------------------------------------------------------------------
+    // --- called by the session ---------------------------------------------------------------------------------------
 
     void on_connected(const store::connect_reply&);
     void on_disconnected();

@@ -28,14 +28,15 @@ enum class outcome : std::uint8_t {
     no_watcher,           ///< unwatch: there was no such watch
     quota_exceeded,
     server_error,         ///< any other error the server gave
-    unknown,              ///< the connection or the session ended first: the server may have done it, or not, or not yet
+    unknown,              ///< the connection or the session ended first: it may have been done, or not, or not yet
 };
 
 using zklock::any_version;
 using zklock::node_kind;
 using zklock::node_stat;
 
-/// The longest request the servers read, unless their jute.maxbuffer says otherwise: they hang up on whoever sends more.
+/// The longest request the servers read, unless their jute.maxbuffer says otherwise: they hang up on whoever sends
+/// more.
 inline constexpr std::size_t largest_request = 0xfffff;
 
 /// Common to all answers. `sent` is when the request left: the server heard of the session no earlier than that.
@@ -97,7 +98,8 @@ public:
     virtual void on_connected(const connect_reply&) = 0;
     /// The connection ended. Every request sent on it has been answered before this call.
     virtual void on_disconnected() = 0;
-    /// The server said that the session is over: its nodes are gone. A new one is being opened. Comes while disconnected.
+    /// The server said that the session is over: its nodes are gone. A new one is being opened. Comes while
+    /// disconnected.
     virtual void on_expired() = 0;
     /// The server refused the credentials. Nothing follows but the answer to close().
     virtual void on_authentication_failed() = 0;
@@ -111,8 +113,8 @@ public:
 /// come through one FIFO in the order in which they arrived, never inside a call to the store.
 ///
 /// **Epochs.** From on_connected to on_disconnected is one epoch. Requests may be made only inside an epoch; each is
-/// answered exactly once, before the epoch's on_disconnected. `outcome::unknown` is only ever given on the way to it, to
-/// every request that is unanswered then or made after: whoever sees it had better make none until the next epoch.
+/// answered exactly once, before the epoch's on_disconnected. `outcome::unknown` is only ever given on the way to it,
+/// to every request that is unanswered then or made after: whoever sees it had better make none until the next epoch.
 /// No watch survives an epoch. (What the wire library does otherwise is the bridge's business to hide.)
 ///
 /// **Lifetime.** After the answer to close(), or once the store is destroyed, no function and no observer is called.
@@ -141,9 +143,9 @@ public:
     /// Replaces a node's data, if it has that version.
     virtual void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) = 0;
 
-    /// Does all the writes in their order, in one transaction, or none of them: at least one, and not more than fit into
-    /// the servers' packets. What they refer to need not outlive the call. Nodes it creates share one czxid, which the
-    /// answer does not tell.
+    /// Does all the writes in their order, in one transaction, or none of them: at least one, and not more than fit
+    /// into the servers' packets. What they refer to need not outlive the call. Nodes it creates share one czxid, which
+    /// the answer does not tell.
     virtual void batch(std::span<const batch_write> writes, batch_done) = 0;
 
     /// Reads a node's Stat, without a watch.

@@ -9,8 +9,9 @@ namespace zklock::store {
 
 template <class Signature> class unique_function;
 
-/// A function object that is moved, never copied. What fits into five words, as nearly everything does that is passed on
-/// for a grant or a release, takes no memory from the heap. (std::function takes it for whatever holds a shared pointer.)
+/// A function object that is moved, never copied. What fits into five words, as nearly everything does that is passed
+/// on for a grant or a release, takes no memory from the heap. (std::function takes it for whatever holds a shared
+/// pointer.)
 ///
 /// As with std::function, a call through a const one may change what is called.
 template <class R, class... Args> class unique_function<R(Args...)> {
@@ -19,7 +20,8 @@ public:
     unique_function(std::nullptr_t) noexcept {}
 
     template <class F>
-        requires(!std::is_same_v<std::decay_t<F>, unique_function> && std::is_invocable_r_v<R, std::decay_t<F>&, Args...>)
+        requires(!std::is_same_v<std::decay_t<F>, unique_function> &&
+                 std::is_invocable_r_v<R, std::decay_t<F>&, Args...>)
     unique_function(F&& f)
     {
         using held = std::decay_t<F>;

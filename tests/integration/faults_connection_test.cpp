@@ -452,8 +452,8 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
         auto holding = begin_acquire(mutex(other.zk, path));
         REQUIRE(!co_await holding.end());
 
-        // A waiter that times out, and one that is cancelled, while there is no connection.
-        auto late = begin_acquire(lock, 400ms);
+        // A waiter that times out, and one that is cancelled, while there is no connection: there is time to end it.
+        auto late = begin_acquire(lock, 5s);
         auto cancelled = begin_acquire(lock);
         co_await until("both have nodes", [&] { return admin.children(path).size() == 3; });
         client.link.refuse();

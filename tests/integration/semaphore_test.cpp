@@ -38,7 +38,7 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
         CHECK(two.node().starts_with(path + "/leases/_c_"));
         CHECK(two.node().find("-lease-") != std::string::npos);
         CHECK(two.held_until() > lease_clock::now());
-        permits one = must(co_await same.acquire(1, 5s));
+        permits one = must(co_await same.acquire(1, 60s));
         co_await until_queued(admin, path + "/locks", 0); // it has left the line
         permits last = must(co_await gate.try_acquire(2));
         co_await until_queued(admin, path + "/locks", 0);
@@ -296,7 +296,7 @@ TEST_CASE("as a part of a multi_lock, and around a body")
         semaphore gate(remote.zk, path, 3);
         mutex lock(remote.zk, "/semaphore/a_mutex");
         multi_lock both(gate.permits_of(2), lock);
-        multi_guard held = must(co_await both.acquire(5s));
+        multi_guard held = must(co_await both.acquire(60s));
         REQUIRE(held.locks().size() == 2);
         CHECK(held.locks()[1].path == path);
         CHECK(held.locks()[1].node.starts_with(path + "/leases/"));
@@ -308,7 +308,7 @@ TEST_CASE("as a part of a multi_lock, and around a body")
         auto count = [&](permits& p) -> awaitable<result<std::size_t>> { co_return p.count(); };
         result<std::size_t> counted = co_await gate.run(3, count);
         CHECK(must(counted) == 3);
-        counted = co_await gate.run(1, 5s, count);
+        counted = co_await gate.run(1, 60s, count);
         CHECK(must(counted) == 1);
         co_await no_permit_left(server().port(), path);
         co_await remote.close();

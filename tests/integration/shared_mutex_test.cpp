@@ -46,7 +46,7 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
             CHECK(here.path() == path);
 
             guard a = must(co_await here.acquire_shared());
-            guard b = must(co_await there.acquire_shared(10s));
+            guard b = must(co_await there.acquire_shared(60s));
             guard c = must(co_await here.try_acquire_shared());
             CHECK((a && b && c));
             CHECK(ends_with_kind(a.node(), names == naming::curator ? "-__READ__" : "__rlock__"));
@@ -122,14 +122,14 @@ TEST_CASE("run and run_shared: the body with the lock, as a writer or together w
             co_return error_in(co_await lock.try_acquire()) == errc::busy ? 4 : 0;
         };
         CHECK(must(co_await lock.run_shared(read)) == 4);
-        CHECK(must(co_await lock.run_shared(5s, read)) == 4);
+        CHECK(must(co_await lock.run_shared(60s, read)) == 4);
         CHECK(error_in(co_await lock.run(10ms, read)) == errc::timed_out);
         co_await release(std::move(reader));
         auto write = [&](guard&) -> awaitable<result<int>> {
             co_return error_in(co_await lock.try_acquire_shared()) == errc::busy ? 5 : 0;
         };
         CHECK(must(co_await lock.run(write)) == 5);
-        CHECK(must(co_await lock.run(5s, write)) == 5);
+        CHECK(must(co_await lock.run(60s, write)) == 5);
         co_await nothing_left(server().port());
         co_await remote.close();
     };
@@ -386,7 +386,7 @@ TEST_CASE("as parts of a multi_lock: one as a writer, one as a reader")
         std::vector<lockable> parts{a.exclusive(), b.shared()};
         multi_lock both(parts);
         guard reader = must(co_await b.acquire_shared());
-        multi_guard held = must(co_await both.acquire(10s));
+        multi_guard held = must(co_await both.acquire(60s));
         CHECK(held.locks().size() == 2);
         CHECK(error_in(co_await a.try_acquire_shared()) == errc::busy);
         guard another = must(co_await b.try_acquire_shared());

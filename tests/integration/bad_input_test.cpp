@@ -1,6 +1,6 @@
 // time limit: 900 s
 // What is not right: each a clear error, reported by the operation; nothing is sent that should not be, nothing lost.
-#include "integration/lock_scene.hpp"
+#include "integration/mutex_scene.hpp"
 
 #include <cmath>
 
@@ -8,17 +8,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
-
-client_options options()
-{
-    return fault_options(server().address(), milliseconds{30'000});
-}
 
 /// Every operation of a mutex says the same.
 awaitable<void> expect_refused(mutex lock, errc why)

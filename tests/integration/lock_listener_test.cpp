@@ -1,6 +1,7 @@
 // Who is told what happens to the acquires of a lock: in which order, where, and until when. And what contenders() tells of
 // whoever they are.
 #include "integration/recipe_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -15,12 +16,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 using kind = lock_event::kind;
 

@@ -1,5 +1,5 @@
 // What a mutex does when nothing goes wrong: exclusion, order, who is listed, and what is left behind.
-#include "integration/lock_scene.hpp"
+#include "integration/mutex_scene.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -12,17 +12,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
-
-client_options options()
-{
-    return fault_options(server().address(), milliseconds{30'000});
-}
 
 bool named_like_curator(const std::string& node, const std::string& path)
 {

@@ -1,5 +1,5 @@
 // Time-outs and cancellation: when an acquire ends, and that nothing of it stays on the server while its client lives.
-#include "integration/lock_scene.hpp"
+#include "integration/mutex_scene.hpp"
 
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -15,17 +15,6 @@ using namespace asio::experimental::awaitable_operators;
 using asio::cancellation_type;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
-
-client_options options()
-{
-    return fault_options(server().address(), milliseconds{30'000});
-}
 
 constexpr std::array cancellations{cancellation_type::terminal, cancellation_type::partial, cancellation_type::total};
 

@@ -1,19 +1,38 @@
 // Asking several who hold a lock together to let go: readers, holders of permits; and a writer who turns into a reader.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
+#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
 
 namespace {
 
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
-
 const std::string request = "__REVOKE__";
+
+/// Two clients and what they share. Their sessions are so long that no heartbeat is counted.
+struct two_hosts {
+    two_hosts(const asio::any_io_executor& executor, const std::string& path)
+        : host(executor, server().port(), 120s), other(executor, server().port(), 120s), admin(server().port(), 60s),
+          theirs(host.zk, path + "/lock"), ours(other.zk, path + "/lock")
+    {
+    }
+    awaitable<void> warm_up(std::string path)
+    {
+        co_await test::warm_up(host, path + "/elsewhere/a");
+        co_await test::warm_up(other, path + "/elsewhere/b");
+    }
+    awaitable<void> close()
+    {
+        co_await nothing_left(server().port());
+        co_await host.close();
+        co_await other.close();
+    }
+
+    remote_client host, other;
+    admin_client admin;
+    shared_mutex theirs, ours;
+};
 
 awaitable<void> until_watched(const remote_client& remote, const std::string& node)
 {
@@ -27,14 +46,9 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
 {
     const std::string path = "/revocation_shared/holders";
     const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client host(executor, server().port(), 120s);
-        remote_client other(executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
-        co_await warm_up(host, path + "/elsewhere/a");
-        co_await warm_up(other, path + "/elsewhere/b");
-        shared_mutex theirs(host.zk, path + "/lock");
-        shared_mutex ours(other.zk, path + "/lock");
+        two_hosts both(co_await asio::this_coro::executor, path);
+        auto& [host, other, admin, theirs, ours] = both;
+        co_await both.warm_up(path);
         CHECK(must(co_await ours.revoke_holders()) == 0);
 
         guard first = must(co_await theirs.acquire_shared());
@@ -89,9 +103,7 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
         other.link.expire_session();
         CHECK(co_await until_lost.end() == errc::lost);
         CHECK(error_in(co_await std::move(lost).release()) == errc::lost);
-        co_await nothing_left(server().port());
-        co_await host.close();
-        co_await other.close();
+        co_await both.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/lock"});
@@ -101,14 +113,9 @@ TEST_CASE("a request goes along when a writer turns into a reader, whenever it c
 {
     const std::string path = "/revocation_shared/downgrade";
     const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client host(executor, server().port(), 120s);
-        remote_client other(executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
-        co_await warm_up(host, path + "/elsewhere/a");
-        co_await warm_up(other, path + "/elsewhere/b");
-        shared_mutex theirs(host.zk, path + "/lock");
-        shared_mutex ours(other.zk, path + "/lock");
+        two_hosts both(co_await asio::this_coro::executor, path);
+        auto& [host, other, admin, theirs, ours] = both;
+        co_await both.warm_up(path);
 
         // Before: and the writer has not noticed.
         guard held = must(co_await theirs.acquire());
@@ -156,9 +163,7 @@ TEST_CASE("a request goes along when a writer turns into a reader, whenever it c
             must(co_await held.wait_revoked());
             co_await release(std::move(held));
         }
-        co_await nothing_left(server().port());
-        co_await host.close();
-        co_await other.close();
+        co_await both.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/lock"});

@@ -40,17 +40,6 @@ std::string new_path()
     return "/lost/" + std::to_string(count++);
 }
 
-awaitable<void> until_queued(admin_client& admin, const std::string& path, std::size_t count)
-{
-    co_await until("the contenders have nodes", [&] { return admin.children(path).size() == count; });
-}
-
-awaitable<void> release_well(pending<guard>& held)
-{
-    auto releasing = begin_release(held.value());
-    CHECK(!co_await releasing.end());
-}
-
 milliseconds between(steady_clock::time_point from, steady_clock::time_point to)
 {
     return std::chrono::duration_cast<milliseconds>(to - from);

@@ -188,7 +188,8 @@ TEST_CASE("the largest batch that is sent is one that the server takes")
         options.access = access;
         bridge_client c{options};
         c.wait_connected();
-        // The largest that is not refused here, found by halving, goes through; one byte more would cost the connection.
+        // The largest that is not refused here, found by halving, goes through; one byte more would cost the
+        // connection.
         std::size_t taken = 1'000'000, refused = 0xfffff;
         while (refused - taken > 1) {
             const auto size = (taken + refused) / 2;

@@ -81,7 +81,8 @@ TEST_CASE("close ends the session at once, every time, idle or in the middle of 
         CHECK(c.lines == lines{"disconnected"});
         // A close waits for the servers a second, and no longer.
         late += ephemeral_count(server.port()) != 0;
-        wait_until("no ephemeral node is left", long_before_the_end, [&] { return ephemeral_count(server.port()) == 0; });
+        wait_until("no ephemeral node is left", long_before_the_end,
+                   [&] { return ephemeral_count(server.port()) == 0; });
     }
     CHECK(late <= 5); // the machine may have stood still in a few
 }
@@ -141,7 +142,8 @@ TEST_CASE("a server that does not answer stalls neither close nor the destructor
         CHECK(answered == 100);
 
         server.resume();
-        // The first two could ask for the end of their sessions, so nothing waits for their time-out. The third could not.
+        // The first two could ask for the end of their sessions, so nothing waits for their time-out. The third could
+        // not.
         expect_clean(server, {}, long_before_the_end);
     });
     CHECK(wrong == "");

@@ -343,8 +343,8 @@ TEST_CASE("more watches than fit into one packet do not keep a client from comin
     c.run_until([&] { return made == count; });
     CHECK(watch_count(server.port()) == count);
     between.cut();
-    // One turn of the executor may not take long, whatever it has to clean up: the processor's time, so that it does not
-    // matter who else runs.
+    // One turn of the executor may not take long, whatever it has to clean up: the processor's time, so that it does
+    // not matter who else runs.
     auto longest = std::chrono::nanoseconds::zero();
     while (c.connections < 2) {
         c.context().restart();

@@ -240,7 +240,8 @@ TEST_CASE("those who queue behind a lost create, in its client and in another, h
         {{opcode::exists, moment::request}}, // which tells the others' czxid
         {{opcode::exists, moment::reply}},
         {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply}},
-        {{opcode::multi, moment::reply}, {opcode::remove, moment::reply}}, // it may be repeated together with the next one
+        // It may be repeated together with the next one.
+        {{opcode::multi, moment::reply}, {opcode::remove, moment::reply}},
     };
     const std::uint16_t port = server().port();
     const auto body = [&]() -> awaitable<void> {

@@ -1,4 +1,5 @@
-// Connections that end before it is known what became of a request: those who give up, or whose session ends, meanwhile.
+// Connections that end before it is known what became of a request: those who give up, or whose session ends,
+// meanwhile.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"
 

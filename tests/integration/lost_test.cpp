@@ -218,7 +218,8 @@ TEST_CASE("the guard itself turns false on time, also while its executor is busy
     expect_clean(server());
 }
 
-TEST_CASE("a process that slept through the end of its lease is told, though an answer renews the lease before its timer fires")
+TEST_CASE("a process that slept through the end of its lease is told, "
+          "though an answer renews the lease before its timer fires")
 {
     const std::uint16_t port = server().port();
     const auto body = [&]() -> awaitable<void> {

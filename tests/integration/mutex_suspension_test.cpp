@@ -17,8 +17,8 @@ struct suspension_point {
     std::size_t skip = 0;
 };
 
-// What an acquire sends, in its order: the create with the watch of the path behind it; when somebody is before it, the read
-// of the children, and the watches on its own node and on its predecessor's.
+// What an acquire sends, in its order: the create with the watch of the path behind it; when somebody is before it, the
+// read of the children, and the watches on its own node and on its predecessor's.
 constexpr std::array suspension_points{
     suspension_point{"create, not yet done", opcode::create2, moment::request, false},
     suspension_point{"create, not yet done, behind a holder", opcode::create2, moment::request, true},

@@ -67,7 +67,8 @@ TEST_CASE("re-entrant, lingering: the next owner takes the node over with a toke
             co_await release(std::move(again));
             CHECK(lock.hold_count(who) == 0);
         }
-        CHECK(remote.link.count(opcode::create2) + remote.link.count(opcode::multi) + remote.link.count(opcode::remove) == 0);
+        for (const opcode op : {opcode::create2, opcode::multi, opcode::remove})
+            CHECK(remote.link.count(op) == 0);
 
         // A lingering node that others delete, or whose session ends, serves nobody.
         admin.remove(node);

@@ -1,5 +1,5 @@
-// What the operations of a mutex cost in requests to the server, counted on the wire. Pings are not counted; the sessions
-// are so long that no heartbeat falls into a test.
+// What the operations of a mutex cost in requests to the server, counted on the wire. Pings are not counted; the
+// sessions are so long that no heartbeat falls into a test.
 #include "integration/requests_scene.hpp"
 #include "support/one_server.hpp"
 

@@ -119,7 +119,8 @@ TEST_CASE("wait_revoked: cancelled, released, dropped, lost, of nobody")
     expect_clean(server(), {path});
 }
 
-TEST_CASE("asking: a contender with one request, the holder with two; who is gone; who waits; what is no node of the lock")
+TEST_CASE("asking: a contender with one request, the holder with two; who is gone; who waits; "
+          "what is no node of the lock")
 {
     const std::string path = "/revocation/asking";
     const auto body = [&]() -> awaitable<void> {

@@ -154,7 +154,8 @@ TEST_CASE("what cannot be is refused with a clear error")
         CHECK(error_in(co_await gate.try_acquire(3, default_token())) == errc::invalid_option);
         CHECK(error_in(co_await semaphore(remote.zk, path, 0).acquire(1)) == errc::invalid_option);
         CHECK(error_in(co_await semaphore(remote.zk, "no/slash", 2).acquire(1)) == errc::invalid_path);
-        CHECK(error_in(co_await semaphore(remote.zk, "/" + std::string(4090, 'x'), 2).acquire(1)) == errc::invalid_path);
+        CHECK(error_in(co_await semaphore(remote.zk, "/" + std::string(4090, 'x'), 2).acquire(1)) ==
+              errc::invalid_path);
         semaphore_options odd;
         odd.identifier = std::string(64 * 1024 + 1, 'x');
         CHECK(error_in(co_await semaphore(remote.zk, path, odd).acquire(1)) == errc::invalid_option);

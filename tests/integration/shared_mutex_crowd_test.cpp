@@ -99,7 +99,8 @@ TEST_CASE("requests of a reader among readers of another client: a create and a 
     expect_clean(server(), {path});
 }
 
-TEST_CASE("1000 readers and 10 writers of one client: readers do not wait for readers, and a writer lets all in at once")
+TEST_CASE("1000 readers and 10 writers of one client: "
+          "readers do not wait for readers, and a writer lets all in at once")
 {
     const std::string path = "/shared_crowd/many";
     constexpr std::size_t readers_between = 100;

@@ -96,7 +96,8 @@ TEST_CASE("readers and writers that are cancelled leave no node, at whatever poi
     expect_clean(server(), {path});
 }
 
-TEST_CASE("a downgrade that is cancelled gives the lock up, before its request, after it, and while it is not connected")
+TEST_CASE("a downgrade that is cancelled gives the lock up, before its request, after it, "
+          "and while it is not connected")
 {
     const std::string path = "/shared_faults/downgrade_cancelled";
     const auto body = [&]() -> awaitable<void> {

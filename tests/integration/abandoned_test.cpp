@@ -11,7 +11,7 @@ using namespace zklock::test;
 
 namespace {
 
-constexpr milliseconds short_session{4'000};
+constexpr milliseconds short_session{12'000};
 
 /// Every recipe once: waits for it, and gives what holds it and the full paths of its nodes.
 struct belongings {

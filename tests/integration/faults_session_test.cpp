@@ -181,7 +181,7 @@ TEST_CASE("a server is killed and restarted on its data: the holder goes on hold
         {
             admin_client admin(port);
             for (int i = 0; i < 3; ++i) {
-                auto& client = clients.emplace_back(executor, port, 120s);
+                auto& client = clients.emplace_back(executor, port, 90s);
                 co_await client.connect();
                 grants.push_back(begin_acquire(mutex(client.zk, path)));
                 co_await until_queued(admin, path, static_cast<std::size_t>(i) + 1);

@@ -10,7 +10,7 @@ using namespace zklock::test;
 
 namespace {
 
-constexpr milliseconds short_session{6'000};
+constexpr milliseconds short_session{12'000}; // a holder is told a quarter of that before the next has the lock
 
 /// A, B and C queue, each on a server of its own; the first to hold is another process, which is killed. Then a holder
 /// is cut off from the world, and at last they release as they should.

@@ -10,27 +10,15 @@ namespace {
 
 const std::string request = "__REVOKE__";
 
-/// Two clients and what they share. Their sessions are so long that no heartbeat is counted.
+/// Two clients, each with a mutex for the same lock.
 struct two_hosts {
     two_hosts(const asio::any_io_executor& executor, const std::string& path)
-        : host(executor, server().port(), 120s), other(executor, server().port(), 120s), admin(server().port(), 60s),
-          theirs(host.zk, path + "/lock"), ours(other.zk, path + "/lock")
+        : clients(executor, server().port()), theirs(clients.one.zk, path + "/lock"),
+          ours(clients.other.zk, path + "/lock")
     {
-    }
-    awaitable<void> warm_up(std::string path)
-    {
-        co_await test::warm_up(host, path + "/elsewhere/a");
-        co_await test::warm_up(other, path + "/elsewhere/b");
-    }
-    awaitable<void> close()
-    {
-        co_await nothing_left(server().port());
-        co_await host.close();
-        co_await other.close();
     }
 
-    remote_client host, other;
-    admin_client admin;
+    two_clients clients;
     shared_mutex theirs, ours;
 };
 
@@ -47,8 +35,9 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
     const std::string path = "/revocation_shared/holders";
     const auto body = [&]() -> awaitable<void> {
         two_hosts both(co_await asio::this_coro::executor, path);
-        auto& [host, other, admin, theirs, ours] = both;
-        co_await both.warm_up(path);
+        auto& [clients, theirs, ours] = both;
+        auto& [host, other, admin] = clients;
+        co_await clients.warm_up(path);
         CHECK(must(co_await ours.revoke_holders()) == 0);
 
         guard first = must(co_await theirs.acquire_shared());
@@ -103,7 +92,8 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
         other.link.expire_session();
         CHECK(co_await until_lost.end() == errc::lost);
         CHECK(error_in(co_await std::move(lost).release()) == errc::lost);
-        co_await both.close();
+        co_await nothing_left(server().port());
+        co_await clients.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/lock"});
@@ -114,8 +104,9 @@ TEST_CASE("a request goes along when a writer turns into a reader, whenever it c
     const std::string path = "/revocation_shared/downgrade";
     const auto body = [&]() -> awaitable<void> {
         two_hosts both(co_await asio::this_coro::executor, path);
-        auto& [host, other, admin, theirs, ours] = both;
-        co_await both.warm_up(path);
+        auto& [clients, theirs, ours] = both;
+        auto& [host, other, admin] = clients;
+        co_await clients.warm_up(path);
 
         // Before: and the writer has not noticed.
         guard held = must(co_await theirs.acquire());
@@ -163,7 +154,8 @@ TEST_CASE("a request goes along when a writer turns into a reader, whenever it c
             must(co_await held.wait_revoked());
             co_await release(std::move(held));
         }
-        co_await both.close();
+        co_await nothing_left(server().port());
+        co_await clients.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/lock"});
@@ -174,9 +166,8 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = std::string("/revocation_shared/") + (names == naming::kazoo ? "kazoo" : "curator");
         const auto body = [&]() -> awaitable<void> {
-            const auto executor = co_await asio::this_coro::executor;
-            remote_client host(executor, server().port(), 120s);
-            remote_client other(executor, server().port(), 120s);
+            two_clients clients(co_await asio::this_coro::executor, server().port());
+            auto& [host, other, admin] = clients;
             semaphore_options options;
             options.permits = 3;
             options.names = names;
@@ -220,8 +211,7 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
                 CHECK(co_await one_asked.end() == asio::error::operation_aborted);
             }
             co_await no_permit_left(server().port(), path);
-            co_await host.close();
-            co_await other.close();
+            co_await clients.close();
         };
         run_test(test_limit, body);
     }

@@ -24,9 +24,8 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
 {
     const std::string path = "/semaphore/cancelled";
     const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+        two_clients both(co_await asio::this_coro::executor, server().port());
+        auto& [remote, other, admin] = both;
         semaphore gate(remote.zk, path, 2);
         semaphore same(other.zk, path, 2);
         for (const auto type : cancellation_types) {
@@ -67,8 +66,7 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
         co_await no_permit_left(server().port(), path);
         permits all = must(co_await same.acquire(2));
         co_await release(std::move(all));
-        co_await remote.close();
-        co_await other.close();
+        co_await both.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/locks", path + "/leases"});
@@ -206,9 +204,8 @@ TEST_CASE("others delete leases: of a holder, of the head of the line, and all o
 {
     const std::string path = "/semaphore/deleted";
     const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+        two_clients both(co_await asio::this_coro::executor, server().port());
+        auto& [remote, other, admin] = both;
         semaphore gate(remote.zk, path, 2);
         semaphore same(other.zk, path, 2);
         permits held = must(co_await gate.acquire(2));
@@ -236,8 +233,7 @@ TEST_CASE("others delete leases: of a holder, of the head of the line, and all o
         held = must(co_await gate.acquire(2)); // the parent is made again
         co_await release(std::move(held));
         co_await no_permit_left(server().port(), path);
-        co_await remote.close();
-        co_await other.close();
+        co_await both.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/locks", path + "/leases"});
@@ -248,8 +244,8 @@ TEST_CASE("two clients, many coroutines: never more than there are")
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = names == naming::kazoo ? "/semaphore/many_kazoo" : "/semaphore/many";
         const auto body = [&]() -> awaitable<void> {
-            remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-            remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+            two_clients both(co_await asio::this_coro::executor, server().port());
+            auto& [remote, other, admin] = both;
             semaphore_options options;
             options.permits = 4;
             options.names = names;
@@ -276,8 +272,7 @@ TEST_CASE("two clients, many coroutines: never more than there are")
             co_await together(std::move(all));
             CHECK(grants == 60);
             co_await no_permit_left(server().port(), path);
-            co_await remote.close();
-            co_await other.close();
+            co_await both.close();
         };
         run_test(120s, body);
     }

@@ -22,9 +22,8 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
 {
     const std::string path = "/semaphore/chunks";
     const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+        two_clients clients(co_await asio::this_coro::executor, server().port());
+        auto& [remote, other, admin] = clients;
         semaphore gate(remote.zk, path, 5);
         semaphore same(other.zk, path, 5);
         permits two = must(co_await gate.acquire(2));
@@ -74,8 +73,7 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
         behind_held = permits(); // in the background
         CHECK(error_in(co_await std::move(last).release()) == errc::not_owner); // there were none left
         co_await no_permit_left(server().port(), path);
-        co_await remote.close();
-        co_await other.close();
+        co_await clients.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/locks", path + "/leases"});
@@ -230,9 +228,8 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
     const std::string path = "/semaphore/counted";
     const std::string count = "/semaphore/counts/deep/of_counted";
     const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+        two_clients both(co_await asio::this_coro::executor, server().port());
+        auto& [remote, other, admin] = both;
         semaphore_options options;
         options.permits = 1;
         options.count_path = count;
@@ -277,8 +274,7 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         co_await no_permit_left(server().port(), path);
         const auto unwatched = [&] { return !watches(server().port()).contains(count); };
         co_await until("the count is watched no more", unwatched);
-        co_await remote.close();
-        co_await other.close();
+        co_await both.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/locks", path + "/leases"});

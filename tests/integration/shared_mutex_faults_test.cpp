@@ -101,11 +101,9 @@ TEST_CASE("a downgrade that is cancelled gives the lock up, before its request, 
 {
     const std::string path = "/shared_faults/downgrade_cancelled";
     const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
-        co_await remote.connect();
-        co_await other.connect();
+        two_clients both(co_await asio::this_coro::executor, server().port());
+        auto& [remote, other, admin] = both;
+        co_await both.connect();
         shared_mutex lock(remote.zk, path);
         shared_mutex there(other.zk, path);
         for (const auto type : cancellation_types) {
@@ -157,8 +155,7 @@ TEST_CASE("a downgrade that is cancelled gives the lock up, before its request, 
         guard next = must(co_await there.acquire());
         co_await release(std::move(next));
         co_await nothing_left(server().port());
-        co_await remote.close();
-        co_await other.close();
+        co_await both.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path});
@@ -168,11 +165,9 @@ TEST_CASE("a downgrade whose answer is lost is done, once: whether or not the se
 {
     const std::string path = "/shared_faults/downgrade_lost";
     const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
-        co_await remote.connect();
-        co_await other.connect();
+        two_clients both(co_await asio::this_coro::executor, server().port());
+        auto& [remote, other, admin] = both;
+        co_await both.connect();
         shared_mutex lock(remote.zk, path);
         shared_mutex there(other.zk, path);
         for (const moment at : {moment::request, moment::reply}) {
@@ -193,8 +188,7 @@ TEST_CASE("a downgrade whose answer is lost is done, once: whether or not the se
             co_await release(std::move(w));
             co_await nothing_left(server().port());
         }
-        co_await remote.close();
-        co_await other.close();
+        co_await both.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path});
@@ -204,12 +198,10 @@ TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one 
 {
     const std::string path = "/shared_faults/downgrade_refused";
     const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+        two_clients both(co_await asio::this_coro::executor, server().port());
+        auto& [remote, other, admin] = both;
         admin.create_all(path);
-        co_await remote.connect();
-        co_await other.connect();
+        co_await both.connect();
         shared_mutex lock(remote.zk, path);
         shared_mutex there(other.zk, path);
         guard held = must(co_await lock.acquire());
@@ -240,8 +232,7 @@ TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one 
         const error_code told = co_await lost.end();
         CHECK_FALSE(told);
         co_await nothing_left(server().port());
-        co_await remote.close();
-        co_await other.close();
+        co_await both.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path});
@@ -251,11 +242,9 @@ TEST_CASE("with the session all its readers are lost, and its writers queue agai
 {
     const std::string path = "/shared_faults/session";
     const auto body = [&]() -> awaitable<void> {
-        remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
-        co_await one.connect();
-        co_await two.connect();
+        two_clients both(co_await asio::this_coro::executor, server().port());
+        auto& [one, two, admin] = both;
+        co_await both.connect();
         shared_mutex here(one.zk, path);
         shared_mutex there(two.zk, path);
         guard a = must(co_await here.acquire_shared());
@@ -297,8 +286,7 @@ TEST_CASE("with the session all its readers are lost, and its writers queue agai
         guard r = co_await granted(reader);
         co_await release(std::move(r));
         co_await nothing_left(server().port());
-        co_await one.close();
-        co_await two.close();
+        co_await both.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path});

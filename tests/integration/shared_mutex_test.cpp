@@ -31,11 +31,9 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = names == naming::curator ? "/shared/mix" : "/shared/mix_kazoo";
         const auto body = [&]() -> awaitable<void> {
-            remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
-            remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
-            admin_client admin(server().port(), 60s);
-            co_await one.connect();
-            co_await two.connect();
+            two_clients both(co_await asio::this_coro::executor, server().port());
+            auto& [one, two, admin] = both;
+            co_await both.connect();
             shared_mutex here(one.zk, path, named(names));
             shared_mutex there(two.zk, path, named(names));
             CHECK(here.path() == path);
@@ -96,8 +94,7 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
             CHECK(last.fencing_token() > token);
             co_await release(std::move(last));
             co_await nothing_left(server().port());
-            co_await one.close();
-            co_await two.close();
+            co_await both.close();
         };
         run_test(test_limit, body);
         expect_clean(server(), {path});
@@ -168,11 +165,9 @@ TEST_CASE("a downgraded writer reads on with its token and its place, and lets r
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = names == naming::curator ? "/shared/downgrade" : "/shared/downgrade_kazoo";
         const auto body = [&]() -> awaitable<void> {
-            remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
-            remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
-            admin_client admin(server().port(), 60s);
-            co_await one.connect();
-            co_await two.connect();
+            two_clients both(co_await asio::this_coro::executor, server().port());
+            auto& [one, two, admin] = both;
+            co_await both.connect();
             shared_mutex here(one.zk, path, named(names));
             shared_mutex there(two.zk, path, named(names));
 
@@ -229,8 +224,7 @@ TEST_CASE("a downgraded writer reads on with its token and its place, and lets r
             co_await release(std::move(again));
             co_await release(std::move(end));
             co_await nothing_left(server().port());
-            co_await one.close();
-            co_await two.close();
+            co_await both.close();
         };
         run_test(test_limit, body);
         expect_clean(server(), {path});
@@ -241,10 +235,9 @@ TEST_CASE("what cannot be downgraded comes back as it was")
 {
     const std::string path = "/shared/not_downgraded";
     const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        co_await remote.connect();
-        co_await other.connect();
+        two_clients two(co_await asio::this_coro::executor, server().port());
+        auto& [remote, other, admin] = two;
+        co_await two.connect();
         shared_mutex lock(remote.zk, path);
         shared_mutex elsewhere(remote.zk, path + "_too");
         shared_mutex of_another(other.zk, path);
@@ -288,8 +281,7 @@ TEST_CASE("what cannot be downgraded comes back as it was")
         held = co_await refused(same_path, std::move(held));
         co_await release(std::move(held));
         co_await nothing_left(server().port());
-        co_await remote.close();
-        co_await other.close();
+        co_await two.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path, path + "_too", path + "_plain"});

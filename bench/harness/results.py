@@ -20,6 +20,7 @@ def percentile(counts, share):
 @dataclasses.dataclass
 class Round:
     """One measurement of one system."""
+    number: int  # of the round
     operations: int
     seconds: float
     requests: float
@@ -101,7 +102,8 @@ class Result:
 def ratio(result, base):
     """How much longer, or how many times as many per second, in the median over the rounds, each compared with the
     base's round right beside it."""
-    pairs = list(zip(result.rounds, base.rounds))
+    beside = {r.number: r for r in base.rounds}
+    pairs = [(r, beside[r.number]) for r in result.rounds if r.number in beside]
     if result.merit == "p50":
         values = [a.p50() / b.p50() for a, b in pairs if a.p50() and b.p50()]
     else:

@@ -54,10 +54,12 @@ class Runner:
                 progress(f"    {show_parameters(load.timed[0].parameters)}")
             for i in range(load.rounds):
                 # Each begins a round as often as the others, so that nobody always profits from the same neighbour.
-                for system in systems[i % len(systems):] + systems[:i % len(systems)] if systems else []:
+                turns = [system for system in load.systems_of(i) if system in systems]
+                first = i % len(turns) if turns else 0
+                for system in turns[first:] + turns[:first]:
                     progress(f"        round {i + 1} of {load.rounds}: {system}", passing=True)
                     try:
-                        self._measure(load, system, servers, results[system])
+                        self._measure(load, i, system, servers, results[system])
                     except DriverError as error:
                         self.failures.append(f"{error} ({scenario.name}, {show_parameters(load.timed[0].parameters)})")
                         progress("    " + self.failures[-1])
@@ -66,11 +68,11 @@ class Runner:
                     result.note = load.note(result) if load.note else ""
                     self.results.all.append(result)
 
-    def _measure(self, load, system, servers, results):
+    def _measure(self, load, number, system, servers, results):
         path = next(self._paths)
         address = (servers.distant or servers.addresses)[load.member]
-        values = {"servers": address, "path": path, **load.values, **load.extra.get(system, {})}
-        self._serve("prepare", {"servers": servers.addresses[0], "path": path, "paths": load.values.get("paths", 0)})
+        values = {"servers": address, "path": path, **load.values_for(system)}
+        self._serve("prepare", {"servers": servers.addresses[0], "path": path, "paths": values.get("paths", 0)})
         if load.fresh_process:
             self._driver(system).close()
         driver = self._driver(system)
@@ -89,7 +91,7 @@ class Runner:
             more["gone_ms"] = (seen["figures"]["seen_ns"] - found["figures"]["started_ns"]) / 1e6
         for result, timed in zip(results, load.timed):
             latencies = dict(map(tuple, found["latencies"].get(timed.name, [])))
-            result.rounds.append(Round(found["operations"], found["seconds"], requests, latencies,
+            result.rounds.append(Round(number, found["operations"], found["seconds"], requests, latencies,
                                        {**found["figures"], **more}))
 
     def _driver(self, system, name=None):

@@ -1,7 +1,7 @@
 """What is measured: the scenarios, each with its loads, and which systems take part."""
 import dataclasses
 
-from drivers import SYSTEMS
+from drivers import PEERS, SYSTEMS
 
 
 @dataclasses.dataclass
@@ -22,11 +22,22 @@ class Load:
     timed: list
     systems: tuple = SYSTEMS
     rounds: int = 3
+    peers_every: int = 1  # rounds; then they work as many times longer
     member: int = 0  # through which server; the leader is the first
     fresh_process: bool = False
     extra: dict = dataclasses.field(default_factory=dict)  # values for one system only
     until_children: int = None  # wait until the path has no more children than that
     note: object = None  # a function of the result, for what the fields cannot tell
+
+    def systems_of(self, number):
+        """Who has a turn in this round."""
+        everybody = number % self.peers_every == 0
+        return [system for system in self.systems if everybody or system not in PEERS]
+
+    def values_for(self, system):
+        longer = self.peers_every if system in PEERS else 1
+        return {name: value * longer if name in ("ms", "paths") and longer > 1 else value
+                for name, value in {**self.values, **self.extra.get(system, {})}.items()}
 
 
 @dataclasses.dataclass
@@ -98,8 +109,11 @@ class Scale:
         return quick if self.quick else full
 
     def latency(self, load):
-        load.rounds = self.choose(9, 3)
-        load.values["ms"] = self.choose(400, 250)
+        """How the scheduler places a turn's threads decides more than anything else: many short turns, then, for the
+        systems whose ratio is narrow."""
+        load.peers_every = 4
+        load.rounds = self.choose(36, 16)
+        load.values["ms"] = self.choose(100, 60)
         return load
 
     def rate(self, load):
@@ -121,7 +135,7 @@ class Scale:
             Timed("cycle", {**more, "operation": "cycle"}, one_by_one=True)], member=member))]
 
     def first(self):
-        load = self.latency(Load("first", {"paths": self.choose(250, 150)}, [
+        load = self.latency(Load("first", {"paths": self.choose(100, 60)}, [
             Timed("first", {"operation": "first"}, one_by_one=True, fewer_requests=1)]))
         return [load]
 
@@ -130,7 +144,6 @@ class Scale:
         parameters = {"sessions": sessions, "hold_us": hold_us}
         timed = [Timed("handoff", {**more, **parameters})]
         load = self.latency(Load("handoff", dict(parameters), timed, member=member))
-        load.rounds = self.choose(7, 3)
         return [load]
 
     def crowd(self, waiters, member=0, more={}):
@@ -159,7 +172,7 @@ class Scale:
         """What counts where the round trip is longer."""
         loads = self.uncontended(member, more) + self.handoff(2, 0, member, more) + self.crowd(1_000, member, more)
         for load in loads:
-            load.rounds = self.choose(min(load.rounds, 5), min(load.rounds, 2))
+            load.rounds = self.choose(max(load.rounds * 5 // 9, 3), max(load.rounds // 2, 1))
             if load.workload == "crowd" or self.quick:
                 load.systems = tuple(s for s in load.systems if s in ("raw", "zklock", "curator"))
         return loads

@@ -2,10 +2,11 @@
 #include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
+#include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -370,7 +371,7 @@ private:
 
     bool connected_ = false;
     bool look_up_refused_ = false;
-    std::deque<sent_read> reads_;       ///< unanswered ones
+    boost::container::deque<sent_read> reads_;       ///< unanswered ones
     std::uint64_t turn_ = 0;            ///< counts creates, reads and doubts, in order
     std::uint64_t last_read_turn_ = 0;  ///< of the last read sent in this epoch, 0 for none
     std::uint64_t answered_turn_ = 0;   ///< of the last read answered

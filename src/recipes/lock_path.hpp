@@ -5,8 +5,9 @@
 #include "recipes/lock_contender.hpp"
 #include "recipes/parent_maker.hpp"
 
+#include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
+
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -141,8 +142,8 @@ private:
     queue::lock_queue queue_;
     parent_maker parents_;
     std::unordered_map<queue::contender_id, contender_ptr> contenders_;
-    std::deque<queue::contender_id> removes_;        ///< to be sent in company
-    std::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
+    boost::container::deque<queue::contender_id> removes_;        ///< to be sent in company
+    boost::container::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
     lock_contender* last_of_batch_ = nullptr;        ///< whose create went into the transaction that is being gathered
     bool wants_budget_ = false;
     bool synced_ = false; ///< how the last sync went

@@ -3,6 +3,7 @@
 #include "adapter/options_check.hpp"
 #include "zklock/errc.hpp"
 
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/query.hpp>
 #include <boost/asio/system_executor.hpp>
@@ -72,16 +73,33 @@ error_code client_state::refusal() const noexcept
     return invalid_ ? invalid_ : make_error_code(errc::closed);
 }
 
-bool client_state::post_task(task t)
+bool client_state::post_task(task t, bool at_once)
 {
-    const std::lock_guard lock(mutex_);
+    const void* const what = t.what.get();
+    std::unique_lock lock(mutex_);
     if (!strand_)
         return false;
-    if (!tasks_posted_) {
-        asio::post(*strand_, [self = shared_from_this()] { self->run_tasks(); });
-        tasks_posted_ = true;
-    }
     tasks_.push_back(std::move(t));
+    if (tasks_posted_)
+        return true;
+    try {
+        // Not inside of what the strand is doing just now: whoever is called there may destroy a handler.
+        if (at_once && !strand_->running_in_this_thread()) {
+            const auto strand = *strand_;
+            tasks_posted_ = true;
+            lock.unlock();
+            asio::dispatch(strand, [self = shared_from_this()] { self->run_tasks(); });
+        } else {
+            asio::post(*strand_, [self = shared_from_this()] { self->run_tasks(); });
+            tasks_posted_ = true;
+        }
+    } catch (...) {
+        if (!lock)
+            lock.lock();
+        tasks_posted_ = false;
+        std::erase_if(tasks_, [what](const task& other) { return other.what.get() == what; });
+        throw;
+    }
     return true;
 }
 
@@ -128,12 +146,18 @@ void client_state::open()
         options_->identifier = host_and_process();
     core_ = std::make_unique<client_core>(*strand_, *options_, holds_);
     options_.reset();
+    core_->turns->add(std::shared_ptr<bridge::turns::part>(shared_from_this(), this));
     core_->session.on_state([this](connection_state now) {
         session_id_.store(core_->session.id(), std::memory_order_release);
         if (!closing_)
             state_.store(now, std::memory_order_release);
         core_->waits.state_changed();
     });
+}
+
+void client_state::turn_ends()
+{
+    waits_for_nothing_.store(core_ && core_->store.waits_for_nothing(), std::memory_order_release);
 }
 
 void client_state::close()

@@ -60,7 +60,7 @@ using pending_list = boost::intrusive::list<pending_operation, boost::intrusive:
 ///
 /// It may outlive the execution context; what must not is the strand, the executor and the core, which go in
 /// context_gone(). Everything is done on the strand unless it says otherwise.
-class client_state final : public std::enable_shared_from_this<client_state> {
+class client_state final : public std::enable_shared_from_this<client_state>, private bridge::turns::part {
 public:
     /// Makes the state and starts to open it.
     [[nodiscard]] static std::shared_ptr<client_state> make(const asio::any_io_executor&, client_options);
@@ -87,10 +87,13 @@ public:
     {
         return post_task({[](void* what) { (*static_cast<F*>(what))(); }, std::make_shared<F>(std::move(f))});
     }
-    /// Calls `begin` of an operation, likewise.
-    template <class Operation> bool post_begin(std::shared_ptr<Operation> op)
+    /// Calls `begin` of an operation, likewise; or at once, when the caller runs in the client's context and the client
+    /// waits for no answer of the servers. Then there is no other operation whose requests its own could go with, and
+    /// what a pass through the executor takes would be lost.
+    template <class Operation> bool start(std::shared_ptr<Operation> op)
     {
-        return post_task({[](void* what) { static_cast<Operation*>(what)->begin(); }, std::move(op)});
+        return post_task({[](void* what) { static_cast<Operation*>(what)->begin(); }, std::move(op)},
+                         waits_for_nothing_.load(std::memory_order_acquire));
     }
     /// Of the re-entrant locks.
     [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
@@ -117,11 +120,13 @@ private:
         void (*run)(void* what) = nullptr;
         std::shared_ptr<void> what;
     };
-    bool post_task(task);
+    bool post_task(task, bool at_once = false);
     void run_tasks();
     void run_each(std::vector<task>&);
     void open();
     void finish_close();
+    void turn_ends() override;
+    void turn_failed() override { turn_ends(); }
 
     const error_code invalid_; // what is wrong with the options, if anything
     std::optional<client_options> options_; // until open()
@@ -137,6 +142,7 @@ private:
     std::atomic<connection_state> state_;
     std::atomic<std::int64_t> session_id_{0};
     std::atomic<bool> alive_{true};
+    std::atomic<bool> waits_for_nothing_{false}; // as of the end of the last turn
 
     std::vector<task> spare_; // empty: its memory is used again
     std::unique_ptr<client_core> core_;

@@ -44,7 +44,7 @@ public:
                 if (auto strong = weak.lock(); strong && type != asio::cancellation_type::none)
                     request_cancel(strong);
             });
-        if (!op->client_->post_begin(op))
+        if (!op->client_->start(op))
             op->end_as_closed();
     }
 

@@ -57,6 +57,12 @@ public:
     /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left.
     void stop();
 
+    /// The caller knows of an open connection, and was told the answers to all that it asked.
+    [[nodiscard]] bool waits_for_nothing() const noexcept
+    {
+        return may_send() && wire_.unanswered() == 0 && inbox_.empty();
+    }
+
 private:
     using clock = std::chrono::steady_clock;
     using timer_type = boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, strand_type>;
@@ -119,7 +125,7 @@ private:
     void send();
     void post_send();
     void cork(bool on);
-    [[nodiscard]] bool may_send() const;
+    [[nodiscard]] bool may_send() const noexcept;
     void strand_request(std::unique_ptr<request>);
 
     // Delivery.

@@ -11,7 +11,7 @@
 
 namespace zklock::bridge {
 
-bool connection::may_send() const
+bool connection::may_send() const noexcept
 {
     return io_ && known_open_ && phase_ == phase::connected && wire_.is_connected() && wire_.epoch() == known_epoch_;
 }

@@ -33,6 +33,9 @@ public:
     /// Why this store will never connect: `errc::invalid_option` for a host list or a chroot that cannot be read.
     [[nodiscard]] error_code configuration_error() const noexcept { return configuration_error_; }
 
+    /// Connected, and every request was answered, and told.
+    [[nodiscard]] bool waits_for_nothing() const noexcept;
+
     /// Begins to connect.
     void attach(zklock::store::observer&) override;
 

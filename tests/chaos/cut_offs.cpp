@@ -90,18 +90,14 @@ struct figures {
 
     void add(instant time) { values.push_back(in_milliseconds(time)); }
     [[nodiscard]] double least() const { return *std::min_element(values.begin(), values.end()); }
-    template <class Predicate> [[nodiscard]] auto count(Predicate holds) const
-    {
-        return std::count_if(values.begin(), values.end(), holds);
-    }
     void print(const char* what)
     {
         if (values.empty())
             return;
         std::sort(values.begin(), values.end());
         std::cout << std::fixed << std::setprecision(1) << std::setw(44) << std::left << what << std::right << " min "
-                  << std::setw(8) << values.front() << "  median " << std::setw(8) << values[values.size() / 2]
-                  << "  max " << std::setw(8) << values.back() << " ms\n";
+                  << std::setw(8) << values.front() << "  median " << std::setw(8) << values[values.size() / 2] << "  max "
+                  << std::setw(8) << values.back() << " ms\n";
     }
 };
 
@@ -118,8 +114,7 @@ public:
         for (std::size_t done = 0; done < options_.cuts; done += options_.at_once)
             batch(std::min(options_.at_once, options_.cuts - done));
         std::cout << told_before_.values.size() << " holders cut off, sessions of " << timeout_ << " ms, ticks of "
-                  << options_.tick << " ms, where: " << options_.where << (options_.young ? ", young sessions" : "")
-                  << '\n';
+                  << options_.tick << " ms, where: " << options_.where << (options_.young ? ", young sessions" : "") << '\n';
         told_before_.print("told before the next was granted");
         lease_before_.print("the lease ended before the next was granted");
         after_cut_.print("told after the cut");
@@ -127,11 +122,12 @@ public:
         second_.print("granted on the word of a leader that is none");
         const double margin = static_cast<double>(timeout_) / 4;
         std::cout << "stated margin: " << margin << " ms; told less than that before: "
-                  << told_before_.count([&](double v) { return v < margin; }) << "; not before at all: "
-                  << told_before_.count([](double v) { return v <= 0; }) << std::endl;
+                  << std::count_if(told_before_.values.begin(), told_before_.values.end(), [&](double v) { return v < margin; })
+                  << "; not before at all: "
+                  << std::count_if(told_before_.values.begin(), told_before_.values.end(), [](double v) { return v <= 0; })
+                  << std::endl;
         const double wanted = options_.where == "client" && !options_.young ? margin : 0;
-        const bool in_time = told_before_.least() > (options_.lease_only ? 0 : wanted) &&
-                             lease_before_.least() > wanted;
+        const bool in_time = told_before_.least() > (options_.lease_only ? 0 : wanted) && lease_before_.least() > wanted;
         return in_time && second_.values.empty() ? 0 : 1;
     }
 
@@ -186,8 +182,7 @@ private:
         const auto of_holder = options_.where == "follower" ? follower : leader;
         std::vector<std::string> to_holder, to_next;
         for (network::site n = 0; n < count; ++n) {
-            const auto port = net_.route(first_site + n, of_holder, ensemble_[of_holder].port());
-            to_holder.push_back("127.0.0.1:" + std::to_string(port));
+            to_holder.push_back("127.0.0.1:" + std::to_string(net_.route(first_site + n, of_holder, ensemble_[of_holder].port())));
             to_next.push_back(ensemble_[other].address());
         }
         holders_process holder(to_holder, timeout_);

@@ -12,8 +12,7 @@ struct cut_offs_options {
     std::int64_t session_ticks = 10;
     std::string where = "client";        ///< client, follower, stale-leader, or woken-leader
     bool young = false;                  ///< cut as soon as it holds
-    /// The margin is asked of the end of the lease, not of when the holder is told.
-    bool lease_only = false;
+    bool lease_only = false;             ///< the margin is asked of the end of the lease, not of when the holder is told
     std::uint64_t seed = 0;
 };
 

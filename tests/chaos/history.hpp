@@ -46,8 +46,7 @@ struct operation {
     std::string outcome;              ///< granted, or the error
     std::int64_t token = 0;
     bool held = false;                ///< what the guard said at `ended`
-    /// Until when it was believed to be held: the release, or the last that the guard said.
-    std::optional<instant> believed;
+    std::optional<instant> believed;  ///< until when it was believed to be held: the release, or the last that the guard said
     bool lost = false;                ///< how that ended
     std::optional<instant> released;  ///< when the release was done
     std::string release_outcome;
@@ -86,8 +85,7 @@ struct stop_record {
 [[nodiscard]] std::vector<std::string> violations(const history& h);
 
 struct summary {
-    std::size_t operations = 0, grants = 0, timed_out = 0, cancelled = 0, busy = 0, losses = 0, accepted = 0,
-        refused = 0;
+    std::size_t operations = 0, grants = 0, timed_out = 0, cancelled = 0, busy = 0, losses = 0, accepted = 0, refused = 0;
     std::size_t refused_after_stop = 0, accepted_after_stop = 0; ///< of those, by write_record::stopped
 };
 [[nodiscard]] summary summarise(const history& h);

@@ -1,7 +1,6 @@
 // What nobody gives back: guards that are forgotten in every way, and processes that are killed with all they hold.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <functional>
 #include <memory>
@@ -11,7 +10,13 @@ using namespace zklock::test;
 
 namespace {
 
-constexpr milliseconds short_session{12'000};
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+constexpr milliseconds short_session{4'000};
 
 /// Every recipe once: waits for it, and gives what holds it and the full paths of its nodes.
 struct belongings {

@@ -11,8 +11,6 @@
 #include <boost/asio/strand.hpp>
 #include <doctest/doctest.h>
 
-#include <time.h>
-
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -87,14 +85,6 @@ inline client_options options_for(const std::string& servers)
     client_options o;
     o.servers = servers;
     return o;
-}
-
-/// The processor's, which does not depend on who else runs.
-inline std::chrono::nanoseconds time_of_this_thread()
-{
-    timespec used{};
-    REQUIRE(::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0);
-    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
 }
 
 /// A store and who observes it. Its members run the io_context on the calling thread until they have their answer, and

@@ -65,9 +65,8 @@ struct going_away : asio::execution_context::service {
 TEST_CASE("close ends the session at once, every time, idle or in the middle of work")
 {
     zookeeper_server server;
-    int late = 0;
     for (int i = 0; i < 200; ++i) {
-        bridge_client c{long_lived(server.address())};
+        bridge_client c{options_for(server.address())};
         c.wait_connected();
         CHECK(c.create("/e" + std::to_string(i), node_kind::ephemeral).result == outcome::ok);
         int answered = 0;
@@ -79,12 +78,10 @@ TEST_CASE("close ends the session at once, every time, idle or in the middle of 
         c.close();
         CHECK(answered == pending);
         CHECK(c.lines == lines{"disconnected"});
-        // A close waits for the servers a second, and no longer.
-        late += ephemeral_count(server.port()) != 0;
-        wait_until("no ephemeral node is left", long_before_the_end,
-                   [&] { return ephemeral_count(server.port()) == 0; });
+        if (ephemeral_count(server.port()) != 0) {
+            FAIL("ephemeral nodes were left in round ", i);
+        }
     }
-    CHECK(late <= 5); // the machine may have stood still in a few
 }
 
 TEST_CASE("dropping the store without close ends the session too, and does not take time")
@@ -101,8 +98,7 @@ TEST_CASE("dropping the store without close ends the session too, and does not t
     }
     std::sort(times.begin(), times.end());
     MESSAGE("longest of 200: ", std::chrono::duration_cast<std::chrono::microseconds>(times.back()).count(), " us");
-    CHECK(times[100] < 100ms);
-    CHECK(times[190] < 1s); // the machine may have stood still in a few
+    CHECK(times[190] < 100ms); // the machine may have stood still in a few
     expect_clean(server, {}, long_before_the_end);
 }
 
@@ -111,7 +107,7 @@ TEST_CASE("a server that does not answer stalls neither close nor the destructor
     zookeeper_server server;
     auto short_lived = options_for(server.address());
     short_lived.session_timeout = 2000ms;
-    const auto wrong = play_undisturbed(200ms, [&](timed_scene& scene) {
+    const auto wrong = play_undisturbed(20ms, [&](timed_scene& scene) {
         bridge_client closing{long_lived(server.address())}, dropped{long_lived(server.address())}, full{short_lived};
         for (auto* c : {&closing, &dropped, &full})
             c->wait_connected();
@@ -124,11 +120,11 @@ TEST_CASE("a server that does not answer stalls neither close nor the destructor
         closing.store().close([&] { closed = true; });
         auto longest = longest_turn(closing, [&] { return closed; });
         scene.expect(steady_clock::now() - start < 3s, "closed soon");
-        scene.expect(longest < 500ms, "no turn was long");
+        scene.expect(longest < 100ms, "no turn was long");
 
         start = steady_clock::now();
         dropped.destroy_store();
-        scene.expect(steady_clock::now() - start < 500ms, "destroyed at once");
+        scene.expect(steady_clock::now() - start < 100ms, "destroyed at once");
 
         // More than the sockets take: the library would wait three seconds for room.
         int answered = 0;
@@ -138,12 +134,11 @@ TEST_CASE("a server that does not answer stalls neither close nor the destructor
         closed = false;
         full.store().close([&] { closed = true; });
         longest = longest_turn(full, [&] { return closed; });
-        scene.expect(longest < 1s, "no turn was long, with full sockets");
+        scene.expect(longest < 100ms, "no turn was long, with full sockets");
         CHECK(answered == 100);
 
         server.resume();
-        // The first two could ask for the end of their sessions, so nothing waits for their time-out. The third could
-        // not.
+        // The first two could ask for the end of their sessions, so nothing waits for their time-out. The third could not.
         expect_clean(server, {}, long_before_the_end);
     });
     CHECK(wrong == "");
@@ -228,7 +223,7 @@ TEST_CASE("the context goes first: shutdown drops everything uncalled, and what 
         void on_node_event(event_kind, std::string_view) override { FAIL("called"); }
         bool connected = false;
     };
-    const auto play = [&](timed_scene& scene, bool early) {
+    for (bool early : {false, true}) { // the service before or after those of the I/O objects
         silent observer;
         auto context = std::make_unique<asio::io_context>();
         if (early)
@@ -250,16 +245,11 @@ TEST_CASE("the context goes first: shutdown drops everything uncalled, and what 
         store.create("/e", "", node_kind::ephemeral, [alive](const store::create_reply&) { FAIL("called"); });
         auto start = steady_clock::now();
         context.reset();
-        scene.expect(steady_clock::now() - start < 2500ms, "soon: the library would wait three seconds");
+        CHECK(steady_clock::now() - start < 2500ms); // the library would wait three seconds for the server
         CHECK(alive.use_count() == 1);
         store.sync("/", [alive](const store::reply&) { FAIL("called"); });
         scheduler.post([alive] { FAIL("called"); });
         CHECK(alive.use_count() == 1);
-    };
-    for (bool early : {false, true}) { // the service before or after those of the I/O objects
-        CAPTURE(early);
-        const auto wrong = play_undisturbed(500ms, [&](timed_scene& scene) { play(scene, early); });
-        CHECK(wrong == "");
     }
     expect_clean(server, {}, long_before_the_end);
 }

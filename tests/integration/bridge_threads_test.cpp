@@ -109,12 +109,12 @@ TEST_CASE("the scheduler: order, cancel, times that have passed, and a flood")
 
     // Setting and cancelling is what a server with many waiters does all day.
     std::vector<store::scheduler::timer_id> timers(100'000);
-    auto start = time_of_this_thread();
+    auto start = steady_clock::now();
     for (auto& id : timers)
         id = s.call_at(now + 1h, [] {});
     for (auto id : timers)
         s.cancel(id);
-    CHECK(time_of_this_thread() - start < 10s);
+    CHECK(steady_clock::now() - start < 10s);
     context.restart();
     CHECK(context.run_for(1s) <= 2); // the one wait that was set, and no more work
 }

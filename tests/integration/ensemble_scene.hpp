@@ -57,7 +57,7 @@ inline awaitable<void> gather(zookeeper_ensemble& ensemble, crowd& all, std::siz
 {
     static int count = 0;
     all.path = "/ensemble/" + std::to_string(count++);
-    all.clients = co_await one_client_per_server(ensemble, 90s);
+    all.clients = co_await one_client_per_server(ensemble, 40s);
     for (const client& one : all.clients)
         all.sessions.push_back(one.session_id());
     admin_client admin(ensemble[holder_at].port());
@@ -83,7 +83,7 @@ inline awaitable<void> gather(zookeeper_ensemble& ensemble, crowd& all, std::siz
                        [](const client& one) { return one.state() == connection_state::connected; });
 }
 
-/// Sessions of 90 s outlive all that happens here.
+/// Sessions of 40 s outlive all that happens here.
 inline void check_all_kept(crowd& all)
 {
     CHECK(all.grants[0].value());

@@ -127,13 +127,6 @@ private:
     return p;
 }
 
-/// Releases what was granted, and waits for it.
-inline awaitable<void> release_well(pending<guard>& held)
-{
-    auto releasing = begin_release(held.value());
-    CHECK(!co_await releasing.end());
-}
-
 [[nodiscard]] inline pending<> begin_wait_lost(const guard& held)
 {
     pending<> p;
@@ -231,17 +224,6 @@ inline awaitable<void> visit(mutex lock, critical_section& section)
     const auto all = watches(port);
     const auto found = all.find(node);
     return found != all.end() && std::find(found->second.begin(), found->second.end(), session) != found->second.end();
-}
-
-/// Waits until the path's node has so many children.
-inline awaitable<void> until_queued(admin_client& admin, const std::string& path, std::size_t count,
-                                    milliseconds limit = default_limit)
-{
-    const auto look = [&] {
-        admin.sync("/");
-        return admin.children(path).size() == count;
-    };
-    co_await until("so many are in the queue", look, limit);
 }
 
 /// The contenders under a path, in the order of their numbers.

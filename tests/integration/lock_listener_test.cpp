@@ -1,7 +1,6 @@
-// Who is told what happens to the acquires of a lock: in which order, where, and until when. And what contenders()
-// tells of whoever they are.
+// Who is told what happens to the acquires of a lock: in which order, where, and until when. And what contenders() tells of
+// whoever they are.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -16,6 +15,12 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
 
 using kind = lock_event::kind;
 
@@ -309,8 +314,7 @@ TEST_CASE("owner data: who they are, since when, and what else they say; foreign
         CHECK(queue[0].age(queue[0].created - 5s) == 0s);
         CHECK(queue[0].age() < std::chrono::minutes(10));
 
-        const std::map<std::string, std::string> bad{{"", "v"}, {"a=", "v"}, {"a\n", "v"}, {"a", "\n"}};
-        for (const auto& [key, value] : bad) {
+        for (const auto& [key, value] : std::map<std::string, std::string>{{"", "v"}, {"a=", "v"}, {"a\n", "v"}, {"a", "\n"}}) {
             mutex_options wrong;
             wrong.properties[key] = value;
             mutex refused(zk, path, wrong);

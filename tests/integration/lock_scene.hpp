@@ -67,6 +67,17 @@ inline awaitable<void> release(guard held)
     must(co_await std::move(held).release());
 }
 
+/// Waits until the path's node has so many children.
+inline awaitable<void> until_queued(admin_client& admin, const std::string& path, std::size_t count,
+                                    milliseconds limit = default_limit)
+{
+    const auto look = [&] {
+        admin.sync("/");
+        return admin.children(path).size() == count;
+    };
+    co_await until("so many are in the queue", look, limit);
+}
+
 /// Waits until the server holds exactly these ephemeral nodes, and no watch but those of sessions on nodes of their
 /// own, by which a contender notices that somebody deletes its node.
 inline awaitable<void> until_only_left(std::uint16_t port, std::vector<std::string> nodes)

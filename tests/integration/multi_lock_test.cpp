@@ -1,6 +1,5 @@
 // multi_lock: all of them, or none.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 
@@ -10,6 +9,12 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
 
 constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
                                         asio::cancellation_type::total};
@@ -108,12 +113,12 @@ TEST_CASE("all are taken in the order of their paths, and given back in reverse"
                 CHECK(seen.path == last);
                 break;
             }
-        held = must(co_await all.acquire(60s));
+        held = must(co_await all.acquire(5s));
         held = multi_guard(); // in the background
         co_await nothing_left(server().port());
 
         auto sum = [&](multi_guard& g) -> awaitable<result<std::size_t>> { co_return g.locks().size(); };
-        result<std::size_t> size = co_await all.run(60s, sum);
+        result<std::size_t> size = co_await all.run(20s, sum);
         CHECK(must(size) == 3);
         multi_guard thrown = co_await all.acquire(asio::use_awaitable);
         auto later = std::move(thrown).release(asio::deferred);
@@ -347,7 +352,7 @@ TEST_CASE("below a chroot, with credentials and an access list, on deep paths th
         mutex a(zk, "/deep/down/a");
         reentrant_mutex b(zk, "/deep/b");
         multi_lock both(b.owned_by(me), a);
-        multi_guard held = must(co_await both.acquire(60s));
+        multi_guard held = must(co_await both.acquire(20s));
         REQUIRE(held.locks().size() == 2);
         for (const held_lock& one : held.locks()) {
             CHECK(one.node.starts_with(one.path + "/"));
@@ -358,7 +363,7 @@ TEST_CASE("below a chroot, with credentials and an access list, on deep paths th
 
         auto reign = [](leadership& term) -> awaitable<result<std::int64_t>> { co_return term.epoch(); };
         election chair(zk, "/deep/chair");
-        result<std::int64_t> epoch = co_await chair.lead(60s, reign);
+        result<std::int64_t> epoch = co_await chair.lead(20s, reign);
         CHECK(must(epoch) > 0);
         co_await nothing_left(server().port());
         must(co_await zk.close());

@@ -1,14 +1,28 @@
-// What a mutex does when nothing goes wrong: order, who is listed, and what is left behind.
-#include "integration/mutex_scene.hpp"
+// What a mutex does when nothing goes wrong: exclusion, order, who is listed, and what is left behind.
+#include "integration/lock_scene.hpp"
+
+#include <boost/asio/post.hpp>
 
 #include <unistd.h>
 
 #include <array>
+#include <future>
 
 using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+client_options options()
+{
+    return fault_options(server().address(), milliseconds{30'000});
+}
 
 bool named_like_curator(const std::string& node, const std::string& path)
 {
@@ -17,6 +31,12 @@ bool named_like_curator(const std::string& node, const std::string& path)
     return node.starts_with(start) && node.size() == start.size() + 36 + middle.size() + 10
         && node.compare(node.size() - 10 - middle.size(), middle.size(), middle) == 0
         && node.find_first_not_of("0123456789", node.size() - 10) == std::string::npos;
+}
+
+awaitable<void> visit_often(mutex lock, critical_section& section, std::size_t rounds)
+{
+    for (std::size_t i = 0; i < rounds; ++i)
+        co_await visit(lock, section);
 }
 
 } // namespace
@@ -102,6 +122,112 @@ TEST_CASE("released twice, released when not held, released when lost")
         co_await remote.close();
     };
     run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("never two inside: several sessions on one thread")
+{
+    const std::string path = "/basics/sessions";
+    constexpr std::size_t clients = 5;
+    constexpr std::size_t contenders = 3;
+    const std::size_t rounds = scaled(25);
+    critical_section section;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        std::vector<client> sessions;
+        std::vector<awaitable<void>> visitors;
+        for (std::size_t i = 0; i < clients; ++i) {
+            sessions.emplace_back(executor, options());
+            mutex lock(sessions.back(), path);
+            for (std::size_t j = 0; j < contenders; ++j)
+                visitors.push_back(visit_often(lock, section, rounds));
+        }
+        co_await together(std::move(visitors));
+        co_await nothing_left(server().port());
+        for (client& zk : sessions)
+            must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    CHECK(section.grants == static_cast<int>(clients * contenders * rounds));
+    expect_clean(server(), {path});
+}
+
+namespace {
+
+/// As critical_section, for visitors on several threads.
+class shared_section {
+public:
+    void enter(const guard& held)
+    {
+        if (inside_.exchange(true))
+            broken_promise("two inside");
+        if (held.fencing_token() <= last_token_.exchange(held.fencing_token()))
+            broken_promise("a token that does not grow");
+        ++grants_;
+    }
+    void leave() { inside_ = false; }
+    [[nodiscard]] std::size_t grants() const { return grants_; }
+
+private:
+    std::atomic<bool> inside_{false};
+    std::atomic<std::int64_t> last_token_{0};
+    std::atomic<std::size_t> grants_{0};
+};
+
+awaitable<void> visit_shared(mutex lock, shared_section& section, std::size_t rounds)
+{
+    for (std::size_t i = 0; i < rounds; ++i) {
+        guard held = must(co_await lock.acquire(60s));
+        section.enter(held);
+        // So that others get a chance to be wrong meanwhile.
+        const auto executor = co_await asio::this_coro::executor;
+        co_await asio::post(executor, asio::use_awaitable);
+        section.leave();
+        must(co_await std::move(held).release());
+    }
+}
+
+} // namespace
+
+TEST_CASE("never two inside: a session per thread")
+{
+    const std::string path = "/basics/threads";
+    constexpr std::size_t threads = 4;
+    const std::size_t rounds = scaled(40);
+    shared_section section;
+    std::vector<std::future<void>> ends;
+    for (std::size_t i = 0; i < threads; ++i)
+        ends.push_back(std::async(std::launch::async, [&] {
+            const auto body = [&]() -> awaitable<void> {
+                client zk(co_await asio::this_coro::executor, options());
+                mutex lock(zk, path);
+                co_await visit_shared(lock, section, rounds);
+                must(co_await zk.close());
+            };
+            run_test(test_limit, body);
+        }));
+    for (auto& end : ends)
+        end.get();
+    CHECK(section.grants() == threads * rounds);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("never two inside: one session on several threads")
+{
+    const std::string path = "/basics/pool";
+    constexpr std::size_t contenders = 6;
+    const std::size_t rounds = scaled(40);
+    shared_section section;
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, options());
+        std::vector<awaitable<void>> visitors;
+        for (std::size_t i = 0; i < contenders; ++i)
+            visitors.push_back(visit_shared(mutex(zk, path), section, rounds));
+        co_await together(std::move(visitors));
+        must(co_await zk.close());
+    };
+    run_test_on_threads(3, test_limit, body);
+    CHECK(section.grants() == contenders * rounds);
     expect_clean(server(), {path});
 }
 

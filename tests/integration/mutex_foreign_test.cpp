@@ -1,8 +1,23 @@
 // Others on the path of a mutex: children that are no contenders, contenders of other programs, overflowed numbers.
-#include "integration/mutex_scene.hpp"
+#include "integration/lock_scene.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+client_options options()
+{
+    return fault_options(server().address(), milliseconds{30'000});
+}
+
+} // namespace
 
 TEST_CASE("children that are no contenders do not count")
 {

@@ -1,7 +1,7 @@
 // time limit: 900 s
 // The stories the library is drawn from: three clients queue on an ensemble and leave by both ways, two clients take
 // turns, and what happens to the lock's parent.
-#include "integration/mutex_scene.hpp"
+#include "integration/lock_scene.hpp"
 
 #include <array>
 
@@ -10,7 +10,18 @@ using namespace zklock::test;
 
 namespace {
 
-constexpr milliseconds short_session{12'000}; // a holder is told a quarter of that before the next has the lock
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+constexpr milliseconds short_session{6'000};
+
+client_options options()
+{
+    return fault_options(server().address(), milliseconds{30'000});
+}
 
 /// A, B and C queue, each on a server of its own; the first to hold is another process, which is killed. Then a holder
 /// is cut off from the world, and at last they release as they should.

@@ -1,7 +1,6 @@
-// A client's own operations on nodes: what each does, every error, and what becomes of them when the connection does
-// not last.
+// A client's own operations on nodes: what each does, every error, and what becomes of them when the connection does not
+// last.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 #include "store/store.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -12,6 +11,12 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
 
 // gcc 12 fails at lists in coroutines.
 constexpr node_kind sequential_kinds[] = {node_kind::persistent_sequential, node_kind::ephemeral_sequential};
@@ -54,8 +59,7 @@ TEST_CASE("each operation is one request, and says what it did")
         for (const node_kind kind : sequential_kinds) {
             const std::string made = must(co_await zk.create("/ops/n-", "", kind));
             CHECK(made.starts_with("/ops/n-000000000"));
-            CHECK((admin.exists(made)->ephemeral_owner == zk.session_id()) ==
-                  (kind == node_kind::ephemeral_sequential));
+            CHECK((admin.exists(made)->ephemeral_owner == zk.session_id()) == (kind == node_kind::ephemeral_sequential));
         }
         CHECK(must(co_await zk.create("/ops/e", "mine", node_kind::ephemeral)) == "/ops/e");
         CHECK(must(co_await zk.create("/ops/c", "", node_kind::container)) == "/ops/c");

@@ -3,6 +3,7 @@
 // counted.
 #include "integration/lock_scene.hpp"
 
+
 namespace zklock::test {
 
 /// All since the last look, but for heartbeats, and the looks that whoever holds for long takes at its own node.
@@ -44,34 +45,6 @@ inline awaitable<void> warm_up(remote_client& remote, std::string path)
     co_await release(std::move(held));
     remote.link.forget();
 }
-
-/// Two clients of one server, and who looks at it. The sessions are so long that no heartbeat is counted. Its parts are
-/// meant to be bound to names.
-struct two_clients {
-    two_clients(const asio::any_io_executor& executor, std::uint16_t server_port)
-        : one(executor, server_port, 120s), other(executor, server_port, 120s), admin(server_port, 60s)
-    {
-    }
-    awaitable<void> connect()
-    {
-        co_await one.connect();
-        co_await other.connect();
-    }
-    /// Elsewhere below the path.
-    awaitable<void> warm_up(std::string path)
-    {
-        co_await test::warm_up(one, path + "/elsewhere/a");
-        co_await test::warm_up(other, path + "/elsewhere/b");
-    }
-    awaitable<void> close()
-    {
-        co_await one.close();
-        co_await other.close();
-    }
-
-    remote_client one, other;
-    admin_client admin;
-};
 
 /// Begins to wait until the holder is asked to let go.
 template <class Held> pending<> begin_wait_revoked(const Held& held)

@@ -1,6 +1,5 @@
 // reentrant_mutex: one owner, several holds, one node.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/deferred.hpp>
@@ -12,6 +11,12 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
 
 constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
                                         asio::cancellation_type::total};
@@ -43,7 +48,7 @@ TEST_CASE("holds are counted: no request for a further one, one node and one tok
         guard first = must(co_await lock.acquire(me));
         CHECK(creates(remote.link) == 1);
         remote.link.forget();
-        guard second = must(co_await same.acquire(me, 60s));
+        guard second = must(co_await same.acquire(me, 5s));
         guard third = must(co_await lock.try_acquire(me));
         guard fourth = must(co_await lock.acquire(me, 0s)); // looks once, and may
         CHECK(requests(remote.link) == 0);
@@ -194,7 +199,7 @@ TEST_CASE("lost: never granted again until all lost holds are released")
             remote.link.expire_session();
             stopped = co_await sleep_for_ever() == asio::error::operation_aborted;
         };
-        result<void> ran = co_await lock.run(me, 60s, waits);
+        result<void> ran = co_await lock.run(me, 20s, waits);
         CHECK(error_in(ran) == errc::lost);
         CHECK(stopped);
 
@@ -239,7 +244,7 @@ TEST_CASE("bad input, and every kind of token")
         guard lazy = co_await std::move(later)(asio::use_awaitable);
         const auto strand = asio::make_strand(executor);
         pending<guard> bound;
-        lock.acquire(me, 60s, asio::bind_executor(strand, bound.handler()));
+        lock.acquire(me, 5s, asio::bind_executor(strand, bound.handler()));
         guard on_strand = co_await granted(bound);
         CHECK(lock.hold_count(me) == 4);
         pending<> give_back;

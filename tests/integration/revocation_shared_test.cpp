@@ -1,26 +1,19 @@
 // Asking several who hold a lock together to let go: readers, holders of permits; and a writer who turns into a reader.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
 
 namespace {
 
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
 const std::string request = "__REVOKE__";
-
-/// Two clients, each with a mutex for the same lock.
-struct two_hosts {
-    two_hosts(const asio::any_io_executor& executor, const std::string& path)
-        : clients(executor, server().port()), theirs(clients.one.zk, path + "/lock"),
-          ours(clients.other.zk, path + "/lock")
-    {
-    }
-
-    two_clients clients;
-    shared_mutex theirs, ours;
-};
 
 awaitable<void> until_watched(const remote_client& remote, const std::string& node)
 {
@@ -34,10 +27,14 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
 {
     const std::string path = "/revocation_shared/holders";
     const auto body = [&]() -> awaitable<void> {
-        two_hosts both(co_await asio::this_coro::executor, path);
-        auto& [clients, theirs, ours] = both;
-        auto& [host, other, admin] = clients;
-        co_await clients.warm_up(path);
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client host(executor, server().port(), 120s);
+        remote_client other(executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await warm_up(host, path + "/elsewhere/a");
+        co_await warm_up(other, path + "/elsewhere/b");
+        shared_mutex theirs(host.zk, path + "/lock");
+        shared_mutex ours(other.zk, path + "/lock");
         CHECK(must(co_await ours.revoke_holders()) == 0);
 
         guard first = must(co_await theirs.acquire_shared());
@@ -93,7 +90,8 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
         CHECK(co_await until_lost.end() == errc::lost);
         CHECK(error_in(co_await std::move(lost).release()) == errc::lost);
         co_await nothing_left(server().port());
-        co_await clients.close();
+        co_await host.close();
+        co_await other.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/lock"});
@@ -103,10 +101,14 @@ TEST_CASE("a request goes along when a writer turns into a reader, whenever it c
 {
     const std::string path = "/revocation_shared/downgrade";
     const auto body = [&]() -> awaitable<void> {
-        two_hosts both(co_await asio::this_coro::executor, path);
-        auto& [clients, theirs, ours] = both;
-        auto& [host, other, admin] = clients;
-        co_await clients.warm_up(path);
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client host(executor, server().port(), 120s);
+        remote_client other(executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await warm_up(host, path + "/elsewhere/a");
+        co_await warm_up(other, path + "/elsewhere/b");
+        shared_mutex theirs(host.zk, path + "/lock");
+        shared_mutex ours(other.zk, path + "/lock");
 
         // Before: and the writer has not noticed.
         guard held = must(co_await theirs.acquire());
@@ -155,7 +157,8 @@ TEST_CASE("a request goes along when a writer turns into a reader, whenever it c
             co_await release(std::move(held));
         }
         co_await nothing_left(server().port());
-        co_await clients.close();
+        co_await host.close();
+        co_await other.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/lock"});
@@ -166,8 +169,9 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = std::string("/revocation_shared/") + (names == naming::kazoo ? "kazoo" : "curator");
         const auto body = [&]() -> awaitable<void> {
-            two_clients clients(co_await asio::this_coro::executor, server().port());
-            auto& [host, other, admin] = clients;
+            const auto executor = co_await asio::this_coro::executor;
+            remote_client host(executor, server().port(), 120s);
+            remote_client other(executor, server().port(), 120s);
             semaphore_options options;
             options.permits = 3;
             options.names = names;
@@ -211,7 +215,8 @@ TEST_CASE("holders of permits are asked: all of them, or one by any of its permi
                 CHECK(co_await one_asked.end() == asio::error::operation_aborted);
             }
             co_await no_permit_left(server().port(), path);
-            co_await clients.close();
+            co_await host.close();
+            co_await other.close();
         };
         run_test(test_limit, body);
     }

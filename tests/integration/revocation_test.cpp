@@ -1,6 +1,5 @@
 // Asking the holder of a lock to let go, as Curator's programs do it and as ours do.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <array>
 #include <optional>
@@ -9,6 +8,12 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
 
 const std::string elsewhere = "/revocation/elsewhere";
 const std::string request = "__REVOKE__";
@@ -119,8 +124,7 @@ TEST_CASE("wait_revoked: cancelled, released, dropped, lost, of nobody")
     expect_clean(server(), {path});
 }
 
-TEST_CASE("asking: a contender with one request, the holder with two; who is gone; who waits; "
-          "what is no node of the lock")
+TEST_CASE("asking: a contender with one request, the holder with two; who is gone; who waits; what is no node of the lock")
 {
     const std::string path = "/revocation/asking";
     const auto body = [&]() -> awaitable<void> {

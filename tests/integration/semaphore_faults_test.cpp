@@ -1,11 +1,16 @@
 // semaphore: cancellations, deadlines, lost connections, expired sessions, and others who delete what is ours.
 #include "integration/semaphore_scene.hpp"
-#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
 
 constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
                                         asio::cancellation_type::total};
@@ -24,8 +29,9 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
 {
     const std::string path = "/semaphore/cancelled";
     const auto body = [&]() -> awaitable<void> {
-        two_clients both(co_await asio::this_coro::executor, server().port());
-        auto& [remote, other, admin] = both;
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port());
         semaphore gate(remote.zk, path, 2);
         semaphore same(other.zk, path, 2);
         for (const auto type : cancellation_types) {
@@ -66,7 +72,8 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
         co_await no_permit_left(server().port(), path);
         permits all = must(co_await same.acquire(2));
         co_await release(std::move(all));
-        co_await both.close();
+        co_await remote.close();
+        co_await other.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/locks", path + "/leases"});
@@ -204,8 +211,9 @@ TEST_CASE("others delete leases: of a holder, of the head of the line, and all o
 {
     const std::string path = "/semaphore/deleted";
     const auto body = [&]() -> awaitable<void> {
-        two_clients both(co_await asio::this_coro::executor, server().port());
-        auto& [remote, other, admin] = both;
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port());
         semaphore gate(remote.zk, path, 2);
         semaphore same(other.zk, path, 2);
         permits held = must(co_await gate.acquire(2));
@@ -233,7 +241,8 @@ TEST_CASE("others delete leases: of a holder, of the head of the line, and all o
         held = must(co_await gate.acquire(2)); // the parent is made again
         co_await release(std::move(held));
         co_await no_permit_left(server().port(), path);
-        co_await both.close();
+        co_await remote.close();
+        co_await other.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/locks", path + "/leases"});
@@ -244,8 +253,8 @@ TEST_CASE("two clients, many coroutines: never more than there are")
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = names == naming::kazoo ? "/semaphore/many_kazoo" : "/semaphore/many";
         const auto body = [&]() -> awaitable<void> {
-            two_clients both(co_await asio::this_coro::executor, server().port());
-            auto& [remote, other, admin] = both;
+            remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+            remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
             semaphore_options options;
             options.permits = 4;
             options.names = names;
@@ -272,7 +281,8 @@ TEST_CASE("two clients, many coroutines: never more than there are")
             co_await together(std::move(all));
             CHECK(grants == 60);
             co_await no_permit_left(server().port(), path);
-            co_await both.close();
+            co_await remote.close();
+            co_await other.close();
         };
         run_test(120s, body);
     }

@@ -1,6 +1,5 @@
 // semaphore: never more permits than there are, all of an acquire or none, first come first served.
 #include "integration/semaphore_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 
@@ -8,6 +7,12 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
 
 std::string big_endian(int value)
 {
@@ -22,8 +27,9 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
 {
     const std::string path = "/semaphore/chunks";
     const auto body = [&]() -> awaitable<void> {
-        two_clients clients(co_await asio::this_coro::executor, server().port());
-        auto& [remote, other, admin] = clients;
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port());
         semaphore gate(remote.zk, path, 5);
         semaphore same(other.zk, path, 5);
         permits two = must(co_await gate.acquire(2));
@@ -32,7 +38,7 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
         CHECK(two.node().starts_with(path + "/leases/_c_"));
         CHECK(two.node().find("-lease-") != std::string::npos);
         CHECK(two.held_until() > lease_clock::now());
-        permits one = must(co_await same.acquire(1, 60s));
+        permits one = must(co_await same.acquire(1, 5s));
         co_await until_queued(admin, path + "/locks", 0); // it has left the line
         permits last = must(co_await gate.try_acquire(2));
         co_await until_queued(admin, path + "/locks", 0);
@@ -73,7 +79,8 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
         behind_held = permits(); // in the background
         CHECK(error_in(co_await std::move(last).release()) == errc::not_owner); // there were none left
         co_await no_permit_left(server().port(), path);
-        co_await clients.close();
+        co_await remote.close();
+        co_await other.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/locks", path + "/leases"});
@@ -152,8 +159,7 @@ TEST_CASE("what cannot be is refused with a clear error")
         CHECK(error_in(co_await gate.try_acquire(3, default_token())) == errc::invalid_option);
         CHECK(error_in(co_await semaphore(remote.zk, path, 0).acquire(1)) == errc::invalid_option);
         CHECK(error_in(co_await semaphore(remote.zk, "no/slash", 2).acquire(1)) == errc::invalid_path);
-        CHECK(error_in(co_await semaphore(remote.zk, "/" + std::string(4090, 'x'), 2).acquire(1)) ==
-              errc::invalid_path);
+        CHECK(error_in(co_await semaphore(remote.zk, "/" + std::string(4090, 'x'), 2).acquire(1)) == errc::invalid_path);
         semaphore_options odd;
         odd.identifier = std::string(64 * 1024 + 1, 'x');
         CHECK(error_in(co_await semaphore(remote.zk, path, odd).acquire(1)) == errc::invalid_option);
@@ -228,8 +234,9 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
     const std::string path = "/semaphore/counted";
     const std::string count = "/semaphore/counts/deep/of_counted";
     const auto body = [&]() -> awaitable<void> {
-        two_clients both(co_await asio::this_coro::executor, server().port());
-        auto& [remote, other, admin] = both;
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port());
         semaphore_options options;
         options.permits = 1;
         options.count_path = count;
@@ -274,7 +281,8 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         co_await no_permit_left(server().port(), path);
         const auto unwatched = [&] { return !watches(server().port()).contains(count); };
         co_await until("the count is watched no more", unwatched);
-        co_await both.close();
+        co_await remote.close();
+        co_await other.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path + "/locks", path + "/leases"});
@@ -288,7 +296,7 @@ TEST_CASE("as a part of a multi_lock, and around a body")
         semaphore gate(remote.zk, path, 3);
         mutex lock(remote.zk, "/semaphore/a_mutex");
         multi_lock both(gate.permits_of(2), lock);
-        multi_guard held = must(co_await both.acquire(60s));
+        multi_guard held = must(co_await both.acquire(5s));
         REQUIRE(held.locks().size() == 2);
         CHECK(held.locks()[1].path == path);
         CHECK(held.locks()[1].node.starts_with(path + "/leases/"));
@@ -300,7 +308,7 @@ TEST_CASE("as a part of a multi_lock, and around a body")
         auto count = [&](permits& p) -> awaitable<result<std::size_t>> { co_return p.count(); };
         result<std::size_t> counted = co_await gate.run(3, count);
         CHECK(must(counted) == 3);
-        counted = co_await gate.run(1, 60s, count);
+        counted = co_await gate.run(1, 5s, count);
         CHECK(must(counted) == 1);
         co_await no_permit_left(server().port(), path);
         co_await remote.close();

@@ -1,6 +1,5 @@
 // shared_mutex: what its operations cost in requests, counted on the wire, and crowds of readers.
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <algorithm>
 
@@ -8,6 +7,12 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
 
 /// Requests that change something; who holds on for a while also has its own node watched.
 std::size_t writes(const proxy& link)
@@ -99,8 +104,7 @@ TEST_CASE("requests of a reader among readers of another client: a create and a 
     expect_clean(server(), {path});
 }
 
-TEST_CASE("1000 readers and 10 writers of one client: "
-          "readers do not wait for readers, and a writer lets all in at once")
+TEST_CASE("1000 readers and 10 writers of one client: readers do not wait for readers, and a writer lets all in at once")
 {
     const std::string path = "/shared_crowd/many";
     constexpr std::size_t readers_between = 100;

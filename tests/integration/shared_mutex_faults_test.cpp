@@ -1,6 +1,5 @@
 // shared_mutex: time-outs, cancellation, lost connections and sessions, for readers, writers and downgrades.
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 
@@ -10,6 +9,12 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
 
 constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
                                         asio::cancellation_type::total};
@@ -33,7 +38,7 @@ TEST_CASE("a deadline of a reader or a writer takes its node along, and those be
 
         // A writer that gives up in the middle is no obstacle to the readers behind it.
         const std::string reader = foreign_reader(admin, path);
-        auto waits = begin_write(lock, 5s); // its node is to be seen before
+        auto waits = begin_write(lock, 300ms);
         co_await until_queued(admin, path, 2);
         auto behind = begin_read(lock);
         auto also = begin_read(lock, 60s);
@@ -96,14 +101,15 @@ TEST_CASE("readers and writers that are cancelled leave no node, at whatever poi
     expect_clean(server(), {path});
 }
 
-TEST_CASE("a downgrade that is cancelled gives the lock up, before its request, after it, "
-          "and while it is not connected")
+TEST_CASE("a downgrade that is cancelled gives the lock up, before its request, after it, and while it is not connected")
 {
     const std::string path = "/shared_faults/downgrade_cancelled";
     const auto body = [&]() -> awaitable<void> {
-        two_clients both(co_await asio::this_coro::executor, server().port());
-        auto& [remote, other, admin] = both;
-        co_await both.connect();
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await remote.connect();
+        co_await other.connect();
         shared_mutex lock(remote.zk, path);
         shared_mutex there(other.zk, path);
         for (const auto type : cancellation_types) {
@@ -155,7 +161,8 @@ TEST_CASE("a downgrade that is cancelled gives the lock up, before its request, 
         guard next = must(co_await there.acquire());
         co_await release(std::move(next));
         co_await nothing_left(server().port());
-        co_await both.close();
+        co_await remote.close();
+        co_await other.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path});
@@ -165,9 +172,11 @@ TEST_CASE("a downgrade whose answer is lost is done, once: whether or not the se
 {
     const std::string path = "/shared_faults/downgrade_lost";
     const auto body = [&]() -> awaitable<void> {
-        two_clients both(co_await asio::this_coro::executor, server().port());
-        auto& [remote, other, admin] = both;
-        co_await both.connect();
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await remote.connect();
+        co_await other.connect();
         shared_mutex lock(remote.zk, path);
         shared_mutex there(other.zk, path);
         for (const moment at : {moment::request, moment::reply}) {
@@ -188,7 +197,8 @@ TEST_CASE("a downgrade whose answer is lost is done, once: whether or not the se
             co_await release(std::move(w));
             co_await nothing_left(server().port());
         }
-        co_await both.close();
+        co_await remote.close();
+        co_await other.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path});
@@ -198,10 +208,12 @@ TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one 
 {
     const std::string path = "/shared_faults/downgrade_refused";
     const auto body = [&]() -> awaitable<void> {
-        two_clients both(co_await asio::this_coro::executor, server().port());
-        auto& [remote, other, admin] = both;
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
         admin.create_all(path);
-        co_await both.connect();
+        co_await remote.connect();
+        co_await other.connect();
         shared_mutex lock(remote.zk, path);
         shared_mutex there(other.zk, path);
         guard held = must(co_await lock.acquire());
@@ -232,7 +244,8 @@ TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one 
         const error_code told = co_await lost.end();
         CHECK_FALSE(told);
         co_await nothing_left(server().port());
-        co_await both.close();
+        co_await remote.close();
+        co_await other.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path});
@@ -242,9 +255,11 @@ TEST_CASE("with the session all its readers are lost, and its writers queue agai
 {
     const std::string path = "/shared_faults/session";
     const auto body = [&]() -> awaitable<void> {
-        two_clients both(co_await asio::this_coro::executor, server().port());
-        auto& [one, two, admin] = both;
-        co_await both.connect();
+        remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        co_await one.connect();
+        co_await two.connect();
         shared_mutex here(one.zk, path);
         shared_mutex there(two.zk, path);
         guard a = must(co_await here.acquire_shared());
@@ -286,7 +301,8 @@ TEST_CASE("with the session all its readers are lost, and its writers queue agai
         guard r = co_await granted(reader);
         co_await release(std::move(r));
         co_await nothing_left(server().port());
-        co_await both.close();
+        co_await one.close();
+        co_await two.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path});

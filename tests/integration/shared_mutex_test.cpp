@@ -1,6 +1,5 @@
 // shared_mutex: who is let in with whom, in which order, and what becomes of a writer that reads on.
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 
@@ -11,6 +10,12 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
 
 bool ends_with_kind(const std::string& node, std::string_view mark)
 {
@@ -31,15 +36,17 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = names == naming::curator ? "/shared/mix" : "/shared/mix_kazoo";
         const auto body = [&]() -> awaitable<void> {
-            two_clients both(co_await asio::this_coro::executor, server().port());
-            auto& [one, two, admin] = both;
-            co_await both.connect();
+            remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
+            remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
+            admin_client admin(server().port(), 60s);
+            co_await one.connect();
+            co_await two.connect();
             shared_mutex here(one.zk, path, named(names));
             shared_mutex there(two.zk, path, named(names));
             CHECK(here.path() == path);
 
             guard a = must(co_await here.acquire_shared());
-            guard b = must(co_await there.acquire_shared(60s));
+            guard b = must(co_await there.acquire_shared(10s));
             guard c = must(co_await here.try_acquire_shared());
             CHECK((a && b && c));
             CHECK(ends_with_kind(a.node(), names == naming::curator ? "-__READ__" : "__rlock__"));
@@ -94,7 +101,8 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
             CHECK(last.fencing_token() > token);
             co_await release(std::move(last));
             co_await nothing_left(server().port());
-            co_await both.close();
+            co_await one.close();
+            co_await two.close();
         };
         run_test(test_limit, body);
         expect_clean(server(), {path});
@@ -114,14 +122,14 @@ TEST_CASE("run and run_shared: the body with the lock, as a writer or together w
             co_return error_in(co_await lock.try_acquire()) == errc::busy ? 4 : 0;
         };
         CHECK(must(co_await lock.run_shared(read)) == 4);
-        CHECK(must(co_await lock.run_shared(60s, read)) == 4);
+        CHECK(must(co_await lock.run_shared(5s, read)) == 4);
         CHECK(error_in(co_await lock.run(10ms, read)) == errc::timed_out);
         co_await release(std::move(reader));
         auto write = [&](guard&) -> awaitable<result<int>> {
             co_return error_in(co_await lock.try_acquire_shared()) == errc::busy ? 5 : 0;
         };
         CHECK(must(co_await lock.run(write)) == 5);
-        CHECK(must(co_await lock.run(60s, write)) == 5);
+        CHECK(must(co_await lock.run(5s, write)) == 5);
         co_await nothing_left(server().port());
         co_await remote.close();
     };
@@ -165,9 +173,11 @@ TEST_CASE("a downgraded writer reads on with its token and its place, and lets r
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = names == naming::curator ? "/shared/downgrade" : "/shared/downgrade_kazoo";
         const auto body = [&]() -> awaitable<void> {
-            two_clients both(co_await asio::this_coro::executor, server().port());
-            auto& [one, two, admin] = both;
-            co_await both.connect();
+            remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
+            remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
+            admin_client admin(server().port(), 60s);
+            co_await one.connect();
+            co_await two.connect();
             shared_mutex here(one.zk, path, named(names));
             shared_mutex there(two.zk, path, named(names));
 
@@ -224,7 +234,8 @@ TEST_CASE("a downgraded writer reads on with its token and its place, and lets r
             co_await release(std::move(again));
             co_await release(std::move(end));
             co_await nothing_left(server().port());
-            co_await both.close();
+            co_await one.close();
+            co_await two.close();
         };
         run_test(test_limit, body);
         expect_clean(server(), {path});
@@ -235,9 +246,10 @@ TEST_CASE("what cannot be downgraded comes back as it was")
 {
     const std::string path = "/shared/not_downgraded";
     const auto body = [&]() -> awaitable<void> {
-        two_clients two(co_await asio::this_coro::executor, server().port());
-        auto& [remote, other, admin] = two;
-        co_await two.connect();
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
+        co_await remote.connect();
+        co_await other.connect();
         shared_mutex lock(remote.zk, path);
         shared_mutex elsewhere(remote.zk, path + "_too");
         shared_mutex of_another(other.zk, path);
@@ -281,7 +293,8 @@ TEST_CASE("what cannot be downgraded comes back as it was")
         held = co_await refused(same_path, std::move(held));
         co_await release(std::move(held));
         co_await nothing_left(server().port());
-        co_await two.close();
+        co_await remote.close();
+        co_await other.close();
     };
     run_test(test_limit, body);
     expect_clean(server(), {path, path + "_too", path + "_plain"});
@@ -373,7 +386,7 @@ TEST_CASE("as parts of a multi_lock: one as a writer, one as a reader")
         std::vector<lockable> parts{a.exclusive(), b.shared()};
         multi_lock both(parts);
         guard reader = must(co_await b.acquire_shared());
-        multi_guard held = must(co_await both.acquire(60s));
+        multi_guard held = must(co_await both.acquire(10s));
         CHECK(held.locks().size() == 2);
         CHECK(error_in(co_await a.try_acquire_shared()) == errc::busy);
         guard another = must(co_await b.try_acquire_shared());

@@ -1,6 +1,5 @@
 // Transactions guarded by each kind of lock; and by a writer that becomes a reader.
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -10,8 +9,14 @@ using namespace zklock::test;
 
 namespace {
 
-/// It writes, and the servers look for so many nodes first; it does not when one of them is gone, although it has not
-/// heard of that.
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+/// It writes, and the servers look for so many nodes first; it does not when one of them is gone, although it has not heard
+/// of that.
 template <class Guard>
 awaitable<void> writes_until_it_is_lost(remote_client& remote, admin_client& admin, protected_register& at,
                                         const Guard& held, std::string node, std::size_t nodes)
@@ -110,8 +115,7 @@ TEST_CASE("writers, readers and leaders write as long as they are that")
         admin.remove_all("/register");
     };
     run_test(test_limit, body);
-    expect_clean(server(), {"/commit/shared", "/commit/semaphore/locks", "/commit/semaphore/leases",
-                            "/commit/election"});
+    expect_clean(server(), {"/commit/shared", "/commit/semaphore/locks", "/commit/semaphore/leases", "/commit/election"});
 }
 
 TEST_CASE("of several locks, and of re-entrant ones, all nodes are looked for")

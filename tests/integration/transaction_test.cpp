@@ -1,6 +1,5 @@
 // Transactions guarded by a lock: what they write, that nothing is written after its loss, and what they cost.
 #include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 
@@ -8,6 +7,12 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
 
 constexpr auto both = asio::as_tuple(asio::use_awaitable);
 
@@ -220,7 +225,7 @@ TEST_CASE("a process that writes when it is told to" * doctest::skip())
 {
     const auto body = [&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor,
-                  fault_options(played_process::argument("ZKLOCK_SERVERS"), milliseconds{5'000}));
+                  fault_options(played_process::argument("ZKLOCK_SERVERS"), milliseconds{1'000}));
         mutex lock(zk, played_process::argument("ZKLOCK_PATH"));
         client reporter(co_await asio::this_coro::executor,
                         fault_options(played_process::argument("ZKLOCK_SERVERS"), long_session));

@@ -1,6 +1,5 @@
 // Of transactions guarded by the mutex: whoever holds it writes a register in the simulated ZooKeeper. No write may be
-// done when another client has had the lock since, whatever its writer believes: that is more than the lease can
-// promise.
+// done when another client has had the lock since, whatever its writer believes: that is more than the lease can promise.
 #include "users.hpp"
 
 #include "recipes/node_operations.hpp"

@@ -123,10 +123,8 @@ private:
                 due = std::min(due, connection.next_due());
             }
             int timeout = -1;
-            if (due != steady_clock::time_point::max()) {
-                const auto left = std::chrono::ceil<milliseconds>(due - steady_clock::now());
-                timeout = std::max(0, static_cast<int>(left.count()));
-            }
+            if (due != steady_clock::time_point::max())
+                timeout = std::max(0, static_cast<int>(std::chrono::ceil<milliseconds>(due - steady_clock::now()).count()));
             lock.unlock();
             ::poll(entries.data(), entries.size(), timeout);
             lock.lock();

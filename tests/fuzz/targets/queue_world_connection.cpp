@@ -9,9 +9,8 @@ namespace zklock::fuzz {
 
 const char* queue_world::text_of(operation what)
 {
-    static constexpr const char* names[] = {"write",          "number",  "sync",  "watch parent", "read",
-                                            "watch children", "inspect", "watch", "unwatch",      "downgrade",
-                                            "look for reader"};
+    static constexpr const char* names[] = {"write", "number",         "sync",    "watch parent", "read",
+                                            "watch children", "inspect", "watch", "unwatch", "downgrade", "look for reader"};
     return names[static_cast<int>(what)];
 }
 

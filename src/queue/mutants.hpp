@@ -75,6 +75,7 @@
     X(revocation_told_twice) \
     X(semaphore_count_changes_ignored) \
     X(semaphore_counts_without_own_leases) \
+    X(semaphore_granted_by_an_outdated_count) \
     X(semaphore_deleted_lease_ignored) \
     X(semaphore_granted_without_the_line) \
     X(semaphore_lease_kept_after_a_time_out) \

@@ -110,7 +110,8 @@ void semaphore_path::decide(semaphore_acquisition& head, std::size_t leases)
     const auto is_there = [](const lease_ptr& lease) { return lease->now == lease_node::phase::there; };
     const bool all_there = head.leases.size() == head.request().count &&
                            std::all_of(head.leases.begin(), head.leases.end(), is_there);
-    if (!all_there || !maximum_ || check_ != check::none)
+    const bool outdated = count_outdated_ && !ZKLOCK_MUTANT(semaphore_granted_by_an_outdated_count);
+    if (!all_there || !maximum_ || outdated || check_ != check::none)
         return; // what is missing makes it look again
     if (static_cast<std::int64_t>(leases) <= *maximum_) {
         // And so with a fresh lease: that of its lock has not ended.
@@ -148,6 +149,7 @@ void semaphore_path::read_count(bool watch)
     ++count_reads_;
     core_.store.get(terms_.count_path, watch, expect([this, watch](const store::get_reply& answer) {
         --count_reads_;
+        count_outdated_ = count_outdated_ && answer.result == outcome::unknown;
         switch (answer.result) {
         case outcome::ok:
             count_watched_ = count_watched_ || watch;

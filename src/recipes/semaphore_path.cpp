@@ -247,6 +247,7 @@ void semaphore_path::on_own_event(store::event_kind kind, std::string_view path)
     if (path == terms_.count_path && kind != store::event_kind::children_changed &&
         !ZKLOCK_MUTANT(semaphore_count_changes_ignored)) {
         count_watched_ = false;
+        count_outdated_ = true;
         stale_ = true;
     }
     advance();

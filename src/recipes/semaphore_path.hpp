@@ -166,6 +166,7 @@ private:
     bool counting_ = false; ///< the events of the shared count are listened to
     std::size_t count_reads_ = 0; ///< under way
     bool count_watched_ = false;
+    bool count_outdated_ = false; ///< it has changed since it was read
     check check_ = check::none;
 };
 

@@ -12,6 +12,8 @@ namespace zklock::simulator {
 
 namespace {
 
+constexpr instant promptly = std::chrono::milliseconds(1);
+
 class semaphore_users final : public acquisition_users {
 public:
     explicit semaphore_users(stage& s) : acquisition_users(s), permits_(1 + static_cast<unsigned>(s.the_plan.seed / 8 % 4))
@@ -146,6 +148,9 @@ private:
             check_told(other);
             if (other.believes() && !excused(other)) held += acquisitions_[&other]->count();
         }
+        const auto changed = u.store->told_changed(count_path(path));
+        if (counted_ && changed && now() - *changed > promptly && u.where->runs_undelayed())
+            violate(u, "granted, though the client knew that the count has changed, and has not read it since");
         if (held > most_since(u.began, path)) {
             violate(u, "granted while " + std::to_string(held) + " permits are held, with its own, of " +
                            std::to_string(most_since(u.began, path)));

@@ -19,6 +19,12 @@ std::optional<instant> simulated_store::told_deleted(const std::string& path) co
     return at == told_deleted_.end() ? std::nullopt : std::optional(at->second);
 }
 
+std::optional<instant> simulated_store::told_changed(const std::string& path) const
+{
+    const auto at = told_changed_.find(path);
+    return at == told_changed_.end() ? std::nullopt : std::optional(at->second);
+}
+
 void simulated_store::say(const std::string& what)
 {
     if (world_.log.on()) world_.log.line(world_.time.now(), name_, what);
@@ -232,6 +238,7 @@ void simulated_store::deliver(const connection_ptr& from, const answer& a)
             say("event " + std::string(names[static_cast<int>(a.event)]) + ' ' + a.path);
         }
         if (a.event == ::zklock::store::event_kind::deleted) told_deleted_.emplace(a.path, world_.time.now());
+        if (a.event != ::zklock::store::event_kind::children_changed) told_changed_[a.path] = world_.time.now();
         return observer_->on_node_event(a.event, a.path);
     }
     if (outstanding_.empty() || outstanding_.front().xid != a.xid) {
@@ -240,6 +247,7 @@ void simulated_store::deliver(const connection_ptr& from, const answer& a)
     auto w = std::move(outstanding_.front());
     outstanding_.pop_front();
     note_deleted(w, a);
+    if (w.what == operation::get) told_changed_.erase(w.path);
     call_back(w, a);
 }
 

@@ -43,6 +43,8 @@ public:
     /// When the client was told that this node is gone, if it was: by an event or an answer that the locks look at.
     /// (What a mere list of contenders comes across is not among them.)
     [[nodiscard]] std::optional<instant> told_deleted(const std::string& path) const;
+    /// When an event last told it that this node's data are others now, unless it has read them since.
+    [[nodiscard]] std::optional<instant> told_changed(const std::string& path) const;
 
 private:
     enum class state : std::uint8_t { idle, opening, open, ending, closing, closed };
@@ -99,6 +101,7 @@ private:
     bool planned_ = false;
     std::vector<placed_fault> plan_;
     std::unordered_map<std::string, instant> told_deleted_;
+    std::unordered_map<std::string, instant> told_changed_;
 };
 
 } // namespace zklock::simulator

@@ -463,6 +463,39 @@ TEST_SUITE("semaphore")
         CHECK(s.servers.pending() == "remove /s/leases/" + s.lease(4, 9)); // nobody looks at it any more
     }
 
+    TEST_CASE("whoever has been told that the shared count has changed is not granted by the old one")
+    {
+        semaphore_scene s;
+        auto of_the_count = permits_of(2);
+        of_the_count.count_path = "/n";
+        const auto a = s.want(1, of_the_count);
+        s.give_line();
+        const auto count = [&](int n) {
+            s.servers.take().show_version(0, recipes::count_data(n));
+            s.clock.run();
+        };
+        const auto full_list = [&] { s.list({"x", "y", s.lease(2, 7)}); };
+        s.number(60, 7);
+        count(2);
+        full_list();
+        CHECK(s.servers.pending() == "watch /n, watch children /s/leases");
+        count(2);
+        full_list();
+        s.event(store::event_kind::children_changed, "/s/leases");
+        CHECK(s.servers.pending() == "watch children /s/leases");
+        s.event(store::event_kind::data_changed, "/n"); // before the answer: the server knew of it first
+        s.list({"x", s.lease(2, 7)});
+        CHECK_FALSE(a->ended);
+        REQUIRE(s.servers.pending() == "get /n, children /s/leases");
+        count(0);
+        s.list({"x", s.lease(2, 7)});
+        CHECK_FALSE(a->ended);
+        CHECK(s.servers.pending() == "watch /n, watch children /s/leases");
+        count(2);
+        s.list({"x", s.lease(2, 7)});
+        CHECK(a->ended == error_code());
+    }
+
     TEST_CASE("layouts, and a shared count as bytes")
     {
         const recipes::semaphore_layout curator("/s", naming::curator);

@@ -30,7 +30,8 @@ namespace zklock {
 ///
 /// **Executor.** All work is done on the given executor, on a strand of the client's own; no thread is created, except
 /// by Asio's resolver for host *names*. The executor's context may be run by any number of threads. `run()` of an
-/// `io_context` does not return while a client is open.
+/// `io_context` does not return while a client is open. An operation that is started on one of those threads while the
+/// client waits for no answer may take its first step, which never blocks, in the call.
 ///
 /// **Lifetime.** The execution context may be destroyed first. Handlers that are pending are then destroyed without
 /// being called, as Asio does; clients, mutexes and guards that are left over are inert: their operations end with

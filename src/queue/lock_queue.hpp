@@ -39,7 +39,8 @@ struct action {
         shares,  ///< contender `id` holds on as a reader
         lingers, ///< contender `id` has given the lock back; its node stays for the next one
         lost,    ///< contender `id` held the lock and its node is gone, or its session; forgotten
-        gone     ///< contender `id` had left, and now its node is gone for certain; forgotten
+        gone,    ///< contender `id` had left, and now its node is gone for certain; forgotten
+        doubted  ///< a look-up found no node of contender `id` whose name begins with `node`: it may have been wrong
     };
     kind what;
     contender_id id = 0;
@@ -74,7 +75,8 @@ struct reuse {
 /// **Events only remove knowledge.** A deleted event, or an answer that a node does not exist, removes that node; any
 /// other event only means that its watch has to be armed again.
 /// **New epoch.** No watch is armed; unfinished deletes are sent again; creates of unknown outcome are looked for,
-/// after a sync because the new server may lag behind them, before any other create.
+/// after a sync because the new server may lag behind them, before any other create. Where they are not found they are
+/// done without, and remain in doubt: the server may be a leader that others have replaced unawares.
 /// **New session.** The old one's nodes are its own affair; contenders that wait want a new node, holders are lost.
 /// **Reuse**, where it is allowed: whoever gives the lock back may pass its node on, or let it linger while a watch on
 /// the children says that nobody else has queued.
@@ -206,10 +208,6 @@ public:
     [[nodiscard]] bool downgrading() const noexcept { return !downgrading_.empty(); }
     /// Who looks once and has no node yet.
     [[nodiscard]] std::vector<contender_id> looking_without_node() const;
-    /// Whether a node that turned out to be of this session belongs to none of its contenders: the answer to its create
-    /// was lost, and whoever was asked for it then did not know it. A leader that was replaced unawares may have
-    /// answered.
-    [[nodiscard]] bool is_orphan(std::string_view node) const;
     /// The node of a contender that is to be removed.
     [[nodiscard]] const std::string& node_to_remove(contender_id id) const
     {

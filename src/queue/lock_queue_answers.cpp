@@ -218,8 +218,10 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
     }
     if (!complete)
         return;
-    for (const contender_id id : std::set(unknown_))
+    for (const contender_id id : std::set(unknown_)) {
+        news_.push_back({action::kind::doubted, id, at(id).prefix});
         create_failed(id);
+    }
 }
 
 void lock_queue::inspected(contender_id id, std::string_view node, bool ours)
@@ -259,12 +261,6 @@ void lock_queue::watched(std::string_view node)
     const auto watch = watches_.find(std::string(node));
     if (watch != watches_.end() && watch->second == watch_state::arming)
         watch->second = watch_state::armed;
-}
-
-bool lock_queue::is_orphan(std::string_view node) const
-{
-    const auto known = view_.find({sequence_of(node).value_or(0), std::string(node)});
-    return known != view_.end() && known->second == 0 && unknown_.empty();
 }
 
 void lock_queue::watch_failed(std::string_view node)

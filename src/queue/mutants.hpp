@@ -43,6 +43,7 @@
     X(look_up_without_sync) \
     X(loss_not_told) \
     X(loss_told_after_the_release) \
+    X(lost_create_looked_for_once) \
     X(multi_full_time_for_each_member) \
     X(multi_granted_with_a_lost_member) \
     X(multi_held_while_one_is) \
@@ -106,6 +107,7 @@
     X(turns_without_end) \
     X(unknown_delete_counts_as_done) \
     X(used_up_watch_not_armed_again) \
+    X(users_node_taken_for_a_lost_one) \
     X(watch_left_on_the_server) \
     X(watch_on_the_first_node) \
     X(watch_on_the_next_higher_node) \

@@ -124,14 +124,14 @@ void group_commit::send_alone(const write& w)
     if (w.creates)
         core_.store.create(w.node, w.path->data_of(w.id), store::node_kind::ephemeral_sequential,
                            [this, answered, path = w.path, id = w.id](const store::create_reply& answer) {
-                               core_.heard(answer);
+                               core_.wrote(answer);
                                path->on_created(id, answer);
                                answered();
                            });
     else
         core_.store.remove(w.node, store::any_version,
                            [this, answered, path = w.path, id = w.id](const store::reply& answer) {
-                               core_.heard(answer);
+                               core_.wrote(answer);
                                path->on_removed(id, answer.result);
                                answered();
                            });
@@ -157,7 +157,7 @@ void group_commit::send_together(writes taken)
 void group_commit::on_answer(const shared_writes& together, const store::batch_reply& answer)
 {
     --under_way_;
-    core_.heard(answer);
+    core_.wrote(answer);
     const bool sent_again = answer.result != store::outcome::ok && answer.result != store::outcome::unknown &&
                             !ZKLOCK_MUTANT(failed_batch_counts_as_done);
     if (sent_again) {

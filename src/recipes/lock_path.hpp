@@ -123,7 +123,6 @@ private:
     void send_downgrade(const contender_ptr&, const std::string& node, std::string_view data, std::int32_t version);
     void downgrade_as_found(const contender_ptr&, const std::string& node);
     void look_for_downgraded(const contender_ptr&, const std::string& node, errc refused);
-    void remove_orphan(const std::string& node);
     void look_at_data(const std::string& node, std::string_view data);
     void plan_end_of_lingering();
     /// Takes the token from the czxid of the contender's node, and checks it.

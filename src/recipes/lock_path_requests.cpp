@@ -62,6 +62,7 @@ void lock_path::perform(const queue::action& action)
         lingers_since_ = core_.scheduler.now();
         plan_end_of_lingering();
         break;
+    case kind::doubted: core_.in_doubt.not_found(path_, action.node); break;
     case kind::gone:
         contender()->finish_release({});
         forget(action.id);
@@ -136,8 +137,9 @@ void lock_path::send_watch(const std::string& node)
         case outcome::ok:
             queue_.watched(node);
             look_at_data(node, answer.data);
-            if (answer.stat.ephemeral_owner == core_.session_id && queue_.is_orphan(node))
-                remove_orphan(node);
+            if (ZKLOCK_MUTANT(users_node_taken_for_a_lost_one) && answer.stat.ephemeral_owner == core_.session_id &&
+                queue_.contender_of(node) == 0)
+                core_.store.remove(full(node), store::any_version, expect([](const store::reply&) {}));
             return;
         case outcome::no_node:
             if (ZKLOCK_MUTANT(no_second_look_at_a_predecessor_gone))
@@ -182,7 +184,7 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
     both[1].path = writer;
     both[1].version = ZKLOCK_MUTANT(revocation_lost_in_a_downgrade) ? store::any_version : version;
     const auto answered = expect([this, contender, node](const store::batch_reply& answer) {
-        core_.heard(answer);
+        core_.wrote(answer);
         const queue::contender_id id = contender->id;
         switch (answer.result) {
         case outcome::ok: return queue_.downgraded(id);
@@ -235,17 +237,6 @@ void lock_path::look_for_downgraded(const contender_ptr& contender, const std::s
         }
     };
     core_.store.exists(full(queue::reader_name(node)), expect(answered));
-}
-
-/// Nobody would ever delete it, and everybody would wait for it. If this fails too, the next watch will show it again.
-void lock_path::remove_orphan(const std::string& node)
-{
-    core_.store.remove(full(node), store::any_version, expect([this, node](const store::reply& answer) {
-        if (answer.result == outcome::ok || answer.result == outcome::no_node)
-            queue_.node_gone(node);
-        else if (answer.result != outcome::unknown)
-            after_a_while([this, node] { queue_.watch_fired(node); }); // it is looked at again
-    }));
 }
 
 void lock_path::grant(lock_contender& contender, queue::contender_id from)

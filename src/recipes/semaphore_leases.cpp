@@ -50,7 +50,7 @@ void semaphore_path::send_together(std::vector<lease_ptr> leases, Form form, Ans
     for (const lease_ptr& lease : leases)
         batch.emplace_back(form(*lease)).path = nodes.emplace_back(node_of(*lease));
     core_.store.batch(batch, expect([this, leases = std::move(leases), answered](const store::batch_reply& answer) {
-        core_.heard(answer);
+        core_.wrote(answer);
         answered(leases, answer);
     }));
 }
@@ -90,7 +90,7 @@ void semaphore_path::send_create(const lease_ptr& lease)
 {
     core_.store.create(node_of(*lease), lease->owner->data(), layout_.kind(),
                        expect([this, lease](const store::create_reply& answer) {
-                           core_.heard(answer);
+                           core_.wrote(answer);
                            on_created(lease, answer.result, answer.path);
                        }));
 }
@@ -102,7 +102,6 @@ void semaphore_path::on_created(const lease_ptr& lease, outcome result, std::str
     switch (result) {
     case outcome::ok:
         lease->now = phase::there;
-        server_proved();
         return take_name(lease, queue::name_of(node));
     case outcome::unknown:
         if (!lease->owner && ZKLOCK_MUTANT(semaphore_unknown_create_forgotten))
@@ -137,10 +136,8 @@ void semaphore_path::take_name(const lease_ptr& lease, std::string_view name)
 
 // --- creates of unknown outcome --------------------------------------------------------------------------------------
 
-/// The server of the new connection may not know yet what the old one did: first it has to catch up. Nor does it then,
-/// if it is a leader that has slept and does not know yet that others have taken over. As long as it has not shown
-/// otherwise, by a write, what it did not list is looked for again at the next connection: when it learns, it ends this
-/// one.
+/// The server of the new connection may not know yet what the old one did: first it has to catch up. What it does not
+/// list then remains in doubt.
 void semaphore_path::send_look_up()
 {
     look_up_ = look_up::under_way;
@@ -161,7 +158,7 @@ void semaphore_path::send_look_up()
             return on_look_up(none);
         fail_heads(error_of(answer.result)); // who left is still looked for
         after_a_while([this] {
-            if (has_to_look_up() && look_up_ == look_up::none)
+            if (!unknown_.empty() && look_up_ == look_up::none)
                 look_up_ = look_up::due;
         });
     }));
@@ -170,21 +167,12 @@ void semaphore_path::send_look_up()
 void semaphore_path::on_look_up(const std::vector<std::string>& names)
 {
     stale_ = true;
-    const auto find = [&](const std::string& asked) {
-        return std::find_if(names.begin(), names.end(),
-                            [&](const std::string& name) { return layout_.made_from(asked, name); });
-    };
-    std::erase_if(doubted_, [&](const std::string& asked) {
-        const auto found = find(asked);
-        if (found != names.end())
-            remove_orphan(*found);
-        return found != names.end();
-    });
-    doubts_looked_at_ = true;
     for (const lease_ptr& lease : std::exchange(unknown_, {})) {
-        const auto found = find(lease->asked);
+        const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+            return layout_.made_from(lease->asked, name);
+        });
         if (found == names.end())
-            doubted_.push_back(lease->asked);
+            core_.in_doubt.not_found(layout_.leases, lease->asked);
         if (found != names.end()) {
             lease->now = phase::there;
             take_name(lease, *found);
@@ -195,22 +183,6 @@ void semaphore_path::on_look_up(const std::vector<std::string>& names)
             gone(lease);
         }
     }
-}
-
-/// Another node has taken its place.
-void semaphore_path::remove_orphan(const std::string& name)
-{
-    idle_told_ = false;
-    const auto lease = std::make_shared<lease_node>();
-    lease->now = phase::there;
-    take_name(lease, name);
-}
-
-/// It has done a write, so it has been in touch with the others for as long as this connection lasts.
-void semaphore_path::server_proved()
-{
-    if (doubts_looked_at_)
-        doubted_.clear();
 }
 
 // --- watches ---------------------------------------------------------------------------------------------------------
@@ -272,7 +244,7 @@ void semaphore_path::send_removes()
 void semaphore_path::send_remove(const lease_ptr& lease)
 {
     core_.store.remove(node_of(*lease), store::any_version, expect([this, lease](const store::reply& answer) {
-        core_.heard(answer);
+        core_.wrote(answer);
         on_removed(lease, answer.result);
     }));
 }
@@ -282,7 +254,7 @@ void semaphore_path::on_removed(const lease_ptr& lease, outcome result)
     if (lease->now != phase::removing)
         return; // gone with its session, or by others
     switch (result) {
-    case outcome::ok: server_proved(); return gone(lease);
+    case outcome::ok:
     case outcome::no_node: return gone(lease);
     case outcome::unknown:
         if (ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_done))

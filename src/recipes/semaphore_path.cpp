@@ -36,7 +36,7 @@ semaphore_path::~semaphore_path()
 bool semaphore_path::idle() const noexcept
 {
     const bool watches = watching_ || count_watched_;
-    const bool no_nodes = leases_.empty() && to_remove_.empty() && doubted_.empty();
+    const bool no_nodes = leases_.empty() && to_remove_.empty();
     return acquisitions_.empty() && no_nodes && !answers_due() && !watches;
 }
 
@@ -156,8 +156,7 @@ void semaphore_path::fail_heads(errc why)
 
 void semaphore_path::epoch_began()
 {
-    doubts_looked_at_ = false;
-    if (has_to_look_up())
+    if (!unknown_.empty())
         look_up_ = look_up::due;
     to_watch_.clear();
     for (const lease_ptr& lease : leases_)
@@ -191,7 +190,6 @@ void semaphore_path::session_ended()
     for (auto* list : {&to_create_, &to_remove_, &to_watch_, &unknown_})
         list->clear();
     by_name_.clear();
-    doubted_.clear();
     advance();
 }
 

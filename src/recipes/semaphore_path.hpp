@@ -112,10 +112,7 @@ private:
     void on_created(const lease_ptr&, store::outcome, std::string_view node);
     void send_look_up();
     void on_look_up(const std::vector<std::string>& names);
-    [[nodiscard]] bool has_to_look_up() const noexcept { return !unknown_.empty() || !doubted_.empty(); }
     void take_name(const lease_ptr&, std::string_view name);
-    void remove_orphan(const std::string& name);
-    void server_proved();
     void send_watches();
     void send_watch(const lease_ptr&);
 
@@ -154,8 +151,6 @@ private:
     std::vector<lease_ptr> unknown_;
     look_up look_up_ = look_up::none;
     bool synced_ = false;
-    std::vector<std::string> doubted_; ///< names asked for that a look-up did not find, and may have missed
-    bool doubts_looked_at_ = false;    ///< in this epoch
 
     bool stale_ = false;    ///< the leases have to be listed (again)
     bool listing_ = false;

@@ -67,6 +67,13 @@ void session_core::heard(const store::reply& answer)
             member->advance();
 }
 
+void session_core::wrote(const store::reply& answer)
+{
+    heard(answer);
+    if (answer.result == store::outcome::ok && connected && !std::exchange(server_proved_, true))
+        in_doubt.server_proved();
+}
+
 void session_core::plan_beat()
 {
     if (beat_timer_ == 0 && connected)
@@ -195,6 +202,7 @@ void session_core::on_connected(const store::connect_reply& answer)
     notice_lapse(now);
     session_id = answer.session_id;
     connected = true;
+    server_proved_ = false;
     if (answer.renewed || answer.session_timeout != lease_.timeout()) {
         // A server with other limits has taken the same session over: what is held was granted on another lease.
         lease_.open(answer.session_timeout);
@@ -209,6 +217,7 @@ void session_core::on_connected(const store::connect_reply& answer)
         lease_.answered(answer.sent, now);
     // They were called before: what a lock does now may make another node of the one that a transaction looks for.
     requests.epoch_began();
+    in_doubt.epoch_began();
     for (session_member* member : members())
         member->epoch_began();
     plan_beat();
@@ -235,6 +244,7 @@ void session_core::on_expired()
 {
     session_id = 0;
     lease_.end();
+    in_doubt.session_ended();
     for (session_member* member : members())
         member->session_ended();
 }

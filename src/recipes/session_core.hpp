@@ -1,6 +1,7 @@
 #pragma once
 #include "recipes/group_commit.hpp"
 #include "recipes/lease.hpp"
+#include "recipes/lost_creates.hpp"
 #include "recipes/node_budget.hpp"
 #include "recipes/request_line.hpp"
 #include "recipes/session_member.hpp"
@@ -63,6 +64,10 @@ public:
     /// Takes note of an answer that came through the leader: to a write or a sync. A follower cut off from its leader
     /// answers reads for a while, although the leader may have ended the session.
     void heard(const store::reply&);
+    /// The same of a write. That one was done also shows that the server is none that others have replaced unawares.
+    void wrote(const store::reply&);
+    /// Whether a write was done over the present connection.
+    [[nodiscard]] bool server_proved() const noexcept { return server_proved_; }
 
     /// Tells the holders if the lease has ended meanwhile: before anything renews it, or a release hides it. The timer
     /// for that may be late, when the process was not running.
@@ -107,6 +112,7 @@ public:
 
     group_commit writes{*this};
     request_line requests{*this};
+    lost_creates in_doubt{*this};
 
 private:
     template <class F> void tell_listeners(std::string_view path, F);
@@ -130,6 +136,7 @@ private:
     std::deque<store::unique_function<void()>> news_;
     bool delivering_ = false;
     bool beating_ = false; ///< a sync is under way
+    bool server_proved_ = false;
     store::scheduler::timer_id beat_timer_ = 0;
     store::scheduler::timer_id lease_timer_ = 0;
     store::scheduler::timer_id holders_timer_ = 0;

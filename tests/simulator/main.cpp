@@ -84,12 +84,14 @@ const std::map<std::string, recipe> recipes{{"mutex", recipe::mutex},
                                             {"transaction", recipe::transaction},
                                             {"revocation", recipe::revocation}};
 
-/// Whose users are to find a mutant: its name begins with the recipe's, except the mutex's.
+/// Whose users are to find a mutant: its name begins with the recipe's, except the mutex's. One is found only
+/// where leaders answer from the past.
 kind_of_plan kind_for(std::string_view mutant)
 {
     kind_of_plan kind;
     for (const auto& [name, which] : recipes)
         if (mutant.starts_with(name.substr(0, name.find('_')) + '_')) kind.which = which;
+    kind.stale_leaders = mutant == "lost_create_looked_for_once";
     return kind;
 }
 

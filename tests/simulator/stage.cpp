@@ -185,6 +185,7 @@ std::string stage::some_contender(const step& s) const
 void stage::delete_node(const std::string& node)
 {
     users_->deleted_by_others(node);
+    users_nodes_.erase(node);
     transaction t;
     t.what = transaction::kind::remove;
     t.path = node;
@@ -285,9 +286,14 @@ void stage::join_foreign(const step& s)
         t.node = store::node_kind::ephemeral;
         users_->made_out_of_turn(t.path);
     }
+    // Or a user of one of the clients has made it for itself.
+    const auto own = s.who < current_.size() ? current_[s.who]->store.session_id() : 0;
+    const bool users = s.what == act::foreign_contender && s.choice / 16 % 8 == 0 && ensemble.alive(own);
+    if (users) t.session = own;
     const auto made = ensemble.administrate(t);
     if (made.result != store::outcome::ok) return;
     foreign_nodes_.push_back(made.path);
+    if (users) users_nodes_.emplace(made.path, own);
     const bool reads_on = made.path.find("__WRIT__") != std::string::npos && s.choice / 4 % 2 == 0;
     if (reads_on) return downgrade_foreign(s, made.path);
     if (s.duration == 0ms) return;
@@ -365,7 +371,17 @@ void stage::run_until(instant limit, const std::function<bool()>& done)
             if (!world.time.step(limit)) return;
         }
         herd_.check();
+        check_users_nodes();
         if (world.time.executed() > most_events) world.violate("goes round in circles");
+    }
+}
+
+/// No recipe deletes what it has not made.
+void stage::check_users_nodes()
+{
+    std::erase_if(users_nodes_, [this](const auto& n) { return !ensemble.alive(n.second); });
+    for (const auto& [node, session] : users_nodes_) {
+        if (ensemble.leaders_tree().find(node) == nullptr) world.violate("a user's own node was deleted: " + node);
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -112,11 +113,13 @@ private:
     void become_quiet();
     void run_until(instant limit, const std::function<bool()>& done);
     bool all_closed() const;
+    void check_users_nodes();
 
     scenario* users_ = nullptr;
     std::vector<std::unique_ptr<client>> clients_; ///< a restarted one is a new one
     std::vector<client*> current_;                 ///< by number
     std::vector<std::string> foreign_nodes_;
+    std::map<std::string, std::int64_t> users_nodes_; ///< made by users for themselves, with their sessions
     herd_checker herd_;
 };
 

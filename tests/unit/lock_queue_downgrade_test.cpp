@@ -122,7 +122,6 @@ TEST_SUITE("a downgrade")
         // The one whose answer was lost had been done.
         q.children_read({reader(1, 0), writer(2, 1)}, 3, true);
         CHECK(q.act() == "");
-        CHECK_FALSE(q.is_orphan(reader(1, 0)));
         q.downgraded(1, true);
         CHECK(q.act() == "shares 1 " + reader(1, 0));
         CHECK(q.contended(contender_kind::reader)); // two writers wait

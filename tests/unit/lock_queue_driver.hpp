@@ -34,7 +34,8 @@ struct driver : queue::lock_queue {
     {
         static constexpr const char* names[] = {"sync",      "parent",  "read",   "read and watch", "inspect",
                                                 "watch",     "downgrade", "unwatch", "remove", "granted",
-                                                "refused",   "shares",  "lingers", "lost",          "gone"};
+                                                "refused",   "shares",  "lingers", "lost",          "gone",
+                                                "doubted"};
         std::string text;
         for (const queue::action& a : next(lease_fresh)) {
             text += text.empty() ? "" : ", ";

@@ -1,0 +1,176 @@
+#include "session_scene.hpp"
+
+using namespace zklock;
+using namespace zklock::unit;
+
+namespace {
+
+/// The create of an acquire that was then withdrawn has been done, and its answer was lost; the next server, a leader
+/// that others had replaced, did not list its node.
+struct lost_scene : connected_scene {
+    lost_scene()
+    {
+        const auto a = acquire("/a");
+        cut();
+        CHECK(a->handle->withdraw());
+        clock.run();
+        connect(5, false);
+        CHECK(servers.pending() == "sync /a, children /a");
+        answer(outcome::ok);
+        list({});
+        CHECK(servers.pending() == "");
+    }
+    void cut()
+    {
+        while (!servers.requests.empty())
+            answer(outcome::unknown);
+        servers.observer->on_disconnected();
+        clock.run();
+    }
+    /// Looks for it by the next server, and so far.
+    void look_again()
+    {
+        cut();
+        connect(5, false);
+        CHECK(servers.pending() == "sync /a, children /a");
+    }
+    static std::string removal() { return "remove /a/" + node(1, 0); }
+};
+
+} // namespace
+
+TEST_SUITE("lost creates")
+{
+    TEST_CASE("what nobody wants any more is looked for at each connection, and deleted where it appears")
+    {
+        lost_scene s;
+        s.look_again();
+        s.answer(outcome::ok);
+        s.list({});
+        s.look_again();
+        s.answer(outcome::ok);
+        s.list({"_c_x-lock-0000000009", s.node(1, 0)});
+        CHECK(s.servers.pending() == s.removal());
+        s.cut(); // it may have been deleted, or not
+        s.connect(5, false);
+        s.answer(outcome::ok);
+        s.list({s.node(1, 0)});
+        CHECK(s.servers.pending() == s.removal());
+        s.answer(outcome::ok);
+        s.cut();
+        s.connect(5, false);
+        CHECK(s.servers.pending() == "");
+    }
+
+    TEST_CASE("no longer than until a server that has looked, too, has done a write")
+    {
+        lost_scene s;
+        SUBCASE("over the connection over which it was missed") {}
+        SUBCASE("over a later one, afterwards")
+        {
+            s.look_again();
+            s.answer(outcome::ok);
+            s.list({});
+        }
+        const auto a = s.acquire("/b");
+        s.number(50, 0);
+        s.cut();
+        s.connect(5, false);
+        CHECK(a->ended == error_code());
+        CHECK(s.servers.pending().find("/a") == std::string::npos);
+    }
+
+    TEST_CASE("a write before the list is as good; but one that was not done says nothing")
+    {
+        for (const outcome of_the_write : {outcome::ok, outcome::no_auth}) {
+            lost_scene s;
+            s.look_again();
+            const auto look = s.servers.take();
+            const auto listing = s.servers.take();
+            const auto a = s.acquire("/b");
+            if (of_the_write == outcome::ok)
+                s.number(50, 0);
+            else
+                s.answer(of_the_write);
+            look.answer(outcome::ok);
+            listing.list({});
+            s.cut();
+            s.connect(5, false);
+            const bool forgotten = s.servers.pending().find("sync /a") == std::string::npos;
+            CHECK(forgotten == (of_the_write == outcome::ok));
+        }
+    }
+
+    TEST_CASE("what is refused is tried again after a while")
+    {
+        lost_scene s;
+        s.look_again();
+        s.answer(outcome::ok);
+        SUBCASE("the list") { s.answer(outcome::no_auth); }
+        SUBCASE("the delete")
+        {
+            s.list({s.node(1, 0)});
+            s.answer(outcome::no_auth);
+        }
+        CHECK(s.servers.pending() == "");
+        s.clock.pass(1s);
+        CHECK(s.servers.pending() == "sync /a, children /a");
+        s.answer(outcome::ok);
+        s.list({s.node(1, 0)});
+        CHECK(s.servers.pending() == s.removal());
+    }
+
+    TEST_CASE("they end with their session")
+    {
+        lost_scene s;
+        s.cut();
+        s.servers.observer->on_expired();
+        s.clock.run();
+        s.connect(6);
+        CHECK(s.servers.pending() == "");
+    }
+
+    TEST_CASE("a contender that was made again waits for the first node, which is deleted")
+    {
+        connected_scene s;
+        const auto a = s.acquire("/a");
+        const auto lose_connection = [&] {
+            while (!s.servers.requests.empty())
+                s.answer(outcome::unknown);
+            s.servers.observer->on_disconnected();
+            s.clock.run();
+            s.connect(5, false);
+        };
+        lose_connection();
+        s.answer(outcome::ok);
+        s.list({});
+        CHECK(s.servers.requests.front().what == "create /a/" + prefix(2));
+        lose_connection();
+        CHECK(s.servers.pending() == "sync /a, children /a, sync /a, children /a");
+        s.answer(outcome::ok);
+        s.list({s.node(1, 0)});
+        CHECK(s.servers.pending() == "sync /a, children /a, remove /a/" + s.node(1, 0));
+        CHECK(a->handle->withdraw());
+    }
+
+    TEST_CASE("a user's own node with a contender's name is waited for, and left alone")
+    {
+        connected_scene s;
+        const auto a = s.acquire("/a");
+        s.number(200, 1);
+        store::node_stat stat;
+        stat.num_children = stat.cversion = 2;
+        stat.pzxid = 200;
+        s.servers.take().show_stat(stat);
+        s.clock.run();
+        s.servers.take().list_with({"job-lock-0000000000", s.node(1, 1)}, stat);
+        s.clock.run();
+        CHECK(s.servers.pending() == "watch /a/" + s.node(1, 1) + ", watch /a/job-lock-0000000000");
+        for (int i = 0; i < 2; ++i) {
+            s.servers.take().show(5, "both are of this session");
+            s.clock.run();
+        }
+        CHECK(s.servers.pending() == "");
+        CHECK_FALSE(a->ended);
+    }
+}

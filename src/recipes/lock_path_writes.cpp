@@ -6,6 +6,7 @@
 #include "queue/node_path.hpp"
 #include "recipes/error_mapping.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace zklock::recipes {
@@ -137,7 +138,7 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
     case outcome::no_node:
         --contender.attempts; // there was nothing to attempt
         queue_.create_failed(id);
-        if (!parents_.busy())
+        if (!parents_.busy() && queue_.next_to_create() != 0)
             make_path(contender.options().parents);
         break;
     default:
@@ -209,6 +210,8 @@ void lock_path::make_path(parent_kind kind)
             fail_waiting(errc::no_such_chroot);
         else if (result != outcome::ok)
             fail_waiting(error_of(result));
+        if (std::none_of(contenders_.begin(), contenders_.end(), [](const auto& c) { return c.second->waiting(); }))
+            take_back(parents_);
         advance();
     });
 }

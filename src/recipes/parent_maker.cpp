@@ -11,6 +11,7 @@ void parent_maker::make(std::string path, parent_kind kind, std::function<void(s
 {
     kind_ = kind == parent_kind::container ? store::node_kind::container : store::node_kind::persistent;
     done_ = std::move(done);
+    containers_.clear();
     missing_.push_back(std::move(path));
     create_next();
 }
@@ -23,6 +24,8 @@ void parent_maker::create_next()
         case store::outcome::node_exists:
             if (ZKLOCK_MUTANT(parent_made_by_another_is_an_error) && answer.result != store::outcome::ok)
                 return finish(store::outcome::server_error);
+            if (answer.result == store::outcome::ok && kind_ == store::node_kind::container)
+                containers_.push_back(missing_.back());
             missing_.pop_back();
             if (missing_.empty())
                 return finish(store::outcome::ok);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zklock::recipes {
@@ -17,6 +18,10 @@ public:
     /// it could not be made. One at a time; the maker has to live until the answer.
     void make(std::string path, parent_kind kind, std::function<void(store::outcome)> done);
 
+    /// The containers that the last call has made itself, in order. The servers clear one away once its last child has
+    /// gone; one that never had a child would stay for ever.
+    [[nodiscard]] std::vector<std::string> take_containers() { return std::exchange(containers_, {}); }
+
     [[nodiscard]] bool busy() const noexcept { return !missing_.empty(); }
 
 private:
@@ -26,6 +31,7 @@ private:
     store::store& store_;
     store::node_kind kind_ = store::node_kind::persistent;
     std::vector<std::string> missing_; ///< the one to be created next is the last
+    std::vector<std::string> containers_;
     std::function<void(store::outcome)> done_;
 };
 

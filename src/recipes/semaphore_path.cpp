@@ -298,7 +298,7 @@ void semaphore_path::make_path(parent_maker& maker, const std::string& path)
     if (maker.busy() || heads_.empty())
         return;
     answer_due();
-    maker.make(path, heads_.front()->request().options.parents, [this](outcome result) {
+    maker.make(path, heads_.front()->request().options.parents, [this, &maker](outcome result) {
         answer_came();
         stale_ = true;
         if (result == outcome::unknown)
@@ -307,6 +307,8 @@ void semaphore_path::make_path(parent_maker& maker, const std::string& path)
             fail_heads(errc::no_such_chroot);
         else if (result != outcome::ok)
             fail_heads(error_of(result));
+        if (waiting_ == 0)
+            take_back(maker);
         advance();
     });
 }

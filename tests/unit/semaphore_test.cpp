@@ -493,6 +493,20 @@ TEST_SUITE("semaphore")
         CHECK(a->ended == error_code());
     }
 
+    TEST_CASE("a container for leases that are not wanted any more is taken back")
+    {
+        semaphore_scene s;
+        const auto a = s.want(1, permits_of(2));
+        s.give_line();
+        s.answer(outcome::no_node);
+        CHECK(s.servers.pending() == "children /s/leases, container /s/leases");
+        CHECK(a->handle->withdraw());
+        s.clock.run();
+        s.answer(outcome::no_node);
+        s.answer(outcome::ok);
+        CHECK(s.servers.pending().find("remove /s/leases") != std::string::npos);
+    }
+
     TEST_CASE("layouts, and a shared count as bytes")
     {
         const recipes::semaphore_layout curator("/s", naming::curator);

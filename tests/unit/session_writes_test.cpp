@@ -253,4 +253,45 @@ TEST_SUITE("session, gathered writes")
         s.answer_a();
         CHECK(s.servers.pending() == "");
     }
+
+    TEST_CASE("a container that was made for nobody in the end is taken back; what was there before stays")
+    {
+        connected_scene s;
+        const auto a = s.acquire("/deep/down/a");
+        s.answer(outcome::no_node);
+        s.answer(outcome::no_node); // there is nothing to watch
+        CHECK(s.servers.pending() == "container /deep/down/a");
+        s.answer(outcome::no_node);
+        s.answer(outcome::no_node);
+        s.answer(outcome::node_exists); // somebody else has made /deep
+        CHECK(s.servers.pending() == "container /deep/down");
+        SUBCASE("withdrawn")
+        {
+            CHECK(a->handle->withdraw());
+            s.answer(outcome::ok);
+            s.answer(outcome::ok);
+            CHECK(s.servers.pending() == "remove /deep/down/a, remove /deep/down");
+            s.answer(outcome::ok);
+            s.answer(outcome::not_empty);
+            CHECK(s.servers.pending() == "");
+        }
+        SUBCASE("still wanted")
+        {
+            s.answer(outcome::ok);
+            s.answer(outcome::ok);
+            CHECK(s.servers.pending().find("remove") == std::string::npos);
+            CHECK(s.servers.pending().starts_with("create /deep/down/a/"));
+        }
+    }
+
+    TEST_CASE("for a create that nobody wants any more its path is not made")
+    {
+        connected_scene s;
+        const auto a = s.acquire("/deep/a");
+        CHECK(a->handle->withdraw());
+        s.clock.run();
+        s.answer(outcome::no_node);
+        s.answer(outcome::no_node);
+        CHECK(s.servers.pending() == "");
+    }
 }

@@ -62,7 +62,7 @@ void semaphore_acquisition::on_turn(const std::shared_ptr<turn>& mine, error_cod
             late->release({});
     } else if (ec) {
         turn_ = nullptr;
-        fail(static_cast<errc>(ec.value()));
+        fail(ec);
     } else {
         mine->granted = true;
         token_ = given.fencing_token;
@@ -150,7 +150,7 @@ bool semaphore_acquisition::withdraw()
     return true;
 }
 
-void semaphore_acquisition::fail(errc why)
+void semaphore_acquisition::fail(error_code why)
 {
     if (!waiting())
         return;
@@ -158,7 +158,7 @@ void semaphore_acquisition::fail(errc why)
     end_wait(state::done);
     request_.lost = nullptr;
     if (path_) {
-        if (ZKLOCK_MUTANT(semaphore_lease_kept_after_a_time_out) && why == errc::timed_out)
+        if (ZKLOCK_MUTANT(semaphore_lease_kept_after_a_time_out) && why == make_error_code(errc::timed_out))
             disown_leases();
         else
             drop_leases(nullptr);
@@ -193,6 +193,7 @@ void semaphore_acquisition::lose()
         return;
     const auto self = shared_from_this();
     state_ = state::lost;
+    asked_ = nullptr;
     drop_leases(nullptr);
     path_->forget(*this);
     if (ZKLOCK_MUTANT(semaphore_loss_not_told))
@@ -218,6 +219,7 @@ void semaphore_acquisition::release(std::function<void(error_code)> released)
     if (holding() && path_) {
         const auto self = shared_from_this();
         state_ = state::done;
+        asked_ = nullptr;
         const auto ending = std::make_shared<permits_release>();
         ending->due = leases.size();
         ending->released = std::move(released);
@@ -262,6 +264,7 @@ std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t 
     count_ = leases.size();
     if (leases.empty()) {
         state_ = state::done;
+        asked_ = nullptr;
         request_.lost = nullptr;
         path_->forget(*this);
     }

@@ -66,7 +66,7 @@ public:
 
     void grant_all();
     /// The wait ends without permits; nothing happens if it has ended.
-    void fail(errc);
+    void fail(error_code why);
     /// The permits are gone; nothing happens if none are held.
     void lose();
     /// What it had at the head of the line is not worth anything any more.

@@ -507,6 +507,27 @@ TEST_SUITE("semaphore")
         CHECK(s.servers.pending().find("remove /s/leases") != std::string::npos);
     }
 
+    TEST_CASE("whoever wanted to hear of requests to let go is kept no longer than the permits")
+    {
+        semaphore_scene s;
+        const auto a = s.hold_three();
+        const auto listener = std::make_shared<int>();
+        a->handle->on_revoked([listener] {});
+        SUBCASE("released") { a->handle->release({}); }
+        SUBCASE("split off, all of them")
+        {
+            const auto all = a->handle->split(3, {});
+            all->release({});
+        }
+        SUBCASE("lost")
+        {
+            for (int n = 7; n <= 9; ++n)
+                s.event(store::event_kind::deleted, "/s/leases/" + s.lease(n - 5, n));
+        }
+        s.clock.run();
+        CHECK(listener.use_count() == 1);
+    }
+
     TEST_CASE("layouts, and a shared count as bytes")
     {
         const recipes::semaphore_layout curator("/s", naming::curator);

@@ -397,7 +397,8 @@ std::vector<std::string> stage::what_is_left() const
     for (unsigned p = 0; p < the_plan.set.paths; ++p) {
         for (const auto& place : users_->places(p)) {
             for (const auto& name : tree.children(place)) {
-                if (users_->is_ours(*tree.find(place + '/' + name))) left.push_back("node " + place + '/' + name);
+                const auto node = place + '/' + name;
+                if (!users_nodes_.contains(node) && users_->is_ours(*tree.find(node))) left.push_back("node " + node);
             }
         }
     }

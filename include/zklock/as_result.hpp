@@ -110,7 +110,8 @@ template <class Token, class Signature> struct as_result_base : asio::async_resu
     template <class Initiation, class Wrapped, class... Args>
     static auto initiate(Initiation&& initiation, Wrapped&& wrapped, Args&&... args)
     {
-        return asio::async_initiate<Token, Signature>(
+        using inner = std::conditional_t<std::is_const_v<std::remove_reference_t<Wrapped>>, const Token, Token>;
+        return asio::async_initiate<inner, Signature>(
             as_result_initiation<std::decay_t<Initiation>>(std::forward<Initiation>(initiation)), wrapped.token_,
             std::forward<Args>(args)...);
     }

@@ -123,7 +123,8 @@ public:
     /// @par Cancellation
     /// Terminal, partial and total all end an operation at once: with `asio::error::operation_aborted` if
     /// nothing was changed and nothing will be. A write that was sent cannot be taken back: it ends with
-    /// `errc::outcome_unknown`. A limit in time is a cancellation: `client.get(path) || timer.async_wait()`.
+    /// `errc::outcome_unknown`. A limit in time is a cancellation:
+    /// `co_await (client.get(path) || timer.async_wait(asio::use_awaitable))`.
     /// @{
 
     /// Creates a node, with the client's access list; its parent has to exist.

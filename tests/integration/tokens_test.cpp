@@ -174,6 +174,29 @@ TEST_CASE("tokens for coroutines")
             result<void> released = co_await std::move(held.value()).release(inside);
             CHECK(released);
         }
+        SUBCASE("as_result as a constant")
+        {
+            static constexpr auto constant = as_result(asio::use_awaitable);
+            result<guard> held = co_await lock.acquire(60s, constant);
+            REQUIRE(held);
+            const auto lazy = as_result(asio::deferred);
+            result<guard> busy = co_await lock.try_acquire(lazy)(asio::use_awaitable);
+            CHECK(busy.error() == errc::busy);
+            bool released = false;
+            const auto callback = as_result([&](result<void> r) { released = r.has_value(); });
+            std::move(held.value()).release(callback);
+            result<guard> again = co_await lock.acquire(60s, constant);
+            CHECK(again);
+            co_await std::move(again.value()).release(asio::use_awaitable);
+            CHECK(released);
+        }
+        SUBCASE("a limit in time, with the default token")
+        {
+            asio::steady_timer timer(executor, 60s);
+            auto read = co_await (c.get("/") || timer.async_wait(asio::use_awaitable));
+            REQUIRE(read.index() == 0);
+            CHECK(std::get<0>(read));
+        }
         SUBCASE("as_result of Asio's own operations")
         {
             using timer_type = default_token::as_default_on_t<asio::steady_timer>;
@@ -186,6 +209,29 @@ TEST_CASE("tokens for coroutines")
     };
     run_test(test_limit, body);
     expect_clean(server, {"/tokens/coroutines", "/tokens/other"});
+}
+
+TEST_CASE("coroutines of another executor type")
+{
+    using executor_type = asio::io_context::executor_type;
+    zookeeper_server server;
+    asio::io_context context;
+    client c(context, options_for(server));
+    bool done = false;
+    auto body = [&]() -> asio::awaitable<void, executor_type> {
+        as_result_t<asio::use_awaitable_t<executor_type>> token;
+        mutex lock(c, "/tokens/typed");
+        result<guard> held = co_await lock.acquire(60s, token);
+        REQUIRE(held);
+        result<void> released = co_await std::move(held.value()).release(token);
+        CHECK(released);
+        co_await c.close(asio::use_awaitable_t<executor_type>());
+        done = true;
+    };
+    asio::co_spawn(context.get_executor(), body(), asio::detached);
+    context.run_for(60s);
+    CHECK(done);
+    expect_clean(server, {"/tokens/typed"});
 }
 
 TEST_CASE("tokens for callbacks, groups and futures")

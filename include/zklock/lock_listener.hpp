@@ -27,8 +27,7 @@ using lock_listener = std::shared_ptr<detail::event_sink>;
 ///
 /// **Lifetime.** The function lives as long as the locks that have the listener, and their acquires; it is destroyed
 /// with the last of them, on whatever thread that is. Events keep the executor busy while they are on their way, and
-/// not between them. The executor's context must live as long as the client, or be the client's own: with that one's
-/// end the events end.
+/// not between them. With the end of the executor's context the events end; the locks, and the client, may outlive it.
 ///
 /// Thread safety: from any thread; a listener may serve locks of several clients.
 ///

@@ -4,8 +4,6 @@
 #include "zklock/errc.hpp"
 
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/execution/context.hpp>
-#include <boost/asio/query.hpp>
 #include <boost/asio/system_executor.hpp>
 
 #include <unistd.h>
@@ -42,8 +40,7 @@ client_state::client_state(const asio::any_io_executor& executor, client_options
 std::shared_ptr<client_state> client_state::make(const asio::any_io_executor& executor, client_options options)
 {
     const std::shared_ptr<client_state> state(new client_state(executor, std::move(options)));
-    auto& context = asio::query(executor, asio::execution::context);
-    state->registry_ = asio::use_service<client_service>(context).clients();
+    state->registry_ = context_service<client_state>::of(executor);
     state->registry_->add(*state);
     if (!state->invalid_)
         static_cast<void>(state->post([raw = state.get()] { raw->open(); })); // the posted function keeps the state

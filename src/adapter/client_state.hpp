@@ -1,6 +1,6 @@
 #pragma once
 #include "adapter/client_core.hpp"
-#include "adapter/client_service.hpp"
+#include "adapter/context_service.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
 #include "zklock/lease_clock.hpp"
@@ -130,7 +130,7 @@ private:
 
     const error_code invalid_; // what is wrong with the options, if anything
     std::optional<client_options> options_; // until open()
-    std::shared_ptr<client_service::registry> registry_;
+    std::shared_ptr<context_service<client_state>::registry> registry_;
     const std::shared_ptr<recipes::hold_counts> holds_ = std::make_shared<recipes::hold_counts>();
 
     mutable std::mutex mutex_; // guards these

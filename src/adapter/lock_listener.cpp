@@ -1,4 +1,5 @@
 #include "zklock/lock_listener.hpp"
+#include "adapter/context_service.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -9,52 +10,74 @@
 namespace zklock {
 namespace {
 
-/// Calls a function with one event after the other. A strand would do the same, but must not outlive its context, as
-/// the options of a lock may.
+/// Calls a function with one event after the other. It may outlive the context of its executor, as the options of a
+/// lock may: what must not is the executor, which goes in context_gone().
 class listener final : public detail::event_sink, public std::enable_shared_from_this<listener> {
 public:
+    using service = detail::context_service<listener>;
+
     listener(asio::any_io_executor executor, std::function<void(const lock_event&)> told)
-        : executor_(std::move(executor)), told_(std::move(told))
+        : told_(std::move(told)), registry_(service::of(executor)), executor_(std::move(executor))
     {
+        registry_->add(*this);
     }
+    ~listener() override { registry_->remove(*this); }
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
 
     void notify(const lock_event& event) override
     {
         const std::lock_guard lock(mutex_);
+        if (!executor_)
+            return;
         events_.push_back(event);
-        if (!std::exchange(calling_, true))
+        if (!calling_)
             post();
+    }
+
+    /// By the service, while nothing runs on the executor.
+    void context_gone()
+    {
+        asio::any_io_executor executor;
+        const std::lock_guard lock(mutex_);
+        executor_.swap(executor);
+        events_.clear();
     }
 
 private:
     void post()
     {
         asio::post(executor_, [self = shared_from_this()] { self->call(); });
+        calling_ = true; // what could not be posted goes with the next event
     }
 
     void call()
     {
-        struct go_on { // also when the function throws
-            listener& all;
-            ~go_on()
-            {
-                const std::lock_guard lock(all.mutex_);
-                all.calling_ = !all.events_.empty();
-                if (all.calling_)
-                    all.post();
-            }
-        };
         std::unique_lock lock(mutex_);
         const lock_event event = std::move(events_.front());
         events_.pop_front();
         lock.unlock();
-        const go_on then{*this};
-        told_(event);
+        try {
+            told_(event);
+        } catch (...) {
+            go_on();
+            throw;
+        }
+        go_on();
     }
 
-    const asio::any_io_executor executor_;
+    void go_on()
+    {
+        const std::lock_guard lock(mutex_);
+        calling_ = false;
+        if (!events_.empty())
+            post();
+    }
+
     const std::function<void(const lock_event&)> told_;
-    std::mutex mutex_; // guards these two
+    const std::shared_ptr<service::registry> registry_;
+    std::mutex mutex_; // guards these
+    asio::any_io_executor executor_; ///< none once its context is gone
     std::deque<lock_event> events_;
     bool calling_ = false; ///< a call is under way or posted
 };

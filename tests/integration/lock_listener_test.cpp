@@ -1,6 +1,7 @@
 // Who is told what happens to the acquires of a lock: in which order, where, and until when. And what contenders() tells of
 // whoever they are.
 #include "integration/recipe_scene.hpp"
+#include "support/failing_executor.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -266,6 +267,44 @@ TEST_CASE("a context that goes away takes its events along; the options may outl
     options.listener.reset();
     CHECK(told.use_count() == 1);
     expect_clean(server(), {path});
+}
+
+TEST_CASE("the executor of a listener goes with its context, and the listener stays")
+{
+    const auto fails = std::make_shared<bool>(false);
+    int told = 0;
+    lock_listener kept, on_strand;
+    {
+        asio::io_context io;
+        kept = listen(failing_executor(io.get_executor(), fails), [&](const lock_event&) { ++told; });
+        on_strand = listen(asio::make_strand(io), [&](const lock_event&) { ++told; });
+        for (const auto& listener : {kept, on_strand})
+            listener->notify(lock_event());
+        io.run();
+        CHECK(told == 2);
+        for (const auto& listener : {kept, on_strand})
+            listener->notify(lock_event()); // on its way when the context ends
+    }
+    CHECK(fails.use_count() == 1);
+    for (const auto& listener : {kept, on_strand})
+        listener->notify(lock_event());
+    CHECK(told == 2);
+}
+
+TEST_CASE("an executor takes no event for a while: it is told with the next")
+{
+    asio::io_context io;
+    const auto fails = std::make_shared<bool>(true);
+    std::vector<std::uint64_t> told;
+    const lock_listener listener =
+        listen(failing_executor(io.get_executor(), fails), [&](const lock_event& e) { told.push_back(e.acquire); });
+    lock_event event;
+    for (event.acquire = 1; event.acquire < 3; ++event.acquire)
+        CHECK_THROWS_AS(listener->notify(event), std::bad_alloc);
+    *fails = false;
+    listener->notify(event);
+    io.run();
+    CHECK(told == std::vector<std::uint64_t>{1, 2, 3});
 }
 
 TEST_CASE("owner data: who they are, since when, and what else they say; foreign data as they are")

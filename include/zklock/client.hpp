@@ -44,6 +44,12 @@ namespace zklock {
 /// `errc::invalid_option` (an option of the client is out of range), `errc::authentication_failed`.
 ///
 /// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, as with Asio's I/O objects,
+/// **Out of memory.** An operation that cannot be started for lack of memory throws `std::bad_alloc` at its caller.
+/// Later, and with whatever else an executor throws that is asked to run something, the exception comes out of the
+/// context's `run()`. The operation that it has met is still there if it was about to begin, and ends when it is
+/// cancelled or the client closes; if it was about to end, its handler is destroyed without being called. The others go
+/// on. What a destructor is to give back needs memory, too: for lack of it there, the process is terminated.
+///
 /// except that `state()`, `session_id()` and `get_executor()` may be called from any threads.
 class client {
 public:

@@ -62,7 +62,9 @@ private:
     bool withdraw() override
     {
         // Without an open client it is ended by the close.
-        if (!this->client()->open_core() || !acquisition_->withdraw())
+        if (!this->client()->open_core())
+            return false;
+        if (acquisition_ && !acquisition_->withdraw()) // none when the start has failed
             return false;
         acquisition_.reset();
         lock_.reset();

@@ -41,13 +41,13 @@ public:
 private:
     void begin() override
     {
-        client()->close(); // cancelled or not: that only concerns the waiting
+        const auto self = shared_from_this();
+        enter(client()->closers(), self); // before anything can be thrown
+        client()->close();                // cancelled or not: that only concerns the waiting
         if (client()->closed())
             complete({});
         else if (cancelled())
             complete(asio::error::operation_aborted);
-        else
-            enter(client()->closers(), shared_from_this());
     }
     void end_as_closed() override { complete({}); }
 };

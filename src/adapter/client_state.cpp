@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstddef>
+#include <exception>
 #include <iterator>
 #include <string>
 
@@ -162,8 +163,16 @@ void client_state::close()
     if (!core_ || std::exchange(closing_, true))
         return;
     state_.store(connection_state::closed, std::memory_order_release);
-    core_->waits.end_all(make_error_code(errc::closed));
-    core_->session.close([self = shared_from_this()] { self->finish_close(); });
+    const auto end_session = [this] {
+        core_->session.close([self = shared_from_this()] { self->finish_close(); });
+    };
+    try {
+        core_->waits.end_all(make_error_code(errc::closed));
+    } catch (...) { // finish_close() ends the others
+        end_session();
+        throw;
+    }
+    end_session();
 }
 
 void client_state::finish_close()
@@ -171,12 +180,22 @@ void client_state::finish_close()
     closed_ = true;
     alive_.store(false, std::memory_order_release);
     session_id_.store(0, std::memory_order_release);
-    run_tasks(); // what was called before this is told before the close
+    std::exception_ptr failed; // of one: the others are told all the same
+    const auto attempt = [&failed](auto&& f) {
+        try {
+            f();
+        } catch (...) {
+            failed = std::current_exception();
+        }
+    };
+    attempt([this] { run_tasks(); }); // what was called before this is told before the close
     for (auto* list : {&pending_, &closers_})
         while (!list->empty())
-            list->front().end_as_closed();
+            attempt([op = pending_operation::take_front(*list)] { op->end_as_closed(); });
     // Not from inside a function of the session's.
-    static_cast<void>(post([this] { core_.reset(); }));
+    attempt([this] { static_cast<void>(post([this] { core_.reset(); })); });
+    if (failed)
+        std::rethrow_exception(failed);
 }
 
 void client_state::close_in_background()
@@ -201,7 +220,7 @@ void client_state::context_gone()
     // What the handlers own may come back here when it is destroyed, and finds no strand.
     for (auto* list : {&pending_, &closers_})
         while (!list->empty())
-            list->front().abandon();
+            pending_operation::take_front(*list)->abandon();
     if (core_) {
         core_->store.shutdown();
         core_->scheduler.shutdown();

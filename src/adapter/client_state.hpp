@@ -37,6 +37,14 @@ public:
     /// The execution context is going away: drops the handler uncalled.
     virtual void abandon() = 0;
 
+    /// The first of a list, which is off the list then whatever becomes of it.
+    template <class List> [[nodiscard]] static std::shared_ptr<pending_operation> take_front(List& list) noexcept
+    {
+        auto& first = list.front();
+        list.pop_front();
+        return std::move(first.self_);
+    }
+
 protected:
     pending_operation() = default;
     /// Stays alive, and on the list, until it ends.

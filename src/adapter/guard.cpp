@@ -124,8 +124,8 @@ void guard_wait::begin()
 
 bool guard_wait::withdraw()
 {
-    if (const auto guard = guard_.lock())
-        guard->remove(place_);
+    if (const auto guard = guard_.lock(); guard && place_) // not when the start has failed
+        guard->remove(*place_);
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -106,7 +107,7 @@ private:
 
     std::weak_ptr<guard_state> guard_;
     const what awaited_;
-    guard_state::watchers::iterator place_;
+    std::optional<guard_state::watchers::iterator> place_;
 };
 
 } // namespace zklock::detail

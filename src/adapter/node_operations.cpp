@@ -3,6 +3,8 @@
 #include "adapter/guard_state.hpp"
 #include "adapter/request_operation.hpp"
 
+#include <optional>
+
 namespace zklock::detail {
 namespace {
 
@@ -30,20 +32,22 @@ public:
 private:
     void begin() override
     {
-        if (guard_ && guard_->is_lost())
+        const auto guard = std::exchange(guard_, nullptr);
+        if (guard && guard->is_lost()) {
             complete(make_error_code(errc::lost), {});
-        else if (!guard_ || guard_->is_released() || guard_->is_downgrading()) // it was taken from its owner since
+        } else if (!guard || guard->is_released() || guard->is_downgrading()) { // it was taken from its owner since
             complete(make_error_code(errc::not_owner), {});
-        else
+        } else {
+            watched_ = guard;
             request_operation::begin();
-        guard_.reset();
+        }
     }
 
     std::shared_ptr<recipes::user_request> ask(recipes::session& session, answer told) override
     {
-        watched_ = guard_;
-        place_ = guard_->add(std::static_pointer_cast<commit_operation>(shared_from_this()));
-        return session.nodes().commit(std::move(what_), nodes::claim(guard_->acquisition(), guard_->grant()),
+        const auto guard = watched_.lock();
+        place_ = guard->add(std::static_pointer_cast<commit_operation>(shared_from_this()));
+        return session.nodes().commit(std::move(what_), nodes::claim(guard->acquisition(), guard->grant()),
                                       std::move(told));
     }
 
@@ -73,20 +77,24 @@ private:
 
     void guard_ended(errc why)
     {
-        watched_.reset();
-        request_->end_unsent(why);
+        place_.reset();
+        if (request_)
+            request_->end_unsent(why);
+        else // the start has failed
+            complete(make_error_code(why), {});
     }
 
     void leave_guard()
     {
-        if (const auto guard = std::exchange(watched_, {}).lock())
-            guard->remove(place_);
+        const auto place = std::exchange(place_, std::nullopt);
+        if (const auto guard = watched_.lock(); guard && place)
+            guard->remove(*place);
     }
 
     std::shared_ptr<guard_state> guard_; ///< until it begins
     transaction what_;
     std::weak_ptr<guard_state> watched_;
-    guard_state::watchers::iterator place_;
+    std::optional<guard_state::watchers::iterator> place_; ///< while it is there
 };
 
 } // namespace

@@ -90,6 +90,11 @@ protected:
     {
         if (!pending())
             return false;
+        struct leave_at_the_end { // also when what is posted to throws: the handler is lost then, but nothing else
+            operation& op;
+            ~leave_at_the_end() { op.leave(); }
+        };
+        const leave_at_the_end leaving{*this};
         auto handler = std::exchange(handler_, nullptr);
         auto io = std::exchange(work_, nullptr);
         auto executor = std::exchange(handler_work_, nullptr);
@@ -101,7 +106,6 @@ protected:
             asio::post(io, asio::bind_executor(executor, std::move(completion)));
         else
             asio::post(io, std::move(completion));
-        this->leave();
         return true;
     }
 

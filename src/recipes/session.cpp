@@ -240,9 +240,15 @@ void session::close(std::function<void()> closed)
     closed_.push_back(std::move(closed));
     if (std::exchange(closing_, true))
         return;
-    stop(errc::closed);
-    change(connection_state::closed);
-    core_.store.close([this] { tell_closed(); });
+    const auto close_store = [this] { core_.store.close([this] { tell_closed(); }); };
+    try {
+        stop(errc::closed);
+        change(connection_state::closed);
+    } catch (...) { // from those who are told: it closes all the same
+        close_store();
+        throw;
+    }
+    close_store();
 }
 
 /// Last of all: also after the answers to what was called while this was on its way.

@@ -1,0 +1,250 @@
+// No memory, or an executor that throws: what the exception meets may be lost, and nothing else.
+#include "support/expect_clean.hpp"
+#include "support/failing_executor.hpp"
+#include "support/run_test.hpp"
+#include "support/zookeeper_server.hpp"
+#include "zklock/zklock.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#if defined(__GNUC__) && !defined(__clang__) // it inlines one of the two below without the other
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
+namespace {
+
+thread_local long allocations_left = -1; ///< the last of them fails; none does as long as it is negative
+
+struct short_of_memory {
+    explicit short_of_memory(long allocation) { allocations_left = allocation; }
+    ~short_of_memory() { allocations_left = -1; }
+    short_of_memory(const short_of_memory&) = delete;
+    short_of_memory& operator=(const short_of_memory&) = delete;
+};
+
+} // namespace
+
+void* operator new(std::size_t size)
+{
+    if (allocations_left > 0 && --allocations_left == 0) {
+        allocations_left = -1;
+        throw std::bad_alloc();
+    }
+    if (void* const p = std::malloc(size != 0 ? size : 1))
+        return p;
+    throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept
+{
+    std::free(p);
+}
+void operator delete(void* p, std::size_t) noexcept
+{
+    std::free(p);
+}
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+/// Counts, in a place of the test's, and shows whether it is still kept.
+struct ending {
+    std::shared_ptr<int> calls = std::make_shared<int>(0);
+
+    [[nodiscard]] auto handler() const
+    {
+        return [calls = calls](const auto&...) { ++*calls; };
+    }
+    [[nodiscard]] bool is_over() const { return calls.use_count() == 1; }
+};
+
+/// Until all of that is over; says how many exceptions came out of the context.
+int run_until(asio::io_context& io, const std::function<bool()>& holds)
+{
+    int thrown = 0;
+    for (const auto deadline = steady_clock::now() + 60s; !holds() && steady_clock::now() < deadline;) {
+        io.restart();
+        try {
+            io.run_one_for(10ms);
+        } catch (const std::bad_alloc&) {
+            ++thrown;
+        }
+    }
+    REQUIRE(holds());
+    return thrown;
+}
+
+client_options options_for(const std::string& servers)
+{
+    client_options options;
+    options.servers = servers;
+    return options;
+}
+
+using starter = std::function<void(client&, const failing_executor&, asio::cancellation_slot, const ending&)>;
+
+const std::vector<std::pair<const char*, starter>>& operations()
+{
+    static const auto bound = [](const failing_executor& on, asio::cancellation_slot slot, const ending& e) {
+        return asio::bind_cancellation_slot(slot, asio::bind_executor(on, e.handler()));
+    };
+    static const std::vector<std::pair<const char*, starter>> all{
+        {"wait_connected", [](client& c, const auto& on, auto slot, const ending& e) {
+             c.wait_connected(1h, bound(on, slot, e));
+         }},
+        {"get", [](client& c, const auto& on, auto slot, const ending& e) { c.get("/", bound(on, slot, e)); }},
+        {"acquire", [](client& c, const auto& on, auto slot, const ending& e) {
+             mutex(c, "/memory").acquire(bound(on, slot, e));
+         }},
+        {"contenders", [](client& c, const auto& on, auto slot, const ending& e) {
+             mutex(c, "/memory").contenders(bound(on, slot, e));
+         }},
+        {"wait_for_leadership", [](client& c, const auto& on, auto slot, const ending& e) {
+             election(c, "/memory").wait_for_leadership(bound(on, slot, e));
+         }},
+    };
+    return all;
+}
+
+} // namespace
+
+TEST_CASE("one handler cannot be posted: it is lost, the others are told, and the client closes")
+{
+    for (std::size_t failing = 0; failing < operations().size(); ++failing)
+        for (const bool cancelled : {true, false}) {
+            CAPTURE(operations()[failing].first);
+            CAPTURE(cancelled);
+            asio::io_context io;
+            client c(io, options_for("127.0.0.1:1"));
+            std::vector<ending> endings(operations().size());
+            std::vector<asio::cancellation_signal> signals(operations().size());
+            std::vector<std::shared_ptr<bool>> fails;
+            for (std::size_t i = 0; i < operations().size(); ++i) {
+                fails.push_back(std::make_shared<bool>(false));
+                operations()[i].second(c, {io.get_executor(), fails[i]}, signals[i].slot(), endings[i]);
+            }
+            io.poll(); // all have begun
+            *fails[failing] = true;
+            int thrown = 0;
+            if (cancelled) {
+                signals[failing].emit(asio::cancellation_type::terminal);
+                thrown += run_until(io, [&] { return endings[failing].is_over(); });
+                CHECK(thrown == 1);
+            }
+            const ending closed, again;
+            c.close(closed.handler());
+            c.close(again.handler());
+            const auto all_over = [&] {
+                return closed.is_over() && again.is_over() && std::ranges::all_of(endings, &ending::is_over);
+            };
+            thrown += run_until(io, all_over);
+            CHECK(thrown == 1);
+            for (std::size_t i = 0; i < operations().size(); ++i) {
+                CAPTURE(operations()[i].first);
+                CHECK(endings[i].is_over());
+                CHECK(*endings[i].calls == (i == failing ? 0 : 1));
+            }
+            CHECK(*closed.calls == 1);
+            CHECK(*again.calls == 1);
+            CHECK(c.state() == connection_state::closed);
+        }
+}
+
+TEST_CASE("the handler of a close cannot be posted: other closes are told")
+{
+    asio::io_context io;
+    client c(io, options_for("127.0.0.1:1"));
+    const auto fails = std::make_shared<bool>(false);
+    const ending closed, again;
+    c.close(asio::bind_executor(failing_executor(io.get_executor(), fails), closed.handler()));
+    c.close(again.handler());
+    *fails = true;
+    CHECK(run_until(io, [&] { return closed.is_over() && again.is_over(); }) == 1);
+    CHECK(*closed.calls == 0);
+    CHECK(*again.calls == 1);
+}
+
+TEST_CASE("no memory to begin with: an operation can be cancelled, and ends with the client")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    client c(io, options_for(server.address()));
+    mutex lock(c, "/memory");
+    guard held;
+    lock.acquire([&](error_code ec, guard g) {
+        CHECK_FALSE(ec);
+        held = std::move(g);
+    });
+    run_until(io, [&] { return static_cast<bool>(held); });
+    transaction look;
+    look.check(held.node());
+
+    using begins = std::function<void(asio::cancellation_slot, const ending&)>;
+    const auto on = [](asio::cancellation_slot slot, const ending& e) {
+        return asio::bind_cancellation_slot(slot, e.handler());
+    };
+    const std::vector<std::pair<const char*, begins>> all{
+        {"acquire", [&](auto slot, const ending& e) { lock.acquire(on(slot, e)); }},
+        {"get", [&](auto slot, const ending& e) { c.get("/", on(slot, e)); }},
+        {"contenders", [&](auto slot, const ending& e) { lock.contenders(on(slot, e)); }},
+        {"wait_lost", [&](auto slot, const ending& e) { held.wait_lost(on(slot, e)); }},
+        {"wait_revoked", [&](auto slot, const ending& e) { held.wait_revoked(on(slot, e)); }},
+        {"commit", [&](auto slot, const ending& e) { held.commit(look, on(slot, e)); }},
+    };
+    std::vector<ending> kept; // until the close
+    for (const auto& [name, begin] : all)
+        for (const bool cancelled : {true, false}) {
+            for (int number = 1;; ++number) {
+                CAPTURE(name);
+                CAPTURE(number);
+                io.restart();
+                io.poll();
+                asio::cancellation_signal cancel;
+                const ending e;
+                begin(cancel.slot(), e);
+                bool failed = false;
+                try {
+                    const short_of_memory now(number);
+                    io.restart();
+                    io.run_one_for(60s);
+                } catch (const std::bad_alloc&) {
+                    failed = true;
+                }
+                if (cancelled || !failed) {
+                    cancel.emit(asio::cancellation_type::terminal);
+                    run_until(io, [&] { return e.is_over(); });
+                    CHECK(*e.calls <= 1);
+                } else {
+                    kept.push_back(e);
+                }
+                if (!failed)
+                    break;
+            }
+        }
+    CHECK(kept.size() > all.size());
+    const ending closed;
+    c.close(closed.handler());
+    run_until(io, [&] { return closed.is_over(); });
+    for (const ending& e : kept) {
+        CHECK(e.is_over());
+        CHECK(*e.calls <= 1);
+    }
+    CHECK(*closed.calls == 1);
+    held = guard();
+    run_until(io, [&] { return io.stopped(); });
+    expect_clean(server);
+}

@@ -70,7 +70,8 @@ public:
     /// own), never inside this call. Several waits may be pending.
     /// - success: the lock is lost. Also when it was lost before the call: a loss stays.
     /// - `asio::error::operation_aborted`: it was released, the guard was destroyed, or the wait was cancelled.
-    /// - `errc::not_owner`: the guard is empty.
+    /// - `errc::not_owner`: the guard is empty. That is told by a thread of the system executor, unless the handler has
+    ///   an executor of its own.
     ///
     /// @par Cancellation Terminal, partial and total all end this wait, and nothing else.
     ///
@@ -94,7 +95,8 @@ public:
     /// - success: somebody asked. Also when that was before the call: a request stays.
     /// - `errc::lost`: the lock was lost, before or meanwhile.
     /// - `asio::error::operation_aborted`: it was released, the guard was destroyed, or the wait was cancelled.
-    /// - `errc::not_owner`: the guard is empty.
+    /// - `errc::not_owner`: the guard is empty. That is told by a thread of the system executor, unless the handler has
+    ///   an executor of its own.
     ///
     /// @par Cancellation Terminal, partial and total all end this wait, and nothing else.
     ///
@@ -136,8 +138,8 @@ public:
     ///   is never repeated. What the client reads after that shows which.
     /// - `errc::invalid_path`, `errc::invalid_option` (longer than the servers' default limit of 1 MiB, checks
     ///   included; the creation of a container): nothing was sent.
-    /// - `errc::not_owner`: the guard is empty, or was released before it could be sent; or a lazy token started it
-    ///   while the guard was being downgraded.
+    /// - `errc::not_owner`: the guard is empty (told by the system executor: see `wait_lost()`), or was released before
+    ///   it could be sent; or a lazy token started it while the guard was being downgraded.
     /// - `asio::error::operation_aborted`: cancelled, and it was not and will not be sent.
     /// - `errc::authentication_failed`.
     ///
@@ -163,7 +165,7 @@ public:
     /// - `errc::lost`: the lock had been lost before it could be released.
     /// - `errc::closed`: the client was closed meanwhile; the node ends with the session.
     /// - `errc::authentication_failed`: the servers have refused the credentials meanwhile.
-    /// - `errc::not_owner`: the guard was empty.
+    /// - `errc::not_owner`: the guard was empty (told by the system executor: see `wait_lost()`).
     /// - `asio::error::operation_aborted`: cancelled.
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background.

@@ -127,7 +127,8 @@ public:
     /// Waits for all of the locks, for as long as it takes.
     ///
     /// @par Completion `void(error_code, multi_guard)`, as `mutex::acquire()`: with an error of any of the locks, and
-    /// `errc::invalid_option` for members that cannot be locked together.
+    /// `errc::invalid_option` for members that cannot be locked together; for none at all that is told by a thread of
+    /// the system executor, unless the handler has an executor of its own.
     ///
     /// @par Cancellation As `mutex::acquire()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>

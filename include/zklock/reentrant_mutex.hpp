@@ -91,15 +91,14 @@ public:
     /// empty.
     ///
     /// @par Completion `void(error_code)`, as `guard::release()`; and `errc::not_owner` when the guard is empty, of
-    /// another owner, or of another lock: it then stays as it is. That error comes through the system executor, unless
-    /// the handler has one of its own. Whoever has a guard may also release it by itself.
+    /// another owner, or of another lock: it then stays as it is. Whoever has a guard may also release it by itself.
     ///
     /// @par Cancellation As `guard::release()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(lock_owner owner, guard& held, Token&& token = Token())
     {
         return asio::async_initiate<Token, void(error_code)>(
-            detail::initiate_release(detail::take_if_owned(state_, owner.id(), held)), token);
+            detail::initiate_owned_release(state_, detail::take_if_owned(state_, owner.id(), held)), token);
     }
 
     /// Who holds the lock and who waits: as `mutex::contenders()`. An owner is listed once, however often it holds.

@@ -96,6 +96,7 @@ public:
     ///
     /// @par Completion `void(error_code)`, as `guard::release()`, when their nodes are gone; and `errc::invalid_option`
     /// for none, or for more than there are: then nothing happens. When none are left this is not held any more.
+    /// `errc::not_owner`, when this is empty, is told by the system executor: see `guard::wait_lost()`.
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background. A
     /// lazy token (`use_awaitable`, `deferred`) that is never started releases nothing.
@@ -110,8 +111,9 @@ public:
     ///
     /// @par Completion `void(error_code, permits)`.
     /// - success: they are those of the result, and not of this any more.
-    /// - `errc::invalid_option`: none, or more than there are; `errc::not_owner`: this is empty; `errc::lost`: they are
-    ///   lost; `errc::closed`; `asio::error::operation_aborted`: cancelled before it began. Then nothing has happened.
+    /// - `errc::invalid_option`: none, or more than there are; `errc::not_owner`: this is empty (told by the system
+    ///   executor: see `guard::wait_lost()`); `errc::lost`: they are lost; `errc::closed`;
+    ///   `asio::error::operation_aborted`: cancelled before it began. Then nothing has happened.
     ///
     /// @par Cancellation Has an effect only before the operation has begun: it never waits for anything.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>

@@ -61,6 +61,14 @@ std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>& lo
     return state->is_on(lock->target()->path()) ? guard_access::take(held) : nullptr;
 }
 
+void start_owned_release(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held, void_handler handler)
+{
+    if (held)
+        start_release(std::move(held), std::move(handler));
+    else
+        start_telling(std::move(lock), make_error_code(errc::not_owner), std::move(handler));
+}
+
 } // namespace detail
 
 reentrant_mutex::reentrant_mutex(const client& c, std::string path, mutex_options options)

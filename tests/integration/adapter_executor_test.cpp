@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <functional>
+#include <future>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -285,6 +286,28 @@ void many_on(const asio::any_io_executor& executor, const zookeeper_server& serv
 }
 
 } // namespace
+
+TEST_CASE("a hold that is nobody's, or another's, is refused on the client's executor")
+{
+    asio::io_context io;
+    client_options options;
+    options.servers = "127.0.0.1:1";
+    client zk(io, options);
+    reentrant_mutex lock(zk, "/refused");
+    guard none;
+    std::promise<std::pair<error_code, std::thread::id>> told;
+    auto answer = told.get_future();
+    lock.release(lock_owner(), none, [&](error_code ec) { told.set_value({ec, std::this_thread::get_id()}); });
+    for (const auto end = steady_clock::now() + 60s; steady_clock::now() < end;) {
+        io.restart();
+        io.run_one_for(10ms);
+        if (answer.wait_for(0s) == std::future_status::ready)
+            break;
+    }
+    const auto [ec, thread] = answer.get();
+    CHECK(ec == errc::not_owner);
+    CHECK(thread == std::this_thread::get_id());
+}
 
 TEST_CASE("two clients and twenty contenders on any executor")
 {

@@ -55,6 +55,8 @@ void start_acquire(std::shared_ptr<lock_state>, acquire_mode, std::optional<leas
 /// What the guard holds, if it is a hold of that owner on that lock; else null.
 [[nodiscard]] std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>&, std::uint64_t owner,
                                                          guard&);
+/// Releases it; for null it is `errc::not_owner`, told through the lock's client.
+void start_owned_release(std::shared_ptr<lock_state>, std::shared_ptr<guard_state>, void_handler);
 /// What the guard holds; it is empty then.
 [[nodiscard]] std::shared_ptr<guard_state> take(guard&) noexcept;
 void start_downgrade(std::shared_ptr<lock_state>, std::shared_ptr<guard_state>, guard_handler);
@@ -194,11 +196,11 @@ using initiate_holders = initiate_on_lock<start_holders>;
 using initiate_revoke = initiate_on_lock<start_revoke, std::string>;
 using initiate_revoke_holders = initiate_on_lock<start_revoke_holders>;
 
-/// Has the lock until it is started.
-class initiate_downgrade {
+/// Of an operation that takes a hold of the lock from its guard. Has both until it is started.
+template <auto Start> class initiate_on_hold {
 public:
     using executor_type = asio::any_io_executor;
-    initiate_downgrade(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held)
+    initiate_on_hold(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held)
         : lock_(std::move(lock)), held_(std::move(held))
     {
     }
@@ -206,17 +208,19 @@ public:
 
     template <class Handler> void operator()(Handler&& handler) &&
     {
-        start_downgrade(std::move(lock_), std::move(held_), std::forward<Handler>(handler));
+        Start(std::move(lock_), std::move(held_), std::forward<Handler>(handler));
     }
     template <class Handler> void operator()(Handler&& handler) const&
     {
-        start_downgrade(lock_, held_, std::forward<Handler>(handler));
+        Start(lock_, held_, std::forward<Handler>(handler));
     }
 
 private:
     std::shared_ptr<lock_state> lock_;
     std::shared_ptr<guard_state> held_;
 };
+using initiate_downgrade = initiate_on_hold<start_downgrade>;
+using initiate_owned_release = initiate_on_hold<start_owned_release>;
 
 /// Of what is known already.
 class initiate_telling {

@@ -172,6 +172,45 @@ TEST_CASE("cancelled: while it waits for the lock, and while the body runs")
         CHECK(seen_by_body == error_code(asio::error::operation_aborted));
         CHECK(outcome == error_code(asio::error::operation_aborted));
         CHECK(co_await is_free(lock));
+
+        // What the body has given back by itself is not lost.
+        const auto run_cancelled = [&](auto running) -> asio::awaitable<void> {
+            outcome.reset();
+            event.expires_after(24h);
+            auto to_end = [&]() -> asio::awaitable<void> {
+                result<int> r = co_await std::move(running);
+                outcome = r.has_error() ? r.error() : error_code();
+            };
+            asio::co_spawn(executor, to_end(), asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) {
+                               event.cancel();
+                           }));
+            co_await event.async_wait(asio::as_tuple(asio::use_awaitable));
+            event.expires_after(24h);
+            cancel.emit(asio::cancellation_type::terminal);
+            co_await event.async_wait(asio::as_tuple(asio::use_awaitable));
+        };
+        auto releases = [&](auto& held) -> asio::awaitable<result<int>> {
+            result<void> released = co_await std::move(held).release();
+            CHECK(released);
+            event.cancel();
+            seen_by_body = co_await sleep_for_ever();
+            co_return 42;
+        };
+        co_await run_cancelled(lock.run(releases));
+        CHECK(outcome == error_code());
+        multi_lock one(std::vector<lockable>{lock});
+        co_await run_cancelled(one.run(releases));
+        CHECK(outcome == error_code());
+        semaphore gate(c, "/gate", 2);
+        auto releases_each = [&](permits& held) -> asio::awaitable<result<int>> {
+            co_await held.release(1, asio::use_awaitable);
+            co_await held.release(1, asio::use_awaitable);
+            event.cancel();
+            seen_by_body = co_await sleep_for_ever();
+            co_return 42;
+        };
+        co_await run_cancelled(gate.run(2, releases_each));
+        CHECK(outcome == error_code());
         static_cast<void>(co_await c.close());
     };
     run_test(test_limit, test);

@@ -156,6 +156,17 @@ private:
     }
 }
 
+/// The body has given it away, or back: there is nothing left that could be lost.
+template <class Handle> [[nodiscard]] bool is_empty(const Handle& held) noexcept
+{
+    if constexpr (requires { held.count(); })
+        return held.count() == 0;
+    else if constexpr (requires { held.locks(); })
+        return held.locks().empty();
+    else
+        return held.node().empty();
+}
+
 /// Body and release, with what is held.
 template <class Handle, class Body>
 asio::awaitable<result<body_value_t<Body, Handle>>> run_holding(Handle held, Body& body)
@@ -174,7 +185,7 @@ asio::awaitable<result<body_value_t<Body, Handle>>> run_holding(Handle held, Bod
 
     bool lost = false;
     if (cancelled.cancelled() != asio::cancellation_type::none) {
-        lost = !held;
+        lost = !held && !is_empty(held);
         held = Handle();
     } else {
         const result<void> released = co_await std::move(held).release();

@@ -71,7 +71,9 @@ public:
 
     /// Waits for a connection that can be used.
     ///
-    /// @param timeout Any duration: one that does not fit means for ever, zero or less looks once.
+    /// @param timeout Any duration: one that does not fit means for ever, zero or less looks once. The node of a chroot
+    /// is looked at on connecting, and so are credentials proved: such a look knows that a round trip after `state()`
+    /// has become `connected`.
     ///
     /// @par Completion `void(error_code)`.
     /// - success: connected, and the chroot's node exists.

@@ -47,6 +47,8 @@ void connection_waits::remove(id gone)
 
 void connection_waits::state_changed()
 {
+    if (session_.state() == connection_state::connected && !root_seen_)
+        ask_for_root(); // for those, too, who will come and have no time to wait for the answer
     look();
 }
 

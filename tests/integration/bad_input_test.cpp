@@ -421,6 +421,13 @@ TEST_CASE("a chroot that does not exist, and one that does")
         REQUIRE(listed.size() == 1);
         CHECK(listed[0].node == held.node());
 
+        // Seen on connecting, before the answer to whatever is asked then.
+        client quick(executor, below);
+        co_await until("it is connected", [&] { return quick.state() == connection_state::connected; });
+        static_cast<void>(must(co_await quick.get("/")));
+        must(co_await quick.wait_connected(0s));
+        must(co_await quick.close());
+
         // The same lock, seen from the root: they exclude each other.
         client whole(executor, options());
         mutex same(whole, "/bad_input/chroot/app/locks/one");

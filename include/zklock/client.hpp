@@ -26,7 +26,8 @@ namespace zklock {
 ///
 /// **Handles.** A client is a handle to shared state, and so is each mutex made from it; copies are cheap. When the
 /// last of them goes without a `close()`, the client closes in the background: what is pending completes with
-/// `errc::closed`, what is held is lost. A pending operation is no handle, and neither is a guard.
+/// `errc::closed`, what is held is lost. A pending operation is no handle, and neither is a guard. A client, or a lock,
+/// that was moved from may be assigned to or destroyed, and nothing else.
 ///
 /// **Executor.** All work is done on the given executor, on a strand of the client's own; no thread is created, except
 /// by Asio's resolver for host *names*. The executor's context may be run by any number of threads. `run()` of an
@@ -43,13 +44,13 @@ namespace zklock {
 /// **Errors** that any operation of any object of this library can end with, besides its own: `errc::closed`,
 /// `errc::invalid_option` (an option of the client is out of range), `errc::authentication_failed`.
 ///
-/// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, as with Asio's I/O objects,
 /// **Out of memory.** An operation that cannot be started for lack of memory throws `std::bad_alloc` at its caller.
 /// Later, and with whatever else an executor throws that is asked to run something, the exception comes out of the
 /// context's `run()`. The operation that it has met is still there if it was about to begin, and ends when it is
 /// cancelled or the client closes; if it was about to end, its handler is destroyed without being called. The others go
 /// on. What a destructor is to give back needs memory, too: for lack of it there, the process is terminated.
 ///
+/// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, as with Asio's I/O objects,
 /// except that `state()`, `session_id()` and `get_executor()` may be called from any threads.
 class client {
 public:

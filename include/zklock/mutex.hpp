@@ -59,6 +59,10 @@ public:
     /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
     /// delete of its node is already queued. Unless the lock had been granted and that result posted: then the handler
     /// gets the guard. A guard that nobody takes (the coroutine was cancelled, the context destroyed) is released.
+    ///
+    /// A pending acquire keeps neither the mutex nor the client: with the last of their handles it ends with
+    /// `errc::closed`. So `mutex(c, path).acquire(callback)` needs a client that stays. A coroutine has its handles in
+    /// its frame.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(Token&& token = Token())
     {

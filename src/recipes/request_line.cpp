@@ -2,7 +2,6 @@
 
 #include "recipes/session_core.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace zklock::recipes {
@@ -16,24 +15,12 @@ void request_line::enter(std::shared_ptr<user_request> request)
         return entering.fail(*core_.over);
     if (core_.connected)
         return entering.start();
-    const auto called_later = std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& waiting) {
-        return waiting->turn_ > entering.turn_;
-    });
-    entering.place_ = waiting_.insert(called_later, std::move(request));
-    entering.in_line_ = true;
+    waiting_.emplace_hint(waiting_.end(), entering.turn_, std::move(request)); // mostly the last
 }
 
 void request_line::leave(user_request& gone) noexcept
 {
-    if (std::exchange(gone.in_line_, false))
-        waiting_.erase(gone.place_);
-}
-
-auto request_line::take() noexcept -> requests
-{
-    for (const auto& request : waiting_)
-        request->in_line_ = false;
-    return std::exchange(waiting_, {});
+    waiting_.erase(gone.turn_);
 }
 
 void request_line::epoch_began()
@@ -44,13 +31,13 @@ void request_line::epoch_began()
                 catch_up_ = false;
             core_.heard(answer);
         });
-    for (const auto& request : take())
+    for (const auto& [turn, request] : std::exchange(waiting_, {}))
         request->start();
 }
 
 void request_line::stop(errc why)
 {
-    for (const auto& request : take())
+    for (const auto& [turn, request] : std::exchange(waiting_, {}))
         request->fail(why);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 #include <cstdint>
-#include <list>
+#include <map>
 #include <memory>
 
 namespace zklock {
@@ -39,9 +39,7 @@ protected:
 
 private:
     friend class request_line;
-    std::list<std::shared_ptr<user_request>>::iterator place_;
     std::uint64_t turn_ = 0; ///< in the order of the calls
-    bool in_line_ = false;
 };
 
 /// The requests of a client that wait for a connection, in the order in which they were called: one that comes back,
@@ -67,11 +65,8 @@ public:
     void stop(errc why);
 
 private:
-    using requests = std::list<std::shared_ptr<user_request>>;
-    [[nodiscard]] requests take() noexcept;
-
     session_core& core_;
-    requests waiting_;
+    std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< by their turns
     std::uint64_t last_turn_ = 0;
     bool catch_up_ = false;
 };

@@ -1,6 +1,7 @@
 // The user's own operations on nodes.
 #include "node_scene.hpp"
 
+#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -153,6 +154,33 @@ TEST_SUITE("operations on nodes")
         s.connect();
         CHECK(s.servers.pending() == "persistent /a, get /a");
         CHECK_FALSE(withdrawn.ended);
+    }
+
+    TEST_CASE("many may wait for a connection, before their first try or after")
+    {
+        constexpr int many = 30'000;
+        node_scene s;
+        int ended = 0;
+        const auto read = [&](int times) {
+            for (int i = 0; i < times; ++i)
+                s.nodes().exists("/a", [&](error_code, std::optional<node_stat>) { ++ended; });
+        };
+        const std::clock_t began = std::clock();
+        read(many);
+        s.connect();
+        CHECK(s.servers.requests.size() == many);
+        s.answer(outcome::unknown);
+        read(many); // the connection is known to be over
+        while (!s.servers.requests.empty())
+            s.servers.take().answer(outcome::unknown); // these go before them
+        s.disconnect();
+        s.connect(5, false);
+        CHECK(s.servers.requests.size() == 2 * many);
+        CHECK((std::clock() - began) / CLOCKS_PER_SEC < 4); // of the processor; a fraction of it is needed
+        while (!s.servers.requests.empty())
+            s.servers.take().answer(outcome::ok);
+        s.clock.run();
+        CHECK(ended == 2 * many);
     }
 
     TEST_CASE("a read whose answer is lost is sent again; a write is not, and the reads after it wait for a sync")

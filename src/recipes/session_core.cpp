@@ -206,6 +206,9 @@ void session_core::on_connected(const store::connect_reply& answer)
     if (answer.renewed || answer.session_timeout != lease_.timeout()) {
         // A server with other limits has taken the same session over: what is held was granted on another lease.
         lease_.open(answer.session_timeout);
+        // They were planned for the earlier lease, which may have been longer.
+        for (store::scheduler::timer_id* timer : {&beat_timer_, &lease_timer_})
+            scheduler.cancel(std::exchange(*timer, 0));
         for (session_member* member : members())
             member->lease_lapsed();
     }

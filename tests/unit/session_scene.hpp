@@ -44,9 +44,9 @@ struct scene {
             return std::string(text);
         });
     }
-    void connect(std::int64_t id = 5, bool renewed = true)
+    void connect(std::int64_t id = 5, bool renewed = true, std::chrono::milliseconds timeout = 10s)
     {
-        servers.observer->on_connected({id, 10s, renewed, clock.now()});
+        servers.observer->on_connected({id, timeout, renewed, clock.now()});
         clock.pass(0ms);
         const auto is_heartbeat = [](const fake_store::request& r) { return r.what == "sync /"; };
         const auto beat = std::find_if(servers.requests.begin(), servers.requests.end(), is_heartbeat);

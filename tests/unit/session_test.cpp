@@ -418,18 +418,3 @@ TEST_SUITE("session, contenders")
         CHECK(kept->withdraw() == recipes::user_request::withdrawal::ended);
     }
 }
-
-TEST_SUITE("session, reconnects")
-{
-    TEST_CASE("to a server that grants the session less time, end what was held on the longer lease")
-    {
-        connected_scene s;
-        const auto a = s.hold("/p", 0);
-        s.servers.observer->on_disconnected();
-        s.servers.observer->on_connected({5, 4s, false, s.clock.now()});
-        s.clock.run();
-        CHECK(a->losses == 1);
-        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
-        s.answer(outcome::ok);
-    }
-}

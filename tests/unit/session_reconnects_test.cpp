@@ -1,0 +1,48 @@
+// Sessions whose time differs: of another server, or of another session.
+#include "session_scene.hpp"
+
+using namespace zklock;
+using namespace zklock::unit;
+
+TEST_SUITE("session, reconnects")
+{
+    TEST_CASE("to a server that grants the session less time, end what was held on the longer lease")
+    {
+        connected_scene s;
+        const auto a = s.hold("/p", 0);
+        s.servers.observer->on_disconnected();
+        s.servers.observer->on_connected({5, 4s, false, s.clock.now()});
+        s.clock.run();
+        CHECK(a->losses == 1);
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
+        s.answer(outcome::ok);
+    }
+    TEST_CASE("in a session with less time than the last, the loss is told by its own lease")
+    {
+        scene s;
+        s.start();
+        s.connect(5, true, 40s);
+        const auto before = s.hold("/p", 0);
+        s.release(*before);
+        s.answer(outcome::ok);
+        s.servers.observer->on_disconnected();
+        s.servers.observer->on_expired();
+        s.connect(6, true, 4s);
+        const auto a = s.hold("/p", 1);
+        CHECK(a->handle->held(s.clock.now()));
+        s.clock.pass(a->handle->held_until() - s.clock.now());
+        CHECK_FALSE(a->handle->held(s.clock.now()));
+        CHECK(a->losses == 1);
+    }
+
+    TEST_CASE("a new session begins with a heartbeat, whenever the last one's next was due")
+    {
+        connected_scene s;
+        s.clock.pass(1s);
+        s.servers.observer->on_disconnected();
+        s.servers.observer->on_expired();
+        s.servers.observer->on_connected({6, 10s, true, s.clock.now()});
+        s.clock.pass(0ms);
+        CHECK(s.servers.pending() == "sync /");
+    }
+}

@@ -241,6 +241,7 @@ void lock_contender::finish_release(error_code ec)
 
 void lock_contender::detach() noexcept
 {
+    core_.scheduler.cancel(std::exchange(deadline_, 0));
     path_ = nullptr;
     request_.done = nullptr;
     request_.lost = nullptr;

@@ -280,6 +280,21 @@ TEST_SUITE("session")
         CHECK(closed == 3);
     }
 
+    TEST_CASE("a deadline does not outlive the session")
+    {
+        connected_scene s;
+        recipes::acquire_request request;
+        request.path = "/p";
+        request.deadline = s.clock.now() + 1s;
+        bool told = false;
+        request.done = [&](error_code, const recipes::grant&) { told = true; };
+        const auto waiting = s.session->acquire(std::move(request));
+        s.session.reset();
+        s.clock.pass(2s);
+        CHECK_FALSE(told);
+        CHECK_FALSE(waiting->withdraw());
+    }
+
     TEST_CASE("bad input is told, not thrown")
     {
         connected_scene s;

@@ -221,6 +221,7 @@ void group_commit::number(const shared_writes& together, std::string_view one)
             if (w.creates)
                 w.path->on_number(w, answer.result == store::outcome::ok ? answer.stat.czxid : 0);
         tell_paths(*together, [](const write& w) { return w.creates; }); // the others may be gone by now
+        proceed();
     });
 }
 

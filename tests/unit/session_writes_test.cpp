@@ -105,6 +105,21 @@ TEST_SUITE("session, gathered writes")
         CHECK(s.servers.pending() == "create /c/" + prefix(6));
     }
 
+    TEST_CASE("where the transaction has no token to give, the nodes are deleted at once")
+    {
+        batch_scene s;
+        s.done();
+        s.create_b.number(101, 0);
+        s.clock.run();
+        CHECK(s.servers.pending() == "exists /c/" + scene::node(5, 1));
+        s.czxid(std::int64_t{1} << 51);
+        CHECK(s.c1->ended == make_error_code(errc::token_exhausted));
+        CHECK(s.c2->ended == make_error_code(errc::token_exhausted));
+        CHECK(s.d->ended == make_error_code(errc::token_exhausted));
+        for (const std::string& n : {"/c/" + scene::node(3, 0), "/d/" + scene::node(4, 0), "/c/" + scene::node(5, 1)})
+            CHECK(s.servers.pending().find("remove " + n) != std::string::npos);
+    }
+
     TEST_CASE("a look at nodes made together tells nothing of one that was made again meanwhile")
     {
         busy_scene s;

@@ -46,7 +46,7 @@ checker::checker(world& w, const ensemble& e, const plan& p) : world_(w), ensemb
 {
     const auto slowest = 2 * (p.set.delay + 10 * p.set.delay_spread) + p.set.follower_lag;
     expects_faults_ =
-        p.set.one_fault_in != 0 || (p.faults && !p.faults->empty()) || 10 * slowest > p.set.session_timeout;
+        p.set.one_fault_in != 0 || (p.faults && !p.faults->empty()) || 10 * slowest > p.set.shortest_session();
     for (const auto& s : p.steps) {
         if (s.what != act::acquire && s.what != act::list && s.what < act::remove_idle_containers)
             expects_faults_ = true;

@@ -51,6 +51,7 @@ struct answer {
     std::size_t failed = store::batch_reply::no_write;
     store::event_kind event = store::event_kind::created;
     std::int64_t session = 0; ///< to connect: the session that goes on or begins; 0 if the one asked for is over
+    std::chrono::milliseconds session_timeout{0}; ///< likewise: what it is granted
 };
 
 struct connection;
@@ -84,6 +85,7 @@ struct connection {
 
     // the server's end
     std::int64_t session = 0;
+    std::chrono::milliseconds session_timeout{0}; ///< that it grants
     std::int64_t last_zxid_seen = 0;  ///< what the client said when it connected
     std::deque<request> pending;      ///< not answered yet; reads wait behind writes
     std::vector<std::string> watched;          ///< data watches, each once

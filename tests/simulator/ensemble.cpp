@@ -53,7 +53,8 @@ void ensemble::execute(const connection_ptr& c, const request& r)
             t.what = transaction::kind::open_session;
             t.session = next_session_++;
             sessions_[t.session].owner = c->id;
-            touch(t.session);
+            sessions_[t.session].timeout = c->session_timeout;
+            touch(t.session, c->session_timeout);
             append({std::move(t), c, r.xid});
             return;
         } else {
@@ -61,7 +62,7 @@ void ensemble::execute(const connection_ptr& c, const request& r)
             a.session = alive(c->session) ? c->session : 0;
             if (a.session != 0) {
                 sessions_[c->session].owner = c->id;
-                touch(c->session);
+                touch(c->session, c->session_timeout);
             }
             confirm_session(c, r.xid, std::move(a));
             return;
@@ -186,12 +187,24 @@ void ensemble::catch_up(server& s)
 
 // ---- sessions, at the leader
 
-void ensemble::heard(unsigned s, std::int64_t session)
+std::chrono::milliseconds ensemble::granted_by(unsigned s) const
 {
-    if (session == 0 || servers_[s].stale) return;
-    if (s == leader_) return touch(session);
+    const auto& limits = world_.set.granted;
+    return limits.empty() ? world_.set.session_timeout : limits[(s + servers_[s].incarnation) % limits.size()];
+}
+
+void ensemble::heard(const connection& c)
+{
+    const unsigned s = c.server;
+    if (c.session == 0 || servers_[s].stale) return;
+    if (s == leader_) return touch(c.session, c.session_timeout);
     auto& from = servers_[s];
-    if (std::find(from.heard.begin(), from.heard.end(), session) == from.heard.end()) from.heard.push_back(session);
+    const auto known = std::find_if(from.heard.begin(), from.heard.end(),
+                                    [&](const auto& other) { return other.first == c.session; });
+    if (known == from.heard.end())
+        from.heard.emplace_back(c.session, c.session_timeout);
+    else
+        known->second = c.session_timeout;
     if (from.report_due) return;
     from.report_due = true;
     const instant half_tick = instant(world_.set.tick) / 2;
@@ -202,40 +215,43 @@ void ensemble::heard(unsigned s, std::int64_t session)
         if (self.incarnation != incarnation) return;
         self.report_due = false;
         to_leader(s, [this, report = std::move(self.heard)] {
-            for (const auto id : report) touch(id);
+            for (const auto& [id, timeout] : report) touch(id, timeout);
         });
         self.heard.clear();
     });
 }
 
-void ensemble::touch(std::int64_t id)
+void ensemble::touch(std::int64_t id, std::chrono::milliseconds timeout)
 {
     const auto at = sessions_.find(id);
     if (at == sessions_.end() || !at->second.alive) return;
+    auto& s = at->second;
     // The leader's clock may run fast: its timeout is a little shorter in true time.
     const double rate = 1.0 + world_.set.leader_drift_ppm * 1e-6;
-    auto timeout = static_cast<double>(instant(world_.set.session_timeout).count()) / rate;
-    auto deadline = world_.time.now() + instant(static_cast<std::int64_t>(timeout));
+    const auto lives = static_cast<double>(instant(timeout).count()) / rate;
+    s.deadline = world_.time.now() + instant(static_cast<std::int64_t>(lives));
     if (world_.set.expiry_rounded_up) {
         const instant tick = world_.set.tick;
-        deadline += tick - deadline % tick;
+        s.deadline += tick - s.deadline % tick;
     }
-    at->second.deadline = std::max(at->second.deadline, deadline);
-    if (at->second.watched) return;
-    at->second.watched = true;
-    world_.time.at(at->second.deadline, [this, id] { check_expiry(id); });
+    if (s.check_at != instant(0) && s.check_at <= s.deadline) return;
+    check_expiry_at(id, s.deadline);
 }
 
-void ensemble::check_expiry(std::int64_t id)
+void ensemble::check_expiry_at(std::int64_t id, instant when)
 {
-    auto& s = sessions_[id];
-    if (!s.alive) return;
+    sessions_[id].check_at = when;
+    world_.time.at(when, [this, id, when] { check_expiry(id, when); });
+}
+
+void ensemble::check_expiry(std::int64_t id, instant at)
+{
+    const auto& s = sessions_[id];
+    if (!s.alive || s.check_at != at) return; // or another check is under way
     const auto now = world_.time.now();
-    if (now < s.deadline || !servers_[leader_].up) { // nobody expires sessions during an election
-        const auto next = now < s.deadline ? s.deadline : now + instant(world_.set.tick);
-        world_.time.at(next, [this, id] { check_expiry(id); });
-        return;
-    }
+    if (now < s.deadline) return check_expiry_at(id, s.deadline);
+    if (!servers_[leader_].up) // nobody expires sessions during an election
+        return check_expiry_at(id, now + instant(world_.set.tick));
     world_.log.line(world_.time.now(), "leader", "session " + std::to_string(id & 0xff) + " timed out");
     expire(id);
 }
@@ -346,7 +362,7 @@ void ensemble::serve_again_after(unsigned s, instant down)
         catch_up(self); // a server comes up with all that its leader has
         self.up = true;
         if (s == leader_) { // a new leader gives every session its whole time again
-            for (const auto& [id, session] : sessions_) touch(id);
+            for (const auto& [id, session] : sessions_) touch(id, session.timeout);
         }
         world_.log.line(world_.time.now(), "server" + std::to_string(s), "serves again");
     });

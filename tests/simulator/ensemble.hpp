@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zklock::simulator {
@@ -17,7 +18,7 @@ namespace zklock::simulator {
 /// session made before it; a server answers reads from what it knows, however old; a sync brings it up to the leader;
 /// watch events of a transaction leave before its own reply; nobody connects to a server that has seen less than he
 /// has; the writes of a connection that its session has left are not executed; the leader learns only twice a tick whom
-/// a follower has heard.
+/// a follower has heard, and takes that server's word for how long such a session lives on.
 class ensemble {
 public:
     explicit ensemble(world& w);
@@ -71,14 +72,15 @@ private:
         bool stuck = false;     ///< and has proposed something that nobody will ever commit
         std::vector<std::int64_t> sessions_then; ///< those alive when it stopped
         bool report_due = false;
-        std::vector<std::int64_t> heard; ///< sessions to report to the leader
+        std::vector<std::pair<std::int64_t, std::chrono::milliseconds>> heard; ///< sessions to report to the leader
         std::vector<connection_ptr> clients;
     };
     struct session {
         bool alive = true;
         std::int64_t owner = 0; ///< the connection
+        std::chrono::milliseconds timeout{0}; ///< that it began with: a new leader knows no other
         instant deadline{0};
-        bool watched = false; ///< an expiry check is under way
+        instant check_at{0}; ///< of the expiry check that is under way
     };
     struct entry {
         transaction t;
@@ -113,9 +115,11 @@ private:
     void catch_up(server& s);
 
     // sessions, at the leader
-    void heard(unsigned server, std::int64_t session);
-    void touch(std::int64_t session);
-    void check_expiry(std::int64_t session);
+    [[nodiscard]] std::chrono::milliseconds granted_by(unsigned server) const;
+    void heard(const connection& from);
+    void touch(std::int64_t session, std::chrono::milliseconds timeout);
+    void check_expiry_at(std::int64_t session, instant when);
+    void check_expiry(std::int64_t session, instant at);
 
     world& world_;
     std::vector<server> servers_;

@@ -69,7 +69,7 @@ void ensemble::arrive(const connection_ptr& c, request r)
     }
     if (r.doom == fate::cut_before) return drop(c, true);
     if (r.what == operation::connect) return arrive_connect(c, r);
-    heard(c->server, c->session);
+    heard(*c);
     const bool alone = c->pending.empty();
     c->pending.push_back(std::move(r));
     if (goes_to_leader(c->pending.back().what)) {
@@ -92,7 +92,8 @@ void ensemble::arrive_connect(const connection_ptr& c, const request& r)
     }
     s.clients.push_back(c);
     c->pending.push_back(r);
-    heard(c->server, c->session);
+    c->session_timeout = granted_by(c->server);
+    heard(*c);
     forward(c, r);
 }
 
@@ -155,7 +156,10 @@ void ensemble::complete(const connection_ptr& c, std::int64_t xid, answer a)
     }
     const auto r = std::move(c->pending.front());
     c->pending.pop_front();
-    if (r.what == operation::connect) c->session = a.session;
+    if (r.what == operation::connect) {
+        c->session = a.session;
+        a.session_timeout = c->session_timeout;
+    }
     const bool over = r.what == operation::close_session || (r.what == operation::connect && a.session == 0);
     reply(c, r, std::move(a));
     if (over) {

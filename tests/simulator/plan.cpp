@@ -33,6 +33,7 @@ public:
         if (one_in(3)) add(act::list, 1 + draw(3));
         make_troubles();
         if (const auto kind = plan_.seed / 32 % 16; kind == 3 || kind == 6) make_crowd(kind == 6);
+        if (!plan_.set.granted.empty()) make_moves();
         std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                          [](const auto& a, const auto& b) { return a.at < b.at; });
         return std::move(plan_);
@@ -53,6 +54,7 @@ private:
         s.session_timeout = milliseconds(std::array{1'000, 2'000, 4'000}[draw(3)]);
         s.tick = s.session_timeout / static_cast<int>(2 + draw(3));
         s.expiry_rounded_up = one_in(3);
+        if (plan_.seed % 7 == 3) make_limits(); // drawn apart: see below
         s.delay = microseconds(std::array{50, 200, 1'000, 10'000}[draw(4)]);
         s.delay_spread = microseconds(std::array{20, 300, 2'000, 20'000}[draw(4)]);
         if (s.servers > 1 && one_in(2)) s.follower_lag = microseconds(std::array{500, 5'000, 100'000}[draw(3)]);
@@ -77,6 +79,41 @@ private:
         case 4: s.linger = 2min; [[fallthrough]];
         case 5: s.cohort = 2; break;
         default: break;
+        }
+    }
+
+    /// Servers that grant a session twice the time that others do. Nothing of the schedule's own stream is drawn for
+    /// that: other seeds go on meaning what they did.
+    void make_limits()
+    {
+        choices own(plan_.seed ^ 0x5e55'1075);
+        auto& s = plan_.set;
+        const auto usual = s.session_timeout;
+        s.session_timeout *= 2;
+        for (unsigned i = 0; i < s.servers + 2; ++i)
+            s.granted.push_back(own.below(2, choices::stream::plan) == 0 ? usual : s.session_timeout);
+    }
+
+    /// A client goes to another server, and hears nothing while the next leader comes. Drawn apart, too.
+    void make_moves()
+    {
+        choices own(plan_.seed ^ 0x30'7e5);
+        const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+        const auto long_time = static_cast<std::uint64_t>(microseconds(plan_.set.session_timeout).count());
+        for (auto times = pick(4); times != 0; --times) {
+            step s;
+            const auto happens = [&](act what, std::uint64_t within, std::uint64_t duration) {
+                s.at += microseconds(pick(within));
+                s.what = what;
+                s.duration = std::chrono::duration_cast<milliseconds>(microseconds(duration));
+                plan_.steps.push_back(s);
+            };
+            s.at = moments_[pick(moments_.size())];
+            s.who = static_cast<unsigned>(pick(plan_.set.clients));
+            happens(act::cut, 100'000, 0);
+            happens(act::block, long_time / 4, long_time / 2 + pick(long_time));
+            s.who = static_cast<unsigned>(pick(plan_.set.servers));
+            happens(act::restart, long_time / 4, pick(long_time / 4));
         }
     }
 
@@ -314,7 +351,8 @@ std::string describe(const plan& p)
     std::ostringstream out;
     const auto& s = p.set;
     out << "seed " << p.seed << ": " << s.servers << " servers, " << s.clients << " clients, session timeout "
-        << s.session_timeout.count() << " ms, tick " << s.tick.count() << " ms, delay " << s.delay.count() << '+'
+        << s.session_timeout.count() << " ms" << (s.granted.empty() ? "" : " or half of it") << ", tick "
+        << s.tick.count() << " ms, delay " << s.delay.count() << '+'
         << s.delay_spread.count() << " us, follower lag " << s.follower_lag.count() << " us, parents "
         << (s.parents_exist ? "there" : "missing") << (s.parents_are_containers ? " (containers)" : "")
         << ", first sequence " << s.first_sequence << ", node budget " << s.node_budget << ", linger "

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -11,8 +12,11 @@ struct settings {
     unsigned servers = 1;
     unsigned clients = 2;
     unsigned paths = 1;
-    std::chrono::milliseconds session_timeout{4'000};
-    std::chrono::milliseconds tick{2'000}; ///< sessions are at least two of them
+    std::chrono::milliseconds session_timeout{4'000}; ///< what clients ask for, and the longest that is granted
+    std::chrono::milliseconds tick{2'000};            ///< sessions are at least two of them
+    /// What the servers grant instead, one each; after a restart what is next in the list, for their limits have been
+    /// changed. Empty: what is asked for.
+    std::vector<std::chrono::milliseconds> granted;
     bool expiry_rounded_up = false;       ///< to whole ticks, as the servers do; without it they are as early as can be
     std::chrono::microseconds delay{200}; ///< least time of a message
     std::chrono::microseconds delay_spread{300}; ///< and what may come on top, now and then tenfold
@@ -30,6 +34,10 @@ struct settings {
     unsigned cohort = 1;                 ///< likewise
     std::chrono::milliseconds quiet_after{20'000}; ///< no more faults from then on
 
+    [[nodiscard]] std::chrono::milliseconds shortest_session() const
+    {
+        return granted.empty() ? session_timeout : *std::min_element(granted.begin(), granted.end());
+    }
     /// What a message may take, but for rare ones, until those who wait for it know of it.
     [[nodiscard]] std::chrono::microseconds slow_message() const { return delay + delay_spread + follower_lag; }
     /// Longer than any exchange takes while nothing goes wrong, and nobody is waited for.

@@ -352,18 +352,19 @@ void simulated_store::deliver_connect(const answer& a)
     }
     attempts_ = 0;
     session_ = a.session;
+    session_timeout_ = a.session_timeout;
     state_ = state::open;
     sent_ = process_.now();
     say("is connected, session " + std::to_string(session_ & 0xff));
     const bool renewed = session_ != told_session_;
     told_session_ = session_;
     keep_alive();
-    observer_->on_connected({session_, world_.set.session_timeout, renewed, asked_});
+    observer_->on_connected({session_, session_timeout_, renewed, asked_});
 }
 
 void simulated_store::keep_alive()
 {
-    const auto timeout = world_.set.session_timeout;
+    const auto timeout = session_timeout_;
     (void)process_.call_at(process_.now() + timeout / 6, [this, timeout, which = connection_] {
         if (connection_ != which || state_ != state::open) return;
         if (process_.now() - heard_ >= 2 * timeout / 3) {

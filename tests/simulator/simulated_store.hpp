@@ -88,6 +88,7 @@ private:
     bool attached_ = false;
     connection_ptr connection_;
     std::int64_t session_ = 0;
+    std::chrono::milliseconds session_timeout_{0}; ///< as granted
     lease_clock::time_point asked_{}; ///< when the last attempt to connect began
     std::int64_t told_session_ = 0;   ///< of the last on_connected
     std::int64_t last_zxid_ = 0;

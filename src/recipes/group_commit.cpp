@@ -13,6 +13,13 @@ namespace {
 constexpr unsigned most_under_way = 2;
 constexpr std::size_t most_writes = 64;
 
+/// Whether such an answer to one create is the answer to all below the same path.
+constexpr bool concerns_the_path(store::outcome result) noexcept
+{
+    using enum store::outcome;
+    return result == no_node || result == no_auth || result == invalid_acl || result == no_child_allowed;
+}
+
 } // namespace
 
 void group_commit::join(lock_path& path, bool urgent)
@@ -178,17 +185,17 @@ void group_commit::on_answer(const shared_writes& together, const store::batch_r
     proceed();
 }
 
-/// One write was refused, and so none was done. It has its answer; the others go alone. Where a path is missing, the
-/// other creates on it need not be tried.
+/// One write was refused, and so none was done. It has its answer; the others go alone. Where no create
+/// on its path can be done, the others on it need not be tried.
 void group_commit::on_failure(const writes& together, const store::batch_reply& answer)
 {
     const bool one_failed = answer.failed < together.size() && answer.result != store::outcome::bad_arguments;
     const write* const failed = one_failed ? &together[answer.failed] : nullptr;
-    const bool path_missing = failed && failed->creates && answer.result == store::outcome::no_node;
+    const bool path_refused = failed && failed->creates && concerns_the_path(answer.result);
     store::create_reply refused;
     static_cast<store::reply&>(refused) = answer;
     for (const write& w : together) {
-        const bool hopeless = path_missing && w.creates && w.path == failed->path;
+        const bool hopeless = path_refused && w.creates && w.path == failed->path;
         if (&w != failed && !hopeless) {
             ++under_way_;
             if (w.creates)

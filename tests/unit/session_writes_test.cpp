@@ -190,6 +190,18 @@ TEST_SUITE("session, gathered writes")
             s.release(*s.c1);
             CHECK(s.c2->given.fencing_token == 211 * 4096); // a transaction of its own
         }
+        SUBCASE("nobody may create anything on its path: nor is the next one there tried")
+        {
+            outcome why{};
+            SUBCASE("") { why = outcome::no_auth; }
+            SUBCASE("") { why = outcome::invalid_acl; }
+            SUBCASE("") { why = outcome::no_child_allowed; }
+            s.batch.fail(0, why);
+            s.clock.run();
+            CHECK(s.c1->ended);
+            CHECK(s.c2->ended == s.c1->ended);
+            CHECK(s.servers.pending() == "create /d/" + prefix(4));
+        }
         SUBCASE("it is not known which: all go alone")
         {
             s.batch.answer(outcome::bad_arguments);

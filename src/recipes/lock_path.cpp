@@ -41,7 +41,11 @@ lock_path::~lock_path()
     for (auto& [id, contender] : contenders_)
         contender->detach();
     core_.writes.forget(*this);
-    core_.stop_listening(path_, *this);
+    if (core_.stop_listening(path_, *this, queue_.watches_parent()) && core_.connected)
+        core_.store.unwatch(path_, [&core = core_](const store::reply& answer) {
+            if (answer.result == outcome::unknown)
+                core.contact_lost();
+        });
     core_.remove(*this);
 }
 
@@ -49,7 +53,7 @@ void lock_path::retire()
 {
     if (!idle())
         return;
-    const bool tell_server = queue_.watches_parent() && core_.connected && !core_.shares(path_);
+    const bool tell_server = queue_.watches_parent() && core_.connected && core_.leave_watch(path_);
     queue_.forget_parent();
     if (tell_server)
         core_.store.unwatch(path_, expect([](const store::reply&) {}));

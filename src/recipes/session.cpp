@@ -34,6 +34,7 @@ session::session(store::store& store, store::scheduler& scheduler, const client_
 session::~session()
 {
     core_.scheduler.cancel(resting_timer_);
+    core_.connected = false; // nothing is sent any more
 }
 
 void session::on_state(std::function<void(connection_state)> f)
@@ -70,12 +71,9 @@ std::optional<errc> session::objection(const std::string& path, const mutex_opti
 lock_path* session::path_for(const std::string& path, const path_options& options)
 {
     std::unique_ptr<lock_path>& entry = paths_[path];
-    if (entry && entry->options() != options) {
-        if (!entry->idle())
-            return nullptr;
-        entry.reset();
-    }
-    if (!entry)
+    if (entry && entry->options() != options && !entry->idle())
+        return nullptr;
+    if (!entry || entry->options() != options) // the new one hears of the watch that the old one leaves
         entry = std::make_unique<lock_path>(core_, path, options, [this, path] { path_rests(path); });
     return entry.get();
 }

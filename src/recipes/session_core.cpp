@@ -301,6 +301,16 @@ bool session_core::stop_listening(std::string_view path, session_member& member,
     return false;
 }
 
+bool session_core::leave_watch(std::string_view path)
+{
+    if (shares(path)) {
+        left_watches_.emplace(path);
+        return false;
+    }
+    left_watches_.erase(std::string(path));
+    return true;
+}
+
 /// Whom it is told may listen to something else then.
 template <class F> void session_core::tell_listeners(std::string_view path, F tell)
 {

@@ -96,6 +96,8 @@ public:
     /// `watched`: it has a watch there, which others who listen may have, too. True when none does any more, and a
     /// watch is there, of whomever: it should be taken back.
     bool stop_listening(std::string_view path, session_member&, bool watched = false);
+    /// Likewise of a member that goes on listening, but has no use for the watch any more.
+    bool leave_watch(std::string_view path);
     /// Whether others listen to the path, too: a watch that is taken back is taken from all.
     [[nodiscard]] bool shares(std::string_view path) const { return listeners_.count(path) > 1; }
 

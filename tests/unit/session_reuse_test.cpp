@@ -1,6 +1,8 @@
 // What an idle path keeps, and nodes that serve more than one.
 #include "session_scene.hpp"
 
+#include "recipes/semaphores.hpp"
+
 #include <string>
 
 using namespace zklock;
@@ -62,6 +64,59 @@ TEST_SUITE("session, resting paths")
         const auto next = s.acquire("/p", lingering);
         CHECK_FALSE(next->ended);
         CHECK(s.servers.pending() == "create /p/" + prefix(2) + ", watch /p");
+    }
+}
+
+TEST_SUITE("session, watches that are left")
+{
+    TEST_CASE("of a path whose options have changed: taken back with the path, although it has none of its own")
+    {
+        connected_scene s;
+        const auto held = s.hold("/p", 0);
+        s.release(*held);
+        s.answer(outcome::ok);
+        mutex_options lingering;
+        lingering.linger = 1s;
+        const auto look = s.acquire("/p", lingering, recipes::patience::look_once);
+        CHECK(s.servers.pending() == "children /p");
+        s.list({scene::node(7, 7)});
+        CHECK(look->ended == make_error_code(errc::busy));
+        CHECK(s.servers.pending() == "unwatch /p");
+    }
+
+    TEST_CASE("of all paths when the session goes: the servers know")
+    {
+        connected_scene s;
+        const auto held = s.hold("/p", 0);
+        s.release(*held);
+        s.answer(outcome::ok);
+        s.session.reset();
+        CHECK(s.servers.pending() == "");
+    }
+
+    TEST_CASE("of a path that others listen to: taken back with the last of them")
+    {
+        scene s;
+        s.options.session_timeout = 10s;
+        s.start();
+        s.connect();
+        const auto held = s.hold("/p", 0);
+        s.release(*held);
+        s.answer(outcome::ok);
+        recipes::semaphores semaphores(*s.session);
+        recipes::permits_request request;
+        request.path = "/s";
+        request.options.count_path = "/p";
+        request.done = [](error_code, const recipes::grant&) {};
+        const auto waiting = semaphores.acquire(std::move(request));
+        s.clock.run();
+        s.servers.requests.clear(); // it stands in line
+        s.clock.pass(11s);
+        CHECK(s.servers.pending().find("unwatch") == std::string::npos);
+        s.servers.requests.clear();
+        CHECK(waiting->withdraw());
+        s.clock.run();
+        CHECK(s.servers.pending().find("unwatch /p") != std::string::npos);
     }
 }
 

@@ -203,9 +203,14 @@ void session_core::on_connected(const store::connect_reply& answer)
     session_id = answer.session_id;
     connected = true;
     server_proved_ = false;
-    if (answer.renewed || answer.session_timeout != lease_.timeout()) {
+    // A leader that takes over knows of no other time than the one the session began with; and what a server that the
+    // session has left reports of it may come late. So the shortest of a session's times counts.
+    std::chrono::nanoseconds timeout = answer.session_timeout;
+    if (!answer.renewed)
+        timeout = std::min<std::chrono::nanoseconds>(timeout, lease_.timeout());
+    if (answer.renewed || timeout != lease_.timeout()) {
         // A server with other limits has taken the same session over: what is held was granted on another lease.
-        lease_.open(answer.session_timeout);
+        lease_.open(timeout);
         // They were planned for the earlier lease, which may have been longer.
         for (store::scheduler::timer_id* timer : {&beat_timer_, &lease_timer_})
             scheduler.cancel(std::exchange(*timer, 0));

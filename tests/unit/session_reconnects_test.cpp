@@ -17,6 +17,24 @@ TEST_SUITE("session, reconnects")
         CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
         s.answer(outcome::ok);
     }
+    TEST_CASE("to a server that grants the session more time, change nothing: another leader may not know of that")
+    {
+        scene s;
+        s.start();
+        s.connect(5, true, 4s);
+        const auto a = s.hold("/p", 0);
+        s.servers.observer->on_disconnected();
+        s.connect(5, false, 40s);
+        CHECK(a->losses == 0);
+        s.clock.pass(1s);
+        while (!s.servers.requests.empty())
+            s.answer(outcome::ok);
+        CHECK(a->handle->held(s.clock.now()));
+        CHECK(a->handle->held_until() < s.clock.now() + 4s);
+        s.clock.pass(4s);
+        CHECK(a->losses == 1);
+    }
+
     TEST_CASE("in a session with less time than the last, the loss is told by its own lease")
     {
         scene s;

@@ -4,6 +4,7 @@
 #include "zklock/errc.hpp"
 
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/system_executor.hpp>
 
 #include <unistd.h>
@@ -41,6 +42,7 @@ client_state::client_state(const asio::any_io_executor& executor, client_options
 std::shared_ptr<client_state> client_state::make(const asio::any_io_executor& executor, client_options options)
 {
     const std::shared_ptr<client_state> state(new client_state(executor, std::move(options)));
+    const asio::steady_timer reactor_first(executor); // so that it is told of a fork before the service is
     state->registry_ = context_service<client_state>::of(executor);
     state->registry_->add(*state);
     if (!state->invalid_)
@@ -203,7 +205,15 @@ void client_state::close_in_background()
     static_cast<void>(post([this] { close(); }));
 }
 
-void client_state::context_gone()
+void client_state::context_gone() { drop_all(false); }
+
+void client_state::forked()
+{
+    if (core_)
+        drop_all(true);
+}
+
+void client_state::drop_all(bool told_of_fork)
 {
     std::optional<asio::strand<asio::any_io_executor>> strand;
     executor_pair executors{asio::system_executor(), asio::system_executor()};
@@ -222,7 +232,7 @@ void client_state::context_gone()
         while (!list->empty())
             pending_operation::take_front(*list)->abandon();
     if (core_) {
-        core_->store.shutdown();
+        core_->store.shutdown(told_of_fork);
         core_->scheduler.shutdown();
         core_.reset();
     }

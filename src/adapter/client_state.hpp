@@ -120,6 +120,8 @@ public:
 
     /// By the service, while nothing else runs.
     void context_gone();
+    /// Likewise, in a forked process: a client that was opened before belongs to the parent.
+    void forked();
 
 private:
     client_state(const asio::any_io_executor&, client_options);
@@ -135,6 +137,7 @@ private:
     void finish_close();
     void turn_ends() override;
     void turn_failed() override { turn_ends(); }
+    void drop_all(bool told_of_fork);
 
     const error_code invalid_; // what is wrong with the options, if anything
     std::optional<client_options> options_; // until open()

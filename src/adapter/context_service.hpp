@@ -6,13 +6,15 @@
 #include <memory>
 #include <mutex>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace zklock::detail {
 
 /// Those of one kind who use an execution context. The context tells the service when it is destroyed, and that tells
 /// them (`context_gone()`), so that whatever of theirs is still held by somebody has let go of the context's objects by
-/// then. They are in shared pointers, and know of it (`enable_shared_from_this`).
+/// then. A forked process is told of the fork likewise (`forked()`, of those who have it). They are in shared pointers,
+/// and know of it (`enable_shared_from_this`).
 template <class User> class context_service final : public boost::asio::execution_context::service {
 public:
     inline static boost::asio::execution_context::id id;
@@ -35,7 +37,17 @@ public:
 
     private:
         friend context_service;
-        std::mutex mutex_;
+        [[nodiscard]] std::vector<std::shared_ptr<User>> all() const
+        {
+            std::vector<std::shared_ptr<User>> users;
+            const std::lock_guard lock(mutex_);
+            for (auto* user : users_)
+                if (auto alive = user->weak_from_this().lock()) // else its destructor is waiting for this mutex
+                    users.push_back(std::move(alive));
+            return users;
+        }
+
+        mutable std::mutex mutex_;
         std::unordered_set<User*> users_;
     };
 
@@ -49,16 +61,15 @@ public:
 private:
     void shutdown() override
     {
-        std::vector<std::shared_ptr<User>> users;
-        {
-            const std::lock_guard lock(registry_->mutex_);
-            for (auto* user : registry_->users_)
-                if (auto alive = user->weak_from_this().lock()) // else its destructor is waiting for this mutex
-                    users.push_back(std::move(alive));
-            registry_->users_.clear();
-        }
-        for (const auto& user : users)
+        for (const auto& user : registry_->all())
             user->context_gone();
+    }
+    void notify_fork(boost::asio::execution_context::fork_event event) override
+    {
+        if constexpr (requires(User& user) { user.forked(); })
+            if (event == boost::asio::execution_context::fork_child)
+                for (const auto& user : registry_->all())
+                    user->forked();
     }
 
     std::shared_ptr<registry> registry_ = std::make_shared<registry>();

@@ -54,8 +54,9 @@ public:
 
     void close(std::function<void()> closed);
 
-    /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left.
-    void stop();
+    /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left. In a forked
+    /// process, the parent's connection is not touched. `told_of_fork`: Asio has made its own kernel objects for this one.
+    void stop(bool told_of_fork = false);
 
     /// The caller knows of an open connection, and was told the answers to all that it asked.
     [[nodiscard]] bool waits_for_nothing() const noexcept
@@ -113,6 +114,7 @@ private:
     bool adopt(int fd, bool anew);
     void drop_socket();
     void part_from_socket();
+    void leave_socket_to_parent(bool told_of_fork);
     void await_socket(bool write);
     void on_socket(bool writable);
     void wake_at(clock::time_point);

@@ -4,8 +4,11 @@
 
 #include <utility>
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 // How a session ends in good order without a moment's stop. The library's own way waits on the thread: for room to send
 // its request to close, and then for the socket to become readable. So it is called when there is room, and something
@@ -117,19 +120,39 @@ void connection::finish_closing()
     deliver_later();
 }
 
-void connection::stop()
+void connection::stop(bool told_of_fork)
 {
     if (!io_)
         return;
     phase_ = phase::closed;
     io_->resolver->cancel();
     wire_.abandon();
-    part_from_socket();
+    if (wire_.is_forked())
+        leave_socket_to_parent(told_of_fork);
+    else
+        part_from_socket();
     io_.reset();
     // What the dropped functions own may come back here.
     auto dropped_inbox = std::exchange(inbox_, {});
     auto dropped_requests = std::exchange(stranded_, {});
     auto dropped_close = std::exchange(closed_, nullptr);
+}
+
+/// Closes no more than the descriptor. Where Asio was not told of the fork, it takes the socket off the epoll set that the
+/// parent uses; so what it finds under that number has to be another file.
+void connection::leave_socket_to_parent(bool told_of_fork)
+{
+    if (io_->socket && !told_of_fork) {
+        const int own = io_->socket->native_handle();
+        const int other = ::eventfd(0, EFD_CLOEXEC);
+        if (other == -1) {
+            ::close(own);
+        } else {
+            ::dup3(other, own, O_CLOEXEC);
+            ::close(other);
+        }
+    }
+    drop_socket();
 }
 
 } // namespace zklock::bridge

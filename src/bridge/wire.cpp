@@ -1,4 +1,5 @@
 #include "bridge/wire.hpp"
+#include "bridge/forks.hpp"
 #include "bridge/result_codes.hpp"
 #include "bridge/wire_library.hpp"
 
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 namespace zklock::bridge {
 
@@ -28,7 +30,7 @@ bool is_ready(int fd, short events)
 } // namespace
 
 wire::wire(inbox& in, const client_options& options, std::string chroot)
-    : inbox_(in), options_(options), chroot_(std::move(chroot))
+    : inbox_(in), options_(options), chroot_(std::move(chroot)), fork_count_(fork_count())
 {
 }
 
@@ -150,8 +152,14 @@ void wire::close()
     end_epoch();
 }
 
+bool wire::is_forked() const { return fork_count() != fork_count_; }
+
 void wire::abandon()
 {
+    if (is_forked()) {
+        leave_to_parent();
+        return;
+    }
     library_call in_library(*this);
     if (!handle_)
         return;
@@ -166,6 +174,18 @@ void wire::abandon()
             cut();
     }
     drop_handle();
+    end_epoch();
+}
+
+/// Whatever the library sends, and a shutdown, would reach the parent's connection. So the handle is left as it is, and so
+/// is the lock around the library, which another thread of the parent may have held.
+void wire::leave_to_parent()
+{
+    if (has_socket() && fd_ != -1)
+        ::close(fd_);
+    handle_ = nullptr;
+    phase_ = phase::none;
+    fd_ = -1;
     end_epoch();
 }
 

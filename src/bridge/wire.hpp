@@ -68,8 +68,11 @@ public:
     /// Ends session and connection. While connected, the socket must be readable and have nothing waiting to be
     /// written, or the library stops the thread.
     void close();
-    /// The same without those conditions, in no time: the server may not hear of it.
+    /// The same without those conditions, in no time: the server may not hear of it. In a forked process it only closes
+    /// the descriptor.
     void abandon();
+    /// This is a copy: session and connection are those of a process that this one was forked off.
+    [[nodiscard]] bool is_forked() const;
 
 private:
     enum class phase : std::uint8_t { none, connecting, connected };
@@ -93,10 +96,12 @@ private:
     void forget_watches();
     void watch_fired(const char* path, int type);
     void drop_handle();
+    void leave_to_parent();
 
     inbox& inbox_;
     const client_options& options_;
     const std::string chroot_;
+    const unsigned fork_count_; // of the process to which the handle belongs
 
     _zhandle* handle_ = nullptr;
     phase phase_ = phase::none;

@@ -34,7 +34,7 @@ zookeeper_store::zookeeper_store(const boost::asio::strand<boost::asio::any_io_e
 
 zookeeper_store::~zookeeper_store() { connection_->stop(); }
 bool zookeeper_store::waits_for_nothing() const noexcept { return connection_->waits_for_nothing(); }
-void zookeeper_store::shutdown() { connection_->stop(); }
+void zookeeper_store::shutdown(bool told_of_fork) { connection_->stop(told_of_fork); }
 void zookeeper_store::attach(zklock::store::observer& o) { connection_->start(o); }
 void zookeeper_store::close(std::function<void()> closed) { connection_->close(std::move(closed)); }
 

@@ -51,7 +51,8 @@ public:
     void close(std::function<void()> closed) override;
 
     /// The execution context is going away: ends everything at once, calls no function, and uses no executor again.
-    void shutdown();
+    /// Or this is a forked process, and the context was told so.
+    void shutdown(bool told_of_fork = false);
 
 private:
     error_code configuration_error_;

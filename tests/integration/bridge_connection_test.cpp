@@ -3,6 +3,7 @@
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"
 #include "support/four_letter_words.hpp"
+#include "support/own_sockets.hpp"
 #include "support/port_lease.hpp"
 #include "support/proxy.hpp"
 #include "support/zookeeper_ensemble.hpp"
@@ -13,7 +14,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -26,20 +26,6 @@ namespace {
 
 int resolutions = 0;
 int local_removals = 0;
-
-/// Our descriptors of connections to that port.
-std::vector<int> sockets_to(std::uint16_t port)
-{
-    std::vector<int> found;
-    for (int fd = 0; fd < 1024; ++fd) {
-        sockaddr_in peer{};
-        socklen_t size = sizeof peer;
-        if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 && peer.sin_family == AF_INET &&
-            ntohs(peer.sin_port) == port)
-            found.push_back(fd);
-    }
-    return found;
-}
 
 /// As long as it lives, this process gets no new descriptor.
 class no_free_descriptors {

@@ -1,0 +1,31 @@
+#include "bridge/forks.hpp"
+
+#include <atomic>
+#include <new>
+
+#include <pthread.h>
+
+namespace zklock::bridge {
+
+namespace {
+
+std::atomic<unsigned> forks{0};
+
+void in_child() { forks.fetch_add(1, std::memory_order_relaxed); }
+
+bool watch_forks()
+{
+    if (::pthread_atfork(nullptr, nullptr, &in_child) != 0)
+        throw std::bad_alloc();
+    return true;
+}
+
+} // namespace
+
+unsigned fork_count()
+{
+    [[maybe_unused]] static const bool watching = watch_forks();
+    return forks.load(std::memory_order_relaxed);
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,224 @@
+// A process that is forked off gets copies of a client and of its sockets. What it does with them must not reach the
+// parent's session.
+#include "support/expect_clean.hpp"
+#include "support/four_letter_words.hpp"
+#include "support/own_sockets.hpp"
+#include "support/polling.hpp"
+#include "support/proxy.hpp"
+#include "support/zookeeper_server.hpp"
+#include "zklock/zklock.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+/// A parent that holds a lock, with a waiter behind it, through a proxy that sees each connection.
+struct family {
+    zookeeper_server server;
+    proxy between{server.port()};
+    std::unique_ptr<asio::io_context> io = std::make_unique<asio::io_context>();
+    std::optional<client> own;
+    std::optional<mutex> lock;
+    guard held;
+    bool waiter_ended = false;
+
+    family()
+    {
+        client_options options;
+        options.servers = between.address();
+        options.session_timeout = 60s; // it does not end while a test looks
+        own.emplace(*io, options);
+        lock.emplace(*own, "/fork");
+        lock->acquire(60s, [this](error_code ec, guard g) {
+            CHECK_FALSE(ec);
+            held = std::move(g);
+        });
+        run_until([this] { return static_cast<bool>(held); });
+        lock->acquire([this](error_code, guard) { waiter_ended = true; });
+        run_until([this] { return ephemeral_count(server.port()) == 2; });
+    }
+
+    void run_until(const std::function<bool()>& holds)
+    {
+        const auto end = steady_clock::now() + default_limit;
+        while (!holds()) {
+            io->restart();
+            io->run_one_for(10ms);
+            REQUIRE(steady_clock::now() < end);
+        }
+    }
+
+    void destroy()
+    {
+        held = guard();
+        lock.reset();
+        own.reset();
+        io.reset();
+    }
+
+    /// Whether the servers, and the client itself, still see the session that there was before.
+    void check_parent(std::int64_t session)
+    {
+        std::optional<error_code> answered;
+        own->get("/", [&](error_code ec, const node_content&) { answered = ec; });
+        run_until([&] { return answered.has_value(); });
+        CHECK_FALSE(*answered);
+        CHECK(between.accepted() == 1); // it has been the same connection all the time
+        CHECK(own->session_id() == session);
+        CHECK(held);
+        CHECK_FALSE(waiter_ended);
+        const auto connected = connected_sessions(server.port());
+        CHECK(std::count(connected.begin(), connected.end(), session) == 1);
+        CHECK(ephemerals(server.port())[session].size() == 2);
+
+        client_options options;
+        options.servers = server.address();
+        asio::io_context other_io;
+        client other(other_io, options);
+        mutex same(other, "/fork");
+        std::optional<error_code> tried;
+        other.wait_connected(default_limit, [&](error_code) {
+            same.try_acquire([&](error_code ec, const guard&) {
+                tried = ec;
+                other.close([](error_code) {});
+            });
+        });
+        other_io.run_for(default_limit);
+        CHECK(tried == make_error_code(errc::busy));
+    }
+
+    void end()
+    {
+        own->close([](error_code) {});
+        io->restart();
+        io->run_for(default_limit);
+        expect_clean(server, {"/fork"});
+    }
+};
+
+/// Runs `life` in a child, which may take no longer than a minute, and tells what it returned.
+int in_child(const std::function<int()>& life)
+{
+    const auto child = ::fork();
+    REQUIRE(child != -1);
+    if (child == 0) {
+        ::alarm(60);
+        ::_exit(life());
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// Until the next answer is there to be read.
+void wait_readable(std::uint16_t port)
+{
+    const auto sockets = sockets_to(port);
+    REQUIRE_FALSE(sockets.empty());
+    pollfd socket{sockets.front(), POLLIN, 0};
+    REQUIRE(::poll(&socket, 1, static_cast<int>(default_limit.count())) == 1);
+}
+
+} // namespace
+
+TEST_CASE("a child that destroys its copies leaves the parent's session, connection and lock alone")
+{
+    for (const bool told : {false, true}) {
+        CAPTURE(told);
+        family f;
+        const auto session = f.own->session_id();
+        for (int children = 0; children < 2; ++children) {
+            if (told)
+                f.io->notify_fork(asio::execution_context::fork_prepare);
+            const int result = in_child([&] {
+                if (told)
+                    f.io->notify_fork(asio::execution_context::fork_child);
+                f.destroy();
+                return 0;
+            });
+            if (told)
+                f.io->notify_fork(asio::execution_context::fork_parent);
+            CHECK(result == 0);
+            f.check_parent(session);
+        }
+        f.end();
+    }
+}
+
+TEST_CASE("a child that goes on with the context: its copies are inert, and the parent's answers are not read there")
+{
+    family f;
+    const auto session = f.own->session_id();
+    f.between.on_next(opcode::get_data, moment::reply, fate::hold);
+    std::optional<error_code> answered;
+    f.own->get("/", [&](error_code ec, const node_content&) { answered = ec; });
+    f.run_until([&] { return f.between.struck(); });
+    f.between.release();
+    wait_readable(f.between.port());
+
+    f.io->notify_fork(asio::execution_context::fork_prepare);
+    const int wrong = in_child([&] {
+        f.io->notify_fork(asio::execution_context::fork_child);
+        std::optional<error_code> refused;
+        f.own->get("/", asio::bind_executor(*f.io, [&](error_code ec, const node_content&) { refused = ec; }));
+        f.io->restart();
+        f.io->run();
+        int bits = 0;
+        bits |= answered ? 1 : 0;
+        bits |= refused == make_error_code(errc::closed) ? 0 : 2;
+        bits |= f.held ? 4 : 0;
+        bits |= sockets_to(f.between.port()).empty() ? 0 : 8;
+        f.destroy();
+        return bits;
+    });
+    f.io->notify_fork(asio::execution_context::fork_parent);
+    CHECK(wrong == 0);
+    CHECK_FALSE(answered);
+    f.run_until([&] { return answered.has_value(); });
+    CHECK_FALSE(*answered);
+    f.check_parent(session);
+    f.end();
+}
+
+TEST_CASE("a client that is made before the fork, and not run, is the child's own")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    client_options options;
+    options.servers = server.address();
+    client c(io, options);
+    const auto connects = [&] {
+        std::optional<error_code> connected;
+        c.wait_connected(60s, [&](error_code ec) {
+            connected = ec;
+            c.close([](error_code) {});
+        });
+        io.run();
+        return connected == error_code() ? 0 : 1;
+    };
+    io.notify_fork(asio::execution_context::fork_prepare);
+    const int result = in_child([&] {
+        io.notify_fork(asio::execution_context::fork_child);
+        return connects();
+    });
+    io.notify_fork(asio::execution_context::fork_parent);
+    CHECK(result == 0);
+    CHECK(connects() == 0);
+    expect_clean(server);
+}

@@ -38,6 +38,13 @@ namespace zklock {
 /// being called, as Asio does; clients, mutexes and guards that are left over are inert: their operations end with
 /// `errc::closed` (a guard's as if it was lost), on the system executor unless the handler has one of its own.
 ///
+/// **Processes.** After a `fork()`, a client that was run before belongs to the parent, with session, connection and locks.
+/// The child's copies are inert; it may destroy them and their context. A child that goes on with the context tells it
+/// (`notify_fork()`, as Asio demands), and so does one whose client has host *names*, because Asio's resolver has a thread:
+/// the copies are then as if the context was gone. No other thread may be in the context or the client during the fork.
+/// Programs that the process starts inherit no socket of the client, unless another thread forks in the moment between
+/// the C client's `socket()` and our setting `FD_CLOEXEC`.
+///
 /// **Completion.** Each handler is called exactly once, on its associated executor (by default the client's), and never
 /// inside the call that started the operation. Outstanding work is kept on both executors until then.
 ///

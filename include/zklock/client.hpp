@@ -101,7 +101,8 @@ public:
     /// Ends the session. Everything pending completes first: waiting acquires, and releases under way, with
     /// `errc::closed`; held locks are lost. Afterwards every operation ends with `errc::closed`.
     ///
-    /// It is bounded in time, connected or not. Without a connection the servers cannot be told: nodes then live until
+    /// It is bounded in time, connected or not; but while the system resolves a host name for the client, which cannot be
+    /// interrupted, `run()` of an `io_context` does not return, and its destructor waits, too. Without a connection the servers cannot be told: nodes then live until
     /// the session's time-out.
     ///
     /// @par Completion `void(error_code)`: success, also for a second close (when the first is done); posted after the

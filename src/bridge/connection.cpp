@@ -52,6 +52,16 @@ void connection::resolve()
     if (phase_ != phase::resting)
         return;
     phase_ = phase::resolving;
+    if (!late_.empty())
+        addresses_ = std::exchange(late_, {});
+    if (io_->resolver->busy()) { // still with what it was asked in an earlier cycle
+        due_ = clock::now();
+        wake_at(due_);
+        return;
+    }
+    due_ = clock::now() + attempt_limit();
+    if (!std::all_of(servers_.begin(), servers_.end(), [](const host_port& server) { return server.numeric; }))
+        wake_at(due_);
     io_->resolver->resolve(
         servers_,
         [weak = weak_from_this()](const host_port& server, const error_code& ec) {
@@ -67,8 +77,32 @@ void connection::resolve()
 
 void connection::resolved(std::vector<std::string> found)
 {
-    if (phase_ != phase::resolving)
+    if (phase_ == phase::resolving)
+        begin_cycle(std::move(found));
+    else if (!found.empty())
+        late_ = std::move(found);
+    deliver();
+}
+
+/// The system's resolver may take minutes. Meanwhile the servers whose addresses are known get their chance.
+void connection::go_on_unresolved()
+{
+    auto known = io_->resolver->found();
+    for (const auto& address : addresses_)
+        if (std::find(known.begin(), known.end(), address) == known.end())
+            known.push_back(address);
+    if (known.empty()) {
+        due_ = clock::now() + attempt_limit();
+        wake_at(due_);
         return;
+    }
+    if (options_.log)
+        inbox_.emplace_back(log_line{log_level::warning, "host names are still being resolved; trying known addresses"});
+    begin_cycle(std::move(known));
+}
+
+void connection::begin_cycle(std::vector<std::string> found)
+{
     std::shuffle(found.begin(), found.end(), random_);
     if (!found.empty())
         addresses_ = std::move(found); // else those of the last time are the best guess
@@ -79,7 +113,6 @@ void connection::resolved(std::vector<std::string> found)
         attempt_failed();
     else
         attempt();
-    deliver();
 }
 
 void connection::attempt()
@@ -97,12 +130,13 @@ void connection::attempt()
 }
 
 /// A server that swallows everything must not cost the session: the others get their chance in the third of the
-/// time-out that is left when a dead connection is noticed. If nobody answers, each cycle is more patient.
+/// time-out that is left when a dead connection is noticed. If nobody answers, each cycle is more patient. The resolver gets
+/// as much.
 auto connection::attempt_limit() const -> clock::duration
 {
     clock::duration longest = options_.session_timeout * 2 / 3;
-    auto first = std::max<clock::duration>(options_.session_timeout / (3 * static_cast<int>(addresses_.size())),
-                                           shortest_attempt);
+    const auto servers = static_cast<int>(std::max<std::size_t>(addresses_.size(), 1));
+    auto first = std::max<clock::duration>(options_.session_timeout / (3 * servers), shortest_attempt);
     return std::min(longest, first * (1 << std::min(silent_cycles_, 8u)));
 }
 
@@ -325,6 +359,13 @@ void connection::wake_at(clock::time_point when)
     });
 }
 
+void connection::wake_no_more()
+{
+    waking_.reset();
+    ++timer_turn_;
+    io_->timer.cancel();
+}
+
 void connection::on_time()
 {
     bool due = clock::now() >= due_;
@@ -353,6 +394,11 @@ void connection::on_time()
             wake_at(due_);
         break;
     case phase::resolving:
+        if (due)
+            go_on_unresolved();
+        else
+            wake_at(due_);
+        break;
     case phase::closed:
         break;
     }

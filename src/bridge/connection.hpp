@@ -71,7 +71,7 @@ private:
 
     enum class phase : std::uint8_t {
         resting,    // until the next attempt
-        resolving,
+        resolving,  // limited in time, if an address is known
         connecting, // the attempt is limited in time
         connected,
         flushing,   // closing: until everything has left, and something to read has come
@@ -101,6 +101,8 @@ private:
     // Connecting.
     void resolve();
     void resolved(std::vector<std::string> addresses);
+    void go_on_unresolved();
+    void begin_cycle(std::vector<std::string> addresses);
     void attempt();
     void attempt_failed();
     void rest(clock::duration);
@@ -118,6 +120,7 @@ private:
     void await_socket(bool write);
     void on_socket(bool writable);
     void wake_at(clock::time_point);
+    void wake_no_more();
     void on_time();
 
     // Turns.
@@ -161,6 +164,7 @@ private:
     phase phase_ = phase::resting;
 
     std::vector<std::string> addresses_; // in the order of this cycle
+    std::vector<std::string> late_;      // resolved while others were tried
     std::size_t next_address_ = 0;
     std::size_t attempts_ = 0; // in this cycle over the addresses
     bool silence_ = false;     // an attempt of this cycle was not answered in its time

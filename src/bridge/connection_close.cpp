@@ -113,9 +113,7 @@ void connection::finish_closing()
     phase_ = phase::closed;
     wire_.abandon();
     part_from_socket();
-    waking_.reset();
-    ++timer_turn_;
-    io_->timer.cancel();
+    wake_no_more();
     inbox_.emplace_back(bridge::closed{});
     deliver_later();
 }

@@ -13,7 +13,12 @@ using asio::ip::tcp;
 void host_resolver::resolve(const std::vector<host_port>& servers, failed miss, resolved done)
 {
     cancel();
-    servers_ = servers;
+    names_.clear();
+    for (const auto& server : servers)
+        if (server.numeric)
+            add({asio::ip::make_address(server.host), server.port});
+        else
+            names_.push_back(server);
     miss_ = std::move(miss);
     done_ = std::move(done);
     asio::post(strand_, [self = shared_from_this(), turn = turn_] {
@@ -35,31 +40,27 @@ void host_resolver::cancel()
 
 void host_resolver::resolve_next()
 {
-    while (next_ < servers_.size()) {
-        const auto& server = servers_[next_];
-        if (!server.numeric) {
-            if (!resolver_)
-                resolver_ = std::make_unique<resolver_type>(strand_);
-            auto answer = [self = shared_from_this(), turn = turn_](const boost::system::error_code& ec,
-                                                                    const tcp::resolver::results_type& found) {
-                if (turn != self->turn_)
-                    return;
-                if (ec || found.empty())
-                    self->miss_(self->servers_[self->next_], ec);
-                for (const auto& entry : found)
-                    self->add(entry.endpoint());
-                ++self->next_;
-                self->resolve_next();
-            };
-            resolver_->async_resolve(server.host, std::to_string(server.port), tcp::resolver::numeric_service,
-                                     std::move(answer));
-            return;
-        }
-        add({asio::ip::make_address(server.host), server.port});
-        ++next_;
+    if (next_ == names_.size()) {
+        auto done = std::exchange(done_, nullptr);
+        done(std::exchange(addresses_, {}));
+        return;
     }
-    auto done = std::exchange(done_, nullptr);
-    done(std::exchange(addresses_, {}));
+    const auto& server = names_[next_];
+    if (!resolver_)
+        resolver_ = std::make_unique<resolver_type>(strand_);
+    auto answer = [self = shared_from_this(), turn = turn_](const boost::system::error_code& ec,
+                                                            const tcp::resolver::results_type& found) {
+        if (turn != self->turn_)
+            return;
+        if (ec || found.empty())
+            self->miss_(self->names_[self->next_], ec);
+        for (const auto& entry : found)
+            self->add(entry.endpoint());
+        ++self->next_;
+        self->resolve_next();
+    };
+    resolver_->async_resolve(server.host, std::to_string(server.port), tcp::resolver::numeric_service,
+                             std::move(answer));
 }
 
 void host_resolver::add(const tcp::endpoint& endpoint)

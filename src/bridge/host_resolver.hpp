@@ -25,6 +25,11 @@ public:
     /// Calls `done` later with all addresses found, maybe none, and before that `miss` for each name without any.
     void resolve(const std::vector<host_port>& servers, failed miss, resolved done);
 
+    /// `done` is still to come.
+    [[nodiscard]] bool busy() const noexcept { return done_ != nullptr; }
+    /// What is known meanwhile: the addresses that stand in the list, and those of the names that were answered.
+    [[nodiscard]] const std::vector<std::string>& found() const noexcept { return addresses_; }
+
     /// Forgets what is under way; its functions will not be called.
     void cancel();
 
@@ -35,7 +40,7 @@ private:
 
     strand_type strand_;
     std::unique_ptr<resolver_type> resolver_;
-    std::vector<host_port> servers_;
+    std::vector<host_port> names_;
     std::size_t next_ = 0;
     std::vector<std::string> addresses_;
     failed miss_;

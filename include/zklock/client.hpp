@@ -31,8 +31,8 @@ namespace zklock {
 ///
 /// **Executor.** All work is done on the given executor, on a strand of the client's own; no thread is created, except
 /// by Asio's resolver for host *names*. The executor's context may be run by any number of threads. `run()` of an
-/// `io_context` does not return while a client is open. An operation that is started on one of those threads while the
-/// client waits for no answer may take its first step, which never blocks, in the call.
+/// `io_context` does not return while a client is open, unless it has failed. An operation that is started on one of those
+/// threads while the client waits for no answer may take its first step, which never blocks, in the call.
 ///
 /// **Lifetime.** The execution context may be destroyed first. Handlers that are pending are then destroyed without
 /// being called, as Asio does; clients, mutexes and guards that are left over are inert: their operations end with
@@ -102,8 +102,8 @@ public:
     /// `errc::closed`; held locks are lost. Afterwards every operation ends with `errc::closed`.
     ///
     /// It is bounded in time, connected or not; but while the system resolves a host name for the client, which cannot be
-    /// interrupted, `run()` of an `io_context` does not return, and its destructor waits, too. Without a connection the servers cannot be told: nodes then live until
-    /// the session's time-out.
+    /// interrupted, `run()` of an `io_context` does not return, and its destructor waits, too. Without a connection the
+    /// servers cannot be told: nodes then live until the session's time-out.
     ///
     /// @par Completion `void(error_code)`: success, also for a second close (when the first is done); posted after the
     /// handlers of everything that was pending, or was begun until then. `asio::error::operation_aborted` when

@@ -218,9 +218,10 @@ void connection::follow_wire()
     case phase::connecting:
     case phase::connected:
         drop_socket();
-        if (wire_.refused())
+        if (wire_.refused()) {
             phase_ = phase::closed;
-        else if (wire_.take_expiry())
+            wake_no_more(); // or the executor would have work until then
+        } else if (wire_.take_expiry())
             reconnect(true);
         else if (phase_ == phase::connected)
             reconnect(false);

@@ -286,8 +286,12 @@ void connection::drop_socket()
 
 /// Leaves nothing unread, because closing a socket with unread data resets it, and what the library sent last may be
 /// lost.
-void connection::part_from_socket()
+void connection::part_from_socket(bool told_of_fork)
 {
+    if (io_ && wire_.is_forked()) {
+        leave_socket_to_parent(told_of_fork);
+        return;
+    }
     if (io_ && io_->socket) {
         int own = io_->socket->native_handle();
         cork(false);

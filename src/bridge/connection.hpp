@@ -115,7 +115,7 @@ private:
     void follow_wire();
     bool adopt(int fd, bool anew);
     void drop_socket();
-    void part_from_socket();
+    void part_from_socket(bool told_of_fork = false);
     void leave_socket_to_parent(bool told_of_fork);
     void await_socket(bool write);
     void on_socket(bool writable);

@@ -125,10 +125,7 @@ void connection::stop(bool told_of_fork)
     phase_ = phase::closed;
     io_->resolver->cancel();
     wire_.abandon();
-    if (wire_.is_forked())
-        leave_socket_to_parent(told_of_fork);
-    else
-        part_from_socket();
+    part_from_socket(told_of_fork);
     io_.reset();
     // What the dropped functions own may come back here.
     auto dropped_inbox = std::exchange(inbox_, {});

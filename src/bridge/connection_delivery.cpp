@@ -13,7 +13,8 @@ namespace zklock::bridge {
 
 bool connection::may_send() const noexcept
 {
-    return io_ && known_open_ && phase_ == phase::connected && wire_.is_connected() && wire_.epoch() == known_epoch_;
+    return io_ && known_open_ && phase_ == phase::connected && wire_.is_connected() && wire_.epoch() == known_epoch_ &&
+           !wire_.is_forked();
 }
 
 /// The first request of a turn holds the socket back.

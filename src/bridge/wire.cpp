@@ -152,7 +152,7 @@ void wire::close()
     end_epoch();
 }
 
-bool wire::is_forked() const { return fork_count() != fork_count_; }
+bool wire::is_forked() const noexcept { return fork_count() != fork_count_; }
 
 void wire::abandon()
 {

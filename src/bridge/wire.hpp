@@ -72,7 +72,7 @@ public:
     /// the descriptor.
     void abandon();
     /// This is a copy: session and connection are those of a process that this one was forked off.
-    [[nodiscard]] bool is_forked() const;
+    [[nodiscard]] bool is_forked() const noexcept;
 
 private:
     enum class phase : std::uint8_t { none, connecting, connected };

@@ -10,6 +10,7 @@
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -159,6 +160,29 @@ TEST_CASE("a child that destroys its copies leaves the parent's session, connect
         }
         f.end();
     }
+}
+
+TEST_CASE("a child that is forked off inside a handler, and ends its copies there, asks the servers for nothing")
+{
+    family f;
+    const auto session = f.own->session_id();
+    std::optional<int> result;
+    f.between.forget();
+    asio::post(*f.io, [&] {
+        result = in_child([&] {
+            f.own->set("/", "a child's", [](error_code, const node_stat&) {});
+            std::move(f.held).release([](error_code) {});
+            f.own->close([](error_code) {});
+            f.lock.reset();
+            f.own.reset();
+            return 0;
+        });
+    });
+    f.run_until([&] { return result.has_value(); });
+    CHECK(result == 0);
+    f.check_parent(session);
+    CHECK(f.between.count(opcode::any) == 1); // the parent's look, just now
+    f.end();
 }
 
 TEST_CASE("a child that goes on with the context: its copies are inert, and the parent's answers are not read there")

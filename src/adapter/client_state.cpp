@@ -4,6 +4,7 @@
 #include "zklock/errc.hpp"
 
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/system_executor.hpp>
 
@@ -75,32 +76,47 @@ error_code client_state::refusal() const noexcept
 
 bool client_state::post_task(task t, bool at_once)
 {
-    const void* const what = t.what.get();
     std::unique_lock lock(mutex_);
     if (!strand_)
         return false;
-    tasks_.push_back(std::move(t));
-    if (tasks_posted_)
-        return true;
-    try {
-        // Not inside of what the strand is doing just now: whoever is called there may destroy a handler.
-        if (at_once && !strand_->running_in_this_thread()) {
-            const auto strand = *strand_;
-            tasks_posted_ = true;
-            lock.unlock();
+    if (!tasks_posted_ && at_once && may_run_here()) {
+        const auto strand = *strand_;
+        const void* const what = t.what.get();
+        tasks_.push_back(std::move(t));
+        tasks_posted_ = true;
+        lock.unlock();
+        try {
             asio::dispatch(strand, [self = shared_from_this()] { self->run_tasks(); });
-        } else {
-            asio::post(*strand_, [self = shared_from_this()] { self->run_tasks(); });
-            tasks_posted_ = true;
-        }
-    } catch (...) {
-        if (!lock)
+        } catch (...) { // there was no memory for it; what runs throws into the context's run()
             lock.lock();
-        tasks_posted_ = false;
-        std::erase_if(tasks_, [what](const task& other) { return other.what.get() == what; });
-        throw;
+            tasks_posted_ = false;
+            std::erase_if(tasks_, [what](const task& other) { return other.what.get() == what; });
+            if (!tasks_.empty())
+                post_tasks();
+            throw;
+        }
+        return true;
     }
+    if (!tasks_posted_)
+        post_tasks();
+    tasks_.push_back(std::move(t));
     return true;
+}
+
+/// With the mutex locked.
+void client_state::post_tasks()
+{
+    asio::post(*strand_, [self = shared_from_this()] { self->run_tasks(); });
+    tasks_posted_ = true;
+}
+
+/// With the mutex locked: the caller is on a thread that runs the context, so it stays; and not inside of what the
+/// strand is doing just now, because whoever is called there may destroy a handler. Other executors than an
+/// `io_context`'s own may let an exception of what they run at once go to their caller.
+bool client_state::may_run_here() const
+{
+    const auto* const io = executors_.executor.target<asio::io_context::executor_type>();
+    return io && io->running_in_this_thread() && !strand_->running_in_this_thread();
 }
 
 void client_state::run_tasks()
@@ -132,8 +148,8 @@ void client_state::run_each(std::vector<task>& batch)
         const std::lock_guard lock(mutex_);
         if (strand_ && next != batch.end()) {
             tasks_.insert(tasks_.begin(), std::move_iterator(next), std::move_iterator(batch.end()));
-            if (!std::exchange(tasks_posted_, true))
-                asio::post(*strand_, [self = shared_from_this()] { self->run_tasks(); });
+            if (!tasks_posted_)
+                post_tasks();
         }
         throw;
     }
@@ -145,6 +161,7 @@ void client_state::open()
     if (options_->identifier.empty())
         options_->identifier = host_and_process();
     core_ = std::make_unique<client_core>(*strand_, *options_, holds_);
+    forks_.store(bridge::fork_count(), std::memory_order_relaxed);
     options_.reset();
     core_->turns->add(std::shared_ptr<bridge::turns::part>(shared_from_this(), this));
     core_->session.on_state([this](connection_state now) {

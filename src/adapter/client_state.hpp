@@ -1,5 +1,6 @@
 #pragma once
 #include "adapter/client_core.hpp"
+#include "bridge/forks.hpp"
 #include "adapter/context_service.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
@@ -84,10 +85,22 @@ public:
         asio::any_completion_executor for_handlers;
     };
     [[nodiscard]] executor_pair executors() const;
-    [[nodiscard]] connection_state state() const noexcept { return state_.load(std::memory_order_acquire); }
-    [[nodiscard]] std::int64_t session_id() const noexcept { return session_id_.load(std::memory_order_acquire); }
-    /// The context is there and the session was not closed: what the recipes say still holds.
-    [[nodiscard]] bool alive() const noexcept { return alive_.load(std::memory_order_acquire); }
+    [[nodiscard]] connection_state state() const noexcept
+    {
+        return is_forked() ? connection_state::closed : state_.load(std::memory_order_acquire);
+    }
+    [[nodiscard]] std::int64_t session_id() const noexcept
+    {
+        return is_forked() ? 0 : session_id_.load(std::memory_order_acquire);
+    }
+    /// The context is there, the session was not closed, and is this process's: what the recipes say still holds.
+    [[nodiscard]] bool alive() const noexcept { return alive_.load(std::memory_order_acquire) && !is_forked(); }
+    /// A copy in a process that was forked off after the client was opened: nobody tells it what becomes of its locks.
+    [[nodiscard]] bool is_forked() const noexcept
+    {
+        const auto then = forks_.load(std::memory_order_relaxed);
+        return then != not_opened && then != bridge::fork_count();
+    }
     /// Why a client that cannot be used cannot.
     [[nodiscard]] error_code refusal() const noexcept;
     /// Runs `f` on the strand, later. False, and `f` is gone, when there is none any more.
@@ -95,9 +108,9 @@ public:
     {
         return post_task({[](void* what) { (*static_cast<F*>(what))(); }, std::make_shared<F>(std::move(f))});
     }
-    /// Calls `begin` of an operation, likewise; or at once, when the caller runs in the client's context and the client
-    /// waits for no answer of the servers. Then there is no other operation whose requests its own could go with, and
-    /// what a pass through the executor takes would be lost.
+    /// Calls `begin` of an operation, likewise; or at once, when the caller runs on the client's `io_context` and the
+    /// client waits for no answer of the servers. Then there is no other operation whose requests its own could go
+    /// with, and what a pass through the executor takes would be lost.
     template <class Operation> bool start(std::shared_ptr<Operation> op)
     {
         return post_task({[](void* what) { static_cast<Operation*>(what)->begin(); }, std::move(op)},
@@ -131,6 +144,8 @@ private:
         std::shared_ptr<void> what;
     };
     bool post_task(task, bool at_once = false);
+    void post_tasks();
+    [[nodiscard]] bool may_run_here() const;
     void run_tasks();
     void run_each(std::vector<task>&);
     void open();
@@ -153,6 +168,8 @@ private:
     std::atomic<connection_state> state_;
     std::atomic<std::int64_t> session_id_{0};
     std::atomic<bool> alive_{true};
+    static constexpr std::uint64_t not_opened = ~std::uint64_t{0};
+    std::atomic<std::uint64_t> forks_{not_opened}; // of this process, when the client was opened
     std::atomic<bool> waits_for_nothing_{false}; // as of the end of the last turn
 
     std::vector<task> spare_; // empty: its memory is used again

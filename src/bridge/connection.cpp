@@ -97,7 +97,8 @@ void connection::go_on_unresolved()
         return;
     }
     if (options_.log)
-        inbox_.emplace_back(log_line{log_level::warning, "host names are still being resolved; trying known addresses"});
+        inbox_.emplace_back(
+            log_line{log_level::warning, "host names are still being resolved; trying known addresses"});
     begin_cycle(std::move(known));
 }
 
@@ -130,8 +131,8 @@ void connection::attempt()
 }
 
 /// A server that swallows everything must not cost the session: the others get their chance in the third of the
-/// time-out that is left when a dead connection is noticed. If nobody answers, each cycle is more patient. The resolver gets
-/// as much.
+/// time-out that is left when a dead connection is noticed. If nobody answers, each cycle is more patient. The resolver
+/// gets as much.
 auto connection::attempt_limit() const -> clock::duration
 {
     clock::duration longest = options_.session_timeout * 2 / 3;
@@ -324,6 +325,8 @@ void connection::await_socket(bool write)
 
 void connection::on_socket(bool writable)
 {
+    if (wire_.is_forked())
+        return; // it is the parent's
     if (phase_ == phase::flushing && nudged_) {
         hang_up();
         return;
@@ -373,6 +376,8 @@ void connection::wake_no_more()
 
 void connection::on_time()
 {
+    if (wire_.is_forked())
+        return;
     bool due = clock::now() >= due_;
     switch (phase_) {
     case phase::resting:

@@ -54,8 +54,9 @@ public:
 
     void close(std::function<void()> closed);
 
-    /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left. In a forked
-    /// process, the parent's connection is not touched. `told_of_fork`: Asio has made its own kernel objects for this one.
+    /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left. In a
+    /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made its own kernel objects for
+    /// this one.
     void stop(bool told_of_fork = false);
 
     /// The caller knows of an open connection, and was told the answers to all that it asked.
@@ -149,7 +150,7 @@ private:
     template <class F> void post(F f)
     {
         boost::asio::post(io_->strand, [self = shared_from_this(), f = std::move(f)] {
-            if (self->io_)
+            if (self->io_ && !self->wire_.is_forked())
                 self->turns_->run([&] { f(*self); });
         });
     }

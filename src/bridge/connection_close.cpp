@@ -133,8 +133,8 @@ void connection::stop(bool told_of_fork)
     auto dropped_close = std::exchange(closed_, nullptr);
 }
 
-/// Closes no more than the descriptor. Where Asio was not told of the fork, it takes the socket off the epoll set that the
-/// parent uses; so what it finds under that number has to be another file.
+/// Closes no more than the descriptor. Where Asio was not told of the fork, it takes the socket off the epoll set that
+/// the parent uses; so what it finds under that number has to be another file.
 void connection::leave_socket_to_parent(bool told_of_fork)
 {
     if (io_->socket && !told_of_fork) {

@@ -177,8 +177,8 @@ void wire::abandon()
     end_epoch();
 }
 
-/// Whatever the library sends, and a shutdown, would reach the parent's connection. So the handle is left as it is, and so
-/// is the lock around the library, which another thread of the parent may have held.
+/// Whatever the library sends, and a shutdown, would reach the parent's connection. So the handle is left as it is, and
+/// so is the lock around the library, which another thread of the parent may have held.
 void wire::leave_to_parent()
 {
     if (has_socket() && fd_ != -1)

@@ -21,6 +21,7 @@ void lost_creates::not_found(const std::string& parent, std::string name)
 void lost_creates::epoch_began()
 {
     ++epoch_;
+    to_be_looked_up_.clear();
     for (auto& [parent, names] : doubts_) {
         for (auto& [name, looked_for] : names)
             looked_for = false;
@@ -58,8 +59,13 @@ void lost_creates::look_up(const std::string& parent)
 void lost_creates::look_up_later(const std::string& parent)
 {
     constexpr std::chrono::seconds before_next_try{1};
+    if (!to_be_looked_up_.insert(parent).second)
+        return;
     core_.later(before_next_try, [this, parent, epoch = epoch_] {
-        if (core_.connected && epoch == epoch_ && doubts_.contains(parent))
+        if (epoch != epoch_)
+            return;
+        to_be_looked_up_.erase(parent);
+        if (core_.connected && doubts_.contains(parent))
             look_up(parent);
     });
 }

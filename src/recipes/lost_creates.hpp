@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,8 @@ class session_core;
 /// they appear; until a server that has looked has also done a write over the same connection. It was in touch with the
 /// others then, and what had not been done by that time never will be: the session had moved to another server.
 ///
-/// Each is known by a name that this session made up and nobody else can have: a user's own node is never taken for one.
+/// Each is known by a name that this session made up and nobody else can have: a user's own node is never taken for
+/// one.
 class lost_creates {
 public:
     explicit lost_creates(session_core& core) : core_(core) {}
@@ -43,6 +45,7 @@ private:
 
     session_core& core_;
     std::map<std::string, names> doubts_; ///< by parent
+    std::set<std::string> to_be_looked_up_; ///< parents, once more in this epoch
     std::uint64_t epoch_ = 0;
     bool synced_ = false; ///< how the last sync went
 };

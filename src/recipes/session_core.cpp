@@ -203,11 +203,12 @@ void session_core::on_connected(const store::connect_reply& answer)
     session_id = answer.session_id;
     connected = true;
     server_proved_ = false;
-    // A leader that takes over knows of no other time than the one the session began with; and what a server that the
-    // session has left reports of it may come late. So the shortest of a session's times counts.
-    std::chrono::nanoseconds timeout = answer.session_timeout;
-    if (!answer.renewed)
-        timeout = std::min<std::chrono::nanoseconds>(timeout, lease_.timeout());
+    // A leader that takes over knows of no other time than the one the session began with; and what the server that the
+    // session has just left reports of it may come late. So the shortest of these times and the new one counts.
+    const std::chrono::nanoseconds granted = answer.session_timeout;
+    if (answer.renewed)
+        first_granted_ = last_granted_ = granted;
+    const auto timeout = std::min({first_granted_, std::exchange(last_granted_, granted), granted});
     if (answer.renewed || timeout != lease_.timeout()) {
         // A server with other limits has taken the same session over: what is held was granted on another lease.
         lease_.open(timeout);

@@ -129,6 +129,8 @@ private:
     void plan(store::scheduler::timer_id& timer, store::scheduler::time_point when, void (session_core::*what)());
 
     lease lease_;
+    std::chrono::nanoseconds first_granted_{0}; ///< time-out, when the session began
+    std::chrono::nanoseconds last_granted_{0};  ///< by the connection before, or by this one
     node_budget budget_;
     std::list<session_member*> members_;
     std::multimap<std::string_view, session_member*> listeners_; ///< by path

@@ -1,5 +1,9 @@
 #include "session_scene.hpp"
 
+#include <iterator>
+#include <memory>
+#include <vector>
+
 using namespace zklock;
 using namespace zklock::unit;
 
@@ -8,11 +12,14 @@ namespace {
 /// The create of an acquire that was then withdrawn has been done, and its answer was lost; the next server, a leader
 /// that others had replaced, did not list its node.
 struct lost_scene : connected_scene {
-    lost_scene()
+    explicit lost_scene(int creates = 1)
     {
-        const auto a = acquire("/a");
+        std::vector<std::shared_ptr<attempt>> all;
+        while (std::ssize(all) < creates)
+            all.push_back(acquire("/a"));
         cut();
-        CHECK(a->handle->withdraw());
+        for (const auto& a : all)
+            CHECK(a->handle->withdraw());
         clock.run();
         connect(5, false);
         CHECK(servers.pending() == "sync /a, children /a");
@@ -118,6 +125,21 @@ TEST_SUITE("lost creates")
         s.answer(outcome::ok);
         s.list({s.node(1, 0)});
         CHECK(s.servers.pending() == s.removal());
+    }
+
+    TEST_CASE("several that are refused on one path are tried again together, not each for itself")
+    {
+        lost_scene s(2);
+        s.look_again();
+        for (int tries = 0; tries < 2; ++tries) {
+            s.answer(outcome::ok);
+            s.list({s.node(1, 0), s.node(2, 1)});
+            CHECK(s.servers.pending() == s.removal() + ", remove /a/" + s.node(2, 1));
+            s.answer(outcome::no_auth);
+            s.answer(outcome::no_auth);
+            s.clock.pass(1s);
+            CHECK(s.servers.pending() == "sync /a, children /a");
+        }
     }
 
     TEST_CASE("they end with their session")

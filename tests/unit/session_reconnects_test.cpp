@@ -35,6 +35,35 @@ TEST_SUITE("session, reconnects")
         CHECK(a->losses == 1);
     }
 
+    TEST_CASE("a time that a server has granted counts as long as that server may report late, and no longer")
+    {
+        for (const int connections : {1, 2}) {
+            CAPTURE(connections);
+            scene s;
+            s.start();
+            s.connect(5, true, 40s);
+            const auto again = [&s](std::chrono::seconds granted) {
+                s.servers.observer->on_disconnected();
+                s.connect(5, false, granted);
+            };
+            again(4s);
+            for (int i = 0; i < connections; ++i)
+                again(40s);
+            const auto a = s.acquire("/p");
+            s.number(100, 0);
+            s.alone(1, 100);
+            for (int beats = 0; beats < 20 && !a->ended; ++beats) { // what is held counts from a fresh lease
+                s.clock.pass(1s);
+                while (!s.servers.requests.empty())
+                    s.answer(outcome::ok);
+            }
+            REQUIRE(a->ended == error_code());
+            const auto left = a->handle->held_until() - s.clock.now();
+            CHECK(left > (connections == 1 ? 1s : 10s));
+            CHECK(left < (connections == 1 ? 4s : 40s));
+        }
+    }
+
     TEST_CASE("in a session with less time than the last, the loss is told by its own lease")
     {
         scene s;

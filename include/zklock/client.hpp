@@ -31,19 +31,20 @@ namespace zklock {
 ///
 /// **Executor.** All work is done on the given executor, on a strand of the client's own; no thread is created, except
 /// by Asio's resolver for host *names*. The executor's context may be run by any number of threads. `run()` of an
-/// `io_context` does not return while a client is open, unless it has failed. An operation that is started on one of those
-/// threads while the client waits for no answer may take its first step, which never blocks, in the call.
+/// `io_context` does not return while a client is open, unless it has failed. An operation that is started on a thread
+/// of the client's `io_context`, while the client waits for no answer, takes its first step in the call: it writes to
+/// the socket, and waits for nobody's answer.
 ///
 /// **Lifetime.** The execution context may be destroyed first. Handlers that are pending are then destroyed without
 /// being called, as Asio does; clients, mutexes and guards that are left over are inert: their operations end with
 /// `errc::closed` (a guard's as if it was lost), on the system executor unless the handler has one of its own.
 ///
-/// **Processes.** After a `fork()`, a client that was run before belongs to the parent, with session, connection and locks.
-/// The child's copies are inert; it may destroy them and their context. A child that goes on with the context tells it
-/// (`notify_fork()`, as Asio demands), and so does one whose client has host *names*, because Asio's resolver has a thread:
-/// the copies are then as if the context was gone. No other thread may be in the context or the client during the fork.
-/// Programs that the process starts inherit no socket of the client, unless another thread forks in the moment between
-/// the C client's `socket()` and our setting `FD_CLOEXEC`.
+/// **Processes.** After a `fork()`, a client that was run before belongs to the parent, with session, connection and
+/// locks. The child's copies are inert: they are `closed`, and hold nothing; it may destroy them and their context. A
+/// child that goes on with the context tells it (`notify_fork()`, as Asio demands), and so does one whose client has
+/// host *names*, because Asio's resolver has a thread: the copies are then as if the context was gone. No other thread
+/// may be in the context or in any client during the fork. Programs that the process starts inherit no socket of the
+/// client, unless another thread forks in the moment between the C client's `socket()` and our setting `FD_CLOEXEC`.
 ///
 /// **Completion.** Each handler is called exactly once, on its associated executor (by default the client's), and never
 /// inside the call that started the operation. Outstanding work is kept on both executors until then.
@@ -64,7 +65,7 @@ public:
     using executor_type = asio::any_io_executor;
 
     /// Starts to connect, in the background; never blocks. Invalid options are reported by every operation, not here.
-    /// @throws std::bad_alloc.
+    /// @throws std::bad_alloc; boost::system::system_error when there is no descriptor for what the context waits with.
     client(asio::any_io_executor executor, client_options options);
 
     /// As above, for an execution context such as `asio::io_context`.
@@ -101,9 +102,9 @@ public:
     /// Ends the session. Everything pending completes first: waiting acquires, and releases under way, with
     /// `errc::closed`; held locks are lost. Afterwards every operation ends with `errc::closed`.
     ///
-    /// It is bounded in time, connected or not; but while the system resolves a host name for the client, which cannot be
-    /// interrupted, `run()` of an `io_context` does not return, and its destructor waits, too. Without a connection the
-    /// servers cannot be told: nodes then live until the session's time-out.
+    /// It is bounded in time, connected or not; but while the system resolves a host name for the client, which cannot
+    /// be interrupted, `run()` of an `io_context` does not return, and its destructor waits, too. Without a connection
+    /// the servers cannot be told: nodes then live until the session's time-out.
     ///
     /// @par Completion `void(error_code)`: success, also for a second close (when the first is done); posted after the
     /// handlers of everything that was pending, or was begun until then. `asio::error::operation_aborted` when

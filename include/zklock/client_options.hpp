@@ -19,7 +19,7 @@ struct credentials {
 /// Who may do what with the nodes that the client creates.
 enum class acl : std::uint8_t {
     open,               ///< anybody may do anything
-    creator_all,        ///< only who has the client's credentials
+    creator_all,        ///< only who has the client's credentials: `client_options::auth` must have some
     creator_all_or_read ///< as creator_all, and anybody may read
 };
 
@@ -52,13 +52,16 @@ struct client_options {
     /// How much faster than ours the servers' clock may run, as a fraction, 0 to below 0.5: 0.01 is 36 s in an hour.
     double clock_drift = 0.01;
     /// How long before a request an earlier one must be answered for that to count: 0 or more, and less than the
-    /// time-out. Empty: a quarter of the time-out.
+    /// time-out. Empty: a quarter of the time-out. So a lock is held, without a connection, for about the time-out less
+    /// this margin, the drift and the age of the last heartbeat: 60 to 75 % of the time-out. To survive longer outages,
+    /// ask for a longer session.
     std::optional<std::chrono::milliseconds> lease_margin;
     /// How long before the end of its lease a guard is declared lost: 0 or more, and less than the time-out without the
     /// margin.
     std::chrono::milliseconds loss_notice{0};
 
     /// Between attempts to connect: doubled from the first to the last, with jitter. More than 0, at most the limit.
+    /// While a session may still be taken up again, at most an eighth of its time-out.
     std::chrono::milliseconds connect_backoff{50};
     std::chrono::milliseconds connect_backoff_limit{5'000};
 

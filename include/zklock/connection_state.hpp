@@ -10,7 +10,7 @@ enum class connection_state : std::uint8_t {
     connected,  ///< a session is alive and a server answers
     suspended,  ///< the connection is gone, the session may still be alive: holders hold until their lease ends
     closed,     ///< close() was called, or the last handle went away
-    failed      ///< the server refused the credentials; nothing will work any more
+    failed      ///< an option is out of range, or the servers refused the credentials; nothing will work any more
 };
 
 /// Its name as above, valid for ever. Thread safe.

@@ -150,6 +150,8 @@ public:
     /// - `errc::not_owner`: it is the one that was given, as it was: empty, a reader's, or of another lock.
     /// - `errc::access_denied`, `errc::server_error`: the servers refused. It is the one that was given, and still
     ///   holds the lock alone.
+    /// Tokens that make a result or an exception of an error (the default one, `use_awaitable`) drop the guard with it:
+    /// the lock is then released. `asio::as_tuple(asio::use_awaitable)` gives both.
     /// - `asio::error::operation_aborted`: cancelled. It is empty, and the lock is released in the background.
     ///
     /// While disconnected it waits for the next connection, or for the end of the lease.

@@ -29,7 +29,7 @@ auto connection_waits::add(std::optional<store::scheduler::time_point> deadline,
         auto end = [this, id] {
             auto expired = waits_.extract(id);
             if (expired)
-                expired.mapped().d(make_error_code(errc::timed_out));
+                expired.mapped().d(refusal_ ? refusal_ : make_error_code(errc::timed_out));
         };
         if (*deadline <= scheduler_.now())
             end();
@@ -47,6 +47,7 @@ void connection_waits::remove(id gone)
 
 void connection_waits::state_changed()
 {
+    refusal_ = {};
     if (session_.state() == connection_state::connected && !root_seen_)
         ask_for_root(); // for those, too, who will come and have no time to wait for the answer
     look();
@@ -84,16 +85,18 @@ void connection_waits::ask_for_root()
         return;
     store_.get("/", false, [this](const store::get_reply& reply) {
         asking_ = false;
+        refusal_ = {};
         switch (reply.result) {
         case store::outcome::ok:
         case store::outcome::no_auth: // it is there, and we may not read it
             root_seen_ = true;
             end_all({});
-            break;
-        case store::outcome::no_node: end_all(make_error_code(errc::no_such_chroot)); break;
-        case store::outcome::unknown: break; // asked again on the next connection
-        default: end_all(make_error_code(recipes::error_of(reply.result))); break;
+            return;
+        case store::outcome::unknown: return; // asked again on the next connection
+        case store::outcome::no_node: refusal_ = make_error_code(errc::no_such_chroot); break;
+        default: refusal_ = make_error_code(recipes::error_of(reply.result)); break;
         }
+        end_all(refusal_);
     });
 }
 

@@ -44,6 +44,7 @@ private:
     store::scheduler& scheduler_;
     recipes::session& session_;
     bool root_seen_;
+    error_code refusal_; ///< what the last look at the root found over this connection; for who cannot wait for another
     bool asking_ = false;
     id last_id_ = 0;
     std::map<id, wait> waits_;

@@ -150,7 +150,7 @@ void connection::attempt_failed()
         return;
     }
     silent_cycles_ += std::exchange(silence_, false); // a refusal comes at once, and calls for no patience
-    rest(jittered(backoff_));
+    rest(jittered(as_the_session_allows(backoff_)));
     backoff_ = std::min<clock::duration>(backoff_ * 2, options_.connect_backoff_limit);
 }
 
@@ -163,7 +163,7 @@ void connection::reconnect(bool to_the_same)
     silent_cycles_ = 0;
     silence_ = false;
     backoff_ = options_.connect_backoff;
-    auto earliest = last_attempt_ + jittered(options_.connect_backoff);
+    auto earliest = last_attempt_ + jittered(as_the_session_allows(options_.connect_backoff));
     rest(std::max(earliest - clock::now(), clock::duration::zero()));
 }
 
@@ -171,6 +171,13 @@ void connection::rest(clock::duration how_long)
 {
     due_ = clock::now() + how_long;
     wake_at(due_);
+}
+
+/// While the session may live, what it holds depends on how soon it is found out that the servers are back.
+auto connection::as_the_session_allows(clock::duration d) const -> clock::duration
+{
+    const bool may_live = known_open_ || clock::now() < session_ends_;
+    return may_live ? std::min<clock::duration>(d, session_timeout_ / 8) : d;
 }
 
 auto connection::jittered(clock::duration d) -> clock::duration

@@ -109,6 +109,7 @@ private:
     void rest(clock::duration);
     void reconnect(bool to_the_same);
     [[nodiscard]] clock::duration attempt_limit() const;
+    [[nodiscard]] clock::duration as_the_session_allows(clock::duration) const;
     [[nodiscard]] clock::duration jittered(clock::duration);
 
     // The socket and the clock.
@@ -172,6 +173,8 @@ private:
     unsigned silent_cycles_ = 0;
     clock::duration backoff_{};
     clock::time_point last_attempt_{};
+    clock::duration session_timeout_{}; // as granted
+    clock::time_point session_ends_{};  // at the latest, if it is not taken up again
     lease_clock::time_point asked_{}; ///< the same moment, on the clock of leases
     std::minstd_rand random_{std::random_device{}()};
 

@@ -133,6 +133,7 @@ void connection::dispatch(message m)
         known_open_ = true;
         known_epoch_ = c->epoch;
         bool renewed = std::exchange(known_session_, c->session_id) != c->session_id;
+        session_timeout_ = c->session_timeout;
         observer_->on_connected({c->session_id, c->session_timeout, renewed, asked_});
     } else if (std::holds_alternative<disconnected>(m)) {
         dispatch_disconnected();
@@ -155,6 +156,7 @@ void connection::dispatch_disconnected()
 {
     if (stranded_.empty()) {
         known_open_ = false;
+        session_ends_ = clock::now() + session_timeout_;
         observer_->on_disconnected();
         return;
     }

@@ -406,6 +406,7 @@ TEST_CASE("a chroot that does not exist, and one that does")
         client zk(executor, below);
         mutex lock(zk, "/locks/one");
         CHECK(error_in(co_await zk.wait_connected(60s)) == errc::no_such_chroot);
+        CHECK(error_in(co_await zk.wait_connected(0s)) == errc::no_such_chroot);
         CHECK(error_in(co_await lock.acquire()) == errc::no_such_chroot);
         CHECK(error_in(co_await lock.acquire(10s)) == errc::no_such_chroot);
         CHECK(error_in(co_await lock.try_acquire()) == errc::no_such_chroot);

@@ -271,6 +271,32 @@ TEST_CASE("a back-off without a limit grows, and is no hot loop")
     c.close();
 }
 
+TEST_CASE("while a session may be taken up again, no back-off keeps from it")
+{
+    zookeeper_server server;
+    proxy between{server.port()};
+    auto options = options_for(between.address());
+    options.session_timeout = 16s;
+    options.connect_backoff = 1h;
+    options.connect_backoff_limit = 1h;
+    bridge_client c{options};
+    c.wait_connected();
+    const auto session = c.session;
+    between.cut(); // the server did answer: it is asked again
+    c.wait_connected(2);
+    between.refuse();
+    between.cut();
+    const auto logged = c.log.size();
+    c.run_until([&] { // refused once at the least
+        return std::any_of(c.log.begin() + static_cast<std::ptrdiff_t>(logged), c.log.end(),
+                           [](const auto& line) { return line.find("refused") != line.npos; });
+    });
+    between.accept();
+    c.wait_connected(3);
+    CHECK(c.session == session);
+    c.close();
+}
+
 TEST_CASE("with two servers, of which one is dead, the other is found at once")
 {
     zookeeper_server server;

@@ -63,6 +63,8 @@ public:
     }
 
     store::scheduler::timer_id deadline = 0;
+    /// Why it waits no longer, though it could not leave: the result of a look that it joined was on its way.
+    error_code given_up;
 
 private:
     std::weak_ptr<tenure> where_;
@@ -114,8 +116,10 @@ public:
 
     bool withdraw(const hold_ptr& h)
     {
-        if (!leave(h))
+        if (!leave(h)) {
+            h->given_up = error_code(boost::system::errc::operation_canceled, boost::system::system_category());
             return false;
+        }
         h->forget_caller();
         close_if_unused();
         return true;
@@ -234,7 +238,7 @@ private:
         lock_ = nullptr;
         std::vector<hold_ptr> failed;
         std::erase_if(waiting_, [&](const hold_ptr& h) {
-            const bool fails = mode_ == h->wish().mode;
+            const bool fails = mode_ == h->wish().mode || h->given_up;
             if (fails)
                 failed.push_back(h);
             return fails;
@@ -245,7 +249,7 @@ private:
         close_if_unused();
         for (const hold_ptr& h : failed) {
             all_.scheduler_.cancel(std::exchange(h->deadline, 0));
-            h->told(ec, {});
+            h->told(h->given_up ? h->given_up : ec, {});
         }
     }
 
@@ -264,9 +268,11 @@ private:
     void on_deadline(const hold_ptr& h)
     {
         h->deadline = 0;
-        // If it cannot leave any more, the lock has been granted, and the news is on its way.
-        if (!leave(h))
+        // If it cannot leave any more, a result is on its way: a grant, or that of a look that it joined.
+        if (!leave(h)) {
+            h->given_up = make_error_code(errc::timed_out);
             return;
+        }
         const auto self = shared_from_this();
         close_if_unused();
         h->told(make_error_code(errc::timed_out), {});

@@ -293,7 +293,8 @@ void queue_world::perform(const queue::action& a)
         c.downgrade_sent = true;
         return send(operation::downgrade, a.id, a.node);
     }
-    case kind::shares: return;
+    case kind::shares:
+    case kind::doubted: return;
     case kind::granted: return granted(a.id, a.from);
     case kind::refused: return;
     case kind::lingers:

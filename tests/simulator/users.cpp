@@ -82,7 +82,10 @@ void acquisition_users::give_up(client& c, use& u)
     bool answer = false;
     stage_.call(c, [&](recipes::session&) { answer = u.handle->withdraw(); });
     say(u, answer ? "withdraws" : "is too late to withdraw");
-    if (answer) u.now = phase::withdrawn;
+    if (answer)
+        u.now = phase::withdrawn;
+    else
+        u.gave_up_late = true;
 }
 
 void acquisition_users::acquire(client& c, use& u)
@@ -240,6 +243,7 @@ void acquisition_users::failed(use& u, boost::system::error_code ec)
     }
     const bool explained = is(errc::closed) || ((is(errc::busy) || is(errc::not_connected)) && u.wish.look_once) ||
                            (is(errc::access_denied) && refusals_) ||
+                           (u.gave_up_late && ec == boost::system::errc::operation_canceled) ||
                            (is(errc::sequence_exhausted) && set.first_sequence > 2'000'000'000) ||
                            (is(errc::over_budget) && set.node_budget < 1000) || may_fail(u, ec);
     if (!explained) violate(u, "failed without a reason: " + ec.message());

@@ -26,6 +26,7 @@ struct use {
     simulated_store* store = nullptr;
     std::shared_ptr<recipes::acquisition> handle;
     phase now = phase::waiting;
+    bool gave_up_late = false; ///< and was told that a result was on its way
     instant began{0};
     std::optional<process::time_point> deadline;
     std::vector<held_lock> given; ///< as granted

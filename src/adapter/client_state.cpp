@@ -33,7 +33,7 @@ std::string host_and_process()
 } // namespace
 
 client_state::client_state(const asio::any_io_executor& executor, client_options options)
-    : invalid_(check(options)), executors_{executor, executor}, strand_(asio::make_strand(executor)),
+    : invalid_(check(options)), executors_(std::make_shared<client_executors>(executor)), strand_(*executors_),
       state_(invalid_ ? connection_state::failed : connection_state::connecting)
 {
     if (!invalid_)
@@ -59,14 +59,14 @@ client_state::~client_state()
 
 asio::any_io_executor client_state::executor() const
 {
-    const std::lock_guard lock(mutex_);
-    return executors_.executor;
+    return executors()->executor;
 }
 
-auto client_state::executors() const -> executor_pair
+std::shared_ptr<const client_executors> client_state::executors() const
 {
+    static const auto none = std::make_shared<const client_executors>(asio::any_io_executor(asio::system_executor()));
     const std::lock_guard lock(mutex_);
-    return executors_;
+    return executors_ ? executors_ : none;
 }
 
 error_code client_state::refusal() const noexcept
@@ -80,21 +80,11 @@ bool client_state::post_task(task t, bool at_once)
     if (!strand_)
         return false;
     if (!tasks_posted_ && at_once && may_run_here()) {
-        const auto strand = *strand_;
-        const void* const what = t.what.get();
-        tasks_.push_back(std::move(t));
-        tasks_posted_ = true;
+        const auto strand = *strand_->io;
         lock.unlock();
-        try {
-            asio::dispatch(strand, [self = shared_from_this()] { self->run_tasks(); });
-        } catch (...) { // there was no memory for it; what runs throws into the context's run()
-            lock.lock();
-            tasks_posted_ = false;
-            std::erase_if(tasks_, [what](const task& other) { return other.what.get() == what; });
-            if (!tasks_.empty())
-                post_tasks();
-            throw;
-        }
+        asio::dispatch(strand, [self = shared_from_this(), t = std::move(t)] {
+            self->in_a_turn([&] { t.run(t.what.get()); });
+        });
         return true;
     }
     if (!tasks_posted_)
@@ -106,7 +96,7 @@ bool client_state::post_task(task t, bool at_once)
 /// With the mutex locked.
 void client_state::post_tasks()
 {
-    asio::post(*strand_, [self = shared_from_this()] { self->run_tasks(); });
+    asio::post(strand_->strand, [self = shared_from_this()] { self->run_tasks(); });
     tasks_posted_ = true;
 }
 
@@ -115,8 +105,15 @@ void client_state::post_tasks()
 /// `io_context`'s own may let an exception of what they run at once go to their caller.
 bool client_state::may_run_here() const
 {
-    const auto* const io = executors_.executor.target<asio::io_context::executor_type>();
-    return io && io->running_in_this_thread() && !strand_->running_in_this_thread();
+    return strand_->io && executors_->io->running_in_this_thread() && !strand_->io->running_in_this_thread();
+}
+
+template <class F> void client_state::in_a_turn(F&& f)
+{
+    if (const auto turns = core_ ? core_->turns : nullptr)
+        turns->run(f);
+    else
+        f();
 }
 
 void client_state::run_tasks()
@@ -127,10 +124,7 @@ void client_state::run_tasks()
         batch.swap(tasks_);
         tasks_posted_ = false;
     }
-    if (const auto turns = core_ ? core_->turns : nullptr)
-        turns->run([&] { run_each(batch); });
-    else
-        run_each(batch);
+    in_a_turn([&] { run_each(batch); });
     if (batch.capacity() <= most_spare_tasks)
         spare_ = std::move(batch);
 }
@@ -160,7 +154,7 @@ void client_state::open()
 {
     if (options_->identifier.empty())
         options_->identifier = host_and_process();
-    core_ = std::make_unique<client_core>(*strand_, *options_, holds_);
+    core_ = std::make_unique<client_core>(strand_->strand, *options_, holds_);
     forks_.store(bridge::fork_count(), std::memory_order_relaxed);
     options_.reset();
     core_->turns->add(std::shared_ptr<bridge::turns::part>(shared_from_this(), this));
@@ -232,8 +226,8 @@ void client_state::forked()
 
 void client_state::drop_all(bool told_of_fork)
 {
-    std::optional<asio::strand<asio::any_io_executor>> strand;
-    executor_pair executors{asio::system_executor(), asio::system_executor()};
+    std::optional<client_strand> strand;
+    std::shared_ptr<const client_executors> executors;
     std::vector<task> tasks;
     {
         const std::lock_guard lock(mutex_);

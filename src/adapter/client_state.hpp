@@ -1,7 +1,8 @@
 #pragma once
 #include "adapter/client_core.hpp"
-#include "bridge/forks.hpp"
+#include "adapter/client_executors.hpp"
 #include "adapter/context_service.hpp"
+#include "bridge/forks.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
 #include "zklock/lease_clock.hpp"
@@ -79,12 +80,8 @@ public:
 
     /// The user's executor, or the system executor once the context is gone.
     [[nodiscard]] asio::any_io_executor executor() const;
-    /// The same twice; making the second from the first takes memory.
-    struct executor_pair {
-        asio::any_io_executor executor;
-        asio::any_completion_executor for_handlers;
-    };
-    [[nodiscard]] executor_pair executors() const;
+    /// Likewise.
+    [[nodiscard]] std::shared_ptr<const client_executors> executors() const;
     [[nodiscard]] connection_state state() const noexcept
     {
         return is_forked() ? connection_state::closed : state_.load(std::memory_order_acquire);
@@ -146,6 +143,7 @@ private:
     bool post_task(task, bool at_once = false);
     void post_tasks();
     [[nodiscard]] bool may_run_here() const;
+    template <class F> void in_a_turn(F&& f);
     void run_tasks();
     void run_each(std::vector<task>&);
     void open();
@@ -160,8 +158,8 @@ private:
     const std::shared_ptr<recipes::hold_counts> holds_ = std::make_shared<recipes::hold_counts>();
 
     mutable std::mutex mutex_; // guards these
-    executor_pair executors_;
-    std::optional<asio::strand<asio::any_io_executor>> strand_;
+    std::shared_ptr<const client_executors> executors_; ///< null once the context is gone
+    std::optional<client_strand> strand_;
     std::vector<task> tasks_;
     bool tasks_posted_ = false;
 

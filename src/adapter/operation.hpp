@@ -1,4 +1,5 @@
 #pragma once
+#include "adapter/client_executors.hpp"
 #include "adapter/client_state.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/detail/operations.hpp"
@@ -54,9 +55,10 @@ protected:
     operation(std::shared_ptr<client_state> client, handler_type handler)
         : client_(std::move(client)), handler_(std::move(handler))
     {
-        const auto [executor, for_handlers] = client_->executors();
-        work_ = asio::prefer(executor, asio::execution::outstanding_work.tracked);
-        if (const auto own = asio::get_associated_executor(handler_, for_handlers); own != for_handlers)
+        const auto executors = client_->executors();
+        work_ = client_work(*executors);
+        const auto own = asio::get_associated_executor(handler_, executors->for_handlers);
+        if (own != executors->for_handlers)
             handler_work_ = asio::prefer(own, asio::execution::outstanding_work.tracked);
     }
 
@@ -96,16 +98,16 @@ protected:
         };
         const leave_at_the_end leaving{*this};
         auto handler = std::exchange(handler_, nullptr);
-        auto io = std::exchange(work_, nullptr);
+        const auto work = std::exchange(work_, {});
         auto executor = std::exchange(handler_work_, nullptr);
         auto completion = [handler = std::move(handler), ec, ... values = std::move(values)]() mutable {
             std::move(handler)(ec, std::move(values)...);
         };
         // Through the client's executor to the handler's: never from inside what is running now.
         if (executor)
-            asio::post(io, asio::bind_executor(executor, std::move(completion)));
+            work.post(asio::bind_executor(executor, std::move(completion)));
         else
-            asio::post(io, std::move(completion));
+            work.post(std::move(completion));
         return true;
     }
 
@@ -123,14 +125,14 @@ private:
     void abandon() final
     {
         auto handler = std::exchange(handler_, nullptr);
-        work_ = nullptr;
+        work_ = {};
         handler_work_ = nullptr;
         this->leave();
     }
 
     std::shared_ptr<client_state> client_;
     handler_type handler_;
-    asio::any_io_executor work_;
+    client_work work_;
     asio::any_completion_executor handler_work_; // empty if that is the same
     std::atomic<bool> cancelled_{false};
 };

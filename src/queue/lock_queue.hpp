@@ -3,16 +3,17 @@
 #include "queue/node_name.hpp"
 
 #include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
+#include <boost/intrusive/set.hpp>
 
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace zklock::queue {
@@ -32,7 +33,7 @@ struct action {
         watch,         ///< read `node`, with a watch [watched]
         downgrade,     ///< create the reader's node for writer `id` and delete its `node`, both or none [downgraded]
         unwatch,       ///< [unwatched]
-        remove,        ///< delete `node` of contender `id` [removed]
+        remove,        ///< delete the node of contender `id`: node_to_remove() [removed]
         // news; nothing is reported back
         granted, ///< contender `id` holds the lock; on the node of contender `from`, if there is one
         refused, ///< contender `id` wanted to look once, and somebody is before it; it is leaving
@@ -181,7 +182,7 @@ public:
     [[nodiscard]] const std::vector<action>& next(bool lease_fresh);
 
     /// Whether next() may have a grant to give, if the lease is fresh.
-    [[nodiscard]] bool may_grant() const noexcept { return !queued_.empty() || lingering_ != 0; }
+    [[nodiscard]] bool may_grant() const noexcept { return !queued_.empty() || lingering_ != nullptr; }
 
     /// A contender of this client that excludes that kind holds, waits, or is about to: whoever looks once can see that
     /// it is busy.
@@ -192,7 +193,7 @@ public:
     }
     /// A contender of this client that has not left has a node, or may have one.
     [[nodiscard]] bool has_node() const noexcept { return with_node_ != 0; }
-    [[nodiscard]] bool lingering() const noexcept { return lingering_ != 0; }
+    [[nodiscard]] bool lingering() const noexcept { return lingering_ != nullptr; }
     [[nodiscard]] bool idle() const noexcept { return contenders_.empty() && watches_.empty(); }
     /// There is a watch on the path's own node.
     [[nodiscard]] bool watches_parent() const noexcept
@@ -203,7 +204,7 @@ public:
     void forget_parent();
     [[nodiscard]] bool knows(contender_id id) const { return contenders_.contains(id); }
     /// Who holds the lock now: one, or readers.
-    [[nodiscard]] const std::set<contender_id>& holders() const noexcept { return held_; }
+    [[nodiscard]] std::vector<contender_id> holders() const;
     /// A writer that holds is about to hold on as a reader.
     [[nodiscard]] bool downgrading() const noexcept { return !downgrading_.empty(); }
     /// Who looks once and has no node yet.
@@ -246,20 +247,29 @@ private:
     };
 
     /// Sorted by the sequence number alone; the name only tells apart what others gave the same number.
-    struct place {
+    struct place_name { // of one that is looked for
         std::int32_t sequence;
-        std::string node;
-        contender_kind kind = contender_kind::mutex; ///< by its name
-        friend bool operator==(const place& a, const place& b) { return (a <=> b) == 0; }
-        friend std::strong_ordering operator<=>(const place& a, const place& b)
+        std::string_view node;
+        friend std::strong_ordering operator<=>(const place_name& a, const place_name& b)
         {
             if (a.sequence != b.sequence && !ZKLOCK_MUTANT(sorted_by_whole_name))
                 return a.sequence <=> b.sequence;
             return a.node <=> b.node;
         }
     };
-    using view = std::map<place, contender_id>; ///< nodes; 0 for those of others
-    struct contender {
+    struct place {
+        std::int32_t sequence;
+        std::string node;
+        contender_kind kind = contender_kind::mutex; ///< by its name
+        [[nodiscard]] place_name name() const noexcept { return {sequence, node}; }
+        friend bool operator==(const place& a, const place& b) { return (a <=> b) == 0; }
+        friend std::strong_ordering operator<=>(const place& a, const place& b) { return a.name() <=> b.name(); }
+        friend std::strong_ordering operator<=>(const place& a, const place_name& b) { return a.name() <=> b; }
+    };
+    using view = std::map<place, contender_id, std::less<>>; ///< nodes; 0 for those of others
+    /// Linked into the index of its phase, if that has one.
+    struct contender : boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
+        contender_id id = 0;
         phase now = phase::wanted;
         contender_kind kind = contender_kind::mutex;
         bool look_once = false;
@@ -280,6 +290,25 @@ private:
         std::string prefix;              ///< of its node's name, while creating or unknown
         view::iterator spot{};           ///< its node, once known
     };
+    using contenders = std::map<contender_id, contender>;
+    struct by_id {
+        bool operator()(const contender& a, const contender& b) const { return a.id < b.id; }
+    };
+    struct by_create_turn {
+        bool operator()(const contender& a, const contender& b) const { return a.create_turn < b.create_turn; }
+    };
+    struct by_sequence {
+        bool operator()(const contender& a, const contender& b) const
+        {
+            const std::int32_t of_a = a.spot->first.sequence;
+            const std::int32_t of_b = b.spot->first.sequence;
+            return of_a != of_b ? of_a < of_b : a.id < b.id;
+        }
+    };
+    /// Who is in one phase; `counted`, where it is asked how many.
+    template <class Order, bool counted = false>
+    using index = boost::intrusive::set<contender, boost::intrusive::compare<Order>,
+                                        boost::intrusive::constant_time_size<counted>>;
 
     struct sent_read {
         std::uint64_t turn;
@@ -288,22 +317,30 @@ private:
     };
 
     contender& at(contender_id id) { return contenders_.at(id); }
-    [[nodiscard]] static bool excludes(const place& before, contender_kind kind)
+    /// The contender if it is in that phase, or none.
+    [[nodiscard]] contender* find_in(phase, contender_id);
+    [[nodiscard]] contender& first_queued() { return *queued_.begin(); }
+    [[nodiscard]] static bool excludes(contender_kind before, contender_kind kind)
     {
         if (ZKLOCK_MUTANT(shared_readers_ignore_writers) && is_shared(kind))
             return false;
-        if (ZKLOCK_MUTANT(shared_writers_ignore_readers) && is_shared(before.kind))
+        if (ZKLOCK_MUTANT(shared_writers_ignore_readers) && is_shared(before))
             return false;
-        return !is_shared(kind) || !is_shared(before.kind) || ZKLOCK_MUTANT(shared_readers_exclude_readers);
+        return !is_shared(kind) || !is_shared(before) || ZKLOCK_MUTANT(shared_readers_exclude_readers);
     }
+    void leave(contender&);
     void abandon(contender&);
-    void move(contender_id, contender&, phase);
-    void forget(contender_id, action::kind news);
-    void want_again(contender_id, contender&);
-    void start_leaving(contender_id, contender&);
-    void give_place(contender_id, contender&, std::string_view node, std::int32_t sequence);
+    void create_failed(contender&);
+    void move(contender&, phase);
+    void forget(contenders::iterator, action::kind news);
+    void forget(const contender& c, action::kind news) { forget(contenders_.find(c.id), news); }
+    void want_again(contender&);
+    void start_leaving(contender&);
+    void give_place(contender&, std::string_view node, std::int32_t sequence);
     [[nodiscard]] static const std::string& node_of(const contender& c) { return c.spot->first.node; }
     void own_node_gone(contender_id);
+    void own_node_gone(contenders::iterator);
+    void forget_watch(std::string_view node);
     void suspect_others();
     [[nodiscard]] bool own_node_from(std::int32_t sequence) const;
     void forget_view();
@@ -330,14 +367,14 @@ private:
     void disarm_unneeded(std::vector<action>&);
 
     const reuse allowed_;
-    std::map<contender_id, contender> contenders_;
-    std::set<contender_id> wanted_;
-    std::map<std::uint64_t, contender_id> creating_; ///< by the turn of their create
-    std::set<contender_id> unknown_;
-    std::set<std::pair<std::int32_t, contender_id>> queued_;
-    std::set<contender_id> held_;
-    std::set<contender_id> downgrading_;
-    contender_id lingering_ = 0;
+    contenders contenders_; // outlives the indexes
+    index<by_id> wanted_;
+    index<by_create_turn> creating_;
+    index<by_id> unknown_;
+    index<by_sequence> queued_;
+    index<by_id, true> held_;
+    index<by_id> downgrading_;
+    contender* lingering_ = nullptr;
     std::vector<contender_id> to_remove_;  ///< may name some that are forgotten
     std::vector<contender_id> to_inspect_; ///< likewise
     bool look_after_holders_ = false;      ///< the watch of one who holds on may have to be armed
@@ -348,7 +385,7 @@ private:
 
     view view_; ///< live nodes that count: of others, and of ours that have not left
     view left_; ///< nodes of ours that have left, until they are gone: as many as gave up, and nobody waits for them
-    std::unordered_map<std::string, watch_state> watches_; ///< of this epoch
+    std::map<std::string, watch_state, std::less<>> watches_; ///< of this epoch
     std::set<std::string> watched_others_; ///< which of them may be on nodes of others
     std::vector<action> news_;
     std::vector<action> actions_; ///< what next() gave last

@@ -5,6 +5,7 @@
 #include "queue/node_name.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace zklock::queue {
@@ -71,7 +72,7 @@ void lock_queue::see_whether_alone()
     // Is the only child ours? It is, if nothing has come or gone since ours was created: the number alone could as well
     // mean a foreign one, while others have deleted ours.
     const auto ours = [this, ever = ever, changed_by = changed_by](const view& where) {
-        const auto youngest = where.lower_bound({ever - 1, {}});
+        const auto youngest = where.lower_bound(place_name{ever - 1, {}});
         if (youngest == where.end() || youngest->first.sequence != ever - 1 || youngest->second == 0)
             return false;
         return at(youngest->second).czxid == changed_by || ZKLOCK_MUTANT(children_only_counted);
@@ -160,8 +161,8 @@ void lock_queue::update_view(const std::vector<std::string>& names)
             listed.push_back({parsed->sequence, name, parsed->kind});
     std::sort(listed.begin(), listed.end());
     // Whose node it is that a downgrade may have made, its answer tells; until then its writer stands in for it.
-    for (contender_id id : downgrading_)
-        std::erase_if(listed, [reader = reader_name(node_of(at(id)))](const place& p) { return p.node == reader; });
+    for (const contender& c : downgrading_)
+        std::erase_if(listed, [reader = reader_name(node_of(c))](const place& p) { return p.node == reader; });
 
     std::vector<contender_id> missing;
     for (const auto& [node, id] : left_)
@@ -196,9 +197,9 @@ void lock_queue::update_view(const std::vector<std::string>& names)
 /// Finds the nodes of creates whose answer was lost. Only a complete list shows that there is none.
 void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool complete)
 {
-    std::unordered_map<std::string_view, contender_id> prefixes;
-    for (contender_id id : unknown_)
-        prefixes.emplace(at(id).prefix, id);
+    std::unordered_map<std::string_view, contender*> prefixes;
+    for (contender& c : unknown_)
+        prefixes.emplace(c.prefix, &c);
     for (const std::string& name : names) {
         const auto sequence = sequence_of(name);
         if (!sequence)
@@ -206,72 +207,70 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
         const auto hit = prefixes.find(prefix_of(name, *sequence));
         if (hit == prefixes.end())
             continue;
-        const contender_id id = hit->second;
+        contender& c = *hit->second;
         prefixes.erase(hit);
-        contender& c = at(id);
-        give_place(id, c, name, *sequence);
+        give_place(c, name, *sequence);
         c.covered = true;
         if (c.abandoned)
-            start_leaving(id, c);
+            start_leaving(c);
         else
-            move(id, c, phase::inspecting);
+            move(c, phase::inspecting);
     }
     if (!complete)
         return;
-    for (const contender_id id : std::set(unknown_)) {
-        news_.push_back({action::kind::doubted, id, at(id).prefix});
-        create_failed(id);
+    while (!unknown_.empty()) {
+        contender& c = *unknown_.begin();
+        news_.push_back({action::kind::doubted, c.id, c.prefix});
+        create_failed(c);
     }
 }
 
 void lock_queue::inspected(contender_id id, std::string_view node, bool ours)
 {
-    const auto found = contenders_.find(id);
-    if (found == contenders_.end() || found->second.now != phase::inspecting || node_of(found->second) != node)
+    contender* const c = find_in(phase::inspecting, id);
+    if (c == nullptr || node_of(*c) != node)
         return;
-    contender& c = found->second;
     watched(node);
     if (ours || ZKLOCK_MUTANT(adopts_a_node_of_the_old_session)) {
-        move(id, c, phase::queued);
+        move(*c, phase::queued);
     } else {
-        c.spot->second = 0;
-        watched_others_.insert(node_of(c));
-        want_again(id, c);
+        c->spot->second = 0;
+        watched_others_.insert(node_of(*c));
+        want_again(*c);
     }
 }
 
 void lock_queue::inspect_unknown(contender_id id)
 {
-    const auto found = contenders_.find(id);
-    if (found == contenders_.end() || found->second.now != phase::inspecting)
+    contender* const c = find_in(phase::inspecting, id);
+    if (c == nullptr)
         return;
-    contender& c = found->second;
-    c.prefix = prefix_of(node_of(c), c.spot->first.sequence);
+    c->prefix = prefix_of(node_of(*c), c->spot->first.sequence);
     if (ZKLOCK_MUTANT(inspected_node_forgotten)) {
-        watches_.erase(node_of(c));
-        view_.erase(c.spot);
-        return move(id, c, phase::unknown);
+        watches_.erase(node_of(*c));
+        view_.erase(c->spot);
+        return move(*c, phase::unknown);
     }
-    c.spot->second = 0; // it counts, for those behind it, until it is known whose it is
-    move(id, c, phase::unknown);
+    c->spot->second = 0; // it counts, for those behind it, until it is known whose it is
+    move(*c, phase::unknown);
 }
 
 void lock_queue::watched(std::string_view node)
 {
-    const auto watch = watches_.find(std::string(node));
+    const auto watch = watches_.find(node);
     if (watch != watches_.end() && watch->second == watch_state::arming)
         watch->second = watch_state::armed;
 }
 
 void lock_queue::watch_failed(std::string_view node)
 {
-    watches_.erase(std::string(node));
+    forget_watch(node);
     look_after_holders_ = true;
 }
 
 void lock_queue::unwatched(std::string_view node)
 {
-    const auto watch = watches_.find(std::string(node));
+    const auto watch = watches_.find(node);
     if (watch != watches_.end() && watch->second == watch_state::disarming)
         watches_.erase(watch);
     look_after_holders_ = true;
@@ -281,24 +280,24 @@ void lock_queue::watch_fired(std::string_view node)
 {
     if (ZKLOCK_MUTANT(used_up_watch_not_armed_again))
         return;
-    watches_.erase(std::string(node));
+    forget_watch(node);
     look_after_holders_ = true;
 }
 
 void lock_queue::node_gone(std::string_view node)
 {
-    watches_.erase(std::string(node));
+    forget_watch(node);
     const auto sequence = sequence_of(node);
     if (!sequence)
         return;
-    const place where{*sequence, std::string(node)};
+    const place_name where{*sequence, node};
     if (const auto left = left_.find(where); left != left_.end())
         return own_node_gone(left->second);
     const auto gone = view_.find(where);
     if (gone == view_.end())
         return;
     if (gone->second != 0) {
-        if (downgrading_.contains(gone->second))
+        if (find_in(phase::downgrading, gone->second) != nullptr)
             return; // most likely by its own transaction
         own_node_gone(gone->second);
         return suspect_others();
@@ -310,9 +309,9 @@ void lock_queue::node_gone(std::string_view node)
     if (may_read_on && !ZKLOCK_MUTANT(shared_no_second_look_after_a_writer))
         doubt_turn_ = growth_turn_ = ++turn_;
     // Those before it that went unwatched may be gone too.
-    const contender_kind kind = queued_.empty() ? contender_kind::mutex : at(queued_.begin()->second).kind;
+    const contender_kind kind = queued_.empty() ? contender_kind::mutex : first_queued().kind;
     const auto unwatched = [this, kind](const auto& known) {
-        return known.second == 0 && excludes(known.first, kind) && !is_watched(known.first.node);
+        return known.second == 0 && excludes(known.first.kind, kind) && !is_watched(known.first.node);
     };
     if (std::any_of(view_.begin(), view_.lower_bound(where), unwatched))
         doubt_turn_ = ++turn_;
@@ -323,21 +322,22 @@ void lock_queue::node_gone(std::string_view node)
 void lock_queue::suspect_others()
 {
     if (!queued_.empty())
-        at(queued_.begin()->second).waited_for_another = true;
+        first_queued().waited_for_another = true;
 }
 
 void lock_queue::downgrade(contender_id id)
 {
     contender& c = at(id);
     if (c.now == phase::held && c.kind == contender_kind::writer)
-        move(id, c, phase::downgrading);
+        move(c, phase::downgrading);
 }
 
 void lock_queue::downgraded(contender_id id, bool before)
 {
-    if (!downgrading_.contains(id))
+    contender* const found = find_in(phase::downgrading, id);
+    if (found == nullptr)
         return;
-    contender& c = at(id);
+    contender& c = *found;
     const place reader{c.spot->first.sequence, reader_name(node_of(c)), contender_kind::reader};
     if (!before)
         ++numbers_used_;
@@ -347,39 +347,40 @@ void lock_queue::downgraded(contender_id id, bool before)
     c.kind = contender_kind::reader;
     look_after_holders_ = true; // its node is another
     if (c.abandoned)
-        return start_leaving(id, c);
+        return start_leaving(c);
     --contending_alone_;
-    move(id, c, phase::held);
+    move(c, phase::held);
     news_.push_back({action::kind::shares, id, node_of(c)});
 }
 
 void lock_queue::downgrade_unknown(contender_id id)
 {
-    if (downgrading_.contains(id) && at(id).into_reader == change::sent)
-        at(id).into_reader = change::unknown; // it is asked for again in the next epoch
+    contender* const c = find_in(phase::downgrading, id);
+    if (c != nullptr && c->into_reader == change::sent)
+        c->into_reader = change::unknown; // it is asked for again in the next epoch
 }
 
 void lock_queue::downgrade_refused(contender_id id)
 {
-    if (!downgrading_.contains(id))
+    contender* const c = find_in(phase::downgrading, id);
+    if (c == nullptr)
         return;
-    contender& c = at(id);
-    c.into_reader = change::unsent;
+    c->into_reader = change::unsent;
     look_after_holders_ = true; // an event meanwhile may have used up its watch
-    if (c.abandoned)
-        start_leaving(id, c);
+    if (c->abandoned)
+        start_leaving(*c);
     else
-        move(id, c, phase::held);
+        move(*c, phase::held);
 }
 
 void lock_queue::downgrade_lost(contender_id id)
 {
-    if (!downgrading_.contains(id))
+    const contender* const c = find_in(phase::downgrading, id);
+    if (c == nullptr)
         return;
-    contender& c = at(id);
-    watches_.erase(node_of(c));
-    view_.erase(c.spot);
-    forget(id, c.abandoned ? action::kind::gone : action::kind::lost);
+    watches_.erase(node_of(*c));
+    view_.erase(c->spot);
+    forget(*c, c->abandoned ? action::kind::gone : action::kind::lost);
     suspect_others();
 }
 

@@ -1,4 +1,4 @@
-// What to do next: the second half of lock_queue.
+// What to do next: the third part of lock_queue.
 #include "queue/lock_queue.hpp"
 
 #include "queue/mutants.hpp"
@@ -14,38 +14,45 @@ const std::vector<action>& lock_queue::next(bool lease_fresh)
 {
     std::vector<action>& actions = actions_;
     actions.clear();
-    const bool looking_up = std::any_of(reads_.begin(), reads_.end(), [](const sent_read& r) { return r.looks_up; });
-    if (connected_ && !unknown_.empty() && !looking_up && !look_up_refused_)
-        read(actions, action::kind::read_children, true);
+    const auto looks_up = [](const sent_read& r) { return r.looks_up; };
     if (connected_) {
-        for (contender_id id : std::exchange(to_inspect_, {})) {
-            const auto c = contenders_.find(id);
-            if (c == contenders_.end() || c->second.now != phase::inspecting)
+        if (!unknown_.empty() && !look_up_refused_ && std::none_of(reads_.begin(), reads_.end(), looks_up))
+            read(actions, action::kind::read_children, true);
+        for (contender_id id : to_inspect_) {
+            const contender* const c = find_in(phase::inspecting, id);
+            if (c == nullptr)
                 continue;
-            watches_.insert_or_assign(node_of(c->second), watch_state::arming);
-            actions.push_back({action::kind::inspect, id, node_of(c->second)});
+            watches_.insert_or_assign(node_of(*c), watch_state::arming);
+            actions.push_back({action::kind::inspect, id, node_of(*c)});
         }
+        to_inspect_.clear();
     }
-    decide_lingering(actions, lease_fresh);
-    while (decide_first(actions, lease_fresh)) {
+    if (lingering_ != nullptr)
+        decide_lingering(actions, lease_fresh);
+    const auto anybody_waits = [this] { return !queued_.empty() || !creating_.empty(); };
+    while (anybody_waits() && decide_first(actions, lease_fresh)) {
     }
     if (looking_once_ != 0)
         refuse_those_behind();
     if (connected_) {
-        remove_those_left(actions);
-        for (contender_id id : downgrading_) {
-            contender& c = at(id);
+        if (!to_remove_.empty())
+            remove_those_left(actions);
+        for (contender& c : downgrading_)
             if (std::exchange(c.into_reader, change::sent) != change::sent)
-                actions.push_back({action::kind::downgrade, id, node_of(c)});
-        }
+                actions.push_back({action::kind::downgrade, c.id, node_of(c)});
         if (std::exchange(look_after_holders_, false))
-            for (contender_id id : held_)
-                if (at(id).holds_on)
-                    arm(actions, node_of(at(id)));
-        disarm_unneeded(actions);
+            for (const contender& c : held_)
+                if (c.holds_on)
+                    arm(actions, node_of(c));
+        if (!watched_others_.empty())
+            disarm_unneeded(actions);
     }
-    std::move(news_.begin(), news_.end(), std::back_inserter(actions));
-    news_.clear();
+    if (actions.empty()) {
+        actions.swap(news_);
+    } else {
+        std::move(news_.begin(), news_.end(), std::back_inserter(actions));
+        news_.clear();
+    }
     return actions;
 }
 
@@ -55,16 +62,16 @@ bool lock_queue::busy(const std::vector<std::string>& names, contender_kind kind
         const auto parsed = parse_name(name);
         if (!parsed)
             return false;
-        const place where{parsed->sequence, name, parsed->kind};
-        return excludes(where, kind) && !left_.contains(where);
+        return excludes(parsed->kind, kind) && !left_.contains(place_name{parsed->sequence, name});
     });
 }
 
 std::vector<contender_id> lock_queue::looking_without_node() const
 {
     std::vector<contender_id> found;
-    std::copy_if(wanted_.begin(), wanted_.end(), std::back_inserter(found),
-                 [this](contender_id id) { return contenders_.at(id).look_once; });
+    for (const contender& c : wanted_)
+        if (c.look_once)
+            found.push_back(c.id);
     return found;
 }
 
@@ -74,11 +81,10 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
 {
     if (queued_.empty()) {
         if (connected_ && !creating_.empty() && (!dense_ || company_))
-            seek_coverage(actions, creating_.begin()->first);
+            seek_coverage(actions, creating_.begin()->create_turn);
         return false;
     }
-    const contender_id id = (ZKLOCK_MUTANT(youngest_waiter_first) ? *queued_.rbegin() : *queued_.begin()).second;
-    contender& c = at(id);
+    contender& c = ZKLOCK_MUTANT(youngest_waiter_first) ? *queued_.rbegin() : first_queued();
     if (!c.covered && !ZKLOCK_MUTANT(grant_without_a_view)) {
         if (connected_)
             seek_coverage(actions, c.create_turn);
@@ -91,11 +97,11 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
         if (c.look_once) {
             if (ZKLOCK_MUTANT(refused_look_keeps_its_node)) {
                 c.spot->second = 0;
-                news_.push_back({action::kind::refused, id, {}});
-                return forget(id, action::kind::gone), true;
+                news_.push_back({action::kind::refused, c.id, {}});
+                return forget(c, action::kind::gone), true;
             }
-            start_leaving(id, c);
-            news_.push_back({action::kind::refused, id, {}});
+            start_leaving(c);
+            news_.push_back({action::kind::refused, c.id, {}});
             return true;
         }
         c.waited_for_another = true;
@@ -123,9 +129,9 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
         return false;
     if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
         return false;
-    move(id, c, phase::held);
+    move(c, phase::held);
     disturbed_ = false; // if its node is to stay, the others will be looked for
-    news_.push_back({action::kind::granted, id, {}});
+    news_.push_back({action::kind::granted, c.id, {}});
     return true;
 }
 
@@ -192,10 +198,7 @@ bool lock_queue::undisturbed(const contender& c) const
 /// The node of a holder that gave the lock back: passed on, left to linger, or not needed any more.
 void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh)
 {
-    if (lingering_ == 0)
-        return;
-    const contender_id id = lingering_;
-    contender& c = at(id);
+    contender& c = *lingering_;
     const bool alone = undisturbed(c);
     // Also when it is passed on at once: no turn is counted then, and whoever queues has to be noticed.
     if (alone && connected_ && children_ == watch_state::off) {
@@ -205,47 +208,45 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
     if (!wanted_.empty() && (alone || c.turns_left > 0)) {
         if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
             return;
-        const contender_id next_id = *wanted_.begin();
-        contender& next = at(next_id);
+        contender& next = *wanted_.begin();
         next.spot = c.spot;
-        next.spot->second = next_id;
+        next.spot->second = next.id;
         next.create_turn = c.create_turn;
         next.covered = next.numbered = true;
         next.further_grants = c.further_grants - 1;
         const bool costs_a_turn = !alone && !ZKLOCK_MUTANT(turns_without_end);
         next.turns_left = std::min(c.turns_left - (costs_a_turn ? 1 : 0), next.further_grants);
-        move(next_id, next, phase::held);
-        news_.push_back({action::kind::granted, next_id, {}, false, id});
-        forget(id, action::kind::gone);
+        move(next, phase::held);
+        news_.push_back({action::kind::granted, next.id, {}, false, c.id});
+        forget(c, action::kind::gone);
         return;
     }
     if (!alone || !connected_)
-        return start_leaving(id, c);
+        return start_leaving(c);
     if (!std::exchange(c.lingering_told, true))
-        news_.push_back({action::kind::lingers, id, {}});
+        news_.push_back({action::kind::lingers, c.id, {}});
 }
 
 /// Those who look once, behind one of ours, and have somebody before them that they cannot hold the lock together with.
 void lock_queue::refuse_those_behind()
 {
-    std::vector<contender_id> behind;
+    std::vector<contender*> behind;
     bool after_any = !held_.empty() || !downgrading_.empty();
-    bool after_one_alone = !downgrading_.empty() || (!held_.empty() && !is_shared(at(*held_.begin()).kind));
+    bool after_one_alone = !downgrading_.empty() || (!held_.empty() && !is_shared(held_.begin()->kind));
     if (!queued_.empty()) { // if the first is a reader that waits, it is for a writer, and so do all behind it
-        const contender& first = at(queued_.begin()->second);
+        const contender& first = first_queued();
         after_one_alone = after_one_alone || (is_shared(first.kind) && first.covered &&
                                               nearest_below(first.spot, first.kind) != view_.end());
     }
-    for (const auto& [sequence, id] : queued_) {
-        const contender& c = at(id);
+    for (contender& c : queued_) {
         if (c.look_once && (is_shared(c.kind) ? after_one_alone : after_any))
-            behind.push_back(id);
+            behind.push_back(&c);
         after_any = true;
         after_one_alone = after_one_alone || !is_shared(c.kind);
     }
-    for (contender_id id : behind) {
-        start_leaving(id, at(id));
-        news_.push_back({action::kind::refused, id, {}});
+    for (contender* c : behind) {
+        start_leaving(*c);
+        news_.push_back({action::kind::refused, c->id, {}});
     }
 }
 
@@ -256,7 +257,7 @@ void lock_queue::remove_those_left(std::vector<action>& actions)
         if (found == contenders_.end() || std::exchange(found->second.removing, true))
             continue;
         const contender& c = found->second;
-        actions.push_back({action::kind::remove, id, node_of(c), only_ours_wait_for(c.spot->first)});
+        actions.push_back({action::kind::remove, id, {}, only_ours_wait_for(c.spot->first)});
     }
     to_remove_.clear();
 }
@@ -286,7 +287,7 @@ lock_queue::view::iterator lock_queue::nearest_below(view::iterator node, conten
     auto below = ZKLOCK_MUTANT(watch_on_the_first_node) && node != view_.begin() ? std::next(view_.begin()) : node;
     while (below != view_.begin()) {
         --below;
-        if (excludes(below->first, kind)) {
+        if (excludes(below->first.kind, kind)) {
             if (below->second == 0 || !ZKLOCK_MUTANT(own_nodes_do_not_count))
                 return below;
         } else if (below->second != 0 && at(below->second).now == phase::held) {
@@ -309,21 +310,21 @@ void lock_queue::read(std::vector<action>& actions, action::kind how, bool looks
 
 void lock_queue::arm(std::vector<action>& actions, const std::string& node)
 {
-    if (watches_.emplace(node, watch_state::arming).second)
+    if (watches_.try_emplace(node, watch_state::arming).second)
         actions.push_back({action::kind::watch, 0, node});
 }
 
 /// A node of ours takes its watches with it; those of others would stay on the server after us.
 void lock_queue::disarm_unneeded(std::vector<action>& actions)
 {
-    if (watched_others_.empty() || ZKLOCK_MUTANT(watch_left_on_the_server))
+    if (ZKLOCK_MUTANT(watch_left_on_the_server))
         return;
     auto predecessor = view_.end();
     auto before = view_.end();
     if (contending_ > held_.size()) {
-        if (queued_.empty() || !at(queued_.begin()->second).covered)
+        if (queued_.empty() || !first_queued().covered)
             return; // not known yet
-        const contender& first = at(queued_.begin()->second);
+        const contender& first = first_queued();
         predecessor = nearest_below(first.spot, first.kind);
         if (predecessor != view_.end())
             before = nearest_below(predecessor, first.kind);
@@ -337,7 +338,7 @@ void lock_queue::disarm_unneeded(std::vector<action>& actions)
         watch_state& state = watches_.at(node);
         if (state != watch_state::armed || needed(node))
             continue;
-        const auto watched_node = view_.find({sequence_of(node).value_or(0), node});
+        const auto watched_node = view_.find(place_name{sequence_of(node).value_or(0), node});
         if (watched_node != view_.end() && watched_node->second == 0) {
             state = watch_state::disarming;
             actions.push_back({action::kind::unwatch, 0, node});

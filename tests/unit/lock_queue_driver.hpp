@@ -42,8 +42,9 @@ struct driver : queue::lock_queue {
             text += names[static_cast<int>(a.what)];
             if (a.id != 0)
                 text += " " + std::to_string(a.id);
-            if (!a.node.empty())
-                text += " " + a.node;
+            const std::string& named = a.what == queue::action::kind::remove ? node_to_remove(a.id) : a.node;
+            if (!named.empty())
+                text += " " + named;
             if (a.may_wait)
                 text += " later";
             if (a.from != 0)

@@ -11,13 +11,14 @@ void queue_world::check_remove(const queue::action& a) const
 {
     require(connected_ && in_contact_, "deletes are wanted on a connection");
     require(callers_.contains(a.id) && callers_.at(a.id).left, "only the node of one who has left is deleted");
-    require(callers_.at(a.id).nodes.contains(a.node) || lists_lie_, "nobody's node is deleted but one's own");
-    if (!a.may_wait || !was_quiet_ || !touched_.empty() || !tree_.children.contains(a.node))
+    const std::string& node = queue_.node_to_remove(a.id);
+    require(callers_.at(a.id).nodes.contains(node) || lists_lie_, "nobody's node is deleted but one's own");
+    if (!a.may_wait || !was_quiet_ || !touched_.empty() || !tree_.children.contains(node))
         return;
-    const std::int32_t own = tree_.children.at(a.node).sequence;
+    const std::int32_t own = tree_.children.at(node).sequence;
     for (const auto& [name, n] : tree_.children)
         if (n.creator == 0 && n.sequence > own && !n.out_of_turn && queue::sequence_of(name) &&
-            exclude(kind_of(name), kind_of(a.node)))
+            exclude(kind_of(name), kind_of(node)))
             require(ours_before(own, name, n), "nobody else is next when a delete may wait");
 }
 

@@ -40,6 +40,7 @@ struct lease_node {
         gone
     };
 
+    std::uint64_t number = 0; ///< in the order in which they were wished for
     std::string asked; ///< its name, without the number
     std::string name;  ///< once it is known
     phase now = phase::unsent;

@@ -78,6 +78,7 @@ public:
     /// Its path goes away. Nobody will be told anything any more.
     void detach() noexcept;
 
+    std::uint64_t number = 0;      ///< in the order in which its path got to know them
     std::vector<lease_ptr> leases; ///< those that it wants or has
 
 private:

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <system_error>
+#include <unordered_set>
 
 namespace zklock::recipes {
 

@@ -25,7 +25,7 @@ semaphore_path::semaphore_path(session& s, const std::string& path, semaphore_te
 
 semaphore_path::~semaphore_path()
 {
-    for (const auto& [raw, acquisition] : acquisitions_)
+    for (const auto& [number, acquisition] : acquisitions_)
         acquisition->detach();
     core_.stop_listening(layout_.leases, *this);
     if (counting_)
@@ -46,7 +46,7 @@ std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request r
 {
     idle_told_ = false;
     const auto acquisition = std::make_shared<semaphore_acquisition>(core_, this, std::move(request));
-    acquisitions_.emplace(acquisition.get(), acquisition);
+    adopt(acquisition);
     ++waiting_;
     if (!terms_.count_path.empty() && !std::exchange(counting_, true))
         core_.listen(terms_.count_path, *this);
@@ -66,9 +66,10 @@ void semaphore_path::make_leases(semaphore_acquisition& head)
     head.leases.reserve(head.request().count);
     for (std::size_t i = 0; i < head.request().count; ++i) {
         const auto lease = std::make_shared<lease_node>();
+        lease->number = ++last_number_;
         lease->owner = &head;
         head.leases.push_back(lease);
-        leases_.insert(lease);
+        leases_.emplace(lease->number, lease);
         to_create_.push_back(lease);
     }
     stale_ = true;
@@ -97,7 +98,7 @@ void semaphore_path::gone(const lease_ptr& lease, boost::system::error_code ec)
     lease->now = lease_node::phase::gone;
     if (!lease->name.empty())
         by_name_.erase(lease->name);
-    if (leases_.erase(lease) != 0)
+    if (leases_.erase(lease->number) != 0)
         core_.release(lease_cost_);
     if (const auto ending = std::exchange(lease->ending, nullptr))
         if (auto news = ending->one_ended(ec))
@@ -125,14 +126,14 @@ void semaphore_path::watch(semaphore_acquisition& holder)
 
 void semaphore_path::forget(semaphore_acquisition& acquisition)
 {
-    acquisitions_.erase(&acquisition);
+    acquisitions_.erase(acquisition.number);
 }
 
 std::vector<std::shared_ptr<semaphore_acquisition>> semaphore_path::acquisitions() const
 {
     std::vector<std::shared_ptr<semaphore_acquisition>> all;
     all.reserve(acquisitions_.size());
-    for (const auto& [raw, acquisition] : acquisitions_)
+    for (const auto& [number, acquisition] : acquisitions_)
         all.push_back(acquisition);
     return all;
 }
@@ -159,7 +160,7 @@ void semaphore_path::epoch_began()
     if (!unknown_.empty())
         look_up_ = look_up::due;
     to_watch_.clear();
-    for (const lease_ptr& lease : leases_)
+    for (const auto& [number, lease] : leases_)
         if (std::exchange(lease->watched, false) && lease->owner)
             to_watch_.push_back(lease);
     stale_ = true;
@@ -183,7 +184,8 @@ void semaphore_path::session_ended()
         acquisition->lose();
         acquisition->leases.clear(); // its lock went with the session, too: it will hear of that, and begin anew
     }
-    for (const lease_ptr& lease : std::vector(leases_.begin(), leases_.end())) {
+    while (!leases_.empty()) {
+        const lease_ptr lease = leases_.begin()->second;
         lease->owner = nullptr;
         gone(lease);
     }
@@ -213,15 +215,15 @@ void semaphore_path::stop(errc why)
         acquisition->fail(why);
         acquisition->lose();
     }
-    for (const lease_ptr& lease : std::vector(leases_.begin(), leases_.end()))
-        gone(lease, why);
+    while (!leases_.empty())
+        gone(lease_ptr(leases_.begin()->second), why);
 }
 
 bool semaphore_path::notice_long_holder(store::scheduler::time_point now)
 {
     constexpr std::chrono::milliseconds long_hold{100};
     bool others = false;
-    for (const auto& [raw, acquisition] : acquisitions_) {
+    for (const auto& [number, acquisition] : acquisitions_) {
         if (!acquisition->holding())
             continue;
         if (now - acquisition->held_since() < long_hold) {

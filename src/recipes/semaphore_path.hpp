@@ -15,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -71,7 +70,11 @@ public:
     void drop(const lease_ptr&, const std::shared_ptr<permits_release>&);
     /// Looks at its leases, and goes on doing so.
     void watch(semaphore_acquisition&);
-    void adopt(const std::shared_ptr<semaphore_acquisition>& part) { acquisitions_.emplace(part.get(), part); }
+    void adopt(const std::shared_ptr<semaphore_acquisition>& part)
+    {
+        part->number = ++last_number_;
+        acquisitions_.emplace(part->number, part);
+    }
     /// Sends the deletes that are due, before anything else is sent.
     void flush();
     /// It has no business here any more.
@@ -138,12 +141,13 @@ private:
     const std::function<void()> on_idle_;
     parent_maker parents_;       ///< of the leases
     parent_maker count_parents_; ///< of the shared count
-    std::map<semaphore_acquisition*, std::shared_ptr<semaphore_acquisition>> acquisitions_;
+    std::uint64_t last_number_ = 0; ///< of an acquisition or a lease
+    std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_; ///< by their numbers
     std::vector<semaphore_acquisition*> heads_; ///< with the lock of the line: one, unless that lock was lost
     std::size_t waiting_ = 0; ///< acquires that have not ended
     bool idle_told_ = true;
 
-    std::unordered_set<lease_ptr> leases_; ///< all that are not gone
+    std::map<std::uint64_t, lease_ptr> leases_; ///< all that are not gone, by their numbers
     std::unordered_map<std::string, lease_ptr> by_name_;
     std::vector<lease_ptr> to_create_;
     std::vector<lease_ptr> to_remove_;

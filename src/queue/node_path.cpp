@@ -80,9 +80,15 @@ std::string_view parent_of(std::string_view path) noexcept
 std::string child_of(std::string_view parent, std::string_view name)
 {
     std::string path;
-    path.reserve(parent.size() + 1 + name.size());
-    path.append(parent).append("/").append(name);
+    child_of(parent, name, path);
     return path;
+}
+
+void child_of(std::string_view parent, std::string_view name, std::string& path)
+{
+    path.clear(); // or else reserve() copies what was in it
+    path.reserve(parent.size() + 1 + name.size());
+    path.append(parent).append(1, '/').append(name);
 }
 
 std::string_view name_of(std::string_view path) noexcept

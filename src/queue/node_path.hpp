@@ -13,6 +13,8 @@ namespace zklock::queue {
 [[nodiscard]] std::string_view parent_of(std::string_view path) noexcept;
 
 [[nodiscard]] std::string child_of(std::string_view parent, std::string_view name);
+/// The same, in the memory of a string that is not needed any more.
+void child_of(std::string_view parent, std::string_view name, std::string& path);
 
 /// Splits the last component off.
 [[nodiscard]] std::string_view name_of(std::string_view path) noexcept;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr unsigned most_under_way = 2;
 constexpr std::size_t most_writes = 64;
+constexpr std::size_t most_spare = 2 * most_under_way; // of others the number is being looked for
 
 /// Whether such an answer to one create is the answer to all below the same path.
 constexpr bool concerns_the_path(store::outcome result) noexcept
@@ -76,50 +77,70 @@ void group_commit::forget(lock_path& path)
 
 // --- sending ---------------------------------------------------------------------------------------------------------
 
-group_commit::writes group_commit::take()
+group_commit::shared_transaction group_commit::take()
 {
-    writes taken;
+    shared_transaction taken;
+    if (spare_.empty()) {
+        taken = std::make_shared<transaction>();
+    } else {
+        taken = std::move(spare_.back());
+        spare_.pop_back();
+    }
     std::size_t bytes = 0;
-    const auto room = [&] { return taken.size() < most_writes && bytes < most_bytes_of_a_batch; };
+    const auto room = [&] { return taken->count < most_writes && bytes < most_bytes_of_a_batch; };
     while (room() && !urgent_paths_.empty())
-        take_one(urgent_paths_, true, taken, bytes);
+        take_one(urgent_paths_, true, *taken, bytes);
     while (room() && !paths_.empty())
-        take_one(paths_, false, taken, bytes);
+        take_one(paths_, false, *taken, bytes);
     return taken;
 }
 
+/// It has been answered, or its writes are sent one by one: what is sent next may take its memory.
+void group_commit::put_back(const shared_transaction& done)
+{
+    done->count = 0;
+    if (spare_.size() < most_spare)
+        spare_.push_back(done);
+}
+
 /// The next write of the path that is first in line.
-void group_commit::take_one(std::deque<lock_path*>& line, bool urgent, writes& to, std::size_t& bytes)
+void group_commit::take_one(std::deque<lock_path*>& line, bool urgent, transaction& to, std::size_t& bytes)
 {
     lock_path& path = *line.front();
     line.pop_front();
     if (!std::exchange(path.touched, true))
         asked_.push_back(&path);
-    write next;
+    if (to.count == to.room.size())
+        to.room.emplace_back();
+    write& next = to.room[to.count];
     if (!path.next_write(urgent, next)) {
         (urgent ? path.in_urgent_line : path.in_line) = false;
         return;
     }
     line.push_back(&path);
     bytes += next.node.size() + (next.creates ? path.data_of(next.id).size() : 0);
-    to.push_back(std::move(next));
+    ++to.count;
 }
 
 void group_commit::send()
 {
-    writes taken = take();
-    if (!taken.empty())
+    const shared_transaction taken = take();
+    if (taken->count != 0)
         ++under_way_;
-    if (taken.size() == 1)
-        send_alone(taken.front());
-    else if (!taken.empty())
-        send_together(std::move(taken));
+    if (taken->count > 1) {
+        send_together(taken);
+    } else {
+        if (taken->count == 1)
+            send_alone(taken->all().front());
+        put_back(taken);
+    }
     // They may have found that somebody is not to have a node after all; what they do about it must not go before the
     // writes.
-    for (lock_path* path : std::exchange(asked_, {})) {
+    for (lock_path* path : asked_) {
         path->touched = false;
         path->after_writes();
     }
+    asked_.clear();
 }
 
 void group_commit::send_alone(const write& w)
@@ -144,50 +165,51 @@ void group_commit::send_alone(const write& w)
                            });
 }
 
-void group_commit::send_together(writes taken)
+void group_commit::send_together(const shared_transaction& together)
 {
-    const auto together = std::make_shared<const writes>(std::move(taken));
-    std::vector<store::batch_write> batch;
-    batch.reserve(together->size());
-    for (const write& w : *together) {
-        store::batch_write& b = batch.emplace_back();
+    batch_.clear();
+    for (const write& w : together->all()) {
+        store::batch_write& b = batch_.emplace_back();
         b.what = w.creates ? store::batch_write::kind::create : store::batch_write::kind::remove;
         b.path = w.node;
         if (w.creates)
             b.data = w.path->data_of(w.id);
     }
-    core_.store.batch(batch, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
+    core_.store.batch(batch_, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
 }
 
 // --- answers ---------------------------------------------------------------------------------------------------------
 
-void group_commit::on_answer(const shared_writes& together, const store::batch_reply& answer)
+void group_commit::on_answer(const shared_transaction& together, const store::batch_reply& answer)
 {
     --under_way_;
     core_.wrote(answer);
     const bool sent_again = answer.result != store::outcome::ok && answer.result != store::outcome::unknown &&
                             !ZKLOCK_MUTANT(failed_batch_counts_as_done);
     if (sent_again) {
-        on_failure(*together, answer);
+        on_failure(together->all(), answer);
     } else {
         store::create_reply created;
         static_cast<store::reply&>(created) = answer;
         auto node = answer.created.begin();
-        for (const write& w : *together) {
+        for (const write& w : together->all()) {
             if (w.creates && answer.result == store::outcome::ok)
                 created.path = *node++;
             give(w, created);
         }
-        if (!answer.created.empty())
-            number(together, answer.created.back());
     }
-    tell_paths(*together);
+    const bool made = !answer.created.empty();
+    if (made)
+        number(together, answer.created.back());
+    tell_paths(together->all());
+    if (!made)
+        put_back(together);
     proceed();
 }
 
 /// One write was refused, and so none was done. It has its answer; the others go alone. Where no create
 /// on its path can be done, the others on it need not be tried.
-void group_commit::on_failure(const writes& together, const store::batch_reply& answer)
+void group_commit::on_failure(writes together, const store::batch_reply& answer)
 {
     const bool one_failed = answer.failed < together.size() && answer.result != store::outcome::bad_arguments;
     const write* const failed = one_failed ? &together[answer.failed] : nullptr;
@@ -216,24 +238,25 @@ void group_commit::give(const write& w, const store::create_reply& answer)
         w.path->on_removed(w.id, answer.result);
 }
 
-void group_commit::number(const shared_writes& together, std::string_view one)
+void group_commit::number(const shared_transaction& together, std::string_view one)
 {
-    for (const write& w : *together)
+    for (const write& w : together->all())
         if (w.creates)
             w.path->expect_number();
     core_.store.exists(one, [this, together](const store::stat_reply& answer) {
         if (answer.result == store::outcome::unknown)
             core_.contact_lost();
-        for (const write& w : *together)
+        for (const write& w : together->all())
             if (w.creates)
                 w.path->on_number(w, answer.result == store::outcome::ok ? answer.stat.czxid : 0);
-        tell_paths(*together, [](const write& w) { return w.creates; }); // the others may be gone by now
+        tell_paths(together->all(), [](const write& w) { return w.creates; }); // the others may be gone by now
+        put_back(together);
         proceed();
     });
 }
 
 /// Lets each path that has one of those writes do what is next, once.
-template <class Which> void group_commit::tell_paths(const writes& together, Which which)
+template <class Which> void group_commit::tell_paths(writes together, Which which)
 {
     for (const write& w : together)
         if (which(w))

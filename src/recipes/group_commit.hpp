@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,30 +46,40 @@ public:
     };
 
 private:
-    using writes = std::vector<write>;
-    using shared_writes = std::shared_ptr<const writes>;
+    using writes = std::span<const write>;
+    /// What is sent together. Its memory, and that of the paths in it, serves what is sent later.
+    struct transaction {
+        std::vector<write> room;
+        std::size_t count = 0; ///< how many of them are in use
+
+        [[nodiscard]] writes all() const noexcept { return {room.data(), count}; }
+    };
+    using shared_transaction = std::shared_ptr<transaction>;
 
     void gather_until_the_turn_ends();
     void flush();
-    [[nodiscard]] writes take();
-    void take_one(std::deque<lock_path*>& line, bool urgent, writes& to, std::size_t& bytes);
+    [[nodiscard]] shared_transaction take();
+    void put_back(const shared_transaction&);
+    void take_one(std::deque<lock_path*>& line, bool urgent, transaction& to, std::size_t& bytes);
     void send();
     void send_alone(const write&);
-    void send_together(writes);
-    void on_answer(const shared_writes&, const store::batch_reply&);
-    void on_failure(const writes&, const store::batch_reply&);
+    void send_together(const shared_transaction&);
+    void on_answer(const shared_transaction&, const store::batch_reply&);
+    void on_failure(writes, const store::batch_reply&);
     static void give(const write&, const store::create_reply&);
     /// All of one transaction have one czxid: a look at one of them tells it.
-    void number(const shared_writes&, std::string_view one);
+    void number(const shared_transaction&, std::string_view one);
     struct all {
         bool operator()(const write&) const noexcept { return true; }
     };
-    template <class Which = all> static void tell_paths(const writes&, Which which = {});
+    template <class Which = all> static void tell_paths(writes, Which which = {});
 
     session_core& core_;
     std::deque<lock_path*> paths_;        ///< with something to write, each once
     std::deque<lock_path*> urgent_paths_; ///< likewise, with a delete that does not wait
     std::vector<lock_path*> asked_;       ///< what they have to write, while a transaction is gathered
+    std::vector<shared_transaction> spare_;   ///< answered
+    std::vector<store::batch_write> batch_;   ///< what is being sent
     unsigned under_way_ = 0;
     bool gathering_ = false; ///< until the end of the turn
     bool sending_ = false;

@@ -29,7 +29,8 @@ bool lock_path::next_write(bool urgent, group_commit::write& next)
                 continue; // others have deleted its node meanwhile
             next.path = this;
             next.id = id;
-            next.node = full(queue_.node_to_remove(id));
+            next.creates = false;
+            queue::child_of(path_, queue_.node_to_remove(id), next.node);
             answer_due();
             return true;
         }
@@ -61,7 +62,7 @@ bool lock_path::next_create(group_commit::write& next)
         next.path = this;
         next.id = id;
         next.creates = true;
-        next.node = full(prefix);
+        queue::child_of(path_, prefix, next.node);
         queue_.create_sent(id, std::move(prefix));
         ++contender.attempts;
         // Nodes of one transaction share a czxid, and only the last of them can count on from its own place.

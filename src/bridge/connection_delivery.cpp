@@ -127,6 +127,8 @@ void connection::dispatch(message m)
 {
     if (auto* a = std::get_if<answer>(&m)) {
         a->deliver();
+        if (a->to->results)
+            wire_.take_back(std::move(a->to->results));
     } else if (auto* e = std::get_if<node_event>(&m)) {
         observer_->on_node_event(e->kind, e->path);
     } else if (auto* c = std::get_if<connected>(&m)) {

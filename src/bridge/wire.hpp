@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 struct _zhandle;
 
@@ -62,6 +63,8 @@ public:
     void children(std::unique_ptr<request>, std::string_view path, bool watch);
     void unwatch(std::unique_ptr<request>, std::string_view path);
     void sync(std::unique_ptr<request>, std::string_view path);
+    /// Of a batch whose answer was given: their memory serves later ones.
+    void take_back(std::unique_ptr<batch_results>);
 
     /// Asks for any answer, so that the socket becomes readable.
     void nudge();
@@ -111,6 +114,7 @@ private:
     bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
     std::size_t unanswered_ = 0;
     std::unordered_map<std::string, std::uint8_t> watched_; // bits of watch_kind
+    std::vector<std::unique_ptr<batch_results>> spare_results_;
     bool refused_ = false;
     bool expired_ = false;
 

@@ -36,11 +36,41 @@ std::size_t size_of(const ACL_vector& access)
     return size;
 }
 
+constexpr std::size_t most_spare = 4;
+constexpr std::size_t most_spare_writes = 256;
+constexpr std::size_t most_spare_text = 64 * 1024;
+
 /// Everything of a batch that the library refers to, in a few pieces of memory however many writes there are.
-struct sent_batch final : batch_results {
+class sent_batch final : public batch_results {
+public:
+    std::vector<zoo_op_t> operations;
     std::vector<zoo_op_result_t> results;
     std::vector<struct Stat> stats; ///< room for those of the nodes set
-    std::unique_ptr<char[]> texts; ///< the paths, each with its NUL, and room for those of the nodes created
+
+    /// Empties it, and makes room.
+    void prepare(std::size_t writes, std::size_t sets, std::size_t text)
+    {
+        created.clear();
+        set.clear();
+        failed = store::batch_reply::no_write;
+        operations.assign(writes, {});
+        results.assign(writes, {});
+        stats.assign(sets, {});
+        if (text <= text_size_)
+            return;
+        texts_ = std::make_unique_for_overwrite<char[]>(text);
+        text_size_ = text;
+    }
+    /// For the paths, each with its NUL, and those of the nodes created.
+    [[nodiscard]] char* texts() noexcept { return texts_.get(); }
+    [[nodiscard]] bool is_small() const noexcept
+    {
+        return operations.capacity() <= most_spare_writes && text_size_ <= most_spare_text;
+    }
+
+private:
+    std::unique_ptr<char[]> texts_;
+    std::size_t text_size_ = 0;
 };
 
 } // namespace
@@ -78,13 +108,17 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
             return refuse(ZBADARGUMENTS);
     }
 
-    auto sent = std::make_unique<sent_batch>();
-    sent->results.resize(writes.size());
-    sent->stats.resize(sets);
-    sent->texts = std::make_unique_for_overwrite<char[]>(memory);
-    char* at = sent->texts.get();
-    struct Stat* stat = sent->stats.data();
-    std::vector<zoo_op_t> operations(writes.size());
+    if (spare_results_.empty()) {
+        r->results = std::make_unique<sent_batch>();
+    } else {
+        r->results = std::move(spare_results_.back());
+        spare_results_.pop_back();
+    }
+    auto& sent = static_cast<sent_batch&>(*r->results);
+    sent.prepare(writes.size(), sets, memory);
+    char* at = sent.texts();
+    struct Stat* stat = sent.stats.data();
+    auto& operations = sent.operations;
     for (std::size_t i = 0; i < writes.size(); ++i) {
         const auto& write = writes[i];
         char* const path = at;
@@ -109,11 +143,15 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
         case kind::check: zoo_check_op_init(&operations[i], path, write.version); break;
         }
     }
-    auto* const results = sent->results.data();
-    r->results = std::move(sent);
-    const int code = zoo_amulti(handle_, static_cast<int>(writes.size()), operations.data(), results,
+    const int code = zoo_amulti(handle_, static_cast<int>(writes.size()), operations.data(), sent.results.data(),
                                 &callbacks::on_batch, r.get());
     hand_over(std::move(r), code);
+}
+
+void wire::take_back(std::unique_ptr<batch_results> read)
+{
+    if (spare_results_.size() < most_spare && static_cast<sent_batch&>(*read).is_small())
+        spare_results_.push_back(std::move(read));
 }
 
 void callbacks::on_batch(int code, const void* context) noexcept

@@ -51,11 +51,17 @@ void session::change(connection_state next)
 
 // --- operations ------------------------------------------------------------------------------------------------------
 
-std::optional<errc> session::objection(const std::string& path) const
+lock_path* session::in_use(const std::string& path) const
+{
+    const auto found = paths_.find(path);
+    return found == paths_.end() ? nullptr : found->second.get();
+}
+
+std::optional<errc> session::objection(const std::string& path, const lock_path* known) const
 {
     if (core_.over)
         return core_.over;
-    if (!paths_.contains(path) && !queue::valid_path(path)) // one that is in use has been looked at
+    if (!known && !queue::valid_path(path)) // one that is in use has been looked at
         return errc::invalid_path;
     if (core_.connected && core_.lease_impossible())
         return errc::invalid_option;
@@ -64,17 +70,24 @@ std::optional<errc> session::objection(const std::string& path) const
 
 std::optional<errc> session::objection(const std::string& path, const mutex_options& options) const
 {
-    const auto why = objection(path);
+    return objection(path, in_use(path), options);
+}
+
+std::optional<errc> session::objection(const std::string& path, const lock_path* known,
+                                       const mutex_options& options) const
+{
+    const auto why = objection(path, known);
     return why || valid(options, core_.options.identifier) ? why : errc::invalid_option;
 }
 
-lock_path* session::path_for(const std::string& path, const path_options& options)
+lock_path* session::path_for(const std::string& path, lock_path* known, const path_options& options)
 {
-    std::unique_ptr<lock_path>& entry = paths_[path];
-    if (entry && entry->options() != options && !entry->idle())
+    if (known && known->options() == options)
+        return known;
+    if (known && !known->idle())
         return nullptr;
-    if (!entry || entry->options() != options) // the new one hears of the watch that the old one leaves
-        entry = std::make_unique<lock_path>(core_, path, options, [this, path] { path_rests(path); });
+    std::unique_ptr<lock_path>& entry = paths_[path]; // the new one hears of the watch that the old one leaves
+    entry = std::make_unique<lock_path>(core_, path, options, [this, path] { path_rests(path); });
     return entry.get();
 }
 
@@ -132,10 +145,11 @@ void session::plan_look_at_resting()
 
 std::shared_ptr<acquisition> session::acquire(acquire_request request)
 {
-    std::optional<errc> why = objection(request.path, *request.options);
+    lock_path* const known = in_use(request.path);
+    std::optional<errc> why = objection(request.path, known, *request.options);
     lock_path* path = nullptr;
     if (!why) {
-        path = path_for(request.path, path_options(*request.options, request.kind));
+        path = path_for(request.path, known, path_options(*request.options, request.kind));
         if (!path)
             why = errc::invalid_option;
     }
@@ -154,13 +168,14 @@ std::shared_ptr<acquisition> session::refuse(acquire_request request, errc why)
 std::shared_ptr<user_request> session::contenders(const std::string& path, contender_list::done done, listed what)
 {
     const auto gone = [this](const std::string& node) { on_node_event(store::event_kind::deleted, node); };
-    return begin(std::make_shared<contender_list>(core_, path, gone, std::move(done), what), objection(path));
+    return begin(std::make_shared<contender_list>(core_, path, gone, std::move(done), what),
+                 objection(path, in_use(path)));
 }
 
 std::shared_ptr<user_request> session::revoke(const std::string& path, const std::string& node, revocation::done done,
                                               listed what)
 {
-    std::optional<errc> why = objection(path);
+    std::optional<errc> why = objection(path, in_use(path));
     // The data of anything else below the path are its owner's.
     const bool of_the_lock = queue::valid_path(node) && queue::parent_of(node) == path &&
                              what.read(queue::name_of(node)).has_value();
@@ -171,7 +186,7 @@ std::shared_ptr<user_request> session::revoke(const std::string& path, const std
 
 std::shared_ptr<user_request> session::revoke_holders(const std::string& path, revocation::done done, listed what)
 {
-    return begin(std::make_shared<revocation>(core_, path, what, std::move(done)), objection(path));
+    return begin(std::make_shared<revocation>(core_, path, what, std::move(done)), objection(path, in_use(path)));
 }
 
 std::shared_ptr<user_request> session::begin(std::shared_ptr<user_request> asked, std::optional<errc> why)

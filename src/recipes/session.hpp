@@ -15,10 +15,10 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace zklock::recipes {
@@ -80,11 +80,14 @@ private:
     void tell_closed();
     std::shared_ptr<acquisition> refuse(acquire_request request, errc why);
     std::shared_ptr<user_request> begin(std::shared_ptr<user_request>, std::optional<errc> objection);
-    lock_path* path_for(const std::string& path, const path_options&);
+    [[nodiscard]] lock_path* in_use(const std::string& path) const; ///< null: it is not
+    lock_path* path_for(const std::string& path, lock_path* known, const path_options&);
     void path_rests(const std::string& path);
     void look_at_resting(bool spare_used);
     void plan_look_at_resting();
-    [[nodiscard]] std::optional<errc> objection(const std::string& path) const;
+    [[nodiscard]] std::optional<errc> objection(const std::string& path, const lock_path* known) const;
+    [[nodiscard]] std::optional<errc> objection(const std::string& path, const lock_path* known,
+                                                const mutex_options&) const;
 
     session_core core_;
     node_operations nodes_;
@@ -92,7 +95,7 @@ private:
     std::atomic<connection_state> state_{connection_state::connecting};
     std::atomic<std::int64_t> id_{0};
     queue::contender_id last_contender_ = 0;
-    std::map<std::string, std::unique_ptr<lock_path>, std::less<>> paths_;
+    std::unordered_map<std::string, std::unique_ptr<lock_path>> paths_;
     std::deque<std::string> resting_; ///< idle paths that are kept for what they know
     store::scheduler::timer_id resting_timer_ = 0;
     std::vector<std::function<void()>> closed_; ///< whom to tell, while closing

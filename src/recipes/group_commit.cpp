@@ -113,11 +113,14 @@ void group_commit::take_one(std::deque<lock_path*>& line, bool urgent, transacti
     if (to.count == to.room.size())
         to.room.emplace_back();
     write& next = to.room[to.count];
+    bool& in_line = urgent ? path.in_urgent_line : path.in_line;
     if (!path.next_write(urgent, next)) {
-        (urgent ? path.in_urgent_line : path.in_line) = false;
+        in_line = false;
         return;
     }
-    line.push_back(&path);
+    in_line = path.has_write(urgent);
+    if (in_line)
+        line.push_back(&path);
     bytes += next.node.size() + (next.creates ? path.data_of(next.id).size() : 0);
     ++to.count;
 }

@@ -85,6 +85,8 @@ public:
 
     /// What the path has to write next: a delete, or else a create. Only deletes that do not wait, if `urgent`.
     bool next_write(bool urgent, group_commit::write&);
+    /// Whether there may be one.
+    [[nodiscard]] bool has_write(bool urgent) const;
     [[nodiscard]] const std::string& data_of(queue::contender_id id) const { return contenders_.at(id)->data(); }
     /// A create that was refused together with others is sent alone.
     void create_goes_again(queue::contender_id);

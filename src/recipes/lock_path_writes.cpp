@@ -38,6 +38,11 @@ bool lock_path::next_write(bool urgent, group_commit::write& next)
     return !urgent && next_create(next);
 }
 
+bool lock_path::has_write(bool urgent) const
+{
+    return !urgent_removes_.empty() || !removes_.empty() || (!urgent && may_create_next());
+}
+
 bool lock_path::may_create_next() const
 {
     const queue::contender_id id = queue_.next_to_create();

@@ -113,7 +113,6 @@ bool lock_contender::withdraw()
 
 void lock_contender::grant(std::string node, std::int64_t fencing_token)
 {
-    held_since = core_.scheduler.now();
     fencing_token_ = fencing_token;
     term_ = core_.term();
     notice_ = core_.loss_notice();

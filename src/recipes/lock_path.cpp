@@ -267,8 +267,10 @@ void lock_path::act()
 {
     if (core_.over)
         return;
-    for (const queue::action& action : queue_.next(queue_.may_grant() && core_.lease_fresh()))
-        perform(action);
+    const bool may_grant = queue_.may_grant();
+    const auto now = may_grant ? core_.scheduler.now() : store::scheduler::time_point{};
+    for (const queue::action& action : queue_.next(may_grant && core_.lease_fresh(now)))
+        perform(action, now);
     if (may_create_next())
         core_.writes.join(*this, false);
     if (!resting && idle() && !std::exchange(idle_told, true))

@@ -117,7 +117,8 @@ private:
     bool next_create(group_commit::write&);
     bool reserve(lock_contender&);
     void make_path(parent_kind);
-    void perform(const queue::action&);
+    /// `now` is read where there may be a grant.
+    void perform(const queue::action&, store::scheduler::time_point now);
     void send_read(bool watch);
     void send_parent_watch();
     void send_inspect(const contender_ptr&, const std::string& node);
@@ -130,7 +131,7 @@ private:
     /// Takes the token from the czxid of the contender's node, and checks it.
     void number(lock_contender&, std::int64_t czxid);
     void refuse_number(lock_contender&, errc why);
-    void grant(lock_contender&, queue::contender_id from);
+    void grant(lock_contender&, queue::contender_id from, store::scheduler::time_point now);
     void forget(queue::contender_id);
     /// Ends the wait of all, or only of those who wait like that.
     void fail_waiting(errc why, std::optional<patience> only = {});

@@ -25,10 +25,10 @@ std::int32_t children_ever(const store::node_stat& stat)
 
 } // namespace
 
-void lock_path::perform(const queue::action& action)
+void lock_path::perform(const queue::action& action, store::scheduler::time_point now)
 {
     using kind = queue::action::kind;
-    const auto contender = [&] { return contenders_.at(action.id); };
+    const auto contender = [&]() -> const contender_ptr& { return contenders_.at(action.id); };
     switch (action.what) {
     case kind::synchronize:
         core_.store.sync(path_, expect([this](const store::reply& answer) {
@@ -50,7 +50,7 @@ void lock_path::perform(const queue::action& action)
         (action.may_wait ? removes_ : urgent_removes_).push_back(action.id);
         core_.writes.join(*this, !action.may_wait);
         break;
-    case kind::granted: grant(*contender(), action.from); break;
+    case kind::granted: grant(*contender(), action.from, now); break;
     case kind::shares: contender()->finish_downgrade({}, full(action.node)); break;
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::lost:
@@ -239,7 +239,7 @@ void lock_path::look_for_downgraded(const contender_ptr& contender, const std::s
     core_.store.exists(full(queue::reader_name(node)), expect(answered));
 }
 
-void lock_path::grant(lock_contender& contender, queue::contender_id from)
+void lock_path::grant(lock_contender& contender, queue::contender_id from, store::scheduler::time_point now)
 {
     if (from != 0) {
         lock_contender& before = *contenders_.at(from);
@@ -248,6 +248,7 @@ void lock_path::grant(lock_contender& contender, queue::contender_id from)
         if (contender.reserved == 0) // or else it has room already, of a node that others deleted
             contender.reserved = std::exchange(before.reserved, 0);
     }
+    contender.held_since = now;
     contender.grant(full(queue_.node(contender.id)), contender.czxid * turns_of_a_czxid + contender.turn);
     core_.granted(*this);
 }

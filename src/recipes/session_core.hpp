@@ -55,7 +55,8 @@ public:
 
     // --- lease ------------------------------------------------------------------------------------------------------
 
-    [[nodiscard]] bool lease_fresh() const { return lease_.fresh(scheduler.now()); }
+    [[nodiscard]] bool lease_fresh() const { return lease_fresh(scheduler.now()); }
+    [[nodiscard]] bool lease_fresh(store::scheduler::time_point now) const { return lease_.fresh(now); }
     [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return lease_.term(); }
     [[nodiscard]] lease::duration loss_notice() const noexcept { return lease_.notice(); }
     /// The lease cannot last from one heartbeat to the next: the margin and the notice take too much of it.

@@ -8,6 +8,7 @@
 #include <boost/asio/strand.hpp>
 
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 

@@ -25,15 +25,19 @@ class Driver:
     """Speaks with one process. A measurement is set_up, measure (start and result), tear_down."""
 
     LIMIT_S = 180  # longer than any step takes, unless it hangs
+    PATIENCE_S = 5  # after that it is looked whether there is anybody to measure
 
-    def __init__(self, system, programs, sources):
+    def __init__(self, system, programs, sources, check_servers):
         self.system = system
+        self._check_servers = check_servers
         self._command = command_of(system, programs, sources)
         self._process = None
 
     def set_up(self, workload, values):
         if not self._process:
-            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            # An interrupt is not for it: it ends with its input, or is killed.
+            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                             start_new_session=True)
         self._say(" ".join([workload] + [f"{name}={value}" for name, value in values.items()]))
         self._expect("ready")
 
@@ -62,6 +66,13 @@ class Driver:
             self._process.wait()
         self._process = None
 
+    def kill(self):
+        """Whatever it is doing."""
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
     def _say(self, line):
         try:
             self._process.stdin.write(line + "\n")
@@ -70,7 +81,11 @@ class Driver:
             self._fail("ended")
 
     def _hear(self):
-        if not select.select([self._process.stdout], [], [], self.LIMIT_S)[0]:
+        for _ in range(self.LIMIT_S // self.PATIENCE_S):
+            if select.select([self._process.stdout], [], [], self.PATIENCE_S)[0]:
+                break
+            self._check_servers()
+        else:
             self._fail(f"did not answer within {self.LIMIT_S} s")
         line = self._process.stdout.readline()
         if not line:
@@ -82,7 +97,5 @@ class Driver:
             self._fail(f"said {line!r}, not {word}")
 
     def _fail(self, what):
-        self._process.kill()
-        self._process.wait()
-        self._process = None  # the next measurement starts a new one
+        self.kill()  # the next measurement starts a new one
         raise DriverError(f"the driver of {self.system} {what}")

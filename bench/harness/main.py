@@ -14,6 +14,7 @@ import targets
 from drivers import SYSTEMS
 from runner import Runner, progress
 from scenarios import scenarios
+from servers import ServersError
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent
 
@@ -64,32 +65,58 @@ def build():
     return SOURCES.parent / "build" / "bench" / "bench"
 
 
+def make_room(options):
+    """For what is to be written: found out before anything is measured, not after."""
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.open("a", encoding="utf-8").close()
+    if options.plots:
+        options.plots.mkdir(parents=True, exist_ok=True)
+
+
+def measure(programs, options):
+    """Returns what was measured, and what went wrong, if anything did."""
+    chosen = [s for s in scenarios(options.quick) if not options.scenario or s.name in options.scenario]
+    start = time.monotonic()
+    runner = Runner(programs, SOURCES, options.systems, options.quick, options.servers)
+    broken_off = None
+    try:
+        runner.run(chosen)
+    except ServersError as error:
+        broken_off = str(error)
+        runner.close(at_once=True, clear=False)  # there is nobody to answer
+    except BaseException:
+        runner.close(at_once=True)
+        raise
+    else:
+        runner.close()
+    progress(f"measured in {time.monotonic() - start:.0f} s")
+    if broken_off:
+        return runner.results, broken_off
+    if runner.failures:
+        return runner.results, f"{len(runner.failures)} measurements failed: {runner.failures[0]}"
+    return runner.results, None if runner.results.all else "none of these systems takes part in that"
+
+
 def main():
     options = parse(sys.argv[1:])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
+        make_room(options)
         programs = build()
+        results, problem = measure(programs, options)
     except subprocess.CalledProcessError as error:
         return f"bench/run: the build failed (status {error.returncode})"
-    chosen = [s for s in scenarios(options.quick) if not options.scenario or s.name in options.scenario]
-    start = time.monotonic()
-    runner = Runner(programs, SOURCES, options.systems, options.quick, options.servers)
-    try:
-        runner.run(chosen)
-    finally:
-        runner.close()
-    progress(f"measured in {time.monotonic() - start:.0f} s")
+    except (OSError, ServersError) as error:
+        return f"bench/run: {error}"
 
-    print(*report.tables(runner.results), *targets.lines(runner.results), sep="\n")
+    print(*report.tables(results), *targets.lines(results), sep="\n")
     if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps([r.entry() for r in runner.results.all], indent=1) + "\n")
+        options.json.write_text(json.dumps([r.entry() for r in results.all], indent=1) + "\n")
     if options.plots:
-        for name in plots.draw(runner.results, options.plots):
+        for name in plots.draw(results, options.plots):
             print(f"drawn: {name}")
-    if runner.failures:
-        return f"bench/run: {len(runner.failures)} measurements failed: {runner.failures[0]}"
-    return 0
+    return f"bench/run: {problem}" if problem else 0
 
 
 if __name__ == "__main__":

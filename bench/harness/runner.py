@@ -6,7 +6,9 @@ import time
 from drivers import Driver, DriverError
 from report import show_parameters
 from results import Result, Results, Round
-from servers import Servers
+from servers import Clearance, Servers
+
+ROOT = "/bench"  # below it is all that is written
 
 
 class Runner:
@@ -14,14 +16,27 @@ class Runner:
         self.programs, self.sources, self.systems = programs, sources, systems
         self.quick = quick
         self.addresses = addresses
+        self._servers = None  # that are used now
         self.results = Results()
         self.failures = []
         self._drivers = {}
-        self._paths = (f"/bench/{number}" for number in itertools.count(time.time_ns()))
+        self._used_paths = []
+        self._paths = map(self._use, itertools.count(time.time_ns()))
+        self._clearance = Clearance(addresses, ROOT) if addresses else None
 
-    def close(self):
+    def close(self, at_once=False, clear=True):
+        """`at_once`: in the middle of something. `clear`: what was written to servers that go on."""
         for driver in self._drivers.values():
-            driver.close()
+            if at_once:
+                driver.kill()
+            else:
+                driver.close()
+        if self._clearance and clear:
+            self._clearance.clear(self._used_paths)
+
+    def _use(self, number):
+        self._used_paths.append(f"{ROOT}/{number}")
+        return self._used_paths[-1]
 
     def run(self, scenarios):
         if "curator" in self.systems:
@@ -39,10 +54,12 @@ class Runner:
             servers = Servers.running(self.addresses)
         else:
             servers = Servers.start(self.programs, members, one_way_us)
+        self._servers = servers
         try:
             self._warm_up_servers(servers)
             use(servers)
         finally:
+            self._servers = None
             servers.close()
 
     def _run(self, scenario, servers):
@@ -63,6 +80,7 @@ class Runner:
                     except DriverError as error:
                         self.failures.append(f"{error} ({scenario.name}, {show_parameters(load.timed[0].parameters)})")
                         progress("    " + self.failures[-1])
+                        servers.check()
             for result in itertools.chain(*results.values()):
                 if result.rounds:
                     result.note = load.note(result) if load.note else ""
@@ -95,7 +113,12 @@ class Runner:
                                        {**found["figures"], **more}))
 
     def _driver(self, system, name=None):
-        return self._drivers.setdefault(name or system, Driver(system, self.programs, self.sources))
+        return self._drivers.setdefault(name or system, Driver(system, self.programs, self.sources,
+                                                               self._check_servers))
+
+    def _check_servers(self):
+        if self._servers:
+            self._servers.check()
 
     def _serve(self, workload, values):
         driver = self._driver("raw", name="service")

@@ -1,7 +1,12 @@
 """The ZooKeeper servers that are measured on, and their packet counters."""
+import logging
 import socket
 import subprocess
 import time
+
+
+class ServersError(Exception):
+    """A server does not answer, or not as ZooKeeper does."""
 
 
 class Servers:
@@ -20,10 +25,12 @@ class Servers:
     @classmethod
     def start(cls, programs, members, one_way_us=None):
         command = [programs / "bench_servers", str(members)] + ([str(one_way_us)] if one_way_us else [])
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # An interrupt is not for them: they end with their input, and take their data with them.
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   start_new_session=True)
         lines = [process.stdout.readline().split() for _ in range(2 if one_way_us else 1)]
         if not lines[-1]:
-            raise RuntimeError("the servers did not start")
+            raise ServersError("the servers did not start")
         return cls(*lines, process=process)
 
     @classmethod
@@ -36,6 +43,10 @@ class Servers:
         if self.process:
             self.process.stdin.close()
             self.process.wait()
+
+    def check(self):
+        """Raises ServersError unless all of them answer."""
+        self.requests()
 
     def requests(self):
         """How many the members have received from clients, without the looks of this function."""
@@ -59,10 +70,45 @@ def _mode(address):
 def _line(address, start):
     """What `srvr` says in the line that starts so. It is the one word that servers answer by default."""
     host, _, port = address.rpartition(":")
-    with socket.create_connection((host.strip("[]"), int(port)), timeout=10) as connection:
-        connection.sendall(b"srvr")
-        text = b"".join(iter(lambda: connection.recv(4096), b"")).decode()
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=10) as connection:
+            connection.sendall(b"srvr")
+            text = b"".join(iter(lambda: connection.recv(4096), b"")).decode(errors="replace")
+    except OSError as error:
+        raise ServersError(f"the server at {address} does not answer: {error}") from error
     for line in text.splitlines():
         if line.startswith(start):
             return line[len(start):]
-    raise RuntimeError(f"the server at {address} does not tell '{start.strip()}': {text.strip()}")
+    raise ServersError(f"the server at {address} does not tell '{start.strip()}': {text.strip()}")
+
+
+class Clearance:
+    """Of somebody else's servers: removes what the benchmark leaves there."""
+
+    def __init__(self, addresses, root):
+        Servers.running(addresses)  # which says at once, and of which one, that it does not answer
+        from kazoo.client import KazooClient
+        logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # what matters of it comes as an exception
+        self._client = KazooClient(",".join(addresses))
+        self._root = root
+        try:
+            self._client.start(timeout=10)
+            self._keep = self._client.exists(root) is not None
+        except Exception as error:
+            self._client.stop()
+            raise ServersError(f"no session with the servers at {','.join(addresses)}: {error}") from error
+
+    def clear(self, paths):
+        from kazoo.exceptions import NotEmptyError
+        try:
+            for path in paths:
+                self._client.delete(path, recursive=True)
+            if not self._keep:
+                self._client.delete(self._root)
+        except NotEmptyError:
+            pass  # others use it by now
+        except Exception as error:
+            raise ServersError(f"nodes below {self._root} are left on the servers: {error!r}") from error
+        finally:
+            self._client.stop()
+            self._client.close()

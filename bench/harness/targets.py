@@ -84,7 +84,7 @@ def same_requests(own, results):
 
 def lines(results):
     from report import lay_out
-    verdict = {True: "reached", False: "NOT REACHED", None: "not measured"}
-    table = [("figure", "at least", "measured", "")]
-    table += [(figure, goal, measured, verdict[enough]) for figure, goal, measured, enough in targets(results)]
-    return ["", "== targets", *lay_out(table)]
+    verdict = {True: "reached", False: "NOT REACHED"}
+    rows = [(figure, goal, measured, verdict[enough]) for figure, goal, measured, enough in targets(results)
+            if enough is not None]
+    return ["", "== targets", *lay_out([("figure", "at least", "measured", ""), *rows])] if rows else []

@@ -4,9 +4,11 @@ import collections
 import itertools
 import json
 import logging
+import os
 import sys
 import threading
 import time
+import traceback
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import CancelledError
@@ -368,4 +370,11 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    status = 1
+    try:
+        main()
+        status = 0
+    except Exception:
+        traceback.print_exc()
+    sys.stdout.flush()
+    os._exit(status)  # its threads may wait for a lock for ever

@@ -85,7 +85,7 @@ namespace {
             const auto paths = static_cast<std::size_t>(asked_.number("paths"));
             for (std::size_t i = 0; i < paths; ++i)
                 start(contend(mutex{zk(), path() + "/" + std::to_string(i), options()}));
-            warm_up(3 * paths);
+            warm_up(paths);
         }
     };
 

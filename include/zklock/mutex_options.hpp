@@ -38,9 +38,9 @@ struct mutex_options {
     /// that costs it its node uses one up. 0: as often as the deadline allows.
     unsigned max_attempts = 0;
 
-    /// How long a released node may stay for the next acquire of this client, which then needs no network. Whoever
-    /// queues from elsewhere meanwhile makes it leave: the cost to them is that the node's delete starts only with an
-    /// event, not before. 0: released at once. Not negative, at most one day.
+    /// How long a released node may stay for the next acquire of this client, which needs no network then. Others who
+    /// queue make it leave: they wait for an event and a delete more or, should this process be stopped or cut off just
+    /// then, until its session ends; after the event, only `cohort` lets anybody pass. 0: at once; at most one day.
     std::chrono::milliseconds linger{0};
     /// How many acquires of this client may use one node in succession before it goes to the tail of the queue: the
     /// price is that others wait for up to that many where they would wait for one. 1 (none but the one that made it)

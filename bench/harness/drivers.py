@@ -35,9 +35,10 @@ class Driver:
 
     def set_up(self, workload, values):
         if not self._process:
-            # An interrupt is not for it: it ends with its input, or is killed.
+            # An interrupt of ours is not for it (nor is a session of its own: the system would share out processors by
+            # sessions, and nothing would gather): it ends with its input, or is killed.
             self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                             start_new_session=True)
+                                             process_group=0)
         self._say(" ".join([workload] + [f"{name}={value}" for name, value in values.items()]))
         self._expect("ready")
 

@@ -27,7 +27,7 @@ class Servers:
         command = [programs / "bench_servers", str(members)] + ([str(one_way_us)] if one_way_us else [])
         # An interrupt is not for them: they end with their input, and take their data with them.
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                   start_new_session=True)
+                                   process_group=0)
         lines = [process.stdout.readline().split() for _ in range(2 if one_way_us else 1)]
         if not lines[-1]:
             raise ServersError("the servers did not start")

@@ -8,7 +8,6 @@
 #include <boost/asio/strand.hpp>
 
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <variant>
 

@@ -64,10 +64,9 @@ asio::any_io_executor client_state::executor() const
 
 std::shared_ptr<const client_executors> client_state::executors() const
 {
+    static const auto none = std::make_shared<const client_executors>(asio::any_io_executor(asio::system_executor()));
     const std::lock_guard lock(mutex_);
-    if (executors_)
-        return executors_;
-    return std::make_shared<const client_executors>(asio::any_io_executor(asio::system_executor()));
+    return executors_ ? executors_ : none;
 }
 
 error_code client_state::refusal() const noexcept

@@ -53,13 +53,10 @@ void group_commit::gather_until_the_turn_ends()
 
 void group_commit::flush()
 {
-    struct while_sending { // also when a function throws out of the executor
-        bool& sending;
-        explicit while_sending(bool& s) : sending(s) { sending = true; }
-        ~while_sending() { sending = false; }
-    } const now{sending_};
+    sending_ = true;
     while (core_.connected && (!urgent_paths_.empty() || (!paths_.empty() && under_way_ < most_under_way)))
         send();
+    sending_ = false;
 }
 
 void group_commit::epoch_ended()
@@ -76,7 +73,6 @@ void group_commit::forget(lock_path& path)
         std::erase(paths_, &path);
     if (path.in_urgent_line)
         std::erase(urgent_paths_, &path);
-    std::erase(asked_, &path);
 }
 
 // --- sending ---------------------------------------------------------------------------------------------------------
@@ -112,16 +108,19 @@ void group_commit::take_one(std::deque<lock_path*>& line, bool urgent, transacti
 {
     lock_path& path = *line.front();
     line.pop_front();
-    (urgent ? path.in_urgent_line : path.in_line) = false;
     if (!std::exchange(path.touched, true))
         asked_.push_back(&path);
     if (to.count == to.room.size())
         to.room.emplace_back();
     write& next = to.room[to.count];
-    if (!path.next_write(urgent, next))
+    bool& in_line = urgent ? path.in_urgent_line : path.in_line;
+    if (!path.next_write(urgent, next)) {
+        in_line = false;
         return;
-    if (path.has_write(urgent))
-        join(path, urgent);
+    }
+    in_line = path.has_write(urgent);
+    if (in_line)
+        line.push_back(&path);
     bytes += next.node.size() + (next.creates ? path.data_of(next.id).size() : 0);
     ++to.count;
 }
@@ -129,6 +128,8 @@ void group_commit::take_one(std::deque<lock_path*>& line, bool urgent, transacti
 void group_commit::send()
 {
     const shared_transaction taken = take();
+    if (taken->count != 0)
+        ++under_way_;
     if (taken->count > 1) {
         send_together(taken);
     } else {
@@ -165,7 +166,6 @@ void group_commit::send_alone(const write& w)
                                path->on_removed(id, answer.result);
                                answered();
                            });
-    ++under_way_; // not when that throws
 }
 
 void group_commit::send_together(const shared_transaction& together)
@@ -179,7 +179,6 @@ void group_commit::send_together(const shared_transaction& together)
             b.data = w.path->data_of(w.id);
     }
     core_.store.batch(batch_, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
-    ++under_way_;
 }
 
 // --- answers ---------------------------------------------------------------------------------------------------------
@@ -223,6 +222,7 @@ void group_commit::on_failure(writes together, const store::batch_reply& answer)
     for (const write& w : together) {
         const bool hopeless = path_refused && w.creates && w.path == failed->path;
         if (&w != failed && !hopeless) {
+            ++under_way_;
             if (w.creates)
                 w.path->create_goes_again(w.id);
             send_alone(w);

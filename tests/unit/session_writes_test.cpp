@@ -271,19 +271,6 @@ TEST_SUITE("session, gathered writes")
         CHECK(s.servers.requests.front().writes.size() == 36);
     }
 
-    TEST_CASE("who meets a lack of memory when its create is made does not stop those of others")
-    {
-        scene s;
-        s.start();
-        s.connect();
-        s.out_of_memory = true;
-        CHECK_THROWS_AS(s.acquire("/a"), std::bad_alloc);
-        const auto b = s.acquire("/b");
-        s.clock.run();
-        CHECK(s.servers.pending() ==
-              "create /b/" + prefix(1) + ", watch /b, create /a/" + prefix(2) + ", watch /a");
-    }
-
     TEST_CASE("whoever is cancelled before its create was sent costs nothing")
     {
         busy_scene s;

@@ -82,14 +82,13 @@ def measure(programs, options):
     broken_off = None
     try:
         runner.run(chosen)
+        runner.close()
     except ServersError as error:
         broken_off = str(error)
         runner.close(at_once=True, clear=False)  # there is nobody to answer
     except BaseException:
         runner.close(at_once=True)
         raise
-    else:
-        runner.close()
     progress(f"measured in {time.monotonic() - start:.0f} s")
     if broken_off:
         return runner.results, broken_off

@@ -1,4 +1,4 @@
-// Who heeds whose nodes, and who therefore can share a path: the table in tests/README.md.
+// Who heeds whose nodes, and who therefore can share a path: the table in README.md beside this.
 #include "interoperation/contention.hpp"
 
 #include <doctest/doctest.h>

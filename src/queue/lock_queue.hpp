@@ -25,7 +25,7 @@ using contender_id = std::uint64_t;
 struct action {
     enum class kind : std::uint8_t {
         // requests; each is reported back by the event in brackets
-        synchronize,   ///< [none: a failed sync is reported with the read that follows it]
+        synchronize,   ///< if it was not done in this epoch [none: if it failed, the read that follows it says so]
         watch_parent,  ///< read the path's own node, with a watch on its data [parent_watched]
         read_children, ///< [children_read]
         watch_children, ///< the same, with a watch on the children [children_read, or as any read]
@@ -134,7 +134,7 @@ public:
     // --- answers and events, in the order of arrival ----------------------------------------------------------------
 
     /// Answer to read_children: all children, or none when the path does not exist, and how many its node ever had.
-    /// `synced`: the sync that had been asked for before it went well, or none had been.
+    /// `synced`: the sync that was asked for before it went well; means nothing if none was.
     void children_read(const std::vector<std::string>& names, std::int32_t ever, bool synced);
     void read_failed();
     /// The server refused to list. Who is looked for is looked for again after look_up_again(), or in the next epoch.

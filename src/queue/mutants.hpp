@@ -16,6 +16,7 @@
     X(all_before_a_predecessor_are_gone_with_it) \
     X(cancelled_create_not_deleted) \
     X(cancelled_unknown_create_forgotten) \
+    X(caught_up_outlives_its_epoch) \
     X(children_only_counted) \
     X(create_repeated_without_look_up) \
     X(deadline_restarted) \

@@ -148,7 +148,6 @@ private:
     boost::container::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
     lock_contender* last_of_batch_ = nullptr;        ///< whose create went into the transaction that is being gathered
     bool wants_budget_ = false;
-    bool synced_ = false; ///< how the last sync went
     store::scheduler::time_point lingers_since_{};
     store::scheduler::timer_id linger_timer_ = 0;
 };

@@ -30,12 +30,7 @@ void lock_path::perform(const queue::action& action, store::scheduler::time_poin
     using kind = queue::action::kind;
     const auto contender = [&]() -> const contender_ptr& { return contenders_.at(action.id); };
     switch (action.what) {
-    case kind::synchronize:
-        core_.store.sync(path_, expect([this](const store::reply& answer) {
-            core_.heard(answer);
-            synced_ = answer.result == outcome::ok;
-        }));
-        break;
+    case kind::synchronize: core_.catch_up(); break;
     case kind::watch_parent: send_parent_watch(); break;
     case kind::read_children: send_read(false); break;
     case kind::watch_children: send_read(true); break;
@@ -90,9 +85,9 @@ void lock_path::send_read(bool watch)
     core_.store.children(path_, watch, expect([this](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         switch (answer.result) {
-        case outcome::ok: return queue_.children_read(*answer.names, children_ever(answer.stat), synced_);
+        case outcome::ok: return queue_.children_read(*answer.names, children_ever(answer.stat), core_.caught_up());
         case outcome::no_node:
-            queue_.children_read(none, 0, synced_);
+            queue_.children_read(none, 0, core_.caught_up());
             return queue_.parent_absent(); // nor is there a watch
         case outcome::unknown: return queue_.read_failed();
         default:

@@ -38,17 +38,14 @@ void lost_creates::server_proved()
 
 void lost_creates::look_up(const std::string& parent)
 {
-    core_.store.sync(parent, [this](const store::reply& answer) {
-        core_.heard(answer);
-        synced_ = answer.result == outcome::ok;
-    });
+    core_.catch_up();
     core_.store.children(parent, false, [this, parent](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         if (answer.result == outcome::unknown)
             core_.contact_lost(); // it is done in the next epoch
-        else if (synced_ && answer.result == outcome::ok)
+        else if (core_.caught_up() && answer.result == outcome::ok)
             on_list(parent, *answer.names);
-        else if (synced_ && answer.result == outcome::no_node)
+        else if (core_.caught_up() && answer.result == outcome::no_node)
             on_list(parent, none);
         else
             look_up_later(parent);

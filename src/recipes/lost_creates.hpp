@@ -47,7 +47,6 @@ private:
     std::map<std::string, names> doubts_; ///< by parent
     std::set<std::string> to_be_looked_up_; ///< parents, once more in this epoch
     std::uint64_t epoch_ = 0;
-    bool synced_ = false; ///< how the last sync went
 };
 
 } // namespace zklock::recipes

@@ -26,11 +26,7 @@ void request_line::leave(user_request& gone) noexcept
 void request_line::epoch_began()
 {
     if (catch_up_)
-        core_.store.sync("/", [this](const store::reply& answer) {
-            if (answer.result == store::outcome::ok)
-                catch_up_ = false;
-            core_.heard(answer);
-        });
+        core_.catch_up();
     for (const auto& [turn, request] : std::exchange(waiting_, {}))
         request->start();
 }

@@ -62,6 +62,7 @@ public:
     // --- called by the session --------------------------------------------------------------------------------------
 
     void epoch_began();
+    void caught_up() noexcept { catch_up_ = false; }
     void stop(errc why);
 
 private:

@@ -141,20 +141,17 @@ void semaphore_path::take_name(const lease_ptr& lease, std::string_view name)
 void semaphore_path::send_look_up()
 {
     look_up_ = look_up::under_way;
-    synced_ = ZKLOCK_MUTANT(semaphore_look_up_without_sync);
-    if (!synced_)
-        core_.store.sync(layout_.leases, expect([this](const store::reply& answer) {
-            core_.heard(answer);
-            synced_ = answer.result == outcome::ok;
-        }));
+    if (!ZKLOCK_MUTANT(semaphore_look_up_without_sync))
+        core_.catch_up();
     core_.store.children(layout_.leases, false, expect([this](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         if (look_up_ != look_up::under_way || answer.result == outcome::unknown)
             return; // it is done in the next epoch
         look_up_ = look_up::none;
-        if (synced_ && answer.result == outcome::ok)
+        const bool complete = core_.caught_up() || ZKLOCK_MUTANT(semaphore_look_up_without_sync);
+        if (complete && answer.result == outcome::ok)
             return on_look_up(*answer.names);
-        if (synced_ && answer.result == outcome::no_node)
+        if (complete && answer.result == outcome::no_node)
             return on_look_up(none);
         fail_heads(error_of(answer.result)); // who left is still looked for
         after_a_while([this] {

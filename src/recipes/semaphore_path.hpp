@@ -154,7 +154,6 @@ private:
     std::vector<lease_ptr> to_watch_;
     std::vector<lease_ptr> unknown_;
     look_up look_up_ = look_up::none;
-    bool synced_ = false;
 
     bool stale_ = false;    ///< the leases have to be listed (again)
     bool listing_ = false;

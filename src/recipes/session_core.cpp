@@ -232,10 +232,26 @@ void session_core::on_connected(const store::connect_reply& answer)
     plan_beat();
 }
 
+void session_core::catch_up()
+{
+    if (!connected || catching_up_ != catch_up_state::not_asked)
+        return;
+    catching_up_ = catch_up_state::under_way;
+    store.sync("/", [this](const store::reply& answer) {
+        const bool done = answer.result == store::outcome::ok;
+        catching_up_ = done ? catch_up_state::done : catch_up_state::not_asked; // whoever needs it asks again
+        if (done)
+            requests.caught_up();
+        heard(answer);
+    });
+}
+
 void session_core::contact_lost()
 {
     if (!std::exchange(connected, false))
         return;
+    if (!ZKLOCK_MUTANT(caught_up_outlives_its_epoch))
+        catching_up_ = catch_up_state::not_asked;
     for (session_member* member : members_)
         member->contact_lost();
 }

@@ -42,6 +42,12 @@ public:
     /// Takes note of an outcome that is unknown: nothing is sent any more in this epoch, whose end is on its way.
     void contact_lost();
 
+    /// Has the server catch up with all that was done before this epoch: one sync serves everybody who asks. Whoever
+    /// sends a read after this call asks caught_up() when its answer comes.
+    void catch_up();
+    /// The sync of this epoch went well. So what is answered from now on was read after it.
+    [[nodiscard]] bool caught_up() const noexcept { return catching_up_ == catch_up_state::done; }
+
     /// Of the current session; 0 when there is none.
     std::int64_t session_id = 0;
     bool connected = false; ///< and no answer has been lost
@@ -118,6 +124,8 @@ public:
     lost_creates in_doubt{*this};
 
 private:
+    enum class catch_up_state : std::uint8_t { not_asked, under_way, done };
+
     template <class F> void tell_listeners(std::string_view path, F);
     void deliver_news();
     void share_budget();
@@ -142,6 +150,7 @@ private:
     bool delivering_ = false;
     bool beating_ = false; ///< a sync is under way
     bool server_proved_ = false;
+    catch_up_state catching_up_ = catch_up_state::not_asked; ///< in this epoch
     store::scheduler::timer_id beat_timer_ = 0;
     store::scheduler::timer_id lease_timer_ = 0;
     store::scheduler::timer_id holders_timer_ = 0;

@@ -82,6 +82,27 @@ TEST_SUITE("session, reconnects")
         CHECK(a->losses == 1);
     }
 
+    TEST_CASE("one sync serves all creates of unknown outcome, and when it fails none of them takes the lists as complete")
+    {
+        connected_scene s;
+        const auto a = s.acquire("/a"), b = s.acquire("/b");
+        while (!s.servers.requests.empty())
+            s.answer(outcome::unknown);
+        s.servers.observer->on_disconnected();
+        s.clock.run();
+        s.connect(5, false);
+        CHECK(s.servers.pending() == "sync /, children /a, children /b");
+        s.answer(outcome::server_error);
+        s.list({});
+        s.list({});
+        CHECK(s.servers.pending() == "sync /, children /a, children /b");
+        s.answer(outcome::ok);
+        s.list({});
+        s.list({});
+        CHECK(s.servers.pending().find("create /a/" + prefix(3)) != std::string::npos);
+        CHECK(s.servers.pending().find("sync") == std::string::npos);
+    }
+
     TEST_CASE("a new session begins with a heartbeat, whenever the last one's next was due")
     {
         connected_scene s;

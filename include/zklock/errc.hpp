@@ -9,7 +9,7 @@ namespace zklock {
 enum class errc {
     timed_out = 1,         ///< the deadline passed; the contender's node is gone or its delete is queued
     busy,                  ///< try_acquire: somebody holds the lock, or queues for it
-    lost,                  ///< the lock was lost before it was released
+    lost,                  ///< the lock was lost before it was released; of an acquire: before its grant could be told
     session_expired,       ///< the attempts the options allow were used up by expired sessions
     not_connected,         ///< there is no connection to an ensemble, and the operation does not wait for one
     not_owner,             ///< by a guard that is empty, or holds nothing of the kind: release, commit, downgrade, …

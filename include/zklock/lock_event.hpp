@@ -15,7 +15,8 @@ struct lock_event {
     enum class kind : std::uint8_t {
         queued,   ///< it has a node, and so a place in the queue; before `acquired`, also where nobody is before it
         acquired, ///< it holds the lock
-        lost,     ///< the lock was lost while it was held; its release is not told
+        lost,     ///< the lock was lost while it was held; its release is not told. Also when its acquire fails with
+                  ///< `errc::lost`, because the caller could not be told of the grant before
         released, ///< it was given back, and its node is gone or passed on; `error`: the client was closed meanwhile
         failed    ///< it ended without the lock, for the reason in `error`; `operation_aborted` if it was cancelled.
                   ///< An acquire with no time to wait says here what it found (`busy`, `not_connected`), and

@@ -47,6 +47,8 @@ public:
     /// @par Completion `void(error_code, guard)`; the guard is empty unless the error is none. Exactly once, on the
     /// handler's associated executor (by default the client's), never inside this call.
     /// - success: the guard holds the lock.
+    /// - `errc::lost`: it was granted, and lost before this could be told, because the client did not run for so long.
+    ///   Nothing is left to release.
     /// - `asio::error::operation_aborted`: cancelled.
     /// - `errc::session_expired`, `errc::not_connected`, `errc::lost` (others deleted its node): that used up the
     ///   attempts `mutex_options::max_attempts` allows. Without such a limit it queues again. `errc::server_error`:

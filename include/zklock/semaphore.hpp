@@ -202,7 +202,8 @@ public:
     /// is written to the servers.
     ///
     /// As `acquire()`, and `errc::busy` when there are not enough, or somebody waits for some, or takes some at this
-    /// moment; `errc::not_connected` while disconnected; `errc::lost` when its session ends meanwhile.
+    /// moment; `errc::not_connected` while disconnected; `errc::lost` when its session or its lease ends
+    /// meanwhile.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto try_acquire(std::size_t count, Token&& token = Token())
     {

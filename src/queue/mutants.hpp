@@ -35,6 +35,7 @@
     X(every_number_is_a_contender) \
     X(failed_batch_counts_as_done) \
     X(gaps_ignored) \
+    X(grant_told_after_the_loss) \
     X(grant_without_a_fresh_lease) \
     X(grant_without_a_view) \
     X(inspected_node_forgotten) \
@@ -77,6 +78,7 @@
     X(revocation_told_twice) \
     X(semaphore_count_changes_ignored) \
     X(semaphore_counts_without_own_leases) \
+    X(semaphore_grant_told_after_the_loss) \
     X(semaphore_granted_by_an_outdated_count) \
     X(semaphore_deleted_lease_ignored) \
     X(semaphore_granted_without_the_line) \

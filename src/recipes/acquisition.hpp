@@ -40,9 +40,11 @@ struct waiter {
     patience mode = patience::queue;
     std::optional<store::scheduler::time_point> deadline;
 
-    /// The end of the wait, exactly once, unless withdraw() comes first: granted, or why not.
+    /// The end of the wait, exactly once, unless withdraw() comes first: granted, or why not. Who is told of a grant
+    /// holds at that moment. A grant that has ended before it could be told is an error, with the node that it had:
+    /// `errc::lost`, or why nothing can be done any more. There is nothing to release then.
     store::unique_function<void(error_code, grant)> done;
-    /// The lock was lost: once, after a grant, and not after release() was called.
+    /// The lock was lost: once, after a grant was told, and not after release() was called.
     store::unique_function<void()> lost;
 };
 

@@ -88,7 +88,7 @@ private:
         if (ec) {
             waiter_.lost = nullptr;
             end();
-            return done(ec, {});
+            return done(ec, given);
         }
         if (candidate_->resigned() && !ZKLOCK_MUTANT(election_resigned_candidate_stays)) {
             release({}); // the grant was on its way

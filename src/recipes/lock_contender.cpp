@@ -139,8 +139,13 @@ void lock_contender::fail(errc why)
 
 void lock_contender::tell_done(error_code ec)
 {
-    if (request_.done) // its path is still there
-        std::exchange(request_.done, nullptr)(ec, std::move(given_));
+    if (!request_.done) // its path is gone
+        return;
+    if (!ec && !holding() && !ZKLOCK_MUTANT(grant_told_after_the_loss)) {
+        ec = core_.granted_and_lost();
+        request_.lost = nullptr;
+    }
+    std::exchange(request_.done, nullptr)(ec, std::move(given_));
 }
 
 void lock_contender::lose()
@@ -221,7 +226,7 @@ void lock_contender::finish_downgrade(error_code ec, std::string node)
     given.kind = request_.kind;
     core_.tell([self = shared_from_this(), ec, given = std::move(given)] {
         if (self->downgraded_) // not released meanwhile
-            std::exchange(self->downgraded_, nullptr)(ec, given);
+            std::exchange(self->downgraded_, nullptr)(ec || self->holding() ? ec : errc::lost, given);
     });
 }
 

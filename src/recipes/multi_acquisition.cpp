@@ -68,6 +68,8 @@ void multi_acquisition::on_done(place& p, error_code ec, const grant& given)
     if (ec) {
         p.now = nullptr;
         --reached_;
+        if (ec == errc::lost && !given.node.empty()) // before it could be told
+            return begin_anew();
         roll_back();
         return finish(ec);
     }

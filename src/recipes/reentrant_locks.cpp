@@ -186,11 +186,13 @@ private:
 
     void tell_entered(const hold_ptr& h)
     {
-        if (!lost_ || ZKLOCK_MUTANT(reentrant_acquire_after_the_loss))
+        const bool ours = !lost_ && lock_->held(all_.scheduler_.now());
+        if (ours || ZKLOCK_MUTANT(reentrant_acquire_after_the_loss))
             return h->told({}, grant_);
         // Lost between the call and now: never granted. The lock is given back if this was the last who had it.
+        const grant ended = grant_;
         release(h, {});
-        h->told(make_error_code(errc::lost), {});
+        h->told(all_.session_.core().granted_and_lost(), ended);
     }
 
     /// Contends for all who wait. A mere look is repeated as a contender if anybody has come who would queue.
@@ -216,7 +218,7 @@ private:
     void on_done(error_code ec, const grant& given)
     {
         if (ec)
-            return on_failed(ec);
+            return on_failed(ec, given);
         granted_ = true;
         lost_ = revoked_ = watches_ = false;
         grant_ = given;
@@ -233,7 +235,7 @@ private:
             h->told({}, grant_);
     }
 
-    void on_failed(error_code ec)
+    void on_failed(error_code ec, const grant& given)
     {
         lock_ = nullptr;
         std::vector<hold_ptr> failed;
@@ -249,7 +251,7 @@ private:
         close_if_unused();
         for (const hold_ptr& h : failed) {
             all_.scheduler_.cancel(std::exchange(h->deadline, 0));
-            h->told(h->given_up ? h->given_up : ec, {});
+            h->told(h->given_up ? h->given_up : ec, given);
         }
     }
 

@@ -60,6 +60,9 @@ void semaphore_acquisition::on_turn(const std::shared_ptr<turn>& mine, error_cod
     if (mine->dropped) {
         if (const auto late = std::exchange(mine->lock, nullptr); !ec)
             late->release({});
+    } else if (ec == errc::lost && !looks_once()) { // before it could be told
+        turn_ = nullptr;
+        line_up();
     } else if (ec) {
         turn_ = nullptr;
         fail(ec);
@@ -184,7 +187,12 @@ void semaphore_acquisition::grant_all()
     end_wait(state::held);
     leave_line();
     core_.granted(*path_);
-    core_.tell([done = std::exchange(request_.done, nullptr), what = given()] { done({}, what); });
+    core_.tell([self, done = std::exchange(request_.done, nullptr), what = given()] {
+        if (self->holding() || ZKLOCK_MUTANT(semaphore_grant_told_after_the_loss))
+            return done({}, what);
+        self->request_.lost = nullptr;
+        done(self->core_.granted_and_lost(), what);
+    });
 }
 
 void semaphore_acquisition::lose()

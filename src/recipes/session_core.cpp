@@ -42,6 +42,8 @@ void session_core::tell(store::unique_function<void()> news)
 void session_core::deliver_news()
 {
     delivering_ = false;
+    // Whoever is told of a grant holds: an end of the lease since the grant was decided is noticed before.
+    notice_lapse(scheduler.now());
     // What comes up meanwhile is told next time.
     for (std::size_t n = news_.size(); n != 0; --n) {
         const auto news = std::move(news_.front());

@@ -55,8 +55,11 @@ public:
     std::optional<errc> over;
 
     /// Calls `news` soon, after what is running now and in the order of the calls. Everything users are told goes this
-    /// way, so that whatever they do about it finds the protocol at rest.
+    /// way, so that whatever they do about it finds the protocol at rest. A lease that has ended meanwhile is noticed
+    /// first: news of a grant looks whether it still holds, and else tells granted_and_lost().
     void tell(store::unique_function<void()> news);
+    /// Why a wait fails whose grant came to an end before it was told.
+    [[nodiscard]] errc granted_and_lost() const { return over.value_or(errc::lost); }
     [[nodiscard]] bool has_news() const noexcept { return !news_.empty(); }
 
     // --- lease ------------------------------------------------------------------------------------------------------

@@ -76,7 +76,8 @@ private:
                                                                            {"unlimited", {"granted"}},
                                                                            {"try", {"granted", "busy", "not_connected"}},
                                                                            {"cancelled", {"granted", "aborted"}}};
-        if (!expected.at(o.mode).contains(o.outcome))
+        // A grant may be lost before it can be told, in whatever mode: the process does not always run.
+        if (o.outcome != "lost" && !expected.at(o.mode).contains(o.outcome))
             say(who + " ended with " + o.outcome);
         if (o.outcome == "timed_out" && *o.ended < o.limit.value())
             say(who + " timed out " + milliseconds_between(*o.ended, *o.limit) + " early");

@@ -131,6 +131,8 @@ TEST_CASE("operations that do not complete, or twice, or too late, or too early"
     CHECK(complains(h, "late"));
     h.processes[2].pauses.emplace_back(150 * ms, 900 * ms);
     CHECK(violations(h).empty());
+    o.outcome = "lost";
+    CHECK(violations(h).empty());
     o.outcome = "aborted";
     CHECK(complains(h, "ended with aborted"));
     h.processes[2].twice.push_back("end 1");

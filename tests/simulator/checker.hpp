@@ -47,7 +47,8 @@ public:
 
     contender_record& begin(contender_record r);
     void granted(contender_record& c, const recipes::grant& g);
-    void failed(contender_record& c, boost::system::error_code ec);
+    /// `ended`: what it was granted, if that was over before it could be told.
+    void failed(contender_record& c, boost::system::error_code ec, const recipes::grant& ended);
     void withdrawn(contender_record& c, bool answer);
     void lost(contender_record& c);
     void releasing(contender_record& c);

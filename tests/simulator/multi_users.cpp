@@ -48,11 +48,7 @@ private:
         return recipes::multi_acquisition::start(c.where, std::move(members), std::move(w));
     }
 
-    void check_granted(use& u) override
-    {
-        if (!u.handle->held(u.where->now()) && u.where->runs_undelayed()) violate(u, "granted, and not held");
-        check_parts(u);
-    }
+    void check_granted(use& u) override { check_parts(u); }
 
     void ended(client&, use& u) override { check_parts(u); }
 

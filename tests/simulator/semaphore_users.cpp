@@ -182,9 +182,6 @@ private:
 
     void check_granted(use& u) override
     {
-        const bool closes = stage_.current(u.client).closing; // between the grant and the news of it
-        if (!u.handle->held(u.where->now()) && u.where->runs_undelayed() && !closes)
-            violate(u, "granted, and not held");
         if (wanted_[&u] < 2 || u.wish.choice % 3 != 0) return;
         // A part of them goes back before the others.
         (void)u.where->call_at(u.where->now() + u.wish.duration / 2, [this, &u] {

@@ -72,7 +72,7 @@ void mutex_users::acquire(client& where, const step& s)
     request.deadline = c.deadline;
     request.done = [this, &c, &where](boost::system::error_code ec, const recipes::grant& g) {
         if (!stage_.may_tell(where)) return;
-        if (ec) return checker_.failed(c, ec);
+        if (ec) return checker_.failed(c, ec, g);
         checker_.granted(c, g);
         (void)where.where.call_at(where.where.now() + c.wish.duration, [this, &c] { release(c); });
     };

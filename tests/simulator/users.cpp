@@ -106,7 +106,7 @@ void acquisition_users::acquire(client& c, use& u)
     w.done = [this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
         if (!stage_.may_tell(c)) return;
         if (u.now != phase::waiting) return violate(u, "told of an end, though its wait had ended");
-        ec ? failed(u, ec) : granted(c, u, g);
+        ec ? failed(u, ec, g) : granted(c, u, g);
     };
     w.lost = [this, &c, &u] {
         if (!stage_.may_tell(c)) return;
@@ -127,6 +127,7 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
     u.granted_at = now();
     u.given = g.parts ? *g.parts : std::vector{held_lock{path_of(u.paths.front()), g.node, g.fencing_token}};
     for (const auto& l : u.given) say(u, "is granted " + l.node + ", token " + std::to_string(l.fencing_token));
+    if (!u.handle->held(u.where->now())) violate(u, "granted, and not held");
     if (u.deadline && u.where->now() > *u.deadline + promptly && on_time(u)) violate(u, "granted after its deadline");
     if (u.given.size() != u.paths.size()) return violate(u, "granted another number of locks");
     for (const auto path : u.paths) {
@@ -227,7 +228,7 @@ void acquisition_users::released(use& u, boost::system::error_code ec)
     u.now = phase::released;
 }
 
-void acquisition_users::failed(use& u, boost::system::error_code ec)
+void acquisition_users::failed(use& u, boost::system::error_code ec, const recipes::grant& ended)
 {
     say(u, "fails: " + ec.message());
     u.now = phase::failed;
@@ -241,7 +242,8 @@ void acquisition_users::failed(use& u, boost::system::error_code ec)
         }
         return;
     }
-    const bool explained = is(errc::closed) || ((is(errc::busy) || is(errc::not_connected)) && u.wish.look_once) ||
+    const bool granted_and_lost = is(errc::lost) && !ended.node.empty() && !calm_;
+    const bool explained = is(errc::closed) || granted_and_lost || ((is(errc::busy) || is(errc::not_connected)) && u.wish.look_once) ||
                            (is(errc::access_denied) && refusals_) ||
                            (u.gave_up_late && ec == boost::system::errc::operation_canceled) ||
                            (is(errc::sequence_exhausted) && set.first_sequence > 2'000'000'000) ||

@@ -113,7 +113,8 @@ protected:
 
 private:
     void granted(client& c, use& u, const recipes::grant& g);
-    void failed(use& u, boost::system::error_code ec);
+    /// `ended`: what it was granted, if that was over before it could be told.
+    void failed(use& u, boost::system::error_code ec, const recipes::grant& ended);
     void released(use& u, boost::system::error_code ec);
 
     std::int64_t begun_ = 0;

@@ -1,0 +1,214 @@
+// What an acquire is told whose grant was decided, and ended before the news of it went out: the process did not run
+// in between for longer than its lease.
+#include "session_scene.hpp"
+
+#include "recipes/election.hpp"
+#include "recipes/multi_acquisition.hpp"
+#include "recipes/reentrant_locks.hpp"
+#include "recipes/semaphores.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+namespace {
+
+/// A session whose process sleeps when the test says so.
+struct sleepy_scene : connected_scene {
+    /// Somebody who waits, with an acquire of any recipe.
+    std::pair<std::shared_ptr<attempt>, recipes::waiter> somebody()
+    {
+        const auto a = std::make_shared<attempt>();
+        recipes::waiter w;
+        w.done = [a](error_code ec, const recipes::grant& g) {
+            CHECK_FALSE(a->ended);
+            a->ended = ec;
+            a->given = g;
+        };
+        w.lost = [a] { ++a->losses; };
+        return {a, std::move(w)};
+    }
+    std::shared_ptr<attempt> want_a_permit(recipes::semaphores& semaphores)
+    {
+        auto [a, waits] = somebody();
+        recipes::permits_request request;
+        static_cast<recipes::waiter&>(request) = std::move(waits);
+        request.path = "/s";
+        a->handle = semaphores.acquire(std::move(request));
+        clock.run();
+        return a;
+    }
+    recipes::acquire_function lock_of(const std::string& path)
+    {
+        return [this, path](recipes::waiter w) {
+            recipes::acquire_request request;
+            static_cast<recipes::waiter&>(request) = std::move(w);
+            request.path = path;
+            return session->acquire(std::move(request));
+        };
+    }
+    /// The answer that grants a node with that number, above 0, has come; the news has not gone out.
+    void decide(int n)
+    {
+        number(100 + n, n);
+        store::node_stat stat;
+        stat.num_children = 1;
+        stat.cversion = 2 * n + 1;
+        stat.pzxid = 100 + n;
+        servers.take().show_stat(stat);
+    }
+    /// And then nothing runs for longer than the lease.
+    void grant_and_sleep(int n)
+    {
+        decide(n);
+        sleep();
+    }
+    void sleep()
+    {
+        clock.skip(1min);
+        clock.run();
+    }
+    /// Told so, and nothing else, ever; and the node goes.
+    void check_lost(const attempt& a)
+    {
+        CHECK(a.ended == make_error_code(errc::lost));
+        CHECK(servers.pending() == "remove " + a.given.node);
+        answer(outcome::ok);
+        CHECK(a.losses == 0);
+    }
+};
+
+} // namespace
+
+TEST_SUITE("granted, and lost before it could be told")
+{
+    TEST_CASE("a mutex, and what is shared")
+    {
+        using enum queue::contender_kind;
+        for (const auto kind : {mutex, writer, reader}) {
+            sleepy_scene s;
+            const auto a = s.acquire("/p", {}, recipes::patience::queue, kind);
+            s.grant_and_sleep(3);
+            CHECK_FALSE(a->handle->held(s.clock.now()));
+            s.check_lost(*a);
+        }
+    }
+
+    TEST_CASE("with the end of the session, or of the client")
+    {
+        {
+            sleepy_scene s;
+            const auto a = s.acquire("/p");
+            s.decide(3);
+            s.servers.observer->on_disconnected();
+            s.servers.observer->on_expired();
+            s.clock.run();
+            CHECK(a->ended == make_error_code(errc::lost));
+            CHECK(a->losses == 0);
+        }
+        sleepy_scene s;
+        const auto a = s.acquire("/p");
+        s.decide(3);
+        s.session->close([] {});
+        s.clock.run();
+        CHECK(a->ended == make_error_code(errc::closed));
+        CHECK(a->losses == 0);
+    }
+
+    TEST_CASE("a writer's downgrade")
+    {
+        sleepy_scene s;
+        const auto a = s.hold_as_writer("/p");
+        std::optional<error_code> downgraded;
+        CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; }));
+        s.servers.take().done({scene::downgraded("/p")});
+        s.sleep();
+        CHECK(downgraded == make_error_code(errc::lost));
+        CHECK(a->losses == 1);
+    }
+
+    TEST_CASE("a re-entrant mutex")
+    {
+        sleepy_scene s;
+        recipes::reentrant_locks locks(*s.session, s.clock, std::make_shared<recipes::hold_counts>());
+        auto [a, waits] = s.somebody();
+        a->handle = locks.acquire(1, "/p", {}, std::move(waits));
+        s.clock.run();
+        s.grant_and_sleep(3);
+        s.check_lost(*a);
+    }
+
+    TEST_CASE("a further acquire of an owner who holds a re-entrant mutex")
+    {
+        sleepy_scene s;
+        recipes::reentrant_locks locks(*s.session, s.clock, std::make_shared<recipes::hold_counts>());
+        auto [first, waits] = s.somebody();
+        first->handle = locks.acquire(1, "/p", {}, std::move(waits));
+        s.clock.run();
+        s.decide(3);
+        s.clock.run();
+        REQUIRE(first->ended == error_code());
+        auto [again, waits_again] = s.somebody();
+        again->handle = locks.acquire(1, "/p", {}, std::move(waits_again));
+        s.sleep();
+        CHECK(again->ended == make_error_code(errc::lost));
+        CHECK(again->losses == 0);
+        CHECK(first->losses == 1);
+    }
+
+    TEST_CASE("an election")
+    {
+        sleepy_scene s;
+        const auto where = std::make_shared<recipes::election>();
+        auto [a, waits] = s.somebody();
+        a->handle = where->stand(s.clock, std::make_shared<recipes::candidate>(), s.lock_of("/p"), std::move(waits));
+        s.clock.run();
+        s.grant_and_sleep(3);
+        CHECK_FALSE(where->leads(s.clock.now()));
+        s.check_lost(*a);
+    }
+
+    TEST_CASE("a multi-lock's member: its user was promised nothing yet, and it begins anew")
+    {
+        sleepy_scene s;
+        auto [a, waits] = s.somebody();
+        a->handle = recipes::multi_acquisition::start(s.clock, {{"/p", s.lock_of("/p")}, {"/q", s.lock_of("/q")}},
+                                                      std::move(waits));
+        s.clock.run();
+        s.grant_and_sleep(3);
+        CHECK_FALSE(a->ended);
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 3) + ", create /p/" + prefix(2));
+        CHECK(a->handle->withdraw());
+    }
+
+    TEST_CASE("a semaphore")
+    {
+        sleepy_scene s;
+        recipes::semaphores semaphores(*s.session);
+        const auto a = s.want_a_permit(semaphores);
+        s.decide(3);
+        s.clock.run();
+        const std::string lease = "_c_00000000-0000-4000-8000-000000000002-lease-0000000000";
+        s.number(200, 0);
+        s.servers.take().list({lease});
+        s.sleep();
+        CHECK(a->ended == make_error_code(errc::lost));
+        CHECK(a->losses == 0);
+        CHECK_FALSE(a->handle->held(s.clock.now()));
+        CHECK(s.servers.pending() == "remove /s/locks/" + scene::node(1, 3) + ", remove /s/leases/" + lease);
+    }
+
+    TEST_CASE("the lock of a semaphore's line: its user was promised nothing yet, and lines up again")
+    {
+        sleepy_scene s;
+        recipes::semaphores semaphores(*s.session);
+        const auto a = s.want_a_permit(semaphores);
+        s.grant_and_sleep(3);
+        CHECK_FALSE(a->ended);
+        CHECK(s.servers.pending() == "remove /s/locks/" + scene::node(1, 3) + ", create /s/locks/" + prefix(2));
+        CHECK(a->handle->withdraw());
+    }
+}

@@ -41,6 +41,11 @@ struct mutex_options {
     /// How long a released node may stay for the next acquire of this client, which needs no network then. Others who
     /// queue make it leave: they wait for an event and a delete more or, should this process be stopped or cut off just
     /// then, until its session ends; after the event, only `cohort` lets anybody pass. 0: at once; at most one day.
+    ///
+    /// A free lock that lingers is `busy` for `try_acquire()` of other clients, and for their `acquire()` with no time
+    /// to wait, as long as its node stays: they do not queue, so they do not make it leave, and the node does not say
+    /// that nobody holds it. (To write that into it would cost each release the request that lingering saves.) With
+    /// time for a few round trips, as in `acquire(50ms)`, they get it.
     std::chrono::milliseconds linger{0};
     /// How many acquires of this client may use one node in succession before it goes to the tail of the queue: the
     /// price is that others wait for up to that many where they would wait for one. 1 (none but the one that made it)

@@ -303,3 +303,30 @@ TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: e
     run_test(test_limit, body);
     expect_clean(server(), {path, path + "_cohort"});
 }
+
+TEST_CASE("a free lock that lingers is busy for another client's try, and not for its acquire")
+{
+    const std::string path = "/reuse/tries";
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client remote(executor, server().port(), 120s);
+        remote_client other(executor, server().port(), 120s);
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        mutex lock(remote.zk, path, lingering());
+        mutex foreign(other.zk, path);
+        guard held = must(co_await lock.acquire());
+        const std::int64_t token = held.fencing_token();
+        co_await release(std::move(held));
+        co_await until_lingering(remote, path);
+        must(co_await other.zk.wait_connected(test_limit));
+        CHECK(error_in(co_await foreign.try_acquire()) == errc::busy);
+        held = must(co_await foreign.acquire());
+        CHECK(held.fencing_token() > token);
+        co_await release(std::move(held));
+        co_await remote.close();
+        co_await other.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}

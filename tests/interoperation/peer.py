@@ -2,12 +2,13 @@
 
 peer.py NAME SERVERS SESSION_TIMEOUT_MS JOURNAL
 
-Recipes: mutex (kazoo's own Lock), mutex+curator (the same, told to heed Curator's names and ZooKeeper's own by
-extra_lock_patterns), curator (a Lock that calls its nodes as Curator does, but for the first characters), read, write,
-semaphore (of `permits`), election.
+Recipes: mutex (kazoo's own Lock), mutex+curator (the README's lock_beside_zklock, which heeds Curator's names, too),
+curator (the README's LockBesideCurator, which calls its nodes as Curator does, but for the first characters), read,
+write, semaphore (of `permits`), election.
 """
 import logging
 import os
+import pathlib
 import queue
 import sys
 import threading
@@ -15,7 +16,8 @@ import time
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import CancelledError, LockTimeout
-from kazoo.recipe.lock import Lock
+
+README = pathlib.Path(__file__).with_name("README.md")
 
 
 class Journal:
@@ -28,19 +30,24 @@ class Journal:
         os.write(self.file, (line + "\n").encode())
 
 
-class CuratorNamed(Lock):
-    """Seen, in its place, by all who take the number behind "lock-" for the order."""
-    _NODE_NAME = "-lock-"
-    _EXCLUDE_NAMES = ["-lock-"]
+def advised():
+    """What the README tells users of kazoo to do."""
+    advice = README.read_text(encoding="utf-8").split("<!-- kazoo -->\n```python\n")[1].split("```")[0]
+    names = {}
+    exec(compile(advice, str(README), "exec"), names)
+    return names
+
+
+ADVISED = advised()
 
 
 def lock_of(client, recipe, path, options):
     if recipe == "mutex":
         return client.Lock(path)
     if recipe == "mutex+curator":
-        return client.Lock(path, extra_lock_patterns=["-lock-", r"x-\d+-"])
+        return ADVISED["lock_beside_zklock"](client, path)
     if recipe == "curator":
-        return CuratorNamed(client, path)
+        return ADVISED["LockBesideCurator"](client, path)
     if recipe == "read":
         return client.ReadLock(path)
     if recipe == "write":

@@ -1,6 +1,7 @@
 #include "chaos/cut_offs.hpp"
 
 #include "chaos/history.hpp"
+#include "chaos/leader_cut.hpp"
 #include "chaos/nemesis.hpp"
 #include "chaos/scene.hpp"
 #include "chaos/worker.hpp"
@@ -105,7 +106,8 @@ class cut_offs {
 public:
     explicit cut_offs(const cut_offs_options& options)
         : options_(options), random_(options.seed), timeout_(options.tick * options.session_ticks),
-          ensemble_(3, ticks(), route())
+          ensemble_(3, ticks(), route()),
+          leader_cut_(net_, ensemble_, milliseconds(options.tick), options.sync_limit, random_)
     {
     }
 
@@ -115,6 +117,9 @@ public:
             batch(std::min(options_.at_once, options_.cuts - done));
         std::cout << told_before_.values.size() << " holders cut off, sessions of " << timeout_ << " ms, ticks of "
                   << options_.tick << " ms, where: " << options_.where << (options_.young ? ", young sessions" : "") << '\n';
+        if (cuts_of_leaders_ != 0)
+            std::cout << cuts_of_leaders_ << " cuts of leaders; after " << early_ones_
+                      << " of them the sessions ended as early as they could\n";
         told_before_.print("told before the next was granted");
         lease_before_.print("the lease ended before the next was granted");
         after_cut_.print("told after the cut");
@@ -132,7 +137,10 @@ public:
     }
 
 private:
-    [[nodiscard]] test::server_options ticks() const { return servers_with_ticks(milliseconds(options_.tick)); }
+    [[nodiscard]] test::server_options ticks() const 
+    {
+        return servers_with_ticks(milliseconds(options_.tick), {"syncLimit=" + std::to_string(options_.sync_limit)});
+    }
     [[nodiscard]] test::peer_route route()
     {
         return [this](std::size_t from, std::size_t to, std::uint16_t port) { return net_.route(from, to, port); };
@@ -185,6 +193,8 @@ private:
             to_holder.push_back("127.0.0.1:" + std::to_string(net_.route(first_site + n, of_holder, ensemble_[of_holder].port())));
             to_next.push_back(ensemble_[other].address());
         }
+        if (options_.where == "leader")
+            leader_cut_.prepare(leader);
         holders_process holder(to_holder, timeout_);
         holder.wait_for("held", count);
         // One that is cut off young must not have to wait until the next is there.
@@ -201,7 +211,9 @@ private:
         if (options_.young)
             for (std::size_t n = 0; n < count; ++n)
                 cut(n);
-        holders_process next(to_next, timeout_);
+        // A leader that is cut off must not end the sessions of those who wait. That is a write, which never succeeds
+        // there, and the leader answers no sync meanwhile.
+        holders_process next(to_next, options_.where == "leader" ? 4 * options_.tick * (options_.sync_limit + 2) : timeout_);
         if (!options_.young)
             until_queued(ensemble_[other].port(), count, 3); // two of each holder, one of the next
         if (options_.where == "client" && !options_.young) {
@@ -214,6 +226,8 @@ private:
             pass_until(begun + timeout_ * 1'000'000 + draw(timeout_ / 2));
             if (options_.where == "follower")
                 net_.cut(follower, leader);
+            else if (options_.where == "leader")
+                leader_cut_.cut();
             else
                 ensemble_[leader].pause();
             if (options_.where == "woken-leader")
@@ -242,6 +256,12 @@ private:
         }
         net_.heal_all();
         ensemble_.wait_all();
+        if (options_.where == "leader") {
+            const auto first = std::min_element(granted.begin(), granted.end(),
+                                                [](const auto& a, const auto& b) { return a.second.at < b.second.at; });
+            early_ones_ += leader_cut_.learn(first->second.at, milliseconds(timeout_));
+            ++cuts_of_leaders_;
+        }
         holder.end();
         next.end();
     }
@@ -253,6 +273,8 @@ private:
     std::int64_t timeout_; ///< milliseconds
     network net_;
     test::zookeeper_ensemble ensemble_;
+    leader_cut leader_cut_;
+    std::size_t cuts_of_leaders_ = 0, early_ones_ = 0;
     figures told_before_, lease_before_, after_cut_, granted_after_cut_, second_;
 };
 

@@ -13,9 +13,11 @@
 
 #include <chrono>
 #include <csignal>
-#include <deque>
 #include <exception>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace zklock::chaos {
 namespace {
@@ -29,23 +31,17 @@ constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 class holders {
 public:
     explicit holders(const holders_options& options)
-        : options_(options), terminate_(context_, SIGTERM), events_(options.events)
+        : options_(options), clients_(options.servers.size()), terminate_(context_, SIGTERM), events_(options.events)
     {
-        for (const auto& servers : options_.servers) {
-            client_options o;
-            o.servers = servers;
-            o.session_timeout = milliseconds(options_.session_timeout);
-            o.connect_backoff = milliseconds(20);
-            o.connect_backoff_limit = milliseconds(100);
-            clients_.emplace_back(context_, o);
-        }
     }
 
     void run()
     {
         terminate_.async_wait([this](error_code, int) {
             for (auto& c : clients_)
-                c.close([](error_code) {});
+                if (c)
+                    c->close([](error_code) {});
+            terminated_ = true;
         });
         for (unsigned n = 0; n < clients_.size(); ++n)
             asio::co_spawn(context_, keep_two(n), [](std::exception_ptr e) {
@@ -56,11 +52,24 @@ public:
     }
 
 private:
+    [[nodiscard]] client_options client_options_for(const std::string& servers) const
+    {
+        client_options o;
+        o.servers = servers;
+        o.session_timeout = milliseconds(options_.session_timeout);
+        o.connect_backoff = milliseconds(20);
+        o.connect_backoff_limit = milliseconds(100);
+        return o;
+    }
+
     awaitable<void> keep_two(unsigned n)
     {
-        // Heartbeats come a quarter of the time-out after an answer: these spread them evenly.
+        // Heartbeats come at most a quarter of the time-out after an answer: this spreads those of the clients evenly.
         asio::steady_timer phase(context_, milliseconds(options_.session_timeout / 4) * n / clients_.size());
         co_await phase.async_wait(as_tuple);
+        if (terminated_)
+            co_return;
+        clients_[n].emplace(context_, client_options_for(options_.servers[n]));
         asio::co_spawn(context_, keep(n, "held", "lost"), [](std::exception_ptr e) {
             if (e)
                 std::rethrow_exception(e);
@@ -70,7 +79,7 @@ private:
             first_held_.resize(clients_.size());
             timer.expires_after(milliseconds(5));
             co_await timer.async_wait(as_tuple);
-            if (clients_[n].state() == connection_state::closed)
+            if (clients_[n]->state() == connection_state::closed)
                 co_return;
         }
         co_await keep(n, "held-second", "lost-second");
@@ -78,7 +87,7 @@ private:
 
     awaitable<void> keep(unsigned n, const char* got, const char* lost)
     {
-        mutex lock(clients_[n], path_of(n));
+        mutex lock(*clients_[n], path_of(n));
         auto ended = co_await lock.acquire(as_tuple);
         const auto at = now();
         guard held = std::move(std::get<guard>(ended));
@@ -103,10 +112,11 @@ private:
 
     holders_options options_;
     asio::io_context context_;
-    std::deque<client> clients_;
+    std::vector<std::optional<client>> clients_;
     asio::signal_set terminate_;
     event_file events_;
     std::vector<bool> first_held_;
+    bool terminated_ = false;
 };
 
 } // namespace

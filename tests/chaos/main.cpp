@@ -60,13 +60,17 @@ int main(int argc, char** argv)
     as_cut_offs->add_option("--session-ticks", cut_offs.session_ticks, "the session's time-out in ticks")
         ->capture_default_str()
         ->check(CLI::Range(2, 1000));
+    as_cut_offs->add_option("--sync-limit", cut_offs.sync_limit, "of the servers, in ticks")
+        ->capture_default_str()
+        ->check(CLI::Range(2, 100));
     as_cut_offs
         ->add_option("--where", cut_offs.where,
                      "client: between holder and servers; follower: between the holder's server and the leader; "
+                     "leader: the holder's server is the leader, and is cut off from the others at the worst moment; "
                      "stale-leader: the holder's server is the leader, and is paused; "
                      "woken-leader: it is paused until others took over, and cut off as soon as it wakes")
         ->capture_default_str()
-        ->check(CLI::IsMember({"client", "follower", "stale-leader", "woken-leader"}));
+        ->check(CLI::IsMember({"client", "follower", "leader", "stale-leader", "woken-leader"}));
     as_cut_offs->add_flag("--lease-only", cut_offs.lease_only,
                           "for a machine whose processes wait for the processor: the margin is asked of the end of the lease, "
                           "and of the holder only that it is told before the next has the lock");

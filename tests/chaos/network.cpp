@@ -86,6 +86,11 @@ void network::heal_all()
     });
 }
 
+test::steady_clock::time_point network::last_passed(site from, site to)
+{
+    return thread_.call([&] { return between(from, to).last_passed; });
+}
+
 template <class F> void network::for_each_connection(site a, site b, F f)
 {
     for (const auto& weak : connections_)
@@ -136,11 +141,21 @@ asio::awaitable<void> network::connect(std::shared_ptr<connection> c, std::uint1
 {
     co_await until_open(between(c->from, c->to));
     const auto endpoint = loopback(target);
-    const auto [ec] = co_await c->far.async_connect(endpoint, as_tuple);
+    // The followers of a new leader often connect before it listens. When they are refused they try again. When they are
+    // accepted, as here, and then closed, they go back to the election, which then takes up to a minute.
+    constexpr int attempts = 20;
     boost::system::error_code gone;
-    if (ec) {
-        c->near.close(gone);
-        co_return;
+    for (int attempt = 1;; ++attempt) {
+        const auto [ec] = co_await c->far.async_connect(endpoint, as_tuple);
+        if (!ec)
+            break;
+        c->far.close(gone);
+        if (attempt == attempts) {
+            c->near.close(gone);
+            co_return;
+        }
+        asio::steady_timer timer(thread_.context(), milliseconds(5));
+        co_await timer.async_wait(as_tuple);
     }
     c->near.set_option(ip::no_delay(true), gone);
     c->far.set_option(ip::no_delay(true), gone);
@@ -173,6 +188,7 @@ asio::awaitable<void> network::pass(std::shared_ptr<connection> c, bool forward)
             redirect(*c, bytes);
         first = false;
         const auto [failed, written] = co_await asio::async_write(sink, asio::buffer(bytes), as_tuple);
+        w.last_passed = test::steady_clock::now();
         if (failed && !c->half_open)
             break;
     }

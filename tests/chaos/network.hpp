@@ -43,6 +43,9 @@ public:
     void heal(site a, site b); ///< ends block() and slow()
     void heal_all();
 
+    /// When `to` was last sent something of `from`. Nothing so far: the clock's epoch.
+    [[nodiscard]] test::steady_clock::time_point last_passed(site from, site to);
+
     void reset(site a, site b); ///< closes the connections between the two
     /// Closes them at `gone` only: `left` is not told, and what it sends on them disappears.
     void half_open(site left, site gone);
@@ -55,6 +58,7 @@ private:
         explicit way(boost::asio::io_context& context) : opened(context, boost::asio::steady_timer::time_point::max()) {}
         bool blocked = false;
         milliseconds delay{};
+        test::steady_clock::time_point last_passed{};
         boost::asio::steady_timer opened; ///< never expires; cancelled when `blocked` ends
     };
     struct entrance {

@@ -8,6 +8,7 @@ int main()
         auto subject = make_raw_latency_workload(asked);
         if (!subject) subject = make_raw_rate_workload(asked);
         if (!subject) subject = make_raw_service(asked);
+        if (!subject) subject = make_raw_fleet(asked);
         return subject;
     });
 }

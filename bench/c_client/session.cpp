@@ -64,10 +64,11 @@ void check(int code, const char* what)
     if (code != ZOK) throw std::runtime_error(std::string(what) + ": " + zerror(code));
 }
 
-session::session(loop& owner, const std::string& servers) : loop_(owner)
+session::session(loop& owner, const std::string& servers, std::chrono::milliseconds timeout) : loop_(owner)
 {
     zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
-    handle_ = zookeeper_init2(servers.c_str(), &bench::on_event, 30'000, nullptr, this, ZOO_NO_LOG_CLIENTENV, nullptr);
+    handle_ = zookeeper_init2(servers.c_str(), &bench::on_event, static_cast<int>(timeout.count()), nullptr, this,
+                              ZOO_NO_LOG_CLIENTENV, nullptr);
     if (!handle_) throw std::system_error(errno, std::generic_category(), "zookeeper_init");
     zoo_set_servers_resolution_delay(handle_, -1);
     loop_.sessions_.push_back(this);

@@ -3,6 +3,7 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,7 +22,8 @@ class loop;
 /// A session of the plain C client; the loop handles everything that comes. A constructor returns when it is connected.
 class session {
 public:
-    session(loop& owner, const std::string& servers);
+    session(loop& owner, const std::string& servers,
+            std::chrono::milliseconds timeout = std::chrono::milliseconds{30'000});
     ~session();
     session(const session&) = delete;
     session& operator=(const session&) = delete;

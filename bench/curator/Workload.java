@@ -35,6 +35,8 @@ abstract class Workload {
             case "cancel":
             case "memory":
                 return new Multitude(asked);
+            case "fleet":
+                return new Fleet(asked);
             case "arrivals":
                 return new Arrivals(asked);
             default:
@@ -45,7 +47,7 @@ abstract class Workload {
     void setUp() throws Exception {
         for (long i = 0; i < asked.number("sessions", 1); ++i) {
             CuratorFramework client = CuratorFrameworkFactory.newClient(
-                asked.text("servers"), 30_000, 15_000, new ExponentialBackoffRetry(100, 3));
+                asked.text("servers"), (int) asked.number("session_ms", 30_000), 15_000, new ExponentialBackoffRetry(100, 3));
             client.start();
             clients.add(client);
             if (!client.blockUntilConnected(15, TimeUnit.SECONDS))
@@ -59,7 +61,8 @@ abstract class Workload {
         stopping = true;
         join();
         for (CuratorFramework client : clients)
-            client.close();
+            start(client::close); // each takes a tenth of a second
+        join();
     }
 
     CuratorFramework client(int i) {

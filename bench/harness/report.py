@@ -64,7 +64,7 @@ def tables(results):
     lines = []
     for name in names:
         lines += ["", f"== {name}", *lay_out([HEADER, *rows(results, name)])]
-        lines += [f"   {r.system}, {show_parameters(r.parameters)}: {r.note}" for r in results.all
+        lines += [f"   {r.system}, {show_parameters(r.parameters)}: {r.notes()}" for r in results.all
                   if r.scenario == name and r.note]
     lines += ["", "x floor: times the raw C client's p50, or of its rate where many wait at once. x best peer: how",
               "many times as fast as the best of Curator, kazoo and the C recipe. Both by the median over the rounds."]

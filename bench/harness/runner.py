@@ -95,6 +95,7 @@ class Runner:
             self._driver(system).close()
         driver = self._driver(system)
         driver.set_up(load.workload, values)
+        processor_before = servers.processor_us()
         before = servers.requests()
         driver.start_measuring()
         more, asked_otherwise = {}, 0
@@ -104,6 +105,8 @@ class Runner:
             asked_otherwise = seen["operations"] + 3  # and what connecting and closing takes
         found = driver.result()
         requests = servers.requests() - before - asked_otherwise
+        if processor_before is not None:
+            more["servers_processor_us"] = servers.processor_us() - processor_before
         driver.tear_down()
         if load.until_children is not None:
             more["gone_ms"] = (seen["figures"]["seen_ns"] - found["figures"]["started_ns"]) / 1e6

@@ -73,6 +73,7 @@ def scenarios(quick):
                                  for load in scale.independent(paths)] + scale.arrivals(64, 1_000)),
         Scenario("cancel", [scale.cancel(waiters) for waiters in (scale.choose(1_000, 100), 10_000)]),
         Scenario("memory", [scale.memory(waiters) for waiters in (scale.choose(1_000, 100), 100_000)]),
+        Scenario("fleet", [scale.fleet(session_ms) for session_ms in scale.choose([10_000, 4_000], [4_000])]),
         Scenario("ensemble", [load for member, via in enumerate(("leader", "follower"))
                               for load in scale.several(member, {"servers": 3, "via": via})], servers=3),
         Scenario("distance", scale.several(0, {"round_trip_us": 2 * ONE_WAY_US}), one_way_us=ONE_WAY_US),
@@ -92,6 +93,13 @@ def memory_note(result):
     heap = f"{result.figure('bytes_per_waiter'):.0f} bytes of heap and " if result.has("bytes_per_waiter") else ""
     return (f"{heap}{result.figure('resident_bytes_per_waiter'):.0f} resident bytes per waiter, "
             f"{result.figure('more_threads'):.0f} more threads; timed is the start of a waiter")
+
+
+def fleet_note(result):
+    if not result.has("servers_processor_us"):
+        return ""
+    each = sum(r.figures["servers_processor_us"] for r in result.rounds) / result.operations()
+    return f"an operation is a second of one client; servers' CPU {each:.3g} us per operation"
 
 
 def waiting_systems(waiters):
@@ -128,6 +136,13 @@ class Scale:
     def memory(self, waiters):
         return Load("memory", {"waiters": waiters}, [Timed("call", {"waiters": waiters})], waiting_systems(waiters),
                     rounds=self.choose(3, 1), fresh_process=True, note=memory_note)
+
+    def fleet(self, session_ms):
+        clients = self.choose(1_000, 200)
+        parameters = {"clients": clients, "session_ms": session_ms}
+        return Load("fleet", {"sessions": clients, "session_ms": session_ms, "paths": clients // 2,
+                              "ms": self.choose(10_000, 4_000)},
+                    [Timed("fleet", parameters)], ("raw", "zklock", "curator"), rounds=1, note=fleet_note)
 
     def uncontended(self, member=0, more={}):
         return [self.latency(Load("uncontended", {}, [

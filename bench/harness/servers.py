@@ -1,5 +1,7 @@
 """The ZooKeeper servers that are measured on, and their packet counters."""
 import logging
+import os
+import pathlib
 import socket
 import subprocess
 import time
@@ -55,12 +57,33 @@ class Servers:
         ticks = (time.monotonic() - self._start) * self._ticks_per_s()
         return received - self._looks * self._per_look - ticks
 
+    def processor_us(self):
+        """What the members have used so far, of user and system time; None for somebody else's."""
+        if not self.process:
+            return None
+        return sum(_processor_us(child) for child in _children(self.process.pid))
+
     def _ticks_per_s(self):
         """Of the ticker that bench_servers has for ensembles."""
         return 4 * len(self.addresses) if self.process and len(self.addresses) > 1 else 0
 
     def _received(self):
         return sum(int(_line(address, "Received: ")) for address in self.addresses)
+
+
+def _children(parent):
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has ended
+        if int(fields[1]) == parent:
+            yield fields
+
+
+def _processor_us(fields):
+    """Of a process, by what its /proc/PID/stat says after the name."""
+    return sum(map(int, fields[11:13])) * 1_000_000 / os.sysconf("SC_CLK_TCK")
 
 
 def _mode(address):

@@ -8,6 +8,7 @@ int main()
         auto subject = make_latency_workload(asked);
         if (!subject) subject = make_rate_workload(asked);
         if (!subject) subject = make_multitude_workload(asked);
+        if (!subject) subject = make_fleet_workload(asked);
         return subject;
     });
 }

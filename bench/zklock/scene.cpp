@@ -11,8 +11,11 @@ void scene::set_up()
 {
     client_options options;
     options.servers = asked_.text("servers");
-    options.session_timeout = 30s;
-    for (std::size_t i = 0; i < sessions(); ++i) clients_.emplace_back(io_, options);
+    options.session_timeout = std::chrono::milliseconds{asked_.number("session_ms", 30'000)};
+    for (std::size_t i = 0; i < sessions(); ++i) {
+        clients_.emplace_back(io_, options);
+        if (between_sessions() != 0ms) run_for(between_sessions());
+    }
     const auto all = [this]() -> awaitable<void> {
         for (auto& c : clients_) must(co_await c.wait_connected(15s));
     };

@@ -28,7 +28,8 @@ template <class T> T must(result<T> r)
     if constexpr (!std::is_void_v<T>) return std::move(r).value();
 }
 
-/// What the workloads of zklock have in common: one thread, on it some clients, all through the public interface.
+/// What the workloads of zklock have in common: one thread, on it some clients, all through the public interface. Their
+/// session time-out is `session_ms` of the request, or 30 s.
 class scene : public workload {
 public:
     explicit scene(request asked) : asked_(std::move(asked)) {}
@@ -38,6 +39,8 @@ public:
 
 protected:
     [[nodiscard]] virtual std::size_t sessions() const { return 1; }
+    /// How long after each of them the next one begins to connect.
+    [[nodiscard]] virtual std::chrono::milliseconds between_sessions() const { return {}; }
     [[nodiscard]] client& zk(std::size_t i = 0) { return clients_.at(i); }
     [[nodiscard]] mutex_options options() const; ///< `linger_ms` and `cohort` of the request
     [[nodiscard]] std::string path() const { return asked_.text("path"); }
@@ -66,5 +69,6 @@ private:
 std::unique_ptr<workload> make_latency_workload(const request& asked);   ///< uncontended, first, handoff
 std::unique_ptr<workload> make_rate_workload(const request& asked);      ///< crowd, independent, arrivals
 std::unique_ptr<workload> make_multitude_workload(const request& asked); ///< cancel, memory
+std::unique_ptr<workload> make_fleet_workload(const request& asked);     ///< fleet
 
 } // namespace zklock::bench

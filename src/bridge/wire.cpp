@@ -18,8 +18,15 @@ namespace zklock::bridge {
 
 namespace {
 
-// TCP refuses to connect to a broadcast address before it has sent anything, on any machine.
-constexpr const char* nowhere = "255.255.255.255:9";
+// TCP refuses to connect to a broadcast or a multicast address before it has sent anything, on any machine.
+constexpr const char* nowhere_ipv4 = "255.255.255.255:9";
+constexpr const char* nowhere_ipv6 = "ff00:::9"; // the C client takes what follows the last colon for the port
+
+/// Of the same family as that address: the C client knows only the families in which the machine has an address.
+const char* nowhere_like(const std::string& address)
+{
+    return std::ranges::count(address, ':') > 1 ? nowhere_ipv6 : nowhere_ipv4;
+}
 
 bool is_ready(int fd, short events)
 {
@@ -65,12 +72,13 @@ bool wire::connect(const std::string& address)
 
 bool wire::open(const std::string& address)
 {
+    nowhere_ = nowhere_like(address);
     if (handle_) {
         // No socket is open, so this only says where the next goes. Keeping the handle keeps the last transaction seen,
         // and with it no server that lags behind it is accepted.
         // The library compares addresses without their ports, and takes a list that it finds equal for no change: it
         // would go on with the old port. So it is shown another address in between, to which it is never connected.
-        int code = zoo_set_servers(handle_, nowhere);
+        int code = zoo_set_servers(handle_, nowhere_);
         if (code == ZOK)
             code = zoo_set_servers(handle_, address.c_str());
         if (code != ZOK) {
@@ -260,7 +268,7 @@ void wire::cut()
 void wire::fail_stranded_requests()
 {
     if (unanswered_ && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
-        zoo_set_servers(handle_, nowhere) == ZOK) {
+        zoo_set_servers(handle_, nowhere_) == ZOK) {
         int fd = -1, interest = 0;
         timeval within{};
         for (int tries = 0; tries < 2 && unanswered_; ++tries)

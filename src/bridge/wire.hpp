@@ -107,6 +107,7 @@ private:
     const unsigned fork_count_; // of the process to which the handle belongs
 
     _zhandle* handle_ = nullptr;
+    const char* nowhere_ = nullptr; // an address that cannot be connected to, of the present one's family
     phase phase_ = phase::none;
     int fd_ = -1;
     std::uint64_t epoch_ = 0;

@@ -12,10 +12,10 @@ inline std::vector<int> sockets_to(std::uint16_t port)
 {
     std::vector<int> found;
     for (int fd = 0; fd < 1024; ++fd) {
-        sockaddr_in peer{};
+        sockaddr_in6 peer{}; // an IPv4 address has its port at the same place
         socklen_t size = sizeof peer;
-        if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 && peer.sin_family == AF_INET &&
-            ntohs(peer.sin_port) == port)
+        if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
+            (peer.sin6_family == AF_INET || peer.sin6_family == AF_INET6) && ntohs(peer.sin6_port) == port)
             found.push_back(fd);
     }
     return found;

@@ -1,0 +1,197 @@
+// Hosts that have no IPv4 address but the loopback's: the C client resolves each address that it is given, and knows
+// only the families in which the machine has one.
+#include "integration/bridge_client.hpp"
+#include "support/own_sockets.hpp"
+#include "support/port_lease.hpp"
+#include "support/unique_fd.hpp"
+#include "support/zookeeper_server.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/ipv6.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+constexpr const char* own_address = "fd00::1";
+
+/// While it lives, this thread and the processes that it starts are on a network of their own, with no interface but
+/// the loopback's, which has an IPv6 address that counts and no such IPv4 address.
+class ipv6_only_network {
+public:
+    ipv6_only_network()
+    {
+        if (!before_ || ::unshare(CLONE_NEWNET) != 0)
+            return;
+        entered_ = true;
+        made_ = bring_up();
+    }
+    ~ipv6_only_network()
+    {
+        if (entered_)
+            REQUIRE(::setns(before_.get(), CLONE_NEWNET) == 0);
+    }
+    ipv6_only_network(const ipv6_only_network&) = delete;
+    ipv6_only_network& operator=(const ipv6_only_network&) = delete;
+
+    /// False, with a message, where none can be made: who may not, cannot run these tests.
+    [[nodiscard]] bool made() const
+    {
+        if (!made_)
+            MESSAGE("skipped: no network namespace with IPv6 can be made here (", std::string(std::strerror(error_)), ")");
+        return made_;
+    }
+
+private:
+    bool bring_up()
+    {
+        const unique_fd four{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+        const unique_fd six{::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+        ifreq loopback{};
+        std::strcpy(loopback.ifr_name, "lo");
+        loopback.ifr_flags = IFF_UP | IFF_RUNNING;
+        in6_ifreq address{};
+        address.ifr6_prefixlen = 128;
+        address.ifr6_ifindex = 1; // the loopback is the first of each namespace
+        const bool up = ::inet_pton(AF_INET6, own_address, &address.ifr6_addr) == 1 && four && six &&
+                        ::ioctl(four.get(), SIOCSIFFLAGS, &loopback) == 0 &&
+                        ::ioctl(six.get(), SIOCSIFADDR, &address) == 0;
+        error_ = errno;
+        return up;
+    }
+
+    unique_fd before_{::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)};
+    bool entered_ = false;
+    bool made_ = false;
+    int error_ = errno;
+};
+
+/// Attempts that went out to an address at which nobody can be.
+int sent_nowhere = 0;
+
+bool is_known_family(const char* address)
+{
+    addrinfo hints{}, *found = nullptr;
+    hints.ai_flags = AI_ADDRCONFIG; // as the C client asks
+    hints.ai_socktype = SOCK_STREAM;
+    const bool known = ::getaddrinfo(address, "1", &hints, &found) == 0;
+    if (known)
+        ::freeaddrinfo(found);
+    return known;
+}
+
+server_options on_all_addresses()
+{
+    server_options options;
+    options.config.emplace_back("clientPortAddress=::");
+    return options;
+}
+
+client_options patient(const std::string& servers)
+{
+    auto options = options_for(servers);
+    options.session_timeout = 60s; // a server's restart fits in
+    return options;
+}
+
+} // namespace
+
+extern "C" int connect(int fd, const sockaddr* to, socklen_t size)
+{
+    static auto real = reinterpret_cast<decltype(&::connect)>(::dlsym(RTLD_NEXT, "connect"));
+    const int code = real(fd, to, size);
+    const bool multicast = to->sa_family == AF_INET6 &&
+                           IN6_IS_ADDR_MULTICAST(&reinterpret_cast<const sockaddr_in6*>(to)->sin6_addr);
+    const bool broadcast = to->sa_family == AF_INET &&
+                           reinterpret_cast<const sockaddr_in*>(to)->sin_addr.s_addr == htonl(INADDR_BROADCAST);
+    if ((multicast || broadcast) && (code == 0 || errno != ENETUNREACH))
+        ++sent_nowhere;
+    return code;
+}
+
+TEST_CASE("without IPv4: connected at the start, and again with the same session after the server's restart")
+{
+    ipv6_only_network alone;
+    if (!alone.made())
+        return;
+    REQUIRE_FALSE(is_known_family("127.0.0.1"));
+    REQUIRE(is_known_family("::1"));
+    zookeeper_server server(on_all_addresses());
+    for (const std::string host : {"[::1]:", "[fd00::1]:"}) {
+        CAPTURE(host);
+        bridge_client c{patient(host + std::to_string(server.port()))};
+        c.wait_connected();
+        const auto session = c.session;
+        CHECK(c.create("/kept", node_kind::ephemeral).result == outcome::ok);
+        server.restart();
+        c.wait_connected(2);
+        CHECK(c.session == session);
+        CHECK_FALSE(c.was_renewed);
+        CHECK(c.get("/kept").stat.ephemeral_owner == session);
+        c.close();
+    }
+    CHECK(sent_nowhere == 0);
+}
+
+TEST_CASE("without IPv4: of two servers one is dead, and the other is found at once")
+{
+    ipv6_only_network alone;
+    if (!alone.made())
+        return;
+    zookeeper_server server(on_all_addresses());
+    port_lease dead;
+    for (const std::string host : {"[::1]:", "[fd00::1]:"}) {
+        CAPTURE(host);
+        auto options = patient(host + std::to_string(dead.port()) + ",[::1]:" + std::to_string(server.port()));
+        options.connect_backoff = options.connect_backoff_limit = 60s; // so that a whole cycle in vain would be noticed
+        for (int i = 0; i < 10; ++i) { // the order is left to chance
+            bridge_client c{options};
+            const auto start = steady_clock::now();
+            c.wait_connected();
+            CHECK(steady_clock::now() - start < 20s); // half of the back-off
+            c.close();
+        }
+    }
+    CHECK(sent_nowhere == 0);
+}
+
+TEST_CASE("without IPv4: a send that fails leaves no request in the library, and the session goes on")
+{
+    ipv6_only_network alone;
+    if (!alone.made())
+        return;
+    zookeeper_server server(on_all_addresses());
+    bridge_client c{patient("[::1]:" + std::to_string(server.port()))};
+    c.wait_connected();
+    const auto session = c.session;
+    for (std::size_t round = 0; round < 5; ++round) {
+        const auto sockets = sockets_to(server.port());
+        REQUIRE(sockets.size() == 2); // the library's and Asio's
+        ::shutdown(sockets[0], SHUT_WR);
+        int unknown = 0;
+        for (int i = 0; i < 3; ++i)
+            c.store().create("/lost", "", node_kind::ephemeral, [&](const store::create_reply& r) {
+                unknown += r.result == outcome::unknown;
+            });
+        c.wait_connected(round + 2);
+        CHECK(unknown == 3);
+        CHECK(c.session == session);
+        CHECK(c.exists("/lost").result == outcome::no_node);
+        CHECK(c.sync("/") == outcome::ok);
+    }
+    c.close();
+    CHECK(sent_nowhere == 0);
+}

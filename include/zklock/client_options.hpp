@@ -40,8 +40,9 @@ struct client_options {
     std::string servers = "127.0.0.1:2181";
     /// Prepended to every path; its node must exist. Empty for none.
     std::string chroot;
-    /// Asked of the servers, who may grant another, all of an ensemble the same. 100 ms to 2^31 - 1 ms. The nodes of a
-    /// dead client live as long as this.
+    /// Asked of the servers, who may grant another, all of an ensemble the same. 100 ms to 2^31 - 1 ms; of more than
+    /// 2^30 - 1 ms, some 12 days, only those are asked for, because the C client cannot reckon with more. The nodes of
+    /// a dead client live as long as this.
     std::chrono::milliseconds session_timeout{10'000};
     std::vector<credentials> auth;
     acl access = acl::open;

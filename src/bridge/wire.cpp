@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -27,6 +26,9 @@ const char* nowhere_like(const std::string& address)
 {
     return std::ranges::count(address, ':') > 1 ? nowhere_ipv6 : nowhere_ipv4;
 }
+
+// From 2^30 ms on the C client's arithmetic with it overflows, and each attempt is over before it begins.
+constexpr std::int64_t longest_session_timeout = (std::int64_t{1} << 30) - 1;
 
 bool is_ready(int fd, short events)
 {
@@ -90,7 +92,8 @@ bool wire::open(const std::string& address)
     clientid_t id{};
     id.client_id = session_id_;
     std::memcpy(id.passwd, session_secret_, sizeof id.passwd);
-    auto timeout = static_cast<int>(std::clamp<std::int64_t>(options_.session_timeout.count(), 1, INT_MAX));
+    auto timeout =
+        static_cast<int>(std::clamp<std::int64_t>(options_.session_timeout.count(), 1, longest_session_timeout));
     handle_ = zookeeper_init2(address.c_str(), &callbacks::on_event, timeout, session_id_ ? &id : nullptr, this,
                               ZOO_NO_LOG_CLIENTENV, &callbacks::on_log);
     if (!handle_) {

@@ -72,6 +72,15 @@ bool valid_path(std::string_view path) noexcept
     return true;
 }
 
+bool valid_lock_path(std::string_view chroot, std::string_view path) noexcept
+{
+    constexpr std::string_view servers_own = "/zookeeper";
+    const std::string_view begins = chroot.empty() || chroot == "/" ? path : chroot;
+    const bool is_theirs =
+        begins.starts_with(servers_own) && (begins.size() == servers_own.size() || begins[servers_own.size()] == '/');
+    return !is_theirs && valid_path(path);
+}
+
 std::string_view parent_of(std::string_view path) noexcept
 {
     return path.substr(0, path.rfind('/'));

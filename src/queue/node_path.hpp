@@ -9,6 +9,10 @@ namespace zklock::queue {
 /// every packet.
 [[nodiscard]] bool valid_path(std::string_view path) noexcept;
 
+/// Whether a lock may be there: a valid path, and not `/zookeeper` or below it, which is the servers' own. `chroot` is
+/// what the path is below; empty or `/` for nothing.
+[[nodiscard]] bool valid_lock_path(std::string_view chroot, std::string_view path) noexcept;
+
 /// Of a valid path: everything before the last slash; empty for a child of the root.
 [[nodiscard]] std::string_view parent_of(std::string_view path) noexcept;
 

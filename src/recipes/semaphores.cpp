@@ -26,7 +26,8 @@ std::optional<errc> semaphores::objection(const permits_request& request) const
     const std::string longest(layout.longest_name(), 'x');
     const bool shared = !o.count_path.empty();
     if (!queue::valid_path(queue::child_of(layout.line, longest)) ||
-        !queue::valid_path(queue::child_of(layout.leases, longest)) || (shared && !queue::valid_path(o.count_path)))
+        !queue::valid_path(queue::child_of(layout.leases, longest)) ||
+        (shared && !queue::valid_lock_path(session_.core().options.chroot, o.count_path))) // it may have to be made
         return errc::invalid_path;
     if (request.count == 0 || request.count > most_permits || o.permits == 0 || o.permits > most_permits ||
         (!shared && request.count > o.permits) || (shared && o.check_permits) ||

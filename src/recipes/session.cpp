@@ -61,7 +61,7 @@ std::optional<errc> session::objection(const std::string& path, const lock_path*
 {
     if (core_.over)
         return core_.over;
-    if (!known && !queue::valid_path(path)) // one that is in use has been looked at
+    if (!known && !queue::valid_lock_path(core_.options.chroot, path)) // one that is in use has been looked at
         return errc::invalid_path;
     if (core_.connected && core_.lease_impossible())
         return errc::invalid_option;

@@ -141,6 +141,25 @@ TEST_SUITE("node paths")
         }
     }
 
+    TEST_CASE("that are the servers' own are no lock's, unless a chroot is before them")
+    {
+        for (const char* path : {"/zookeeper", "/zookeeper/quota", "/zookeeper/a/b"}) {
+            CAPTURE(path);
+            CHECK(valid_path(path));
+            CHECK_FALSE(valid_lock_path("", path));
+            CHECK_FALSE(valid_lock_path("/", path));
+            CHECK(valid_lock_path("/app", path));
+            CHECK_FALSE(valid_lock_path("/zookeeper", path));
+            CHECK_FALSE(valid_lock_path("/zookeeper/quota", path));
+        }
+        for (const char* path : {"/zookeepers", "/zookeepers/a", "/zoo", "/Zookeeper", "/a/zookeeper"}) {
+            CAPTURE(path);
+            CHECK(valid_lock_path("", path));
+            CHECK(valid_lock_path("/zookeepers", path));
+        }
+        CHECK_FALSE(valid_lock_path("/app", "zookeeper"));
+    }
+
     TEST_CASE("come apart and go together")
     {
         CHECK(parent_of("/a/b/c") == "/a/b");

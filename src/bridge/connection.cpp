@@ -17,6 +17,7 @@ namespace {
 // After so many packets the executor's other work has its turn.
 constexpr int packets_at_once = 64;
 constexpr std::chrono::milliseconds shortest_attempt{500};
+constexpr std::chrono::seconds longest_first_attempt{10}; // however long the session: who is silent is soon told of
 constexpr std::chrono::hours longest_backoff{24};
 
 /// Nobody waits longer than that, and what is longer need not fit the clock.
@@ -137,7 +138,8 @@ auto connection::attempt_limit() const -> clock::duration
 {
     clock::duration longest = options_.session_timeout * 2 / 3;
     const auto servers = static_cast<int>(std::max<std::size_t>(addresses_.size(), 1));
-    auto first = std::max<clock::duration>(options_.session_timeout / (3 * servers), shortest_attempt);
+    auto first = std::clamp<clock::duration>(options_.session_timeout / (3 * servers), shortest_attempt,
+                                             longest_first_attempt);
     return std::min(longest, first * (1 << std::min(silent_cycles_, 8u)));
 }
 
@@ -397,7 +399,7 @@ void connection::on_time()
         break;
     case phase::connecting:
         if (due)
-            wire_.sever();
+            wire_.give_up();
         refresh();
         break;
     case phase::connected:

@@ -1,4 +1,5 @@
 #include "bridge/wire.hpp"
+#include "bridge/first_answer.hpp"
 #include "bridge/forks.hpp"
 #include "bridge/result_codes.hpp"
 #include "bridge/wire_library.hpp"
@@ -54,6 +55,7 @@ void wire::log(log_level level, std::string text)
 bool wire::connect(const std::string& address)
 {
     library_call in_library(*this);
+    address_ = address;
     log(log_level::debug, "connecting to " + address);
     if (!open(address))
         return false;
@@ -130,6 +132,10 @@ bool wire::process(bool writable, int limit)
     library_call in_library(*this);
     int code = has_socket() ? ZOK : ZNOTHING;
     for (; code == ZOK && limit > 0; --limit) {
+        if (zoo_state(handle_) == ZOO_ASSOCIATING_STATE && !server_has_answered()) {
+            code = ZNOTHING;
+            break;
+        }
         // While the TCP connection is being made, only the write side may be looked at.
         int events = phase_ == phase::connecting && zoo_state(handle_) == ZOO_CONNECTING_STATE
                          ? ZOOKEEPER_WRITE
@@ -147,12 +153,40 @@ bool wire::process(bool writable, int limit)
     return code == ZOK && has_socket();
 }
 
+/// Looks at what came before the library believes it.
+bool wire::server_has_answered()
+{
+    using kind = first_answer::kind;
+    const auto answer = look_at_first_answer(fd_);
+    if (answer.what == kind::foreign)
+        log(log_level::warning,
+            address_ + " is no ZooKeeper server: its answer begins with \"" + answer.begins + '"');
+    else if (answer.what == kind::none)
+        log(log_level::warning, address_ + " closed the connection without an answer: it is no ZooKeeper server, or "
+                                           "does not serve, or takes no more clients");
+    must_cut_ = must_cut_ || answer.what == kind::foreign || answer.what == kind::none;
+    return answer.what == kind::session;
+}
+
 void wire::sever()
 {
     library_call in_library(*this);
     if (has_socket())
         cut();
     settle();
+}
+
+void wire::give_up()
+{
+    {
+        library_call in_library(*this);
+        if (phase_ == phase::connecting)
+            log(log_level::warning, address_ + (zoo_state(handle_) == ZOO_ASSOCIATING_STATE
+                                                    ? " accepted the connection and did not answer in time: it is no "
+                                                      "ZooKeeper server, or overloaded"
+                                                    : " did not accept the connection in time"));
+    }
+    sever();
 }
 
 void wire::close()
@@ -259,7 +293,9 @@ void wire::cut()
         int state = zoo_state(handle_);
         if (state != ZOO_CONNECTED_STATE && state != ZOO_CONNECTING_STATE && state != ZOO_ASSOCIATING_STATE)
             return; // the library has closed the socket, and its number may be another's now
-        if (!std::exchange(shut, true))
+        if (state == ZOO_ASSOCIATING_STATE)
+            disconnect(fd_); // or the library would read what nobody has looked at
+        else if (!std::exchange(shut, true))
             ::shutdown(fd_, SHUT_RDWR);
         code = zookeeper_process(handle_, state == ZOO_CONNECTING_STATE ? ZOOKEEPER_WRITE
                                                                         : ZOOKEEPER_READ | ZOOKEEPER_WRITE);

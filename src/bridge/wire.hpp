@@ -52,6 +52,8 @@ public:
     bool process(bool writable, int limit);
     /// Ends the connection or the attempt; the session lives on.
     void sever();
+    /// The same for an attempt that has had its time: the log tells what came of it.
+    void give_up();
 
     /// The requests. Each takes a path below the chroot; call them in the epoch that the caller knows of, only.
     void create(std::unique_ptr<request>, std::string_view path, std::string_view data, store::node_kind kind);
@@ -91,6 +93,7 @@ private:
     void log(log_level level, std::string text);
 
     bool open(const std::string& address);
+    [[nodiscard]] bool server_has_answered();
     void settle();
     void follow_state();
     void end_epoch();
@@ -107,6 +110,7 @@ private:
     const unsigned fork_count_; // of the process to which the handle belongs
 
     _zhandle* handle_ = nullptr;
+    std::string address_;           // of the last attempt
     const char* nowhere_ = nullptr; // an address that cannot be connected to, of the present one's family
     phase phase_ = phase::none;
     int fd_ = -1;

@@ -1,13 +1,150 @@
 // What an attempt to connect may meet, and what may be asked of a server in it.
 #include "integration/bridge_client.hpp"
+#include "support/port_lease.hpp"
 #include "support/proxy.hpp"
 #include "support/zookeeper_server.hpp"
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 using namespace zklock;
 using namespace zklock::test;
+using boost::system::error_code;
+using tcp = asio::ip::tcp;
+using namespace std::string_literals;
+
+namespace {
+
+struct foreign_answer {
+    std::string bytes;
+    std::string shown; ///< in the log, up to the end or more
+};
+
+/// The whole answer of a server of 3.8: a session of 10 s.
+const std::string session_answer = "\0\0\0\x25\0\0\0\0\0\0\x27\x10\x01\0\0\0\0\0\0\x01\0\0\0\x10passwordpassword\0"s;
+
+std::string changed(std::size_t at, char to)
+{
+    std::string answer = session_answer;
+    answer[at] = to;
+    return answer;
+}
+
+const std::vector<foreign_answer> foreign_answers = {
+    {"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 400 Bad Request\\x0d\\x0aCont"},
+    {"SSH-2.0-OpenSSH_9.2p1\r\n", "SSH-2.0-OpenSSH_9.2p1\\x0d\\x0a"},
+    {"+", "+"},
+    {"\x15\x03\x03\0\x02\x02\x50"s, "\\x15\\x03\\x03\\x00\\x02\\x02P"}, // a TLS alert
+    {std::string(64, '\0'), "\\x00\\x00\\x00\\x00"},
+    {std::string(1'000'000, 'x'), "xxxxxxxx"},
+    {changed(3, '\x29'), "\\x00\\x00\\x00)"},
+    {changed(7, '\x01'), "\\x00\\x00\\x00%\\x00\\x00\\x00\\x01"},
+    {changed(23, '\x11'), "\\x00\\x00\\x00%"},
+};
+
+/// How many lines of the log have that in them.
+std::ptrdiff_t said(const bridge_client& c, const std::string& text)
+{
+    return std::ranges::count_if(c.log, [&](const std::string& line) { return line.find(text) != line.npos; });
+}
+
+/// What a stranger does when it has answered.
+enum class after { silence, hang_up };
+
+std::string at(const port_lease& port) { return "127.0.0.1:" + std::to_string(port.port()); }
+
+tcp::endpoint endpoint(std::uint16_t port) { return {asio::ip::address_v4::loopback(), port}; }
+
+/// Somebody else, at an address where the client looks for a server: says its piece to whoever comes. Goes before the
+/// client.
+class stranger {
+public:
+    stranger(bridge_client& c, const port_lease& port, std::string answer, after then = after::silence)
+        : answer_(std::move(answer)), then_(then), acceptor_(c.context(), endpoint(port.port()))
+    {
+        accept();
+    }
+
+private:
+    void accept()
+    {
+        acceptor_.async_accept([this](const error_code& ec, tcp::socket socket) {
+            if (ec)
+                return;
+            const auto guest = std::make_shared<tcp::socket>(std::move(socket));
+            asio::async_write(*guest, asio::buffer(answer_), [this, guest](const error_code&, std::size_t) {
+                error_code ignored; // it may be gone
+                if (then_ == after::hang_up)
+                    guest->shutdown(tcp::socket::shutdown_both, ignored);
+                guests_.push_back(guest);
+            });
+            accept();
+        });
+    }
+
+    std::string answer_;
+    after then_;
+    tcp::acceptor acceptor_;
+    std::vector<std::shared_ptr<tcp::socket>> guests_;
+};
+
+/// Between one client and a server, whose bytes it passes on one by one. Goes before the client.
+class trickle {
+public:
+    trickle(bridge_client& c, const port_lease& port, std::uint16_t server)
+        : acceptor_(c.context(), endpoint(port.port())), upstream_(c.context()), client_(c.context())
+    {
+        upstream_.connect(endpoint(server));
+        acceptor_.async_accept(client_, [this](const error_code& ec) {
+            if (ec)
+                return;
+            client_.set_option(tcp::no_delay(true));
+            pass_up();
+            pass_down();
+        });
+    }
+
+private:
+    void pass_up()
+    {
+        client_.async_read_some(asio::buffer(up_), [this](const error_code& ec, std::size_t size) {
+            if (ec) {
+                upstream_.close();
+                return;
+            }
+            asio::write(upstream_, asio::buffer(up_, size));
+            pass_up();
+        });
+    }
+    void pass_down()
+    {
+        asio::async_read(upstream_, asio::buffer(down_), [this](const error_code& ec, std::size_t) {
+            error_code gone;
+            if (!ec)
+                asio::write(client_, asio::buffer(down_), gone);
+            if (ec || gone)
+                client_.close(gone);
+            else
+                pass_down();
+        });
+    }
+
+    tcp::acceptor acceptor_;
+    tcp::socket upstream_, client_;
+    std::array<char, 1024> up_{};
+    std::array<char, 1> down_{};
+};
+
+} // namespace
 
 TEST_CASE("the longest session time-outs: what the C client can reckon with is asked for, granted, and kept")
 {
@@ -32,4 +169,84 @@ TEST_CASE("the longest session time-outs: what the C client can reckon with is a
         CHECK(c.sync("/") == outcome::ok);
         c.close();
     }
+}
+
+TEST_CASE("what answers and is no ZooKeeper is named, and never taken for one")
+{
+    for (const auto& answer : foreign_answers) {
+        CAPTURE(answer.bytes);
+        port_lease port;
+        bridge_client c{options_for(at(port))};
+        stranger other(c, port, answer.bytes);
+        const auto line = at(port) + " is no ZooKeeper server: its answer begins with \"" + answer.shown;
+        c.run_until([&] { return said(c, line) >= 2; });
+        CHECK(c.lines.empty());
+        c.close();
+    }
+}
+
+TEST_CASE("a session survives others that answer at its servers' addresses meanwhile")
+{
+    zookeeper_server server;
+    for (const auto& answer : foreign_answers) {
+        CAPTURE(answer.bytes);
+        proxy between{server.port()};
+        port_lease port;
+        auto options = options_for(between.address() + ',' + at(port));
+        options.session_timeout = 60s;
+        options.connect_backoff_limit = 50ms;
+        bridge_client c{options};
+        stranger other(c, port, answer.bytes);
+        c.wait_connected();
+        const auto session = c.session;
+        const auto before = said(c, "is no ZooKeeper server");
+        between.refuse();
+        between.cut();
+        c.run_until([&] { return said(c, "is no ZooKeeper server") >= before + 3; });
+        between.accept();
+        c.wait_connected(2);
+        CHECK(c.session == session);
+        CHECK(c.expiries == 0);
+        CHECK_FALSE(c.was_renewed);
+        CHECK(c.sync("/") == outcome::ok);
+        c.close();
+    }
+}
+
+TEST_CASE("who hangs up without an answer, and who never gives one, is named")
+{
+    for (const std::string& bytes : {std::string{}, session_answer.substr(0, 5), session_answer.substr(0, 23)}) {
+        CAPTURE(bytes.size());
+        port_lease port;
+        bridge_client c{options_for(at(port))};
+        stranger other(c, port, bytes, after::hang_up);
+        c.run_until([&] { return said(c, at(port) + " closed the connection without an answer") >= 2; });
+        CHECK(c.lines.empty());
+        c.close();
+    }
+    for (const std::string& bytes : {std::string{}, session_answer.substr(0, 5)}) {
+        CAPTURE(bytes.size());
+        port_lease port;
+        auto options = options_for(at(port));
+        options.session_timeout = 1500ms; // an attempt has a third of it
+        bridge_client c{options};
+        stranger other(c, port, bytes, after::silence);
+        c.run_until([&] { return said(c, at(port) + " accepted the connection and did not answer in time") >= 1; });
+        CHECK(c.lines.empty());
+        c.close();
+    }
+}
+
+TEST_CASE("a server's answer that comes byte by byte is one all the same")
+{
+    zookeeper_server server;
+    port_lease port;
+    auto options = options_for(at(port));
+    options.session_timeout = 60s;
+    bridge_client c{options};
+    trickle slow(c, port, server.port());
+    c.wait_connected();
+    CHECK(said(c, "is no ZooKeeper server") == 0);
+    CHECK(c.sync("/") == outcome::ok);
+    c.close();
 }

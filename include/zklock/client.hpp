@@ -29,20 +29,20 @@ namespace zklock {
 /// `errc::closed`, what is held is lost. A pending operation is no handle, and neither is a guard. A client, or a lock,
 /// that was moved from may be assigned to or destroyed, and nothing else.
 ///
-/// **Executor.** All work is done on the given executor, on a strand of the client's own; no thread is created, except
-/// by Asio's resolver for host *names*. The executor's context may be run by any number of threads. `run()` of an
+/// **Executor.** All work is done on the given executor, on a strand of the client's own. Threads are made only to look
+/// up host *names*: up to eight for a context, as long as there are any. Any number may run the context. `run()` of an
 /// `io_context` does not return while a client is open, unless it has failed. An operation that is started on a thread
 /// of the client's `io_context`, while the client waits for no answer, takes its first step in the call: it writes to
 /// the socket, and waits for nobody's answer.
 ///
-/// **Lifetime.** The execution context may be destroyed first. Handlers that are pending are then destroyed without
-/// being called, as Asio does; clients, mutexes and guards that are left over are inert: their operations end with
-/// `errc::closed` (a guard's as if it was lost), on the system executor unless the handler has one of its own.
+/// **Lifetime.** The execution context may be destroyed first; that waits for host names that are being looked up.
+/// Pending handlers are destroyed without being called, as Asio does; clients, locks and guards that are left over are
+/// inert: they end with `errc::closed` (a guard's as if lost), on the system executor unless the handler has another.
 ///
 /// **Processes.** After a `fork()`, a client that was run before belongs to the parent, with session, connection and
 /// locks. The child's copies are inert: they are `closed`, and hold nothing; it may destroy them and their context. A
-/// child that goes on with the context tells it (`notify_fork()`, as Asio demands), and so does one whose client has
-/// host *names*, because Asio's resolver has a thread: the copies are then as if the context was gone. No other thread
+/// child that goes on with the context tells it (`notify_fork()`, as Asio demands; before the fork it waits for host
+/// names that are being looked up): the copies are then as if the context was gone. No other thread
 /// may be in the context or in any client during the fork. Programs that the process starts inherit no socket of the
 /// client, unless another thread forks in the moment between the C client's `socket()` and our setting `FD_CLOEXEC`.
 ///

@@ -36,13 +36,12 @@ enum class log_level : std::uint8_t { error, warning, info, debug };
 struct client_options {
     client_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
 
-    /// `host:port,host:port`. Names and IPv6 addresses (`[::1]:2181`) are resolved asynchronously, again at need.
+    /// `host:port,host:port`, also IPv6 (`[::1]:2181`). Names are looked up asynchronously, together, again at need.
     std::string servers = "127.0.0.1:2181";
     /// Prepended to every path; its node must exist. Empty for none.
     std::string chroot;
-    /// Asked of the servers, who may grant another, all of an ensemble the same. 100 ms to 2^31 - 1 ms; of more than
-    /// 2^30 - 1 ms, some 12 days, only those are asked for, because the C client cannot reckon with more. The nodes of
-    /// a dead client live as long as this.
+    /// Asked of the servers, who may grant another, all of an ensemble the same. 100 ms to 2^31 - 1 ms; no more than
+    /// 2^30 - 1 (12 days) are asked for, because of the C client. The nodes of a dead client live as long as this.
     std::chrono::milliseconds session_timeout{10'000};
     std::vector<credentials> auth;
     acl access = acl::open;

@@ -25,9 +25,8 @@ namespace zklock {
 /// is a contender of its own (the same mutex acquired twice waits for itself). A mutex keeps its client open. See
 /// `client` for executors, lifetimes and the errors that every operation can end with.
 ///
-/// A path is absolute, below the client's chroot, such as `/locks/stock`; missing parents are made. `/zookeeper` and all
-/// below it is the servers' own, and invalid for a lock. An invalid path or option never throws: each operation ends
-/// with `errc::invalid_path` or `errc::invalid_option`.
+/// A path is absolute, below the client's chroot, such as `/locks/stock`; in `/zookeeper`, the servers' own, it cannot
+/// be. Missing parents are made. What is invalid never throws: `errc::invalid_path`, `errc::invalid_option` are told.
 ///
 /// **Thread safety.** Distinct objects: safe. One object: not safe, except for `path()` and `get_executor()`.
 class mutex {

@@ -19,6 +19,9 @@ constexpr int packets_at_once = 64;
 constexpr std::chrono::milliseconds shortest_attempt{500};
 constexpr std::chrono::seconds longest_first_attempt{10}; // however long the session: who is silent is soon told of
 constexpr std::chrono::hours longest_backoff{24};
+// Longer than a resolver that works takes: a cycle begins with all servers, in any order. Those of which it does not know
+// by then join it later.
+constexpr std::chrono::milliseconds time_for_names{200};
 
 /// Nobody waits longer than that, and what is longer need not fit the clock.
 client_options with_bounded_backoff(client_options o)
@@ -33,7 +36,7 @@ client_options with_bounded_backoff(client_options o)
 connection::connection(const strand_type& strand, std::shared_ptr<turns> turns, client_options options,
                        std::vector<host_port> servers, std::string chroot)
     : turns_(std::move(turns)), options_(with_bounded_backoff(std::move(options))), servers_(std::move(servers)),
-      wire_(inbox_, options_, std::move(chroot)), io_(std::in_place, strand)
+      wire_(inbox_, options_, std::move(chroot)), io_(std::in_place, strand, servers_)
 {
 }
 
@@ -53,54 +56,65 @@ void connection::resolve()
     if (phase_ != phase::resting)
         return;
     phase_ = phase::resolving;
-    if (!late_.empty())
-        addresses_ = std::exchange(late_, {});
-    if (io_->resolver->busy()) { // still with what it was asked in an earlier cycle
-        due_ = clock::now();
-        wake_at(due_);
-        return;
-    }
-    due_ = clock::now() + attempt_limit();
-    if (!std::all_of(servers_.begin(), servers_.end(), [](const host_port& server) { return server.numeric; }))
-        wake_at(due_);
+    waited_for_names_ = false;
+    due_ = clock::now() + time_for_names;
+    wake_at(due_);
     io_->resolver->resolve(
-        servers_,
-        [weak = weak_from_this()](const host_port& server, const error_code& ec) {
+        [weak = weak_from_this()](const host_port& server, const std::string& why) {
             if (auto self = weak.lock(); self && self->options_.log)
-                self->inbox_.emplace_back(
-                    log_line{log_level::warning, "cannot resolve " + server.host + ": " + ec.message()});
+                self->inbox_.emplace_back(log_line{log_level::warning, "cannot resolve " + server.host + ": " + why});
         },
-        [weak = weak_from_this()](std::vector<std::string> found) {
-            if (auto self = weak.lock(); self && self->io_)
-                self->turns_->run([&] { self->resolved(std::move(found)); });
+        [weak = weak_from_this()] {
+            if (auto self = weak.lock(); self && self->io_ && !self->wire_.is_forked())
+                self->turns_->run([&] { self->names_answered(); });
         });
 }
 
-void connection::resolved(std::vector<std::string> found)
+/// What comes too late for the beginning of a cycle still has its turn in it.
+void connection::names_answered()
 {
-    if (phase_ == phase::resolving)
-        begin_cycle(std::move(found));
-    else if (!found.empty())
-        late_ = std::move(found);
+    if (phase_ == phase::resolving) {
+        if (!io_->resolver->busy() || waited_for_names_)
+            try_known_addresses();
+    } else if (phase_ == phase::resting || phase_ == phase::connecting || phase_ == phase::connected) {
+        for (const auto& address : io_->resolver->found())
+            join_cycle(address);
+    }
     deliver();
 }
 
 /// The system's resolver may take minutes. Meanwhile the servers whose addresses are known get their chance.
-void connection::go_on_unresolved()
+void connection::try_known_addresses()
 {
     auto known = io_->resolver->found();
-    for (const auto& address : addresses_)
-        if (std::find(known.begin(), known.end(), address) == known.end())
-            known.push_back(address);
-    if (known.empty()) {
-        due_ = clock::now() + attempt_limit();
-        wake_at(due_);
-        return;
+    if (!io_->resolver->complete()) {
+        for (const auto& address : addresses_)
+            if (std::ranges::find(known, address) == known.end())
+                known.push_back(address);
+        if (known.empty()) { // for the first answer, whenever it comes
+            waited_for_names_ = true;
+            due_ = clock::now() + attempt_limit();
+            wake_at(due_);
+            return;
+        }
+        if (options_.log)
+            inbox_.emplace_back(
+                log_line{log_level::warning, "host names are still being resolved; trying known addresses"});
     }
-    if (options_.log)
-        inbox_.emplace_back(
-            log_line{log_level::warning, "host names are still being resolved; trying known addresses"});
     begin_cycle(std::move(known));
+}
+
+void connection::join_cycle(const std::string& address)
+{
+    if (std::ranges::find(addresses_, address) != addresses_.end())
+        return;
+    const bool all_tried = attempts_ >= addresses_.size();
+    if (!addresses_.empty())
+        next_address_ %= addresses_.size();
+    const bool at_one = phase_ != phase::resting; // then it is the one after that
+    addresses_.insert(addresses_.begin() + static_cast<std::ptrdiff_t>(next_address_ + (at_one ? 1 : 0)), address);
+    if (phase_ == phase::resting && all_tried)
+        rest(clock::duration::zero());
 }
 
 void connection::begin_cycle(std::vector<std::string> found)
@@ -132,8 +146,7 @@ void connection::attempt()
 }
 
 /// A server that swallows everything must not cost the session: the others get their chance in the third of the
-/// time-out that is left when a dead connection is noticed. If nobody answers, each cycle is more patient. The resolver
-/// gets as much.
+/// time-out that is left when a dead connection is noticed. If nobody answers, each cycle is more patient.
 auto connection::attempt_limit() const -> clock::duration
 {
     clock::duration longest = options_.session_timeout * 2 / 3;
@@ -414,7 +427,7 @@ void connection::on_time()
         break;
     case phase::resolving:
         if (due)
-            go_on_unresolved();
+            try_known_addresses();
         else
             wake_at(due_);
         break;

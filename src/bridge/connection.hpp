@@ -72,7 +72,7 @@ private:
 
     enum class phase : std::uint8_t {
         resting,    // until the next attempt
-        resolving,  // limited in time, if an address is known
+        resolving,  // for a moment only, if an address is known
         connecting, // the attempt is limited in time
         connected,
         flushing,   // closing: until everything has left, and something to read has come
@@ -81,8 +81,8 @@ private:
     };
 
     struct io_objects {
-        explicit io_objects(const strand_type& s)
-            : strand(s), timer(s), resolver(std::make_shared<host_resolver>(s))
+        io_objects(const strand_type& s, const std::vector<host_port>& servers)
+            : strand(s), timer(s), resolver(std::make_shared<host_resolver>(s, servers))
         {
         }
         strand_type strand;
@@ -101,8 +101,9 @@ private:
 
     // Connecting.
     void resolve();
-    void resolved(std::vector<std::string> addresses);
-    void go_on_unresolved();
+    void names_answered();
+    void try_known_addresses();
+    void join_cycle(const std::string& address);
     void begin_cycle(std::vector<std::string> addresses);
     void attempt();
     void attempt_failed();
@@ -166,7 +167,7 @@ private:
     phase phase_ = phase::resting;
 
     std::vector<std::string> addresses_; // in the order of this cycle
-    std::vector<std::string> late_;      // resolved while others were tried
+    bool waited_for_names_ = false;      // as long as a cycle waits for them
     std::size_t next_address_ = 0;
     std::size_t attempts_ = 0; // in this cycle over the addresses
     bool silence_ = false;     // an attempt of this cycle was not answered in its time

@@ -1,6 +1,9 @@
 #include "bridge/host_resolver.hpp"
 
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -8,67 +11,98 @@
 namespace zklock::bridge {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 
-void host_resolver::resolve(const std::vector<host_port>& servers, failed miss, resolved done)
+namespace {
+
+/// The C client takes what follows the last colon for the port and knows no brackets.
+std::string as_the_library_wants(const asio::ip::address& address, std::uint16_t port)
 {
-    cancel();
-    names_.clear();
+    return address.to_string() + ':' + std::to_string(port);
+}
+
+} // namespace
+
+host_resolver::host_resolver(const strand_type& strand, const std::vector<host_port>& servers) : strand_(strand)
+{
     for (const auto& server : servers)
         if (server.numeric)
-            add({asio::ip::make_address(server.host), server.port});
+            given_.push_back(as_the_library_wants(asio::ip::make_address(server.host), server.port));
         else
-            names_.push_back(server);
+            names_.push_back({server, nullptr, false, {}});
+}
+
+void host_resolver::resolve(failed miss, answered news)
+{
     miss_ = std::move(miss);
-    done_ = std::move(done);
-    asio::post(strand_, [self = shared_from_this(), turn = turn_] {
-        if (turn == self->turn_)
-            self->resolve_next();
-    });
+    news_ = std::move(news);
+    asked_ = 0;
+    for (name& each : names_) {
+        each.of_this_round = !each.lookup || each.lookup->lost;
+        if (!each.of_this_round)
+            continue;
+        each.addresses.clear();
+        each.lookup = nullptr;
+        auto& service = asio::use_service<name_lookups>(asio::query(strand_, asio::execution::context));
+        auto lookup = std::make_shared<name_lookup>(
+            each.server.host, strand_, [weak = weak_from_this(), &each](const name_answer& answer) {
+                if (const auto self = weak.lock())
+                    self->answer(each, answer);
+            });
+        service.begin(lookup);
+        each.lookup = std::move(lookup);
+        ++asked_;
+    }
+    if (asked_ == 0)
+        asio::post(strand_, [weak = weak_from_this()] {
+            if (const auto self = weak.lock())
+                self->tell();
+        });
+}
+
+void host_resolver::answer(name& of, const name_answer& answer)
+{
+    of.lookup = nullptr;
+    asked_ -= std::exchange(of.of_this_round, false);
+    for (const auto& address : answer.addresses)
+        of.addresses.push_back(as_the_library_wants(address, of.server.port));
+    if (of.addresses.empty())
+        miss_(of.server, answer.why_none);
+    tell();
+}
+
+void host_resolver::tell()
+{
+    if (const auto news = news_) // it may be forgotten by what it calls
+        news();
+}
+
+bool host_resolver::complete() const noexcept
+{
+    return std::ranges::none_of(names_, [](const name& each) { return each.lookup != nullptr; });
+}
+
+std::vector<std::string> host_resolver::found() const
+{
+    std::vector<std::string> all;
+    const auto add = [&all](const std::vector<std::string>& addresses) {
+        for (const auto& address : addresses)
+            if (std::ranges::find(all, address) == all.end())
+                all.push_back(address);
+    };
+    add(given_);
+    for (const name& each : names_)
+        add(each.addresses);
+    return all;
 }
 
 void host_resolver::cancel()
 {
-    ++turn_;
-    if (resolver_)
-        resolver_->cancel();
-    next_ = 0;
-    addresses_.clear();
+    for (name& each : names_)
+        if (const auto lookup = std::exchange(each.lookup, nullptr))
+            lookup->cancelled = true;
+    asked_ = 0;
     miss_ = nullptr;
-    done_ = nullptr;
-}
-
-void host_resolver::resolve_next()
-{
-    if (next_ == names_.size()) {
-        auto done = std::exchange(done_, nullptr);
-        done(std::exchange(addresses_, {}));
-        return;
-    }
-    const auto& server = names_[next_];
-    if (!resolver_)
-        resolver_ = std::make_unique<resolver_type>(strand_);
-    auto answer = [self = shared_from_this(), turn = turn_](const boost::system::error_code& ec,
-                                                            const tcp::resolver::results_type& found) {
-        if (turn != self->turn_)
-            return;
-        if (ec || found.empty())
-            self->miss_(self->names_[self->next_], ec);
-        for (const auto& entry : found)
-            self->add(entry.endpoint());
-        ++self->next_;
-        self->resolve_next();
-    };
-    resolver_->async_resolve(server.host, std::to_string(server.port), tcp::resolver::numeric_service,
-                             std::move(answer));
-}
-
-void host_resolver::add(const tcp::endpoint& endpoint)
-{
-    // The C client takes what follows the last colon for the port and knows no brackets.
-    auto text = endpoint.address().to_string() + ':' + std::to_string(endpoint.port());
-    if (std::find(addresses_.begin(), addresses_.end(), text) == addresses_.end())
-        addresses_.push_back(std::move(text));
+    news_ = nullptr;
 }
 
 } // namespace zklock::bridge

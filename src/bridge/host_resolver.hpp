@@ -1,10 +1,11 @@
 #pragma once
 #include "bridge/host_list.hpp"
+#include "bridge/name_lookups.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/strand.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,40 +13,47 @@
 
 namespace zklock::bridge {
 
-/// Turns a host list into addresses in the form in which the C client takes them, without blocking anybody.
-/// Belongs to the strand. Asio's resolver, and with it a thread, is only made when there is a name to resolve.
+/// Turns a host list into addresses in the form in which the C client takes them, without blocking anybody. Belongs to
+/// the strand. Names are looked up all at once, and one that takes its time is not asked for twice meanwhile.
 class host_resolver : public std::enable_shared_from_this<host_resolver> {
 public:
     using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
-    using failed = std::function<void(const host_port&, const boost::system::error_code&)>;
-    using resolved = std::function<void(std::vector<std::string> addresses)>;
+    using failed = std::function<void(const host_port&, const std::string& why)>;
+    using answered = std::function<void()>;
 
-    explicit host_resolver(const strand_type& strand) : strand_(strand) {}
+    host_resolver(const strand_type& strand, const std::vector<host_port>& servers);
 
-    /// Calls `done` later with all addresses found, maybe none, and before that `miss` for each name without any.
-    void resolve(const std::vector<host_port>& servers, failed miss, resolved done);
+    /// Begins a round: asks for each name that is not being looked up. Later `news` is called for each name that was
+    /// answered, once at least, and before that `miss` if it has no address.
+    void resolve(failed miss, answered news);
 
-    /// `done` is still to come.
-    [[nodiscard]] bool busy() const noexcept { return done_ != nullptr; }
-    /// What is known meanwhile: the addresses that stand in the list, and those of the names that were answered.
-    [[nodiscard]] const std::vector<std::string>& found() const noexcept { return addresses_; }
+    /// Names that were asked for in this round are still being looked up.
+    [[nodiscard]] bool busy() const noexcept { return asked_ != 0; }
+    /// No name is being looked up, since whatever round.
+    [[nodiscard]] bool complete() const noexcept;
+    /// What is known: the addresses that stand in the list, and those of the names that were answered since they were
+    /// asked for the last time.
+    [[nodiscard]] std::vector<std::string> found() const;
 
     /// Forgets what is under way; its functions will not be called.
     void cancel();
 
 private:
-    using resolver_type = boost::asio::ip::basic_resolver<boost::asio::ip::tcp, strand_type>;
-    void resolve_next();
-    void add(const boost::asio::ip::tcp::endpoint& endpoint);
+    struct name {
+        host_port server;
+        std::shared_ptr<name_lookup> lookup; ///< null: it is not being looked up
+        bool of_this_round = false;
+        std::vector<std::string> addresses;
+    };
+    void answer(name&, const name_answer&);
+    void tell();
 
     strand_type strand_;
-    std::unique_ptr<resolver_type> resolver_;
-    std::vector<host_port> names_;
-    std::size_t next_ = 0;
-    std::vector<std::string> addresses_;
+    std::vector<std::string> given_; ///< the addresses in the list
+    std::vector<name> names_;
+    std::size_t asked_ = 0;
     failed miss_;
-    resolved done_;
-    std::uint64_t turn_ = 0;
+    answered news_;
 };
 
 } // namespace zklock::bridge

@@ -10,6 +10,7 @@
 #include "support/zookeeper_server.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@ using namespace zklock::test;
 
 namespace {
 
-int resolutions = 0;
+std::atomic<int> resolutions{0}; // names are looked up on threads
 int local_removals = 0;
 
 /// As long as it lives, this process gets no new descriptor.

@@ -248,3 +248,37 @@ TEST_CASE("a client that is made before the fork, and not run, is the child's ow
     CHECK(connects() == 0);
     expect_clean(server);
 }
+
+TEST_CASE("host names can be looked up before a fork, and after it by both")
+{
+    zookeeper_server server;
+    client_options options;
+    options.servers = "localhost:" + std::to_string(server.port());
+    auto io = std::make_unique<asio::io_context>();
+    const auto connects = [&] {
+        client c(*io, options);
+        std::optional<error_code> connected;
+        c.wait_connected(60s, [&](error_code ec) {
+            connected = ec;
+            c.close([](error_code) {});
+        });
+        io->restart();
+        io->run();
+        return connected == error_code();
+    };
+    CHECK(connects());
+    io->notify_fork(asio::execution_context::fork_prepare);
+    const int going_on = in_child([&] {
+        io->notify_fork(asio::execution_context::fork_child);
+        return connects() ? 0 : 1;
+    });
+    io->notify_fork(asio::execution_context::fork_parent);
+    CHECK(going_on == 0);
+    const int ending = in_child([&] { // it is not told
+        io.reset();
+        return 0;
+    });
+    CHECK(ending == 0);
+    CHECK(connects());
+    expect_clean(server);
+}

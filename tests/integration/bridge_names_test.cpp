@@ -3,6 +3,7 @@
 #include "support/port_lease.hpp"
 #include "support/proxy.hpp"
 #include "support/zookeeper_server.hpp"
+#include "zklock/zklock.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -18,7 +19,8 @@ using namespace zklock::test;
 
 namespace {
 
-/// Who resolves names here: all are this machine's, and each question waits until it may be answered.
+/// Who resolves names here: all are this machine's, and each question waits until it may be answered. Those that begin
+/// with "quick" do not wait, and those that begin with "none" are known to nobody.
 class resolver {
 public:
     /// Answers so many questions more; others wait.
@@ -81,7 +83,11 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
     static auto real = reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
     if (!node || !std::string_view{node}.ends_with(".test"))
         return real(node, service, hints, found);
-    names.question();
+    const std::string_view name{node};
+    if (name.starts_with("none"))
+        return EAI_NONAME;
+    if (!name.starts_with("quick"))
+        names.question();
     return real("127.0.0.1", service, hints, found);
 }
 
@@ -122,7 +128,7 @@ TEST_CASE("no name is answered while the server is away for a moment: the sessio
     c.close();
 }
 
-TEST_CASE("an answer that comes too late for a cycle is there in the next, and no question is asked twice meanwhile")
+TEST_CASE("an answer that comes too late for a cycle joins a later one, and no question is asked twice meanwhile")
 {
     zookeeper_server server;
     port_lease dead;
@@ -144,4 +150,105 @@ TEST_CASE("an answer that comes too late for a cycle is there in the next, and n
     c.wait_connected();
     CHECK(names.asked() <= before + 2);
     c.close();
+}
+
+TEST_CASE("names that are not answered, and names that nobody knows, do not delay the others")
+{
+    zookeeper_server server;
+    names.allow(0);
+    const auto port = ':' + std::to_string(server.port());
+    const int before = names.asked();
+    bridge_client c{short_limits("slow-1.test" + port + ",none.test" + port + ",slow-2.test" + port + ",quick.test" +
+                                     port + ",slow-3.test" + port,
+                                 60'000ms)};
+    answers_at_the_end at_end;
+    const auto start = steady_clock::now();
+    c.wait_connected();
+    CHECK(steady_clock::now() - start < 15s); // an attempt has 20 s at the most
+    c.run_until([&] { return names.waiting() == 3; });
+    CHECK(names.asked() == before + 3);
+    CHECK(std::ranges::any_of(c.log, [](const std::string& line) {
+        return line.starts_with("cannot resolve none.test: ") && line.size() > 26;
+    }));
+    CHECK(c.sync("/") == outcome::ok);
+    c.close();
+}
+
+TEST_CASE("a name that is answered while the attempts rest is tried at once")
+{
+    zookeeper_server server;
+    port_lease dead;
+    names.allow(0);
+    auto options = short_limits(
+        "late.test:" + std::to_string(server.port()) + ",127.0.0.1:" + std::to_string(dead.port()), 60'000ms);
+    options.connect_backoff = options.connect_backoff_limit = 60s;
+    bridge_client c{options};
+    answers_at_the_end at_end;
+    const auto refused = "127.0.0.1:" + std::to_string(dead.port());
+    c.run_until([&] {
+        return std::ranges::any_of(c.log, [&](const std::string& line) {
+            return line.starts_with("Socket " + refused) || line.starts_with("cannot connect to " + refused);
+        });
+    });
+    names.allow_all();
+    const auto start = steady_clock::now();
+    c.wait_connected();
+    CHECK(steady_clock::now() - start < 15s); // half of the back-off
+    c.close();
+}
+
+TEST_CASE("many names: so many at once, and the rest as they are answered")
+{
+    zookeeper_server server;
+    names.allow(0);
+    std::string servers;
+    for (int i = 0; i < 20; ++i)
+        servers += "slow-" + std::to_string(i) + ".test:" + std::to_string(server.port()) + ',';
+    const int before = names.asked();
+    bridge_client c{short_limits(servers + "quick.test:" + std::to_string(server.port()), 60'000ms)};
+    answers_at_the_end at_end;
+    constexpr int at_once = 8;
+    c.run_until([&] { return names.waiting() == at_once; });
+    CHECK(names.asked() == before + at_once);
+    names.allow(1);
+    c.wait_connected(); // by the one that was answered
+    CHECK(c.sync("/") == outcome::ok);
+    c.run_until([&] { return names.asked() == before + at_once + 1; });
+    CHECK(names.waiting() <= at_once);
+    c.close();
+}
+
+TEST_CASE("a client that is closed while its names are looked up is gone at once, and the next one is served")
+{
+    zookeeper_server server;
+    names.allow(0);
+    asio::io_context context;
+    const int before = names.asked();
+    answers_at_the_end at_end;
+    client_options options = short_limits("slow-1.test:1,slow-2.test:1", 60'000ms);
+    {
+        client first(context, options);
+        first.close([](error_code) {});
+        context.run();
+    }
+    {
+        client second(context, options);
+        context.restart();
+        while (names.asked() == before)
+            context.run_one_for(10ms);
+        const auto start = steady_clock::now();
+        second.close([](error_code) {});
+        context.run();
+        CHECK(steady_clock::now() - start < 15s);
+    }
+    options.servers = "quick.test:" + std::to_string(server.port());
+    client third(context, options);
+    std::optional<error_code> connected;
+    third.wait_connected(default_limit, [&](error_code ec) {
+        connected = ec;
+        third.close([](error_code) {});
+    });
+    context.restart();
+    context.run();
+    CHECK(connected == error_code());
 }

@@ -1,0 +1,66 @@
+#pragma once
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zklock::bridge {
+
+/// What the system's resolver said of a host name.
+struct name_answer {
+    std::vector<boost::asio::ip::address> addresses;
+    std::string why_none; ///< for people, where there are none
+};
+
+/// A host name that is looked up.
+struct name_lookup {
+    using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
+    using answered = std::function<void(const name_answer&)>;
+
+    name_lookup(std::string name, const strand_type& where, answered f)
+        : host(std::move(name)), strand(where), done(std::move(f))
+    {
+    }
+
+    const std::string host;
+    const strand_type strand;
+    const answered done;
+    std::atomic<bool> cancelled{false}; ///< nobody wants the answer
+    std::atomic<bool> lost{false};      ///< there was no memory for the answer: it will not come
+};
+
+/// Looks up the host names of all clients of an execution context. The system's resolver blocks, for minutes if it must,
+/// and Asio's asks it for one name after the other. So it is asked here by some threads at once, that are there only as
+/// long as names are looked up. Whoever ends the context waits for the names that are being looked up just then, and so
+/// does whoever prepares it for a fork.
+class name_lookups final : public boost::asio::execution_context::service {
+public:
+    inline static boost::asio::execution_context::id id;
+
+    /// For all clients of a context.
+    static constexpr std::size_t most_threads = 8;
+
+    explicit name_lookups(boost::asio::execution_context& context);
+    ~name_lookups() override;
+
+    /// Calls `done` later, on its strand; unless the context ends before. From any thread.
+    void begin(std::shared_ptr<name_lookup>);
+
+private:
+    struct shared;
+    void shutdown() override;
+    void notify_fork(boost::asio::execution_context::fork_event) override;
+    shared& of_this_process();
+
+    std::unique_ptr<shared> shared_;
+    unsigned fork_count_; ///< of the process to which the threads belong
+};
+
+} // namespace zklock::bridge

@@ -18,6 +18,9 @@
     X(cancelled_unknown_create_forgotten) \
     X(caught_up_outlives_its_epoch) \
     X(children_only_counted) \
+    X(container_of_a_lost_answer_stays) \
+    X(container_of_others_deleted) \
+    X(containers_stay) \
     X(create_repeated_without_look_up) \
     X(deadline_restarted) \
     X(delete_not_retried) \

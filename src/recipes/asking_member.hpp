@@ -1,5 +1,4 @@
 #pragma once
-#include "recipes/parent_maker.hpp"
 #include "recipes/session_core.hpp"
 #include "recipes/session_member.hpp"
 
@@ -31,14 +30,6 @@ protected:
             f(answer);
             advance();
         };
-    }
-
-    /// What has been made for somebody who does not want it any more.
-    void take_back(parent_maker& maker)
-    {
-        const auto made = maker.take_containers();
-        for (auto path = made.rbegin(); core_.connected && path != made.rend(); ++path)
-            core_.store.remove(*path, store::any_version, expect([](const store::reply&) {})); // unless others use it
     }
 
     /// For what the server has refused, and may not refuse for ever.

@@ -25,9 +25,8 @@ std::size_t cost_of_a_node(const session_core& core, const std::string& path, co
 } // namespace
 
 lock_path::lock_path(session_core& core, std::string path, path_options options, std::function<void()> idle)
-    : asking_member(core), path_(std::move(path)), options_(options),
-      node_cost_(cost_of_a_node(core, path_, options)), on_idle_(std::move(idle)),
-      queue_({options.linger.count() > 0, options.cohort}), parents_(core.store)
+    : resting_member(core, std::move(idle)), path_(std::move(path)), options_(options),
+      node_cost_(cost_of_a_node(core, path_, options)), queue_({options.linger.count() > 0, options.cohort})
 {
     core_.add(*this);
     core_.listen(path_, *this);
@@ -49,10 +48,8 @@ lock_path::~lock_path()
     core_.remove(*this);
 }
 
-void lock_path::retire()
+void lock_path::retire_the_rest()
 {
-    if (!idle())
-        return;
     const bool tell_server = queue_.watches_parent() && core_.connected && core_.leave_watch(path_);
     queue_.forget_parent();
     if (tell_server)
@@ -75,7 +72,7 @@ std::string lock_path::full(std::string_view node) const
 
 std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_request request)
 {
-    used = true;
+    use();
     const auto contender = std::make_shared<lock_contender>(core_, this, id, std::move(request));
     contenders_.emplace(id, contender);
     contender->arm_deadline();
@@ -273,8 +270,7 @@ void lock_path::act()
         perform(action, now);
     if (may_create_next())
         core_.writes.join(*this, false);
-    if (!resting && idle() && !std::exchange(idle_told, true))
-        core_.tell(on_idle_);
+    tell_if_idle();
 }
 
 void lock_path::budget_freed()

@@ -1,9 +1,8 @@
 #pragma once
 #include "queue/lock_queue.hpp"
-#include "recipes/asking_member.hpp"
 #include "recipes/group_commit.hpp"
 #include "recipes/lock_contender.hpp"
-#include "recipes/parent_maker.hpp"
+#include "recipes/resting_member.hpp"
 
 #include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
 
@@ -36,7 +35,7 @@ inline constexpr unsigned turns_of_a_czxid = 4096; ///< grants that the tokens o
 
 /// All contenders of one client for the lock of one path. Carries out what the lock_queue decides: sends its requests,
 /// hands it the answers, and tells the callers. Creates and deletes go by way of group_commit.
-class lock_path final : public asking_member {
+class lock_path final : public resting_member {
 public:
     /// `idle` is called, later, when nobody needs the path any more.
     lock_path(session_core&, std::string path, path_options, std::function<void()> idle);
@@ -46,12 +45,11 @@ public:
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] const path_options& options() const noexcept { return options_; }
-    /// Nobody needs the path any more. It may know something that is worth keeping.
-    [[nodiscard]] bool idle() const noexcept;
-    /// Idle, and the server does not remember it either: no watch is left there.
-    [[nodiscard]] bool finished() const noexcept { return idle() && !queue_.watches_parent(); }
-    /// Forgets what it knows, so that it will be finished; `idle` is called again.
-    void retire();
+    [[nodiscard]] bool idle() const noexcept override;
+    [[nodiscard]] bool finished() const noexcept override
+    {
+        return idle() && !queue_.watches_parent() && !parents_.made.any();
+    }
 
     std::shared_ptr<acquisition> acquire(queue::contender_id, acquire_request);
 
@@ -102,15 +100,12 @@ public:
     bool in_urgent_line = false;
     bool touched = false;
 
-    // --- where the session keeps it ----------------------------------------------------------------------------------
-
-    bool idle_told = false;
-    bool resting = false; ///< idle, and kept for what it knows; `idle` is not called meanwhile
-    bool used = false;    ///< since the session looked last
-
 private:
     using contender_ptr = std::shared_ptr<lock_contender>;
 
+    [[nodiscard]] const std::string& own_path() const noexcept override { return path_; }
+    void own_path_gone() override { queue_.parent_absent(); }
+    void retire_the_rest() override;
     void look(const contender_ptr&);
     void act();
     [[nodiscard]] bool may_create_next() const;
@@ -140,9 +135,7 @@ private:
     const std::string path_;
     const path_options options_;
     const std::size_t node_cost_; ///< of one node, in the node budget
-    const std::function<void()> on_idle_;
     queue::lock_queue queue_;
-    parent_maker parents_;
     std::unordered_map<queue::contender_id, contender_ptr> contenders_;
     boost::container::deque<queue::contender_id> removes_;        ///< to be sent in company
     boost::container::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them

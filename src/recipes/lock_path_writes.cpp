@@ -6,7 +6,6 @@
 #include "queue/node_path.hpp"
 #include "recipes/error_mapping.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace zklock::recipes {
@@ -216,8 +215,6 @@ void lock_path::make_path(parent_kind kind)
             fail_waiting(errc::no_such_chroot);
         else if (result != outcome::ok)
             fail_waiting(error_of(result));
-        if (std::none_of(contenders_.begin(), contenders_.end(), [](const auto& c) { return c.second->waiting(); }))
-            take_back(parents_);
         advance();
     });
 }

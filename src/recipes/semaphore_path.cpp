@@ -12,9 +12,9 @@ namespace zklock::recipes {
 using store::outcome;
 
 semaphore_path::semaphore_path(session& s, const std::string& path, semaphore_terms terms, std::function<void()> idle)
-    : asking_member(s.core()), session_(s), path_(path), terms_(std::move(terms)), layout_(path, terms_.names),
+    : resting_member(s.core(), std::move(idle)), session_(s), path_(path), terms_(std::move(terms)), layout_(path, terms_.names),
       lease_cost_(node_budget::cost(core_.options.chroot.size() + layout_.leases.size() + 1 + layout_.longest_name())),
-      on_idle_(std::move(idle)), parents_(core_.store), count_parents_(core_.store),
+      count_parents_(core_.store),
       check_(terms_.check_permits ? check::due : check::none)
 {
     if (terms_.count_path.empty())
@@ -44,7 +44,7 @@ bool semaphore_path::idle() const noexcept
 
 std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request request)
 {
-    idle_told_ = false;
+    use();
     const auto acquisition = std::make_shared<semaphore_acquisition>(core_, this, std::move(request));
     adopt(acquisition);
     ++waiting_;
@@ -57,6 +57,8 @@ std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request r
 
 void semaphore_path::make_leases(semaphore_acquisition& head)
 {
+    // What the line has made above both goes with whichever of the two goes last.
+    parents_.made.add(session_.containers_above(layout_.line));
     const std::size_t bytes = head.request().count * lease_cost_;
     // A head that waited would hold up the line: it has its leases now or not at all.
     if (head.request().count > core_.options.node_budget_limit / lease_cost_ ||
@@ -285,8 +287,7 @@ void semaphore_path::advance()
             send_look();
         stop_watching();
     }
-    if (idle() && !std::exchange(idle_told_, true))
-        core_.tell(on_idle_);
+    tell_if_idle();
 }
 
 void semaphore_path::flush()
@@ -309,10 +310,17 @@ void semaphore_path::make_path(parent_maker& maker, const std::string& path)
             fail_heads(errc::no_such_chroot);
         else if (result != outcome::ok)
             fail_heads(error_of(result));
-        if (waiting_ == 0)
-            take_back(maker);
         advance();
     });
+}
+
+/// And what it has made above the shared count, if that is not there.
+void semaphore_path::retire_the_rest()
+{
+    const std::string_view parent = queue::parent_of(terms_.count_path);
+    for (made_containers& made = count_parents_.made; core_.connected && made.any(); made.remove_lowest())
+        core_.store.remove(made.lowest_of(parent), store::any_version, expect([](const store::reply&) {}));
+    advance();
 }
 
 } // namespace zklock::recipes

@@ -1,7 +1,7 @@
 #pragma once
-#include "recipes/asking_member.hpp"
 #include "recipes/lease_node.hpp"
 #include "recipes/parent_maker.hpp"
+#include "recipes/resting_member.hpp"
 #include "recipes/semaphore_acquisition.hpp"
 #include "recipes/semaphore_layout.hpp"
 #include "recipes/session.hpp"
@@ -40,7 +40,7 @@ struct semaphore_terms {
 /// that, has them and is not longer than there are permits. So of all who are granted the one whose leases were made
 /// last has seen those of the others: there are never more than permits, whatever becomes of the lock, which only sees
 /// to it that they come in order, and that one alone watches the leases.
-class semaphore_path final : public asking_member {
+class semaphore_path final : public resting_member {
 public:
     /// `idle` is called, later, when nobody needs the path any more.
     semaphore_path(session&, const std::string& path, semaphore_terms, std::function<void()> idle);
@@ -50,7 +50,8 @@ public:
 
     [[nodiscard]] const semaphore_terms& terms() const noexcept { return terms_; }
     [[nodiscard]] const semaphore_layout& layout() const noexcept { return layout_; }
-    [[nodiscard]] bool idle() const noexcept;
+    [[nodiscard]] bool idle() const noexcept override;
+    [[nodiscard]] bool finished() const noexcept override { return idle() && retired(); }
 
     std::shared_ptr<semaphore_acquisition> acquire(permits_request);
 
@@ -132,20 +133,19 @@ private:
     void on_check(const store::get_reply&);
 
     void make_path(parent_maker&, const std::string& path);
+    [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.leases; }
+    void retire_the_rest() override;
 
     session& session_;
     const std::string path_;
     const semaphore_terms terms_;
     const semaphore_layout layout_;
     const std::size_t lease_cost_; ///< of one lease, in the node budget
-    const std::function<void()> on_idle_;
-    parent_maker parents_;       ///< of the leases
-    parent_maker count_parents_; ///< of the shared count
+    parent_maker count_parents_; ///< of the shared count; parents_ is of the leases
     std::uint64_t last_number_ = 0; ///< of an acquisition or a lease
     std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_; ///< by their numbers
     std::vector<semaphore_acquisition*> heads_; ///< with the lock of the line: one, unless that lock was lost
     std::size_t waiting_ = 0; ///< acquires that have not ended
-    bool idle_told_ = true;
 
     std::map<std::uint64_t, lease_ptr> leases_; ///< all that are not gone, by their numbers
     std::unordered_map<std::string, lease_ptr> by_name_;

@@ -10,7 +10,7 @@
 namespace zklock::recipes {
 namespace {
 
-constexpr std::size_t most_resting = 256;
+constexpr std::size_t most_resting = 4096;
 constexpr std::size_t most_permits = std::numeric_limits<std::int32_t>::max();
 
 } // namespace
@@ -52,34 +52,34 @@ std::shared_ptr<semaphore_acquisition> semaphores::acquire(permits_request reque
     return refused;
 }
 
+semaphores::semaphores(session& s) : session_(s), resting_(s.core(), most_resting) {}
+
 semaphore_path* semaphores::path_for(const permits_request& request)
 {
     const semaphore_terms terms(request.options);
     std::unique_ptr<semaphore_path>& entry = paths_[request.path];
-    if (entry && entry->terms() != terms) {
-        if (!entry->idle())
-            return nullptr;
-        entry.reset();
-    }
-    if (!entry)
-        entry = std::make_unique<semaphore_path>(session_, request.path, terms,
-                                                 [this, path = request.path] { path_rests(path); });
+    if (entry && entry->terms() == terms)
+        return entry.get();
+    if (entry && !entry->idle())
+        return nullptr;
+    auto fresh = std::make_unique<semaphore_path>(session_, request.path, terms,
+                                                  [this, path = request.path] { path_rests(path); });
+    if (entry && entry->layout().leases == fresh->layout().leases)
+        fresh->inherit(*entry);
+    entry = std::move(fresh);
     return entry.get();
 }
 
 void semaphores::path_rests(const std::string& path)
 {
-    std::erase(resting_, path);
     const auto found = paths_.find(path);
-    if (found == paths_.end() || !found->second->idle())
+    if (found == paths_.end())
         return;
-    resting_.push_back(path);
-    if (resting_.size() <= most_resting)
-        return;
-    const auto oldest = paths_.find(resting_.front());
-    resting_.pop_front();
-    if (oldest != paths_.end() && oldest->second->idle())
-        paths_.erase(oldest);
+    found->second->wake();
+    if (found->second->finished())
+        paths_.erase(found);
+    else if (found->second->idle())
+        resting_.add(*found->second);
 }
 
 } // namespace zklock::recipes

@@ -1,9 +1,9 @@
 #pragma once
+#include "recipes/resting_member.hpp"
 #include "recipes/semaphore_acquisition.hpp"
 #include "recipes/semaphore_path.hpp"
 #include "recipes/session.hpp"
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@ namespace zklock::recipes {
 /// The semaphores of one client. Same strand and lifetime as the session.
 class semaphores {
 public:
-    explicit semaphores(session& s) : session_(s) {}
+    explicit semaphores(session& s);
     semaphores(const semaphores&) = delete;
     semaphores& operator=(const semaphores&) = delete;
 
@@ -26,8 +26,8 @@ private:
     void path_rests(const std::string& path);
 
     session& session_;
+    resting_members resting_; ///< idle ones, kept for what they have seen
     std::map<std::string, std::unique_ptr<semaphore_path>> paths_;
-    std::deque<std::string> resting_; ///< idle ones, kept for what they have seen
 };
 
 } // namespace zklock::recipes

@@ -26,14 +26,13 @@ bool valid(const mutex_options& options, const std::string& clients_identifier)
 
 session::session(store::store& store, store::scheduler& scheduler, const client_options& options,
                  std::function<std::string()> new_uuid)
-    : core_(store, scheduler, options, std::move(new_uuid)), nodes_(core_)
+    : core_(store, scheduler, options, std::move(new_uuid)), nodes_(core_), resting_(core_, most_resting_paths)
 {
     store.attach(*this);
 }
 
 session::~session()
 {
-    core_.scheduler.cancel(resting_timer_);
     core_.connected = false; // nothing is sent any more
 }
 
@@ -86,9 +85,18 @@ lock_path* session::path_for(const std::string& path, lock_path* known, const pa
         return known;
     if (known && !known->idle())
         return nullptr;
+    auto fresh = std::make_unique<lock_path>(core_, path, options, [this, path] { path_rests(path); });
+    if (known)
+        fresh->inherit(*known);
     std::unique_ptr<lock_path>& entry = paths_[path]; // the new one hears of the watch that the old one leaves
-    entry = std::make_unique<lock_path>(core_, path, options, [this, path] { path_rests(path); });
+    entry = std::move(fresh);
     return entry.get();
+}
+
+made_containers session::containers_above(const std::string& path) const
+{
+    const lock_path* const known = in_use(path);
+    return known ? known->upper_containers() : made_containers();
 }
 
 /// What an idle path knows of its queue is worth a request to the next acquire: it is kept for a while.
@@ -97,50 +105,11 @@ void session::path_rests(const std::string& path)
     const auto found = paths_.find(path);
     if (found == paths_.end())
         return;
-    found->second->idle_told = false; // when it is idle the next time, it tells again
-    if (!found->second->idle())
-        return;
-    if (found->second->finished()) {
+    found->second->wake(); // when it is idle the next time, it tells again
+    if (found->second->finished())
         paths_.erase(found);
-        return;
-    }
-    found->second->resting = true;
-    resting_.push_back(path);
-    if (resting_.size() > most_resting_paths)
-        look_at_resting(false);
-    if (resting_timer_ == 0)
-        plan_look_at_resting();
-}
-
-/// Lets the path that has rested longest go, unless it was used since the last look, and is to be spared.
-void session::look_at_resting(bool spare_used)
-{
-    const std::string path = std::move(resting_.front());
-    resting_.pop_front();
-    const auto found = paths_.find(path);
-    if (found == paths_.end())
-        return;
-    lock_path& rested = *found->second;
-    rested.resting = false;
-    const bool used = std::exchange(rested.used, false);
-    if (!rested.idle())
-        return; // it will tell
-    if (used && spare_used)
-        path_rests(path);
-    else
-        rested.retire();
-}
-
-void session::plan_look_at_resting()
-{
-    const auto when = core_.scheduler.now() + core_.options.session_timeout / 2;
-    resting_timer_ = core_.scheduler.call_at(when, [this] {
-        resting_timer_ = 0;
-        for (std::size_t n = resting_.size(); n != 0; --n)
-            look_at_resting(true);
-        if (!resting_.empty() && resting_timer_ == 0)
-            plan_look_at_resting();
-    });
+    else if (found->second->idle())
+        resting_.add(*found->second);
 }
 
 std::shared_ptr<acquisition> session::acquire(acquire_request request)

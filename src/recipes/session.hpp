@@ -7,13 +7,13 @@
 #include "recipes/contender_list.hpp"
 #include "recipes/lock_path.hpp"
 #include "recipes/node_operations.hpp"
+#include "recipes/resting_member.hpp"
 #include "recipes/revocation.hpp"
 #include "recipes/session_core.hpp"
 #include "store/store.hpp"
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,6 +47,8 @@ public:
     [[nodiscard]] std::optional<errc> objection(const std::string& path, const mutex_options&) const;
     /// For the recipes that keep nodes of their own.
     [[nodiscard]] session_core& core() noexcept { return core_; }
+    /// The containers above the path that were made for it.
+    [[nodiscard]] made_containers containers_above(const std::string& path) const;
 
     /// Reads the queue of a path, in its order. Waits for a connection.
     std::shared_ptr<user_request> contenders(const std::string& path, contender_list::done done,
@@ -83,8 +85,6 @@ private:
     [[nodiscard]] lock_path* in_use(const std::string& path) const; ///< null: it is not
     lock_path* path_for(const std::string& path, lock_path* known, const path_options&);
     void path_rests(const std::string& path);
-    void look_at_resting(bool spare_used);
-    void plan_look_at_resting();
     [[nodiscard]] std::optional<errc> objection(const std::string& path, const lock_path* known) const;
     [[nodiscard]] std::optional<errc> objection(const std::string& path, const lock_path* known,
                                                 const mutex_options&) const;
@@ -95,9 +95,8 @@ private:
     std::atomic<connection_state> state_{connection_state::connecting};
     std::atomic<std::int64_t> id_{0};
     queue::contender_id last_contender_ = 0;
+    resting_members resting_; ///< idle paths that are kept for what they know
     std::unordered_map<std::string, std::unique_ptr<lock_path>> paths_;
-    std::deque<std::string> resting_; ///< idle paths that are kept for what they know
-    store::scheduler::timer_id resting_timer_ = 0;
     std::vector<std::function<void()>> closed_; ///< whom to tell, while closing
     bool closing_ = false;
     bool gone_ = false; ///< the store is closed

@@ -231,6 +231,7 @@ void session_core::on_connected(const store::connect_reply& answer)
     in_doubt.epoch_began();
     for (session_member* member : members())
         member->epoch_began();
+    containers.proceed();
     plan_beat();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "recipes/group_commit.hpp"
+#include "recipes/idle_containers.hpp"
 #include "recipes/lease.hpp"
 #include "recipes/lost_creates.hpp"
 #include "recipes/node_budget.hpp"
@@ -125,6 +126,7 @@ public:
     group_commit writes{*this};
     request_line requests{*this};
     lost_creates in_doubt{*this};
+    idle_containers containers{*this};
 
 private:
     enum class catch_up_state : std::uint8_t { not_asked, under_way, done };

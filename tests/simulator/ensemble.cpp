@@ -140,7 +140,8 @@ znode_tree::effect ensemble::append(entry e)
     }
     znode_tree::effect last;
     while (servers_[leader_].applied < log_.size()) last = execute_next(servers_[leader_]);
-    if (on_written) on_written(log_.back()->t, last);
+    const auto written = log_.back();
+    for (const auto& tell : on_written) tell(written->t, last);
     return last;
 }
 

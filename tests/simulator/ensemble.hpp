@@ -47,8 +47,8 @@ public:
     /// Before the beginning, on all servers.
     void set_creates(const std::string& path, std::uint32_t creates);
 
-    /// Who is told of all that is written, in its order, when the leader has executed it; empty: nobody.
-    std::function<void(const transaction&, const znode_tree::effect&)> on_written;
+    /// Who is told of all that is written, in its order, when the leader has executed it.
+    std::vector<std::function<void(const transaction&, const znode_tree::effect&)>> on_written;
 
     // faults
     void hang_up(unsigned server);                   ///< on all its clients

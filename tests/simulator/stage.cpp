@@ -20,7 +20,12 @@ constexpr std::uint64_t most_events = 400'000;
 } // namespace
 
 stage::stage(const plan& p, bool traced)
-    : the_plan(p), world(p.seed, p.set, traced), ensemble(world), herd_(world, ensemble, p)
+    : the_plan(p), world(p.seed, p.set, traced), ensemble(world), herd_(world, ensemble, p),
+      containers_(world, ensemble, p, [this](std::int64_t session) -> const void* {
+          const auto has_it = [&](const client* c) { return c->store.session_id() == session; };
+          const auto found = std::find_if(current_.begin(), current_.end(), has_it);
+          return session != 0 && found != current_.end() ? *found : nullptr;
+      })
 {
 }
 
@@ -403,6 +408,10 @@ std::vector<std::string> stage::what_is_left() const
         }
     }
     for (const auto& w : ensemble.watches()) left.push_back("watch of " + w.path);
+    for (const auto* c : current_) {
+        if (c->closing) continue;
+        for (const auto& path : containers_.left_by(c)) left.push_back("container " + path);
+    }
     return left;
 }
 
@@ -434,7 +443,7 @@ verdict stage::run(scenario& users)
     if (world.violation.empty()) users_->finish();
     for (const auto& left : what_is_left()) {
         world.log.line(world.time.now(), "left", left);
-        world.violate("a node or a watch is left though all operations have ended");
+        world.violate("a node, a watch or a container is left though all operations have ended");
     }
 
     for (auto* c : current_) c->where.post([this, c] { close(*c); });

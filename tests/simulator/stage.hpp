@@ -1,4 +1,5 @@
 #pragma once
+#include "containers.hpp"
 #include "ensemble.hpp"
 #include "herd.hpp"
 #include "plan.hpp"
@@ -121,6 +122,7 @@ private:
     std::vector<std::string> foreign_nodes_;
     std::map<std::string, std::int64_t> users_nodes_; ///< made by users for themselves, with their sessions
     herd_checker herd_;
+    container_checker containers_;
 };
 
 } // namespace zklock::simulator

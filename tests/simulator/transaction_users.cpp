@@ -24,7 +24,8 @@ public:
     {
         make("/registers");
         for (unsigned p = 0; p < s.the_plan.set.paths; ++p) make(register_of(p));
-        s.ensemble.on_written = [this](const transaction_entry& t, const znode_tree::effect& e) { written(t, e); };
+        s.ensemble.on_written.push_back(
+            [this](const transaction_entry& t, const znode_tree::effect& e) { written(t, e); });
     }
 
     void client_died(client& c) override

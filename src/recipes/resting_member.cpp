@@ -1,0 +1,118 @@
+#include "recipes/resting_member.hpp"
+
+#include "queue/mutants.hpp"
+
+#include <utility>
+
+namespace zklock::recipes {
+
+using store::outcome;
+
+resting_member::~resting_member()
+{
+    if (place_ == place::resting)
+        rests_with_->forget(*this);
+    else if (place_ == place::leaving)
+        core_.containers.forget(*this);
+}
+
+void resting_member::tell_if_idle()
+{
+    if (place_ == place::nowhere && idle() && !std::exchange(idle_told_, true))
+        core_.tell(on_idle_);
+}
+
+void resting_member::retire()
+{
+    if (!idle())
+        return;
+    if (parents_.made.any() && !ZKLOCK_MUTANT(containers_stay))
+        return core_.containers.enter(*this);
+    retired_ = true;
+    retire_the_rest();
+}
+
+bool resting_member::next_container(std::string& node)
+{
+    if (!idle() || used_ || !parents_.made.any()) {
+        advance();
+        return false;
+    }
+    node = parents_.made.lowest_of(own_path());
+    answer_due();
+    return true;
+}
+
+void resting_member::on_container_removed(outcome result)
+{
+    answer_came();
+    if (result == outcome::ok || result == outcome::no_node) {
+        if (parents_.made.lowest() == 0)
+            own_path_gone();
+        parents_.made.remove_lowest();
+    } else if (result != outcome::unknown) {
+        parents_.made.clear(); // somebody else uses it, or forbids it
+    }
+    if (result != outcome::unknown)
+        retire();
+    advance(); // if it is in use again, or the answer was lost: then it rests once more
+}
+
+void resting_member::leave_containers()
+{
+    parents_.made.clear();
+    retire();
+}
+
+// --- a list of them --------------------------------------------------------------------------------------------------
+
+resting_members::~resting_members()
+{
+    core_.scheduler.cancel(timer_);
+    while (!members_.empty())
+        forget(members_.front());
+}
+
+void resting_members::add(resting_member& member)
+{
+    member.place_ = resting_member::place::resting;
+    member.rests_with_ = this;
+    members_.push_back(member);
+    if (members_.size() > most_)
+        look_at_first(false);
+    if (timer_ == 0)
+        plan_look();
+}
+
+void resting_members::forget(resting_member& member) noexcept
+{
+    members_.erase(members_.iterator_to(member));
+    member.place_ = resting_member::place::nowhere;
+}
+
+void resting_members::look_at_first(bool spare_used)
+{
+    resting_member& member = members_.front();
+    forget(member);
+    const bool used = std::exchange(member.used_, false);
+    if (!member.idle())
+        return; // it will tell
+    if (used && spare_used)
+        add(member);
+    else
+        member.retire();
+}
+
+void resting_members::plan_look()
+{
+    const auto when = core_.scheduler.now() + core_.options.session_timeout / 2;
+    timer_ = core_.scheduler.call_at(when, [this] {
+        timer_ = 0;
+        for (std::size_t n = members_.size(); n != 0; --n)
+            look_at_first(true);
+        if (!members_.empty() && timer_ == 0)
+            plan_look();
+    });
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,111 @@
+#pragma once
+#include "recipes/asking_member.hpp"
+#include "recipes/idle_containers.hpp"
+#include "recipes/parent_maker.hpp"
+#include "store/scheduler.hpp"
+
+#include <boost/intrusive/list_hook.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+namespace zklock::recipes {
+
+class resting_members;
+
+/// What a recipe does at one path. It stays for a while when nobody uses it any more, for what it knows is worth
+/// requests to whoever comes next. Before it goes, the containers that this client has made for it are deleted, as far
+/// as they are empty: servers clear away so few in a second that those of a path for each order, say, would pile up.
+class resting_member : public asking_member, public boost::intrusive::list_base_hook<> {
+public:
+    ~resting_member() override;
+
+    /// Nobody uses it, and it waits for no answer.
+    [[nodiscard]] virtual bool idle() const noexcept = 0;
+    /// Idle, and nothing is left here or on the servers that is worth keeping, or would have to be taken back.
+    [[nodiscard]] virtual bool finished() const noexcept = 0;
+    /// Nobody has used it for long: takes back what it has left on the servers. Then it is finished and tells that it
+    /// is idle, unless it was used meanwhile.
+    void retire();
+    /// Takes over what the one before it at the same path has made.
+    void inherit(const resting_member& before) noexcept { parents_.made.add(before.parents_.made); }
+    /// What it has made above its path.
+    [[nodiscard]] made_containers upper_containers() const noexcept { return parents_.made.upper(); }
+    /// That it is idle is to be told once more.
+    void wake() noexcept { idle_told_ = false; }
+
+    // --- called by idle_containers -----------------------------------------------------------------------------------
+
+    /// The container to be deleted, whose answer is due then; false if it was used meanwhile.
+    bool next_container(std::string& node);
+    void on_container_removed(store::outcome);
+    /// Another one was refused together with it: it comes again.
+    void container_not_removed() noexcept { answer_came(); }
+    /// The servers may clear them away.
+    void leave_containers();
+
+protected:
+    resting_member(session_core& core, std::function<void()> idle)
+        : asking_member(core), parents_(core.store), on_idle_(std::move(idle))
+    {
+    }
+
+    [[nodiscard]] virtual const std::string& own_path() const noexcept = 0;
+    /// That is gone, with all that was in it.
+    virtual void own_path_gone() {}
+    /// Takes back what is left besides containers, and advances.
+    virtual void retire_the_rest() = 0;
+    [[nodiscard]] bool retired() const noexcept { return retired_; }
+    void use() noexcept
+    {
+        used_ = true;
+        retired_ = false;
+    }
+    /// Calls `idle`, later, if it is, and that was not told.
+    void tell_if_idle();
+
+    parent_maker parents_;
+
+private:
+    friend class resting_members;
+    friend class idle_containers;
+    enum class place : std::uint8_t {
+        nowhere,
+        resting, ///< in the list of those that are kept for a while; `idle` is not called meanwhile
+        leaving  ///< in the line of those whose containers are to be deleted; nor here
+    };
+
+    const std::function<void()> on_idle_;
+    resting_members* rests_with_ = nullptr;
+    place place_ = place::nowhere;
+    bool used_ = false; ///< since it was looked at last
+    bool retired_ = false;
+    bool idle_told_ = false;
+};
+
+/// The idle members of a kind. Each is retired when it has not been used from one look to the next, half a session's
+/// time later; the one that has rested longest also when there are too many.
+class resting_members {
+public:
+    resting_members(session_core& core, std::size_t most) : core_(core), most_(most) {}
+    ~resting_members();
+    resting_members(const resting_members&) = delete;
+    resting_members& operator=(const resting_members&) = delete;
+
+    void add(resting_member&);
+    void forget(resting_member&) noexcept;
+
+private:
+    void look_at_first(bool spare_used);
+    void plan_look();
+
+    session_core& core_;
+    const std::size_t most_;
+    line_of_members members_;
+    store::scheduler::timer_id timer_ = 0;
+};
+
+} // namespace zklock::recipes

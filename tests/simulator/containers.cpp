@@ -1,0 +1,56 @@
+#include "containers.hpp"
+
+#include <utility>
+
+namespace zklock::simulator {
+
+container_checker::container_checker(world& w, ensemble& e, const plan& p, client_of f)
+    : world_(w), ensemble_(e), client_of_(std::move(f)), calm_(is_calm(p))
+{
+    e.on_written.push_back([this](const transaction& t, const znode_tree::effect& effect) { written(t, effect); });
+}
+
+void container_checker::written(const transaction& t, const znode_tree::effect& e)
+{
+    using kind = transaction::kind;
+    if (e.result != store::outcome::ok) {
+        // Whoever is refused leaves the container to the servers. A refused batch is sent again, but for one part.
+        const auto* refused = &t;
+        if (t.what == kind::batch) refused = e.failed < t.parts.size() ? &t.parts[e.failed] : nullptr;
+        if (refused && refused->what == kind::remove && made_.contains(refused->path)) made_[refused->path] = nullptr;
+        return;
+    }
+    const auto see = [this](const transaction& part) {
+        if (part.what == kind::create && part.node == store::node_kind::container) created(part);
+        if (part.what == kind::remove || part.what == kind::remove_idle_container) removed(part);
+    };
+    see(t);
+    for (auto part : t.parts) {
+        part.session = t.session;
+        see(part);
+    }
+}
+
+void container_checker::created(const transaction& t) { made_[t.path] = client_of_(t.session); }
+
+void container_checker::removed(const transaction& t)
+{
+    const auto found = made_.find(t.path);
+    if (found == made_.end()) return;
+    const auto* const maker = found->second;
+    made_.erase(found);
+    if (t.session == transaction::administrator || !calm_) return;
+    if (client_of_(t.session) != maker) world_.violate("a client deleted a container that it had not made: " + t.path);
+}
+
+std::vector<std::string> container_checker::left_by(const void* client) const
+{
+    std::vector<std::string> left;
+    for (const auto& [path, maker] : made_) {
+        const auto* const node = ensemble_.leaders_tree().find(path);
+        if (maker == client && node != nullptr && node->children == 0) left.push_back(path);
+    }
+    return left;
+}
+
+} // namespace zklock::simulator

@@ -25,7 +25,10 @@ enum class acl : std::uint8_t {
 
 /// What is created where a lock's parent is missing.
 enum class parent_kind : std::uint8_t {
-    container, ///< the servers delete it some time after its last child; persistent where they know no containers
+    /// The client that made it deletes it, if it is empty, when it has not used the path for `session_timeout` / 2, or up
+    /// to twice as long. Of those that stay, because somebody else used them then or the client was closed, the servers
+    /// delete some in each minute. Persistent where the servers know no containers.
+    container,
     persistent
 };
 

@@ -193,6 +193,8 @@ public:
     }
     /// A contender of this client that has not left has a node, or may have one.
     [[nodiscard]] bool has_node() const noexcept { return with_node_ != 0; }
+    /// A contender has no node, and wants one.
+    [[nodiscard]] bool wants_node() const noexcept { return !wanted_.empty(); }
     [[nodiscard]] bool lingering() const noexcept { return lingering_ != nullptr; }
     [[nodiscard]] bool idle() const noexcept { return contenders_.empty() && watches_.empty(); }
     /// There is a watch on the path's own node.

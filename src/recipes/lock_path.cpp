@@ -270,6 +270,10 @@ void lock_path::act()
         perform(action, now);
     if (may_create_next())
         core_.writes.join(*this, false);
+    if (wants_budget_ && !queue_.wants_node()) {
+        wants_budget_ = false;
+        core_.want_no_budget(*this);
+    }
     tell_if_idle();
 }
 

@@ -47,8 +47,7 @@ void resting_member::on_container_removed(outcome result)
 {
     answer_came();
     if (result == outcome::ok || result == outcome::no_node) {
-        if (parents_.made.lowest() == 0)
-            own_path_gone();
+        own_path_gone();
         parents_.made.remove_lowest();
     } else if (result != outcome::unknown) {
         parents_.made.clear(); // somebody else uses it, or forbids it

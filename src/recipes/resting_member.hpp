@@ -54,8 +54,8 @@ protected:
     }
 
     [[nodiscard]] virtual const std::string& own_path() const noexcept = 0;
-    /// That is gone, with all that was in it.
-    virtual void own_path_gone() {}
+    /// That is gone, or even what was above it.
+    virtual void own_path_gone() = 0;
     /// Takes back what is left besides containers, and advances.
     virtual void retire_the_rest() = 0;
     [[nodiscard]] bool retired() const noexcept { return retired_; }

@@ -134,6 +134,7 @@ private:
 
     void make_path(parent_maker&, const std::string& path);
     [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.leases; }
+    void own_path_gone() override { check_ = terms_.check_permits ? check::due : check::none; }
     void retire_the_rest() override;
 
     session& session_;

@@ -178,6 +178,17 @@ node_budget::verdict session_core::reserve(std::size_t bytes, bool first_of_path
 void session_core::release(std::size_t bytes)
 {
     budget_.release(bytes);
+    share_budget_soon();
+}
+
+void session_core::want_no_budget(session_member& member)
+{
+    if (std::erase(wanting_budget_, &member) != 0)
+        share_budget_soon();
+}
+
+void session_core::share_budget_soon()
+{
     if (!wanting_budget_.empty() && !std::exchange(budget_freed_, true))
         tell([this] { share_budget(); });
 }

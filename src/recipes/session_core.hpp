@@ -97,6 +97,8 @@ public:
     void release(std::size_t bytes);
     /// It has contenders without a node, for want of budget.
     void wait_for_budget(session_member&);
+    /// They have given up: whoever waits behind it may find room.
+    void want_no_budget(session_member&);
 
     // --- members -----------------------------------------------------------------------------------------------------
 
@@ -134,6 +136,7 @@ private:
     template <class F> void tell_listeners(std::string_view path, F);
     void deliver_news();
     void share_budget();
+    void share_budget_soon();
     void beat();
     void plan_beat();
     void watch_lease();

@@ -35,6 +35,25 @@ TEST_SUITE("session, node budget")
         CHECK_FALSE(p3->ended);
     }
 
+    TEST_CASE("nobody waits behind a path whose waiters have given up")
+    {
+        scene s;
+        const std::string wide = "/" + std::string(100, 'w');
+        const auto cost = [](const std::string& path) { return 4 + path.size() + 1 + scene::node(1, 0).size(); };
+        s.options.node_budget = cost(wide) + 2 * cost("/p");
+        s.start();
+        s.connect();
+        const auto w1 = s.hold(wide, 0);
+        const auto p1 = s.hold("/p", 0);
+        const auto w2 = s.acquire(wide);
+        const auto early = s.acquire("/p");
+        CHECK(s.servers.pending() == ""); // there is room for this one, but the other came first
+        CHECK(w2->handle->withdraw());
+        s.clock.run();
+        CHECK(s.servers.pending() == "create /p/" + prefix(3));
+        CHECK(early->handle->withdraw());
+    }
+
     TEST_CASE("who has no node yet can go without the network")
     {
         scene s;

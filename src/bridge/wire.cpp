@@ -56,6 +56,7 @@ bool wire::connect(const std::string& address)
 {
     library_call in_library(*this);
     address_ = address;
+    believed_ = false;
     log(log_level::debug, "connecting to " + address);
     if (!open(address))
         return false;
@@ -132,7 +133,7 @@ bool wire::process(bool writable, int limit)
     library_call in_library(*this);
     int code = has_socket() ? ZOK : ZNOTHING;
     for (; code == ZOK && limit > 0; --limit) {
-        if (zoo_state(handle_) == ZOO_ASSOCIATING_STATE && !server_has_answered()) {
+        if (zoo_state(handle_) == ZOO_ASSOCIATING_STATE && !believed_ && !server_has_answered()) {
             code = ZNOTHING;
             break;
         }
@@ -165,7 +166,8 @@ bool wire::server_has_answered()
         log(log_level::warning, address_ + " closed the connection without an answer: it is no ZooKeeper server, or "
                                            "does not serve, or takes no more clients");
     must_cut_ = must_cut_ || answer.what == kind::foreign || answer.what == kind::none;
-    return answer.what == kind::session;
+    believed_ = answer.what == kind::session;
+    return believed_;
 }
 
 void wire::sever()

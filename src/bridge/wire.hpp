@@ -116,6 +116,7 @@ private:
     int fd_ = -1;
     std::uint64_t epoch_ = 0;
     bool epoch_open_ = false;
+    bool believed_ = false; // what this connection brought first was a server's
     bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
     std::size_t unanswered_ = 0;
     std::unordered_map<std::string, std::uint8_t> watched_; // bits of watch_kind

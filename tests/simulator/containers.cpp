@@ -13,11 +13,9 @@ container_checker::container_checker(world& w, ensemble& e, const plan& p, clien
 void container_checker::written(const transaction& t, const znode_tree::effect& e)
 {
     using kind = transaction::kind;
-    if (e.result != store::outcome::ok) {
-        // Whoever is refused leaves the container to the servers. A refused batch is sent again, but for one part.
-        const auto* refused = &t;
-        if (t.what == kind::batch) refused = e.failed < t.parts.size() ? &t.parts[e.failed] : nullptr;
-        if (refused && refused->what == kind::remove && made_.contains(refused->path)) made_[refused->path] = nullptr;
+    if (e.result != store::outcome::ok) { // a refused batch is sent again, but for one part
+        if (t.what != kind::batch) return refused(t);
+        if (e.failed < t.parts.size()) refused(t.parts[e.failed]);
         return;
     }
     const auto see = [this](const transaction& part) {
@@ -31,24 +29,32 @@ void container_checker::written(const transaction& t, const znode_tree::effect& 
     }
 }
 
-void container_checker::created(const transaction& t) { made_[t.path] = client_of_(t.session); }
+void container_checker::created(const transaction& t) { made_[t.path] = {client_of_(t.session)}; }
 
 void container_checker::removed(const transaction& t)
 {
     const auto found = made_.find(t.path);
     if (found == made_.end()) return;
-    const auto* const maker = found->second;
+    const auto* const maker = found->second.maker;
     made_.erase(found);
     if (t.session == transaction::administrator || !calm_) return;
     if (client_of_(t.session) != maker) world_.violate("a client deleted a container that it had not made: " + t.path);
 }
 
+void container_checker::refused(const transaction& t)
+{
+    if (t.what != transaction::kind::remove || !made_.contains(t.path)) return;
+    for (std::string path = t.path; !path.empty(); path.resize(path.rfind('/'))) {
+        if (const auto found = made_.find(path); found != made_.end()) found->second.kept = true;
+    }
+}
+
 std::vector<std::string> container_checker::left_by(const void* client) const
 {
     std::vector<std::string> left;
-    for (const auto& [path, maker] : made_) {
+    for (const auto& [path, c] : made_) {
         const auto* const node = ensemble_.leaders_tree().find(path);
-        if (maker == client && node != nullptr && node->children == 0) left.push_back(path);
+        if (c.maker == client && !c.kept && node != nullptr && node->children == 0) left.push_back(path);
     }
     return left;
 }

@@ -18,19 +18,26 @@ public:
 
     container_checker(world& w, ensemble& e, const plan& p, client_of);
 
-    /// Those of that client that are empty and still there, although nobody has kept it from deleting them.
+    /// Those of that client that are empty and still there, although nobody has kept it from deleting them, or what it
+    /// has made in them.
     [[nodiscard]] std::vector<std::string> left_by(const void* client) const;
 
 private:
     void written(const transaction& t, const znode_tree::effect& e);
     void created(const transaction& t);
     void removed(const transaction& t);
+    void refused(const transaction& t);
+
+    struct container {
+        const void* maker = nullptr;
+        bool kept = false; ///< somebody was refused to delete it, and leaves it to the servers
+    };
 
     world& world_;
     const ensemble& ensemble_;
     const client_of client_of_;
     const bool calm_; ///< no answer is lost, so that everybody knows what it has made
-    std::map<std::string, const void*> made_; ///< containers that are there, and by whom
+    std::map<std::string, container> made_; ///< those that are there
 };
 
 } // namespace zklock::simulator

@@ -122,8 +122,15 @@ struct scene {
     {
         for (lease_clock::duration rest = options.session_timeout; rest > 0s; rest -= 500ms) {
             clock.pass(500ms);
-            while (!servers.requests.empty() && servers.requests.front().what == "sync /")
-                answer(outcome::ok);
+            const auto is_heartbeat = [](const fake_store::request& r) { return r.what == "sync /"; };
+            auto beat = servers.requests.begin();
+            while ((beat = std::find_if(servers.requests.begin(), servers.requests.end(), is_heartbeat)) !=
+                   servers.requests.end()) {
+                const auto answered = beat->answer;
+                servers.requests.erase(beat);
+                answered(outcome::ok);
+                clock.run();
+            }
         }
     }
     static std::string node(int uuid, int n, const char* mark = "lock-")

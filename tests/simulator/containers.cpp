@@ -29,7 +29,7 @@ void container_checker::written(const transaction& t, const znode_tree::effect& 
     }
 }
 
-void container_checker::created(const transaction& t) { made_[t.path] = {client_of_(t.session)}; }
+void container_checker::created(const transaction& t) { made_[t.path] = container{client_of_(t.session), false}; }
 
 void container_checker::removed(const transaction& t)
 {

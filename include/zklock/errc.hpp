@@ -19,7 +19,7 @@ enum class errc {
     invalid_path,          ///< not a valid ZooKeeper path, or one under which nothing (or no lock) can be created
     invalid_option,        ///< an option is out of range, or contradicts others of the path; a request is too large
     over_budget,           ///< one more node could make the session's end unreadable for the servers
-    sequence_exhausted,    ///< the parent's sequence numbers are close to 2^31: use a new path
+    sequence_exhausted,    ///< the path's sequence numbers are close to 2^31: see `mutex_options::parents`
     token_exhausted,       ///< the ensemble's zxid no longer fits a fencing token
     server_error,          ///< the server answered with an error that has no better name here
     closed,                ///< the client is closed, or its last handle went away

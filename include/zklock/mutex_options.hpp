@@ -26,6 +26,15 @@ struct mutex_options {
     mutex_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
 
     naming names = naming::curator;
+    /// How the path is made where it is missing, and where its sequence numbers near their end at 2^31 (after 25 days
+    /// of 1,000 acquires a second). Then acquires that have no node yet wait in their client, and nothing lingers; when
+    /// the last node is gone, one client deletes the path, and it is made again. Numbers begin at 0, and fencing tokens
+    /// go on growing. Until then `try_acquire()` is `busy` while there is any node.
+    ///
+    /// A path stays if it has data, or children that are no contenders, or if the ACL forbids to delete it; and if
+    /// contenders of other libraries, or of clients with other credentials, never let it become empty. Then its numbers
+    /// are used up, and acquires fail with `errc::sequence_exhausted`. What ACL a path had of its own is not kept: give
+    /// it data if it is to stay.
     parent_kind parents = parent_kind::container;
     /// First line of the contender's data. Empty: the client's. No line feed in it, and not `__REVOKE__`.
     std::string identifier;

@@ -122,7 +122,8 @@ std::vector<contender_id> lock_queue::holders() const
 contender_id lock_queue::next_to_create() const
 {
     // Who is looked for joined before, and is to keep its turn.
-    const bool may_create = connected_ && unknown_.empty() && !wanted_.empty() && lingering_ == nullptr;
+    const bool may_create =
+        connected_ && unknown_.empty() && !wanted_.empty() && lingering_ == nullptr && !holds_back();
     if (!may_create)
         return 0;
     // Where nodes are passed on, one is enough, and the next one queues while the last turn lasts.
@@ -161,6 +162,7 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
         last_look_.reset();
         forget_view();
     }
+    next_number_ = std::int64_t{static_cast<std::uint32_t>(sequence)} + 1;
     give_place(c, node, sequence);
     // No number follows the largest.
     const bool follows = sequence >= 0 && sequence - 1 - numbers_used_ == known_through_;
@@ -292,6 +294,10 @@ void lock_queue::epoch_ended()
         watches_.clear();
     reads_.clear();
     look_up_refused_ = false;
+    emptying_ = emptying::unasked;
+    awaited_.clear();
+    if (next_number_ >= numbers_end)
+        next_number_ = 0; // only a number of our own would tell that it has another parent meanwhile
     last_read_turn_ = answered_turn_ = 0;
     if (ZKLOCK_MUTANT(disconnection_counts_as_deletion))
         std::erase_if(view_, [](const auto& known) { return known.second == 0; });

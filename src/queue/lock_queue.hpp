@@ -1,4 +1,5 @@
 #pragma once
+#include "queue/lock_queue_action.hpp"
 #include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
@@ -18,43 +19,7 @@
 
 namespace zklock::queue {
 
-/// One acquire of this client. Ids grow with the order of the calls, across all paths.
-using contender_id = std::uint64_t;
-
-/// What lock_queue wants done, in this order. Requests are to be sent in the order given.
-struct action {
-    enum class kind : std::uint8_t {
-        // requests; each is reported back by the event in brackets
-        synchronize,   ///< if it was not done in this epoch [none: if it failed, the read that follows it says so]
-        watch_parent,  ///< read the path's own node, with a watch on its data [parent_watched]
-        read_children, ///< [children_read]
-        watch_children, ///< the same, with a watch on the children [children_read, or as any read]
-        inspect,       ///< read `node`, found under a contender's own name, with a watch [inspected]
-        watch,         ///< read `node`, with a watch [watched]
-        downgrade,     ///< create the reader's node for writer `id` and delete its `node`, both or none [downgraded]
-        unwatch,       ///< [unwatched]
-        remove,        ///< delete the node of contender `id`: node_to_remove() [removed]
-        // news; nothing is reported back
-        granted, ///< contender `id` holds the lock; on the node of contender `from`, if there is one
-        refused, ///< contender `id` wanted to look once, and somebody is before it; it is leaving
-        shares,  ///< contender `id` holds on as a reader
-        lingers, ///< contender `id` has given the lock back; its node stays for the next one
-        lost,    ///< contender `id` held the lock and its node is gone, or its session; forgotten
-        gone,    ///< contender `id` had left, and now its node is gone for certain; forgotten
-        doubted  ///< a look-up found no node of contender `id` whose name begins with `node`: it may have been wrong
-    };
-    kind what;
-    contender_id id = 0;
-    std::string node; ///< relative to the path
-    bool may_wait = false;  ///< remove: nobody but this client is waiting for it
-    contender_id from = 0;
-};
-
-/// Whether the nodes of one contender may serve others of this client after it.
-struct reuse {
-    bool linger = false; ///< a node that nobody waits behind stays for the next contender
-    unsigned turns = 1;  ///< how many may use it in succession where others may be waiting
-};
+inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< of a parent: those that follow are negative
 
 /// The protocol of a lock, as one client follows it on one path: what is known of the queue, where the client's own
 /// contenders stand in it, and what has to be done next. Pure: events in, actions out, no clock and no I/O.
@@ -81,11 +46,21 @@ struct reuse {
 /// **New session.** The old one's nodes are its own affair; contenders that wait want a new node, holders are lost.
 /// **Reuse**, where it is allowed: whoever gives the lock back may pass its node on, or let it linger while a watch on
 /// the children says that nobody else has queued.
+/// **Numbers.** They end at 2^31. Where they are scarce, whoever has no node is held back in the client, no node
+/// lingers, and the queue drains. Then somebody held back, who has no node of its own there, deletes the parent, so
+/// that the next one counts from 0. The servers refuse while there is a child: so nobody loses a place, whoever is
+/// covered has pinned the parent, and what is dense is given up by the event, as when an operator deletes it. Who is
+/// held back waits for the youngest node that it saw, then looks again. Where the parent cannot go (it has other
+/// children, or data of its own, or may not be deleted), creates go on to the limit.
 ///
 /// The simulator breaks each of these rules in turn, and shows the harm.
 class lock_queue {
 public:
-    explicit lock_queue(reuse allowed = {}) : allowed_(allowed) {}
+    /// `scarce_from`: another number than sequence_scarce is for tests.
+    explicit lock_queue(reuse allowed = {}, std::int32_t scarce_from = sequence_scarce)
+        : allowed_(allowed), scarce_from_(scarce_from)
+    {
+    }
 
     // --- contenders, as their callers wish -------------------------------------------------------------------------
 
@@ -143,7 +118,12 @@ public:
     /// Answer to watch_parent: how many children the path's node has, and ever had, and the transaction that created or
     /// deleted the last one.
     void parent_watched(std::int32_t children, std::int32_t ever, std::int64_t changed_by);
-    void parent_absent(); ///< there is no such node
+    void parent_absent(); ///< there is no such node; also the answer to remove_parent, when it is done
+    /// For remove_parent: the path's node ever had so many children. Whether to delete it, should it be empty.
+    [[nodiscard]] bool may_remove_parent(std::int32_t ever);
+    void parent_occupied(); ///< answer to remove_parent: it has children, or was changed meanwhile
+    void parent_stays();    ///< likewise: it is not to be deleted, or may not be
+    void remove_parent_unknown();
     void parent_watch_failed();
     /// Events for the path's own node.
     void parent_deleted();
@@ -196,6 +176,8 @@ public:
     /// A contender has no node, and wants one.
     [[nodiscard]] bool wants_node() const noexcept { return !wanted_.empty(); }
     [[nodiscard]] bool lingering() const noexcept { return lingering_ != nullptr; }
+    /// Who has no node gets none before the parent has been made again.
+    [[nodiscard]] bool holds_back() const noexcept { return scarce() && emptying_ != emptying::impossible; }
     [[nodiscard]] bool idle() const noexcept { return contenders_.empty() && watches_.empty(); }
     /// There is a watch on the path's own node.
     [[nodiscard]] bool watches_parent() const noexcept
@@ -241,6 +223,13 @@ private:
         leaving     ///< its node is to be deleted
     };
     enum class watch_state : std::uint8_t { off, arming, armed, disarming };
+    /// Of the parent, where its numbers are scarce.
+    enum class emptying : std::uint8_t {
+        unasked,
+        asked,     ///< its delete was asked for
+        occupied,  ///< there were children: the youngest is waited for
+        impossible ///< not in this epoch
+    };
     /// Of a writer into a reader, in one transaction.
     enum class change : std::uint8_t {
         unsent, ///< there is the writer's node, and none else
@@ -364,11 +353,26 @@ private:
     void refuse_those_behind();
     void remove_those_left(std::vector<action>&);
     [[nodiscard]] bool only_ours_wait_for(const place&) const;
+    [[nodiscard]] bool scarce() const noexcept
+    {
+        return next_number_ >= scarce_from_ && !ZKLOCK_MUTANT(numbers_used_up);
+    }
+    void note_ever(std::int32_t ever);
+    void numbers_begin_again();
+    void empty_parent(std::vector<action>&);
+    bool wait_for_youngest(std::vector<action>&);
+    void turn_away(action::kind how);
     void read(std::vector<action>&, action::kind, bool looks_up);
     void arm(std::vector<action>&, const std::string& node);
     void disarm_unneeded(std::vector<action>&);
 
     const reuse allowed_;
+    const std::int32_t scarce_from_;
+    emptying emptying_ = emptying::unasked;
+    bool strangers_ = false;          ///< the last list had children that are no contenders
+    std::int64_t next_number_ = 0;    ///< that the parent gives, as far as is known
+    std::uint64_t occupied_turn_ = 0; ///< when it was found to be
+    std::string awaited_;             ///< the youngest node then
     contenders contenders_; // outlives the indexes
     index<by_id> wanted_;
     index<by_create_turn> creating_;

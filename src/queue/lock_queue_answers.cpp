@@ -19,6 +19,7 @@ void lock_queue::children_read(const std::vector<std::string>& names, std::int32
         children_ = watch_state::armed;
     last_look_.reset();
     update_view(names);
+    note_ever(ever);
     company_ = std::any_of(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
     disturbed_ = disturbed_ || company_;
     know_through(ever);
@@ -61,6 +62,7 @@ void lock_queue::know_through(std::int32_t ever)
 void lock_queue::parent_watched(std::int32_t children, std::int32_t ever, std::int64_t changed_by)
 {
     parent_ = watch_state::armed; // also when an earlier answer said that there was none yet
+    note_ever(ever);
     last_look_ = {children, ever, changed_by};
     see_whether_alone();
 }
@@ -91,10 +93,12 @@ void lock_queue::only_ours_remain(bool the_youngest, std::int32_t ever)
     for (const auto& [node, id] : left_)
         if (node.sequence < ever - (the_youngest ? 1 : 0))
             missing.push_back(id);
-    for (auto known = view_.begin(); known != view_.end() && known->first.sequence < ever;) {
+    for (auto known = view_.begin(); known != view_.end();) {
         const auto here = known++;
         if (here->second == 0)
-            view_.erase(here);
+            view_.erase(here); // whatever its number: it may be of an earlier parent
+        else if (here->first.sequence >= ever)
+            continue; // it came after the look
         else if (!the_youngest || here->first.sequence != ever - 1)
             missing.push_back(here->second);
         else
@@ -109,6 +113,7 @@ void lock_queue::only_ours_remain(bool the_youngest, std::int32_t ever)
 
 void lock_queue::parent_absent()
 {
+    numbers_begin_again();
     forget_parent();
     forget_view();
 }
@@ -123,6 +128,7 @@ void lock_queue::parent_deleted()
 {
     if (ZKLOCK_MUTANT(parents_events_ignored))
         return;
+    numbers_begin_again();
     forget_parent();
     forget_view(); // nobody can delete a node that has children
 }
@@ -159,6 +165,7 @@ void lock_queue::update_view(const std::vector<std::string>& names)
     for (const std::string& name : names)
         if (const auto parsed = parse_name(name))
             listed.push_back({parsed->sequence, name, parsed->kind});
+    strangers_ = listed.size() != names.size();
     std::sort(listed.begin(), listed.end());
     // Whose node it is that a downgrade may have made, its answer tells; until then its writer stands in for it.
     for (const contender& c : downgrading_)

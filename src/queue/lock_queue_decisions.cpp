@@ -34,6 +34,8 @@ const std::vector<action>& lock_queue::next(bool lease_fresh)
     }
     if (looking_once_ != 0)
         refuse_those_behind();
+    if (connected_ && scarce())
+        empty_parent(actions);
     if (connected_) {
         if (!to_remove_.empty())
             remove_those_left(actions);
@@ -191,6 +193,8 @@ bool lock_queue::undisturbed(const contender& c) const
 {
     if (!allowed_.linger || ZKLOCK_MUTANT(lingers_although_others_queue))
         return allowed_.linger;
+    if (scarce() && !ZKLOCK_MUTANT(lingers_where_numbers_are_scarce))
+        return false; // those who are held back would not be seen to queue
     const auto of_another = [](const auto& known) { return known.second == 0; };
     return !disturbed_ && std::none_of(view::const_iterator(c.spot), view_.cend(), of_another);
 }
@@ -321,7 +325,8 @@ void lock_queue::disarm_unneeded(std::vector<action>& actions)
         return;
     auto predecessor = view_.end();
     auto before = view_.end();
-    if (contending_ > held_.size()) {
+    const bool held_back = queued_.empty() && !awaited_.empty();
+    if (contending_ > held_.size() && !held_back) {
         if (queued_.empty() || !first_queued().covered)
             return; // not known yet
         const contender& first = first_queued();
@@ -330,7 +335,8 @@ void lock_queue::disarm_unneeded(std::vector<action>& actions)
             before = nearest_below(predecessor, first.kind);
     }
     const auto needed = [&](const std::string& node) {
-        return (predecessor != view_.end() && node == predecessor->first.node) ||
+        return (!wanted_.empty() && node == awaited_) ||
+               (predecessor != view_.end() && node == predecessor->first.node) ||
                (before != view_.end() && node == before->first.node);
     };
     std::erase_if(watched_others_, [this](const std::string& node) { return !watches_.contains(node); });

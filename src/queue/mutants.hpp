@@ -41,10 +41,12 @@
     X(grant_told_after_the_loss) \
     X(grant_without_a_fresh_lease) \
     X(grant_without_a_view) \
+    X(held_back_for_ever) \
     X(inspected_node_forgotten) \
     X(lapsed_holder_keeps_its_node) \
     X(lease_counts_from_the_answer) \
     X(lingers_although_others_queue) \
+    X(lingers_where_numbers_are_scarce) \
     X(look_up_without_sync) \
     X(loss_not_told) \
     X(loss_told_after_the_release) \
@@ -58,6 +60,8 @@
     X(no_heartbeat) \
     X(no_second_look_at_a_predecessor_gone) \
     X(number_of_an_earlier_node) \
+    X(occupied_parent_not_looked_at_again) \
+    X(numbers_used_up) \
     X(numbers_that_begin_again_ignored) \
     X(only_the_parents_deletion_counts) \
     X(own_deleted_node_ignored) \

@@ -55,4 +55,8 @@ inline constexpr std::size_t sequence_digits = 10;
 /// Where a parent's numbers are too close to their end at 2^31, past which they turn negative and no longer grow.
 inline constexpr std::int32_t sequence_limit = 2'147'000'000;
 
+/// From here on they are scarce: whoever knows that asks for no more, until the parent has been made again. Far enough
+/// from the limit for all that are not held back: one create of each client that does not know yet, or one batch.
+inline constexpr std::int32_t sequence_scarce = 2'147'483'647 - (1 << 20);
+
 } // namespace zklock::queue

@@ -26,7 +26,8 @@ std::size_t cost_of_a_node(const session_core& core, const std::string& path, co
 
 lock_path::lock_path(session_core& core, std::string path, path_options options, std::function<void()> idle)
     : resting_member(core, std::move(idle)), path_(std::move(path)), options_(options),
-      node_cost_(cost_of_a_node(core, path_, options)), queue_({options.linger.count() > 0, options.cohort})
+      node_cost_(cost_of_a_node(core, path_, options)),
+      queue_({options.linger.count() > 0, options.cohort}, core.numbers_scarce_from)
 {
     core_.add(*this);
     core_.listen(path_, *this);

@@ -45,9 +45,11 @@ void lock_path::perform(const queue::action& action, store::scheduler::time_poin
         (action.may_wait ? removes_ : urgent_removes_).push_back(action.id);
         core_.writes.join(*this, !action.may_wait);
         break;
+    case kind::remove_parent: send_remove_parent(); break;
     case kind::granted: grant(*contender(), action.from, now); break;
     case kind::shares: contender()->finish_downgrade({}, full(action.node)); break;
     case kind::refused: contender()->fail(errc::busy); break;
+    case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
     case kind::lost:
         contender()->lose();
         forget(action.id);
@@ -76,6 +78,36 @@ void lock_path::send_parent_watch()
             queue_.parent_watch_failed();
             if (answer.result != outcome::unknown)
                 fail_waiting(error_of(answer.result));
+        }
+    }));
+}
+
+/// What others have put into it would be lost: then it stays. The servers are asked although there are children, for
+/// they look at the permission first: all clients are to find alike whether the parent may go.
+void lock_path::send_remove_parent()
+{
+    const auto removed = [this](const store::reply& answer) {
+        core_.wrote(answer);
+        switch (answer.result) {
+        case outcome::ok:
+        case outcome::no_node: return queue_.parent_absent();
+        case outcome::not_empty:
+        case outcome::bad_version: return queue_.parent_occupied();
+        case outcome::unknown: return queue_.remove_parent_unknown();
+        default: return queue_.parent_stays();
+        }
+    };
+    core_.store.get(path_, false, expect([this, removed](const store::get_reply& answer) {
+        switch (answer.result) {
+        case outcome::ok:
+            if (!queue_.may_remove_parent(children_ever(answer.stat)))
+                return;
+            if (!answer.data.empty())
+                return queue_.parent_stays();
+            return core_.store.remove(path_, answer.stat.version, expect(removed));
+        case outcome::no_node: return queue_.parent_absent();
+        case outcome::unknown: return queue_.remove_parent_unknown();
+        default: return queue_.parent_stays();
         }
     }));
 }

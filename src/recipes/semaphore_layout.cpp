@@ -41,8 +41,10 @@ std::int32_t lease_sequence(std::string_view child) noexcept
 {
     const auto dash = child.rfind('-');
     std::int32_t number = 0;
-    if (dash != std::string_view::npos)
-        std::from_chars(child.data() + dash + 1, child.data() + child.size(), number);
+    if (dash == std::string_view::npos)
+        return number;
+    const bool negative = dash != 0 && child[dash - 1] == '-'; // past 2^31; nothing depends on the order of leases
+    std::from_chars(child.data() + dash + (negative ? 0 : 1), child.data() + child.size(), number);
     return number;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include "queue/node_name.hpp"
 #include "recipes/group_commit.hpp"
 #include "recipes/idle_containers.hpp"
 #include "recipes/lease.hpp"
@@ -54,6 +55,9 @@ public:
     bool connected = false; ///< and no answer has been lost
     /// Why nothing can be done any more, once that is so.
     std::optional<errc> over;
+
+    /// Where a path's numbers are scarce. Tests set another before the first path is used.
+    std::int32_t numbers_scarce_from = queue::sequence_scarce;
 
     /// Calls `news` soon, after what is running now and in the order of the calls. Everything users are told goes this
     /// way, so that whatever they do about it finds the protocol at rest. A lease that has ended meanwhile is noticed

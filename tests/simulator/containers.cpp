@@ -5,7 +5,7 @@
 namespace zklock::simulator {
 
 container_checker::container_checker(world& w, ensemble& e, const plan& p, client_of f)
-    : world_(w), ensemble_(e), client_of_(std::move(f)), calm_(is_calm(p))
+    : world_(w), ensemble_(e), client_of_(std::move(f)), calm_(is_calm(p) && !p.set.may_run_short())
 {
     e.on_written.push_back([this](const transaction& t, const znode_tree::effect& effect) { written(t, effect); });
 }

@@ -36,7 +36,7 @@ private:
     world& world_;
     const ensemble& ensemble_;
     const client_of client_of_;
-    const bool calm_; ///< no answer is lost, so that everybody knows what it has made
+    const bool calm_; ///< no answer is lost, so that everybody knows what it has made; and no path's numbers are scarce
     std::map<std::string, container> made_; ///< those that are there
 };
 

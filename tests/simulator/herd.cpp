@@ -16,7 +16,7 @@ std::string directory_of(const std::string& node) { return node.substr(0, node.r
 } // namespace
 
 herd_checker::herd_checker(world& w, const ensemble& e, const plan& p)
-    : world_(w), ensemble_(e), patience_(p.set.a_while()), calm_(is_calm(p))
+    : world_(w), ensemble_(e), patience_(p.set.a_while()), calm_(is_calm(p)), scarce_(p.set.may_run_short())
 {
 }
 
@@ -37,6 +37,7 @@ void herd_checker::check()
     for (const auto& [of, nodes] : watched)
         count("session " + std::to_string(of.first) + " in " + of.second, nodes.size());
     for (const auto& [path, sessions] : watchers) {
+        if (scarce_) break; // all who are held back wait for the same node
         if (sessions.size() <= 2) continue;
         const auto names = tree.children(directory_of(path));
         const bool shared = std::any_of(names.begin(), names.end(), is_reader); // readers all wait for the same writer

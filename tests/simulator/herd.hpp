@@ -25,6 +25,7 @@ private:
     const ensemble& ensemble_;
     const instant patience_;
     const bool calm_;
+    const bool scarce_;
     std::map<std::string, instant> excess_; ///< what is watched too much, and since when
     std::map<std::string, instant> before_; ///< likewise, the last time
 };

@@ -80,6 +80,22 @@ private:
         case 5: s.cohort = 2; break;
         default: break;
         }
+        if (plan_.seed * 29 % 1009 % 5 == 3) make_numbers_scarce(); // none of the seeds that found something
+    }
+
+    /// Numbers end early, so that the parent has to be made again, many times; or it begins close before the true end.
+    /// Drawn apart, like the next.
+    void make_numbers_scarce()
+    {
+        choices own(plan_.seed ^ 0x2'147'483);
+        auto& s = plan_.set;
+        if (own.below(4, choices::stream::plan) != 0) {
+            s.scarce_from = std::array{1, 2, 3, 5, 8, 15, 30}[own.below(7, choices::stream::plan)];
+        } else {
+            s.parents_exist = true;
+            s.first_sequence = static_cast<std::uint32_t>(s.scarce_from);
+            s.first_sequence -= static_cast<std::uint32_t>(own.below(20, choices::stream::plan));
+        }
     }
 
     /// Servers that grant a session twice the time that others do. Nothing of the schedule's own stream is drawn for
@@ -355,8 +371,8 @@ std::string describe(const plan& p)
         << s.tick.count() << " ms, delay " << s.delay.count() << '+'
         << s.delay_spread.count() << " us, follower lag " << s.follower_lag.count() << " us, parents "
         << (s.parents_exist ? "there" : "missing") << (s.parents_are_containers ? " (containers)" : "")
-        << ", first sequence " << s.first_sequence << ", node budget " << s.node_budget << ", linger "
-        << s.linger.count() << " ms, cohort " << s.cohort << ", quiet after "
+        << ", first sequence " << s.first_sequence << ", scarce from " << s.scarce_from << ", node budget "
+        << s.node_budget << ", linger " << s.linger.count() << " ms, cohort " << s.cohort << ", quiet after "
         << s.quiet_after.count() << " ms";
     if (!p.faults && s.one_fault_in != 0) out << ", one fault in " << s.one_fault_in << " requests";
     out << '\n';

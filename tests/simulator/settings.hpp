@@ -1,4 +1,6 @@
 #pragma once
+#include "queue/node_name.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -26,6 +28,7 @@ struct settings {
     double stated_drift = 0.01;                  ///< what the clients believe to be the bound
     unsigned one_fault_in = 0;                   ///< messages; 0 for none
     std::uint32_t first_sequence = 0;            ///< the parents' counter at the beginning
+    std::int32_t scarce_from = queue::sequence_scarce; ///< where it is scarce
     bool parents_exist = true;
     bool parents_are_containers = true;
     bool disconnect_told_at_close = false; ///< whether a store that is closed says on_disconnected first
@@ -34,6 +37,12 @@ struct settings {
     unsigned cohort = 1;                 ///< likewise
     std::chrono::milliseconds quiet_after{20'000}; ///< no more faults from then on
 
+    /// Whether a path's numbers may be scarce at some time.
+    [[nodiscard]] bool may_run_short() const
+    {
+        constexpr std::int64_t of_a_schedule = 1'000;
+        return std::int64_t{first_sequence} + of_a_schedule > scarce_from;
+    }
     [[nodiscard]] std::chrono::milliseconds shortest_session() const
     {
         return granted.empty() ? session_timeout : *std::min_element(granted.begin(), granted.end());

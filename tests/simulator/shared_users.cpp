@@ -165,7 +165,8 @@ protected:
         return path_of(u.paths.front()) + '/' + name;
     }
 
-    const bool alone_ = is_calm(stage_.the_plan, company::none);
+    /// Where numbers are scarce, readers too are held back until the path is empty.
+    const bool alone_ = is_calm(stage_.the_plan, company::none) && !stage_.the_plan.set.may_run_short();
     std::map<const use*, role> roles_;
     std::set<std::string> out_of_turn_;
 };

@@ -102,6 +102,7 @@ private:
         bool better = try_value(&settings::servers, 1u);
         better |= try_value(&settings::follower_lag, microseconds(0));
         better |= try_value(&settings::first_sequence, 0u);
+        better |= try_value(&settings::scarce_from, usual.scarce_from);
         better |= try_value(&settings::parents_exist, true);
         better |= try_value(&settings::delay_spread, microseconds(0));
         better |= try_value(&settings::delay, microseconds(1'000));

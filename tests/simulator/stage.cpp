@@ -25,7 +25,8 @@ stage::stage(const plan& p, bool traced)
           const auto has_it = [&](const client* c) { return c->store.session_id() == session; };
           const auto found = std::find_if(current_.begin(), current_.end(), has_it);
           return session != 0 && found != current_.end() ? *found : nullptr;
-      })
+      }),
+      numbers_(world, ensemble, p)
 {
 }
 
@@ -73,6 +74,7 @@ void stage::start_client(unsigned number)
                       static_cast<unsigned>(b >> 48), static_cast<unsigned long long>(b & 0xffff'ffff'ffff));
         return std::string(text);
     });
+    c.session->core().numbers_scarce_from = the_plan.set.scarce_from;
 }
 
 void stage::perform(const step& s)
@@ -376,6 +378,8 @@ void stage::run_until(instant limit, const std::function<bool()>& done)
             if (!world.time.step(limit)) return;
         }
         herd_.check();
+        for (unsigned p = 0; p < the_plan.set.paths; ++p)
+            for (const auto& place : users_->places(p)) numbers_.check(place);
         check_users_nodes();
         if (world.time.executed() > most_events) world.violate("goes round in circles");
     }

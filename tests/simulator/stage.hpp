@@ -2,6 +2,7 @@
 #include "containers.hpp"
 #include "ensemble.hpp"
 #include "herd.hpp"
+#include "numbers.hpp"
 #include "plan.hpp"
 #include "process.hpp"
 #include "recipes/session.hpp"
@@ -123,6 +124,7 @@ private:
     std::map<std::string, std::int64_t> users_nodes_; ///< made by users for themselves, with their sessions
     herd_checker herd_;
     container_checker containers_;
+    numbers_checker numbers_;
 };
 
 } // namespace zklock::simulator

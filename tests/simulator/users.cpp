@@ -246,7 +246,7 @@ void acquisition_users::failed(use& u, boost::system::error_code ec, const recip
     const bool explained = is(errc::closed) || granted_and_lost || ((is(errc::busy) || is(errc::not_connected)) && u.wish.look_once) ||
                            (is(errc::access_denied) && refusals_) ||
                            (u.gave_up_late && ec == boost::system::errc::operation_canceled) ||
-                           (is(errc::sequence_exhausted) && set.first_sequence > 2'000'000'000) ||
+                           (is(errc::sequence_exhausted) && set.first_sequence > queue::sequence_limit - 100) ||
                            (is(errc::over_budget) && set.node_budget < 1000) || may_fail(u, ec);
     if (!explained) violate(u, "failed without a reason: " + ec.message());
 }

@@ -89,6 +89,7 @@ public:
         std::function<void(const zklock::store::node_stat&)> show_stat; ///< of a get
         std::function<void()> strand; ///< of a write: the connection had ended before it could leave
         std::function<void(std::int32_t version, std::string data)> show_version; ///< likewise
+        std::function<void(const zklock::store::node_stat&, std::string data)> show_node; ///< of a get
     };
 
     explicit fake_store(manual_scheduler& clock) : clock_(clock) {}
@@ -166,9 +167,10 @@ public:
             stat.version = version;
             done({{zklock::store::outcome::ok, sent}, data, stat});
         };
-        r.show_stat = [done, sent](const zklock::store::node_stat& stat) {
-            done({{zklock::store::outcome::ok, sent}, {}, stat});
+        r.show_node = [done, sent](const zklock::store::node_stat& stat, std::string data) {
+            done({{zklock::store::outcome::ok, sent}, data, stat});
         };
+        r.show_stat = [show = r.show_node](const zklock::store::node_stat& stat) { show(stat, {}); };
     }
     void children(std::string_view path, bool watch, children_done done) override
     {
@@ -205,7 +207,7 @@ private:
 
     request& add(const char* verb, std::string_view path)
     {
-        return requests.emplace_back(request{verb + std::string(path), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}});
+        return requests.emplace_back(request{verb + std::string(path), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}});
     }
     static std::string at_version(std::int32_t version)
     {

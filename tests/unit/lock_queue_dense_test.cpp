@@ -404,13 +404,13 @@ TEST_SUITE("lock queue, dense view")
         driver q;
         q.epoch_began();
         q.join_and_send(1);
+        q.join_and_send(2);
         CHECK(q.act() == "parent");
         q.parent_watched(0, largest, 50);
         q.leave(1);
         q.enqueued(1, largest);
         CHECK(q.act() == "remove 1 " + ours(1, largest));
         q.removed(1);
-        q.join_and_send(2);
         CHECK(q.act() == "gone 1");
         const std::string node = "_c_2-lock--2147483648";
         q.created(2, node, -2'147'483'647 - 1, 101);

@@ -33,8 +33,8 @@ struct driver : queue::lock_queue {
     std::string act(bool lease_fresh = true)
     {
         static constexpr const char* names[] = {"sync",      "parent",  "read",   "read and watch", "inspect",
-                                                "watch",     "downgrade", "unwatch", "remove", "granted",
-                                                "refused",   "shares",  "lingers", "lost",          "gone",
+                                                "watch",     "downgrade", "unwatch", "remove", "remove parent",
+                                                "granted",   "refused", "exhausted", "shares",  "lingers", "lost",          "gone",
                                                 "doubted"};
         std::string text;
         for (const queue::action& a : next(lease_fresh)) {

@@ -544,6 +544,7 @@ TEST_SUITE("semaphore")
         CHECK(kazoo.made_from("1234", "1234"));
         CHECK_FALSE(kazoo.made_from("1234", "12345"));
         CHECK(recipes::lease_sequence("_c_u-lease-0000000012") == 12);
+        CHECK(recipes::lease_sequence("_c_u-lease--2147483648") == -2147483647 - 1);
         CHECK(recipes::lease_sequence("1234") == 0);
         CHECK(recipes::count_data(258) == std::string("\0\0\1\2", 4));
         for (const std::int32_t n : {0, 1, 255, 65536, 2147483647, -1})

@@ -23,6 +23,12 @@ queue::reuse reuse_from(input& in, bool shared)
     return shared ? queue::reuse() : chosen;
 }
 
+/// In some worlds numbers are scarce after a few.
+std::int32_t scarce_from(std::uint8_t first)
+{
+    return first / 4 % 4 == 1 ? 1 + first / 16 : queue::sequence_scarce;
+}
+
 } // namespace
 
 queue_world::queue_world(input& in) : queue_world(in, in.byte())
@@ -31,7 +37,7 @@ queue_world::queue_world(input& in) : queue_world(in, in.byte())
 
 queue_world::queue_world(input& in, std::uint8_t first)
     : in_(in), lists_lie_(first % 4 == 3), lying_(lists_lie_), shared_(first >= 96 && first < 160),
-      gathers_(in.below(2) == 1), allowed_(reuse_from(in, shared_)), queue_(allowed_)
+      gathers_(in.below(2) == 1), allowed_(reuse_from(in, shared_)), queue_(allowed_, scarce_from(first))
 {
     tree_.ever = counters[in.below(4)];
     known_ = tree_;
@@ -237,6 +243,8 @@ void queue_world::decide()
             refused(a.id);
         else if (a.what == kind::shares)
             shares(a.id, a.node);
+        else if (a.what == kind::exhausted)
+            exhausted(a.id);
     }
     for (const queue::action& a : actions)
         perform(a);
@@ -293,7 +301,9 @@ void queue_world::perform(const queue::action& a)
         c.downgrade_sent = true;
         return send(operation::downgrade, a.id, a.node);
     }
+    case kind::remove_parent: return send(operation::look_at_parent);
     case kind::shares:
+    case kind::exhausted:
     case kind::doubted: return;
     case kind::granted: return granted(a.id, a.from);
     case kind::refused: return;

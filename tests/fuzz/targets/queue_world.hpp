@@ -41,6 +41,7 @@ private:
         bool exists = true;
         unsigned generation = 0;  ///< how often it has been deleted
         unsigned data_changes = 0;
+        bool has_data = false;
         std::uint32_t ever = 0;   ///< children
         std::int64_t pzxid = 0;
         nodes children;
@@ -57,7 +58,9 @@ private:
         watch,
         unwatch,
         downgrade,
-        look_for_reader ///< when a downgrade was refused
+        look_for_reader, ///< when a downgrade was refused
+        look_at_parent,  ///< whether it is empty
+        delete_parent    ///< if it is
     };
     [[nodiscard]] static const char* text_of(operation what);
     struct write {
@@ -108,6 +111,7 @@ private:
     void execute(); ///< the oldest request
     void execute(const std::vector<write>& writes, arrival& a);
     void execute_downgrade(const request& r, arrival& a);
+    void execute_delete_parent(arrival& a);
     void tell(event happened, const std::string& node = {});
     void tell_children_changed();
     void add_foreign();
@@ -116,6 +120,7 @@ private:
     void change_some_node();
     void set_parent();
     void delete_parent();
+    void begin_again(bool exists);
     void forget_node(const std::string& name);
     void catch_up();
     [[nodiscard]] const tree& seen_by_server() const { return lagging_ ? *lagging_ : tree_; }
@@ -130,6 +135,7 @@ private:
     void answer_writes(const request& r, const arrival& a);
     void answer_downgrade(const request& r, outcome result);
     void answer_look_for_reader(const request& r, bool exists);
+    void answer_look_at_parent(const arrival& a);
     void created(const write& w, const std::string& node, std::int64_t czxid);
     void refused_write(const write& w);
     void fail(const request& r);
@@ -141,6 +147,7 @@ private:
     bool send_writes(); ///< all that may go; false if there is none
     void perform(const queue::action& a);
     void refused(id whose);
+    void exhausted(id whose);
     void shares(id whose, const std::string& node);
     void granted(id whose, id from);
     /// By their kinds.

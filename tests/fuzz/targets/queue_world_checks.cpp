@@ -73,6 +73,15 @@ void queue_world::refused(id whose)
     c.left = true;
 }
 
+void queue_world::exhausted(id whose)
+{
+    trace("    =>", "there is no number for", whose);
+    require(callers_.contains(whose), "who gets no number is known");
+    caller& c = callers_.at(whose);
+    require(!c.left && !c.held, "who gets no number has waited");
+    c.left = true;
+}
+
 void queue_world::shares(id whose, const std::string& node)
 {
     trace("    =>", "reads on", whose, node);

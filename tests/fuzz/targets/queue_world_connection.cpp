@@ -10,7 +10,8 @@ namespace zklock::fuzz {
 const char* queue_world::text_of(operation what)
 {
     static constexpr const char* names[] = {"write", "number",         "sync",    "watch parent", "read",
-                                            "watch children", "inspect", "watch", "unwatch", "downgrade", "look for reader"};
+                                            "watch children", "inspect", "watch", "unwatch", "downgrade", "look for reader",
+                                            "look at parent", "delete parent"};
     return names[static_cast<int>(what)];
 }
 
@@ -137,7 +138,22 @@ void queue_world::answer(const request& r, const arrival& a)
     case operation::unwatch: return queue_.unwatched(r.node);
     case operation::downgrade: return answer_downgrade(r, a.result);
     case operation::look_for_reader: return answer_look_for_reader(r, ok);
+    case operation::look_at_parent: return answer_look_at_parent(a);
+    case operation::delete_parent: return a.result == outcome::failed ? queue_.parent_occupied() : queue_.parent_absent();
     }
+}
+
+/// As the recipes do: somebody's data are not to be lost.
+void queue_world::answer_look_at_parent(const arrival& a)
+{
+    if (a.result == outcome::no_node)
+        return queue_.parent_absent();
+    const auto ever = static_cast<std::int32_t>(a.known.ever & 0x7fff'ffff);
+    if (!queue_.may_remove_parent(ever))
+        return;
+    if (a.known.has_data)
+        return queue_.parent_stays();
+    send(operation::delete_parent);
 }
 
 void queue_world::answer_downgrade(const request& r, outcome result)
@@ -237,6 +253,8 @@ void queue_world::fail(const request& r)
     case operation::unwatch: return queue_.unwatched(r.node);
     case operation::downgrade:
     case operation::look_for_reader: return queue_.downgrade_unknown(r.whose);
+    case operation::look_at_parent:
+    case operation::delete_parent: return queue_.remove_parent_unknown();
     }
 }
 

@@ -70,6 +70,11 @@ void queue_world::execute()
         catch_up();
         execute_downgrade(r, a);
         break;
+    case operation::look_at_parent: a.result = seen.exists ? outcome::ok : outcome::no_node; break;
+    case operation::delete_parent:
+        catch_up();
+        execute_delete_parent(a);
+        break;
     }
     a.answered = std::move(r);
     a.known = seen_by_server();
@@ -129,6 +134,17 @@ void queue_world::execute_downgrade(const request& r, arrival& a)
     tell_children_changed();
     touched_.erase(r.node);
     forget_node(std::string(r.node));
+}
+
+/// Not while it has children.
+void queue_world::execute_delete_parent(arrival& a)
+{
+    if (!tree_.exists)
+        a.result = outcome::no_node;
+    else if (!tree_.children.empty())
+        a.result = outcome::failed;
+    else
+        begin_again(false);
 }
 
 /// An event for this client. Not while its server lags behind: catch_up() finds out then.
@@ -270,6 +286,7 @@ void queue_world::set_parent()
         return;
     trace("somebody sets the parent's data");
     ++tree_.data_changes;
+    tree_.has_data = true;
     if (!lagging_ && std::exchange(parent_watched_, false))
         tell(event::parent_changed);
 }
@@ -282,10 +299,17 @@ void queue_world::delete_parent()
             touched_.insert(name);
         forget_node(name);
     }
+    begin_again(in_.below(2) == 0);
+}
+
+/// The path's node is gone, or is another.
+void queue_world::begin_again(bool exists)
+{
     ++tree_.generation;
     tree_.ever = 0;
+    tree_.has_data = false;
     tree_.pzxid = ++zxid_;
-    tree_.exists = in_.below(2) == 0;
+    tree_.exists = exists;
     const bool watched = parent_watched_ || children_watched_;
     if (!lagging_ && watched) {
         parent_watched_ = children_watched_ = false;

@@ -1,0 +1,128 @@
+// Where the parent's numbers are scarce: the fifth part of lock_queue.
+#include "queue/lock_queue.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_name.hpp"
+
+#include <iterator>
+
+namespace zklock::queue {
+
+/// What a look at the parent says of its next number. Past their end it says too little: a Stat counts to 2^31 only.
+void lock_queue::note_ever(std::int32_t ever)
+{
+    if (next_number_ < numbers_end)
+        next_number_ = ever;
+}
+
+/// The parent is gone, and the next one has not had a child yet.
+void lock_queue::numbers_begin_again()
+{
+    if (ZKLOCK_MUTANT(held_back_for_ever))
+        return;
+    next_number_ = 0;
+    emptying_ = emptying::unasked;
+    awaited_.clear();
+}
+
+/// Has the parent deleted once it is empty, if somebody is held back. Not while a node of ours is there: it says that
+/// the parent is not empty, and its end will be known.
+void lock_queue::empty_parent(std::vector<action>& actions)
+{
+    if (emptying_ == emptying::impossible) {
+        if (next_number_ >= sequence_limit && !wanted_.empty()) {
+            turn_away(action::kind::exhausted);
+            emptying_ = emptying::unasked; // the next one may find that it is possible by now
+        }
+        return;
+    }
+    if (with_node_ != 0)
+        turn_away(action::kind::refused);
+    const bool own_nodes = with_node_ != 0 || !left_.empty() || !creating_.empty() || !unknown_.empty() ||
+                           !downgrading_.empty() || lingering_ != nullptr;
+    // Past the limit also for the sake of those to come, who do not know yet and would get a number that is refused.
+    if (own_nodes || (wanted_.empty() && next_number_ <= sequence_limit))
+        return;
+    if (emptying_ == emptying::occupied) {
+        turn_away(action::kind::refused);
+        if (wanted_.empty() || wait_for_youngest(actions))
+            return;
+    }
+    if (emptying_ == emptying::unasked) {
+        emptying_ = emptying::asked;
+        actions.push_back({action::kind::remove_parent, 0, {}});
+    }
+}
+
+/// False when there is nothing to wait for.
+bool lock_queue::wait_for_youngest(std::vector<action>& actions)
+{
+    if (ZKLOCK_MUTANT(occupied_parent_not_looked_at_again))
+        return true;
+    if (answered_turn_ < occupied_turn_) {
+        if (last_read_turn_ < occupied_turn_)
+            read(actions, action::kind::read_children, false);
+        return true;
+    }
+    const bool listed = awaited_.empty();
+    if (listed && strangers_) {
+        emptying_ = emptying::impossible; // they may stay for ever
+        return false;
+    }
+    if (listed && !view_.empty()) {
+        if (next_number_ >= sequence_limit) { // those who are there do not heed the end, or it would not have come
+            turn_away(action::kind::exhausted);
+            emptying_ = emptying::unasked;
+            return true;
+        }
+        awaited_ = view_.rbegin()->first.node;
+    }
+    const bool waits = !awaited_.empty() && view_.contains(place_name{sequence_of(awaited_).value_or(0), awaited_});
+    if (waits) {
+        watched_others_.insert(awaited_);
+        arm(actions, awaited_);
+        return true;
+    }
+    awaited_.clear();
+    emptying_ = emptying::unasked;
+    return false;
+}
+
+/// Those who are held back and cannot wait: who looks once, or all, when there is no number left.
+void lock_queue::turn_away(action::kind how)
+{
+    for (auto next = wanted_.begin(); next != wanted_.end();) {
+        const contender& c = *next++;
+        if (how == action::kind::refused && !c.look_once)
+            continue;
+        news_.push_back({how, c.id, {}});
+        forget(c, action::kind::gone);
+    }
+}
+
+bool lock_queue::may_remove_parent(std::int32_t ever)
+{
+    note_ever(ever);
+    if (!scarce())
+        emptying_ = emptying::unasked; // it is another one
+    return scarce();
+}
+
+void lock_queue::parent_occupied()
+{
+    emptying_ = emptying::occupied;
+    occupied_turn_ = ++turn_;
+    awaited_.clear();
+}
+
+void lock_queue::parent_stays()
+{
+    emptying_ = emptying::impossible;
+}
+
+void lock_queue::remove_parent_unknown()
+{
+    emptying_ = emptying::unasked;
+}
+
+} // namespace zklock::queue

@@ -1,0 +1,220 @@
+// A path whose numbers are scarce: it is made again, while several clients use it. No server gets near 2^31 within a
+// test's time, so these clients take a few numbers for many.
+#include "adapter/client_core.hpp"
+#include "queue/node_name.hpp"
+#include "queue/node_path.hpp"
+#include "recipes/hold_counts.hpp"
+
+#include "integration/fault_scene.hpp"
+#include "support/expect_clean.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <optional>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+zookeeper_server& server()
+{
+    static zookeeper_server one;
+    return one;
+}
+
+/// What a client's thread would run is run by the test.
+struct stage {
+    asio::io_context io;
+
+    void until(const char* what, const std::function<bool()>& done)
+    {
+        const auto limit = steady_clock::now() + default_limit;
+        while (!done()) {
+            INFO(what);
+            REQUIRE(steady_clock::now() < limit);
+            io.restart();
+            io.run_one_for(milliseconds{50});
+        }
+    }
+};
+
+struct member {
+    explicit member(stage& s, std::int32_t scarce_from)
+        : stage_(s), core_(asio::make_strand(asio::any_io_executor(s.io.get_executor())),
+                           fault_options(server().address(), milliseconds{30'000}),
+                           std::make_shared<recipes::hold_counts>())
+    {
+        core_.session.core().numbers_scarce_from = scarce_from;
+        s.until("connected", [this] { return core_.session.state() == connection_state::connected; });
+    }
+    ~member()
+    {
+        bool closed = false;
+        core_.session.close([&] { closed = true; });
+        stage_.until("closed", [&] { return closed; });
+    }
+    member(const member&) = delete;
+    member& operator=(const member&) = delete;
+
+    struct attempt {
+        std::shared_ptr<recipes::acquisition> handle;
+        std::optional<error_code> ended;
+        std::int64_t token = 0;
+        std::string node;
+        bool released = false;
+    };
+    /// `ended` is called when it has.
+    std::shared_ptr<attempt> acquire(const std::string& path, std::function<void(attempt&)> ended = nullptr,
+                                     recipes::patience mode = recipes::patience::queue)
+    {
+        const auto a = std::make_shared<attempt>();
+        recipes::acquire_request request;
+        request.path = path;
+        request.mode = mode;
+        request.done = [a, ended = std::move(ended)](error_code ec, const recipes::grant& given) {
+            a->ended = ec;
+            a->token = given.fencing_token;
+            a->node = given.node;
+            if (ended)
+                ended(*a);
+        };
+        a->handle = core_.session.acquire(std::move(request));
+        return a;
+    }
+    void release(const std::shared_ptr<attempt>& a)
+    {
+        a->handle->release([a](error_code ec) {
+            CHECK_FALSE(ec);
+            a->released = true;
+        });
+        stage_.until("released", [&] { return a->released; });
+    }
+    [[nodiscard]] recipes::session& session() { return core_.session; }
+
+private:
+    stage& stage_;
+    detail::client_core core_;
+};
+
+/// Acquires again and again.
+class user {
+public:
+    user(member& m, std::string path, unsigned times, std::function<void(const member::attempt&)> inside)
+        : member_(m), path_(std::move(path)), left_(times), inside_(std::move(inside))
+    {
+    }
+
+    void go()
+    {
+        if (left_ == 0) {
+            done_ = true;
+            return;
+        }
+        --left_;
+        now_ = member_.acquire(path_, [this](member::attempt& a) {
+            CHECK_FALSE(*a.ended);
+            inside_(a);
+            a.handle->release([this](error_code ec) {
+                CHECK_FALSE(ec);
+                go();
+            });
+        });
+    }
+    [[nodiscard]] bool done() const noexcept { return done_; }
+
+private:
+    member& member_;
+    const std::string path_;
+    unsigned left_;
+    const std::function<void(const member::attempt&)> inside_;
+    std::shared_ptr<member::attempt> now_;
+    bool done_ = false;
+};
+
+} // namespace
+
+TEST_CASE("three clients, and a path that has to be made again every few grants: tokens grow, and nobody is left out")
+{
+    constexpr std::int32_t scarce_from = 20;
+    constexpr unsigned times = 50;
+    const std::string path = "/numbers/many";
+    {
+        stage s;
+        std::deque<member> members;
+        for (int i = 0; i < 3; ++i)
+            members.emplace_back(s, scarce_from);
+        std::int64_t last = 0;
+        std::int32_t highest = 0;
+        unsigned begun = 0; // how often the numbers were
+        const auto inside = [&](const member::attempt& a) {
+            CHECK(a.token > last);
+            last = a.token;
+            const std::int32_t number = queue::sequence_of(queue::name_of(a.node)).value_or(-1);
+            highest = std::max(highest, number);
+            begun += number == 0;
+        };
+        std::deque<user> users;
+        for (int i = 0; i < 9; ++i)
+            users.emplace_back(members[static_cast<std::size_t>(i % 3)], path, times, inside);
+        for (user& u : users)
+            u.go();
+        const auto is_done = [](const user& u) { return u.done(); };
+        s.until("all are done", [&] { return std::all_of(users.begin(), users.end(), is_done); });
+        // Each client may have sent one create for each of its users before it knew.
+        CHECK(highest < scarce_from + 9);
+        CHECK(begun >= 9 * times / (scarce_from + 9));
+    }
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a contender of another program is waited for, and data of somebody else's stay")
+{
+    const std::string path = "/numbers/foreign";
+    {
+        stage s;
+        admin_client admin(server().port(), milliseconds{60'000});
+        admin.create_all(path);
+        const std::string foreign = admin.create(path + "/_c_0f0f0f0f-1111-2222-3333-444444444444-lock-", "somebody",
+                                                 create_mode::ephemeral_sequential);
+        member m(s, 2);
+        const auto first = m.acquire(path);
+        bool listed = false; // and so its create answered
+        const auto list = m.session().contenders(path, [&](error_code ec, const std::vector<contender>& queue) {
+            CHECK_FALSE(ec);
+            CHECK(queue.size() == 2);
+            listed = true;
+        });
+        s.until("it has a node", [&] { return listed; });
+        const auto held_back = m.acquire(path);
+        CHECK(first->handle->withdraw()); // so that the client has no node there
+        s.until("its node is gone", [&] { return admin.children(path).size() == 1; });
+        const auto tried = m.acquire(path, nullptr, recipes::patience::look_once);
+        s.until("busy", [&] { return tried->ended.has_value(); });
+        CHECK(*tried->ended == make_error_code(errc::busy));
+        CHECK_FALSE(held_back->ended);
+        const std::int64_t parent = admin.exists(path)->czxid;
+        admin.remove(foreign);
+        s.until("granted", [&] { return held_back->ended.has_value(); });
+        REQUIRE_FALSE(*held_back->ended);
+        CHECK(held_back->node.ends_with("0000000000"));
+        CHECK(admin.exists(path)->czxid > parent);
+        m.release(held_back);
+
+        admin.set(path, "mine");
+        for (int number = 1; number <= 4; ++number) { // creates go on
+            const auto next = m.acquire(path);
+            s.until("granted", [&] { return next->ended.has_value(); });
+            REQUIRE_FALSE(*next->ended);
+            CHECK(queue::sequence_of(queue::name_of(next->node)) == number);
+            m.release(next);
+        }
+        CHECK(admin.get(path) == "mine");
+    }
+    expect_clean(server(), {path});
+}

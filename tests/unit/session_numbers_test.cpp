@@ -1,0 +1,155 @@
+// A path whose numbers are scarce, over a store that the test answers for.
+#include "session_scene.hpp"
+
+#include "queue/node_name.hpp"
+
+#include <memory>
+#include <string>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+namespace {
+
+/// Numbers are scarce after the first. `held` was granted with it and is released, `waiting` is held back.
+struct scarce_scene : connected_scene {
+    std::shared_ptr<attempt> held;
+    std::shared_ptr<attempt> waiting;
+
+    scarce_scene()
+    {
+        session->core().numbers_scarce_from = 1;
+        held = acquire("/p");
+        number(42, 0);
+        alone(1, 42);
+        CHECK(held->ended == error_code());
+        waiting = acquire("/p");
+        CHECK(servers.pending() == "");
+        release(*held);
+        CHECK(servers.pending() == "remove /p/" + node(1, 0));
+        answer(outcome::ok);
+        CHECK(servers.pending() == "get /p");
+    }
+
+    void look(int children, std::int32_t version = 0, const std::string& data = {}, int ever = 1)
+    {
+        store::node_stat stat;
+        stat.num_children = children;
+        stat.cversion = 2 * ever - children;
+        stat.version = version;
+        servers.take().show_node(stat, data);
+        clock.run();
+    }
+};
+
+} // namespace
+
+TEST_SUITE("session, scarce numbers")
+{
+    TEST_CASE("the empty parent is deleted and made again; numbers begin at 0, tokens go on")
+    {
+        scarce_scene s;
+        s.look(0);
+        CHECK(s.servers.pending() == "remove /p at version 0");
+        s.answer(outcome::ok);
+        CHECK(s.servers.pending() == "create /p/" + prefix(2) + ", watch /p");
+        s.answer(outcome::no_node);
+        s.answer(outcome::no_node);
+        CHECK(s.servers.pending() == "container /p");
+        s.answer(outcome::ok);
+        s.number(50, 0);
+        s.alone(1, 50);
+        REQUIRE(s.waiting->ended == error_code());
+        CHECK(s.waiting->given.fencing_token > s.held->given.fencing_token);
+    }
+
+    TEST_CASE("it has children, or was changed, when it was to be deleted: looked at again")
+    {
+        for (const outcome why : {outcome::not_empty, outcome::bad_version}) {
+            scarce_scene s;
+            s.look(0);
+            s.answer(why);
+            CHECK(s.servers.pending() == "children /p");
+        }
+    }
+
+    TEST_CASE("a parent that has data, or may not be read or deleted, stays, and creates go on")
+    {
+        scarce_scene s;
+        SUBCASE("data")
+        {
+            s.look(1, 3, "somebody's");
+        }
+        SUBCASE("not to be read")
+        {
+            s.answer(outcome::no_auth);
+        }
+        SUBCASE("not to be deleted")
+        {
+            s.look(0, 3);
+            CHECK(s.servers.pending() == "remove /p at version 3");
+            s.answer(outcome::no_auth);
+        }
+        CHECK(s.servers.pending().starts_with("create /p/"));
+    }
+
+    TEST_CASE("it is gone already")
+    {
+        scarce_scene s;
+        SUBCASE("at the look")
+        {
+            s.answer(outcome::no_node);
+        }
+        SUBCASE("at the delete")
+        {
+            s.look(0);
+            s.answer(outcome::no_node);
+        }
+        SUBCASE("and another one is there")
+        {
+            s.look(0, 0, {}, 0);
+        }
+        CHECK(s.servers.pending().starts_with("create /p/"));
+    }
+
+    TEST_CASE("held back: a deadline and a cancel end it at once, and leave nothing")
+    {
+        scarce_scene s;
+        s.look(1, 0, {}, 2);
+        CHECK(s.servers.pending() == "remove /p at version 0");
+        s.answer(outcome::not_empty);
+        store::node_stat stat;
+        stat.num_children = 1;
+        stat.cversion = 3;
+        s.servers.take().list_with({scene::node(9, 1)}, stat);
+        s.clock.run();
+        CHECK(s.servers.pending() == "watch /p/" + scene::node(9, 1));
+        s.servers.take().show(7, "");
+        s.clock.run();
+        CHECK(s.waiting->handle->withdraw());
+        s.clock.run();
+        CHECK(s.servers.pending() == "unwatch /p/" + scene::node(9, 1));
+        s.answer(outcome::ok);
+        CHECK(s.servers.pending() == "");
+    }
+
+    TEST_CASE("past the limit: refused, and the parent deleted for those who come")
+    {
+        connected_scene s;
+        const auto a = s.acquire("/p");
+        s.number(42, queue::sequence_limit);
+        CHECK(a->ended == make_error_code(errc::sequence_exhausted));
+        s.servers.take(); // the watch
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, queue::sequence_limit));
+        s.answer(outcome::ok);
+        CHECK(s.servers.pending() == "get /p");
+        store::node_stat stat;
+        stat.cversion = static_cast<std::int32_t>(2u * (static_cast<std::uint32_t>(queue::sequence_limit) + 1));
+        s.servers.take().show_stat(stat);
+        s.clock.run();
+        CHECK(s.servers.pending() == "remove /p at version 0");
+        s.answer(outcome::ok);
+        const auto b = s.acquire("/p");
+        CHECK(s.servers.pending().starts_with("create /p/"));
+    }
+}

@@ -132,7 +132,7 @@ TEST_SUITE("idle containers")
         s.come_to_rest();
         REQUIRE(s.servers.requests.size() == 1);
         CHECK(s.servers.requests.front().writes.size() == 64);
-        s.servers.take().fail(5, outcome::no_node);
+        s.servers.take().fail(5, outcome::not_empty);
         s.clock.run();
         REQUIRE(s.servers.requests.size() == 2); // its watch, and the next
         s.answer(outcome::ok);
@@ -153,7 +153,8 @@ TEST_SUITE("idle containers")
         {
             s.done("/p");
             s.answer(outcome::no_node);
-            CHECK(s.servers.pending() == "watch /p, container /p");
+            CHECK(s.servers.pending() == "watch /p, watch /p, container /p"); // after the event, and after the answer
+            s.answer(outcome::no_node);
             s.answer(outcome::no_node);
             s.answer(outcome::ok);
             s.number(300, 0);

@@ -43,7 +43,7 @@ void container_checker::removed(const transaction& t)
 
 void container_checker::refused(const transaction& t)
 {
-    if (t.what != transaction::kind::remove || !made_.contains(t.path)) return;
+    if (t.what != transaction::kind::remove) return;
     for (std::string path = t.path; !path.empty(); path.resize(path.rfind('/'))) {
         if (const auto found = made_.find(path); found != made_.end()) found->second.kept = true;
     }

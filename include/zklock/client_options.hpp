@@ -44,7 +44,9 @@ struct client_options {
     /// Prepended to every path; its node must exist. Empty for none.
     std::string chroot;
     /// Asked of the servers, who may grant another, all of an ensemble the same. 100 ms to 2^31 - 1 ms; no more than
-    /// 2^30 - 1 (12 days) are asked for, because of the C client. The nodes of a dead client live as long as this.
+    /// 2^30 - 1 (12 days) are asked for, because of the C client. The nodes of a dead client live as long as this. If what
+    /// they grant leaves no time for a lease, every acquire fails with `errc::invalid_option` (and `log` is told why): 1.2
+    /// of `server_tick` are enough.
     std::chrono::milliseconds session_timeout{10'000};
     std::vector<credentials> auth;
     acl access = acl::open;
@@ -54,13 +56,20 @@ struct client_options {
 
     /// How much faster than ours the servers' clock may run, as a fraction, 0 to below 0.5: 0.01 is 36 s in an hour.
     double clock_drift = 0.01;
-    /// How long before a request an earlier one must be answered for that to count: 0 or more, and less than the
-    /// time-out. Empty: a quarter of the time-out. So a lock is held, without a connection, for about the time-out less
-    /// this margin, the drift and the age of the last heartbeat: 60 to 75 % of the time-out. To survive longer outages,
-    /// ask for a longer session.
+    /// At least the servers' `tickTime`: more than 0. A leader that its quorum has given up goes on answering for up to a
+    /// tick. State less for servers with shorter ticks and sessions of less than 8 s: their locks then survive longer
+    /// outages, with fewer heartbeats. Stating less than the servers' tick risks two holders of one lock after such an
+    /// answer; nobody checks it.
+    std::chrono::milliseconds server_tick{2'000};
+    /// How long before a request an earlier one must be answered for that to count: 0 or more, and so that the time-out
+    /// asked for leaves time for two heartbeats beside margin, drift and notice. Empty: a quarter of the time-out, and at
+    /// least `server_tick`. So a lock is held, without a connection, for about the time-out less this margin, the drift
+    /// and the age of the last heartbeat: 50 to 75 % of a time-out of four ticks or more, 30 to 50 % of one of two. To
+    /// survive longer outages, ask for a longer session. With a margin of less than the servers' tick, a holder that is
+    /// cut off from the other servers together with their leader may be told of its loss after the next has the lock, by
+    /// the difference at most; below half a tick also where only its server is cut off from the leader.
     std::optional<std::chrono::milliseconds> lease_margin;
-    /// How long before the end of its lease a guard is declared lost: 0 or more, and less than the time-out without the
-    /// margin.
+    /// How long before the end of its lease a guard is declared lost: 0 or more, and within what `lease_margin` leaves.
     std::chrono::milliseconds loss_notice{0};
 
     /// Between attempts to connect: doubled from the first to the last, with jitter. More than 0, at most the limit.

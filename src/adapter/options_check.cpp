@@ -2,6 +2,7 @@
 
 #include "bridge/host_list.hpp"
 #include "queue/owner_data.hpp"
+#include "recipes/lease.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -19,15 +20,19 @@ bool valid_times(const client_options& o)
     using std::chrono::milliseconds;
     // Servers grant two ticks at the least; less than this leaves no time to connect in. The wire has 32 bits for it.
     constexpr milliseconds shortest_session{100};
-    if (o.session_timeout < shortest_session ||
-        o.session_timeout > milliseconds(std::numeric_limits<std::int32_t>::max()))
+    constexpr milliseconds longest_session{std::numeric_limits<std::int32_t>::max()};
+    if (o.session_timeout < shortest_session || o.session_timeout > longest_session)
         return false;
     if (!(o.clock_drift >= 0.0 && o.clock_drift < 0.5)) // also refuses what is not a number
         return false;
-    // A margin or a notice as long as the session leaves no time in which anything could be held.
-    const auto margin = o.lease_margin.value_or(o.session_timeout / 4);
-    if (margin < milliseconds::zero() || margin >= o.session_timeout || o.loss_notice < milliseconds::zero() ||
-        o.loss_notice >= o.session_timeout - margin)
+    // Kept below the longest session, so that sums of them are numbers.
+    const auto in_range = [](milliseconds t) { return t >= milliseconds::zero() && t <= longest_session; };
+    if (o.server_tick == milliseconds::zero() || !in_range(o.server_tick) || !in_range(o.loss_notice) ||
+        !in_range(o.lease_margin.value_or(milliseconds::zero())))
+        return false;
+    // Servers grant two ticks at the least, if nobody has told them otherwise: what they grant is looked at later.
+    const recipes::lease_times times{o.clock_drift, o.session_timeout / 4, o.lease_margin, o.loss_notice, o.session_timeout};
+    if (!times.possible())
         return false;
     return o.connect_backoff > milliseconds::zero() && o.connect_backoff_limit >= o.connect_backoff;
 }

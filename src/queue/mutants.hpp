@@ -45,6 +45,7 @@
     X(inspected_node_forgotten) \
     X(lapsed_holder_keeps_its_node) \
     X(lease_counts_from_the_answer) \
+    X(lease_margin_below_a_tick) \
     X(lingers_although_others_queue) \
     X(lingers_where_numbers_are_scarce) \
     X(look_up_without_sync) \

@@ -1,6 +1,7 @@
 #pragma once
 #include "zklock/lease_clock.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -28,14 +29,61 @@ private:
     std::atomic<time_point::rep> until_{0};
 };
 
-/// How long the session is known to live, by this machine's clock, counted from when something left that the leader
-/// knows to have come.
+/// How the time of a session is divided. Of the time-out, the drift of the clocks, the margin and the notice are spent;
+/// what is left has to last from one heartbeat to the next.
+struct lease_times {
+    using duration = lease_clock::duration;
+
+    double drift = 0;                      ///< how much faster than ours the servers' clock may run
+    duration tick{};                       ///< of the servers, at most
+    std::optional<duration> stated_margin; ///< other than a quarter of the time-out, and a tick at least
+    duration notice{};                     ///< a lease counts as ended so long before its end
+    duration timeout{};                    ///< of the session
+
+    /// How long before a request another must have been answered to count.
+    [[nodiscard]] duration margin() const noexcept;
+    /// Between heartbeats: a quarter of the time-out, or what fits. The margin is a multiple of it if it is longer.
+    [[nodiscard]] duration interval() const noexcept;
+    /// Of the time-out, by our clock, if nothing else is taken from it.
+    [[nodiscard]] duration sure() const noexcept;
+    /// For heartbeats.
+    [[nodiscard]] duration rest() const noexcept { return sure() - margin() - notice; }
+    /// What is left of a lease when a heartbeat falls due, if every one is answered.
+    [[nodiscard]] duration remainder() const noexcept { return sure() - std::max(margin(), interval()) - interval(); }
+    /// Two heartbeats of at least 50 ms fit, or of an eighth of a shorter time-out; and of a 64th of a longer one, so
+    /// that they are not many in a margin. With less, a connection that is merely slow would lose locks.
+    [[nodiscard]] bool possible() const noexcept;
+};
+
+/// How long the session is known to live, by this machine's clock. A request counts as a sign of life from when it was
+/// sent, once another has been answered that was sent a margin or more after the first one's answer. Both went through
+/// the leader. Then the session does not end before T after the first was sent. T is its time-out, and all of it is in
+/// the leader's clock:
 ///
-/// The leader decides about the session, but the client talks to a follower, who tells the leader which sessions it
-/// heard from with each of the leader's pings, every half tick. So an answer that came through the leader does not mean
-/// that the leader has counted the request itself as a sign of life; it does mean that the two were in touch, so that
-/// requests answered a margin before it left were counted. No session is shorter than two ticks: a quarter of the
-/// time-out covers half a tick.
+/// 1. If the leader leads: the client talks to a follower, who tells the leader which sessions it heard from with its
+///    answer to each ping, and these come every half tick. The second answer shows that the two were in touch after the
+///    ping that followed the first. A margin of half a tick is enough.
+/// 2. If it does not, and does not know: let D be when the last of those followers gave it up who then made a quorum
+///    with another leader. That one begins after D, and gives each session the whole of T again, to the end of a tick.
+///    So it is enough that the first was answered before D. How long after D may the old leader answer? A follower
+///    gives up when it has heard nothing for `syncLimit` ticks. The leader pings when a tick begins and in its middle;
+///    it looks for its quorum when a tick begins, and counts each follower until the `syncLimit` + 1st tick after the
+///    one in which it heard from it has begun. The last that it heard from a follower came in the same tick as the last
+///    ping that the follower has seen, at the earliest at its beginning. So it stops at D + one tick at the latest. If
+///    its process is stopped meanwhile, it looks within a tick after it has gone on. With a margin of a tick, a request
+///    that was sent a margin after an answer of that time finds nobody to answer it.
+///
+/// The margin is therefore at least a tick, for every T; a T of less than two ticks needs nothing else. If our clock is
+/// fast, the margin is short by less than the lease is, which is longer. What takes longer than nothing between the
+/// servers (messages, the old leader's hanging up) is paid for by the election, which waits 200 ms for further votes
+/// and then brings a majority to one state.
+///
+/// Not covered, because the old leader then hears of the loss of its quorum later than a tick after D: its followers'
+/// messages still reach it while its own are lost (for longer than the moment of the cut: there, half a tick more, less the
+/// election); all of them are started again, or have their connections reset, while it is cut off, so that they do not wait for
+/// `syncLimit`; its process is stopped for a margin or more after D, having answered after D already; the servers have
+/// different ticks or limits. Only leases renewed by what a quorum commits would cover these: a write for each heartbeat.
+///
 /// A new session, in contrast, is known to the leader at once. One that is taken up again is not: a leader that slept
 /// while others took over confirms it in the moment before it notices.
 class lease {
@@ -43,13 +91,14 @@ public:
     using time_point = lease_clock::time_point;
     using duration = lease_clock::duration;
 
-    /// `margin` empty: a quarter of the session time-out. A lease counts as ended `notice` before its end.
-    lease(double drift, std::optional<duration> margin, duration notice);
+    /// For sessions of any time-out: that of `times` does not matter.
+    explicit lease(const lease_times& times);
 
     /// A session with this time-out is there. The term of an earlier one ends.
     void open(duration session_timeout);
     /// The session came into being after `sent`, and the leader knows it. It counts a margin less, so that whoever
-    /// holds hears of the end at least a margin before it, from the first moment on.
+    /// holds hears of the end at least a margin before it, from the first moment on; or half of the rest, if that is
+    /// less: it has to last until the first heartbeat counts.
     void opened(time_point sent, time_point now);
     /// The leader knows that the session lived at `sent`.
     void confirmed(time_point sent, time_point now);
@@ -63,32 +112,24 @@ public:
     /// It has ended, and end() was not called.
     [[nodiscard]] bool lapsed(time_point now) const noexcept { return term_->until() != time_point{} && !fresh(now); }
     /// When fresh() turns false, if nothing is answered before.
-    [[nodiscard]] time_point ends() const noexcept { return term_->until() - notice_; }
+    [[nodiscard]] time_point ends() const noexcept { return term_->until() - times_.notice; }
     [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return shown_; }
-    [[nodiscard]] duration notice() const noexcept { return notice_; }
-    /// What is left of it when a heartbeat falls due, if every one is answered. Not more than the notice: no grant
-    /// would last.
-    [[nodiscard]] duration remainder() const noexcept;
-    [[nodiscard]] duration timeout() const noexcept { return timeout_; }
+    /// Of the present session.
+    [[nodiscard]] const lease_times& times() const noexcept { return times_; }
     /// When to ask again, to keep it fresh: whatever else is asked meanwhile may come too early to count.
-    [[nodiscard]] time_point next_heartbeat() const noexcept { return last_beat_ + interval(); }
-    void heartbeat_answered(time_point now) noexcept { last_beat_ = now; }
+    [[nodiscard]] time_point next_heartbeat() const noexcept;
+    void heartbeat_answered(time_point sent, time_point now) noexcept;
 
 private:
-    [[nodiscard]] duration interval() const noexcept { return timeout_ / 4; }
-    [[nodiscard]] duration margin() const noexcept { return margin_.value_or(timeout_ / 4); }
-    [[nodiscard]] duration sure() const noexcept;
     void begin_term();
 
-    double drift_;
-    std::optional<duration> margin_;
-    duration notice_;
-    duration timeout_{};
+    lease_times times_;
+    duration margin_{}, interval_{}, sure_{}; ///< of these, worked out once
     struct exchange {
         time_point sent;
         time_point answered;
     };
-    time_point last_beat_{}; ///< when it was answered
+    time_point last_beat_{}; ///< what the next is counted from
     std::deque<exchange> uncounted_; ///< by the leader, for all we know; some way apart
     std::shared_ptr<lease_term> term_;
     std::shared_ptr<const lease_term> shown_;

@@ -175,9 +175,21 @@ void session::on_connected(const store::connect_reply& answer)
         return; // it was on its way when the session was closed
     core_.on_connected(answer);
     if (core_.lease_impossible())
-        for (session_member* member : core_.members())
-            member->refuse_all(errc::invalid_option);
+        refuse_all(answer.session_timeout);
     change(connection_state::connected);
+}
+
+void session::refuse_all(std::chrono::milliseconds granted)
+{
+    if (core_.options.log)
+        core_.tell([this, granted] {
+            core_.options.log(log_level::error,
+                              "a session of " + std::to_string(granted.count()) +
+                                  " ms, as the servers grant it, leaves no time for a lease with this server_tick, "
+                                  "lease_margin, clock_drift and loss_notice: every acquire is refused");
+        });
+    for (session_member* member : core_.members())
+        member->refuse_all(errc::invalid_option);
 }
 
 void session::on_disconnected()

@@ -80,6 +80,7 @@ private:
     void change(connection_state);
     void stop(errc why);
     void tell_closed();
+    void refuse_all(std::chrono::milliseconds granted);
     std::shared_ptr<acquisition> refuse(acquire_request request, errc why);
     std::shared_ptr<user_request> begin(std::shared_ptr<user_request>, std::optional<errc> objection);
     [[nodiscard]] lock_path* in_use(const std::string& path) const; ///< null: it is not

@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds between_looks_at_holders{100};
 session_core::session_core(store::store& the_store, store::scheduler& the_scheduler, const client_options& the_options,
                            std::function<std::string()> uuid_source)
     : store(the_store), scheduler(the_scheduler), options(the_options), new_uuid(std::move(uuid_source)),
-      lease_(options.clock_drift, options.lease_margin, options.loss_notice),
+      lease_({options.clock_drift, options.server_tick, options.lease_margin, options.loss_notice, {}}),
       budget_(options.node_budget, options.node_budget_limit), alive_(std::make_shared<session_core*>(this))
 {
 }
@@ -93,7 +93,7 @@ void session_core::beat()
         return; // its answer plans the next
     store.sync("/", [this](const store::reply& answer) {
         beating_ = false;
-        lease_.heartbeat_answered(scheduler.now());
+        lease_.heartbeat_answered(answer.sent, scheduler.now());
         heard(answer);
         plan_beat();
     });
@@ -222,7 +222,7 @@ void session_core::on_connected(const store::connect_reply& answer)
     if (answer.renewed)
         first_granted_ = last_granted_ = granted;
     const auto timeout = std::min({first_granted_, std::exchange(last_granted_, granted), granted});
-    if (answer.renewed || timeout != lease_.timeout()) {
+    if (answer.renewed || timeout != lease_.times().timeout) {
         // A server with other limits has taken the same session over: what is held was granted on another lease.
         lease_.open(timeout);
         // They were planned for the earlier lease, which may have been longer.

@@ -72,9 +72,9 @@ public:
     [[nodiscard]] bool lease_fresh() const { return lease_fresh(scheduler.now()); }
     [[nodiscard]] bool lease_fresh(store::scheduler::time_point now) const { return lease_.fresh(now); }
     [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return lease_.term(); }
-    [[nodiscard]] lease::duration loss_notice() const noexcept { return lease_.notice(); }
+    [[nodiscard]] lease::duration loss_notice() const noexcept { return lease_.times().notice; }
     /// The lease cannot last from one heartbeat to the next: the margin and the notice take too much of it.
-    [[nodiscard]] bool lease_impossible() const noexcept { return lease_.remainder() <= lease_.notice(); }
+    [[nodiscard]] bool lease_impossible() const noexcept { return !lease_.times().possible(); }
 
     /// Takes note of an answer that came through the leader: to a write or a sync. A follower cut off from its leader
     /// answers reads for a while, although the leader may have ended the session.

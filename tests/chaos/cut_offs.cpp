@@ -34,10 +34,11 @@ struct noted {
 /// A process of run_holders().
 class holders_process {
 public:
-    holders_process(const std::vector<std::string>& servers, std::int64_t session_timeout)
+    holders_process(const std::vector<std::string>& servers, std::int64_t session_timeout, std::int64_t tick)
     {
         std::vector<std::string> command{this_program(), "holders", "--events=" + file("events").string(),
-                                         "--session-timeout=" + std::to_string(session_timeout)};
+                                         "--session-timeout=" + std::to_string(session_timeout),
+                                         "--server-tick=" + std::to_string(tick)};
         for (const auto& s : servers)
             command.push_back("--servers=" + s);
         process_ = test::child_process(command, directory_.path(), file("output"));
@@ -195,7 +196,7 @@ private:
         }
         if (options_.where == "leader")
             leader_cut_.prepare(leader);
-        holders_process holder(to_holder, timeout_);
+        holders_process holder(to_holder, timeout_, options_.tick);
         holder.wait_for("held", count);
         // One that is cut off young must not have to wait until the next is there.
         const auto begun = now();
@@ -213,7 +214,8 @@ private:
                 cut(n);
         // A leader that is cut off must not end the sessions of those who wait. That is a write, which never succeeds
         // there, and the leader answers no sync meanwhile.
-        holders_process next(to_next, options_.where == "leader" ? 4 * options_.tick * (options_.sync_limit + 2) : timeout_);
+        holders_process next(to_next, options_.where == "leader" ? 4 * options_.tick * (options_.sync_limit + 2) : timeout_,
+                             options_.tick);
         if (!options_.young)
             until_queued(ensemble_[other].port(), count, 3); // two of each holder, one of the next
         if (options_.where == "client" && !options_.young) {

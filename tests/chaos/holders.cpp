@@ -57,6 +57,7 @@ private:
         client_options o;
         o.servers = servers;
         o.session_timeout = milliseconds(options_.session_timeout);
+        o.server_tick = milliseconds(options_.server_tick);
         o.connect_backoff = milliseconds(20);
         o.connect_backoff_limit = milliseconds(100);
         return o;

@@ -83,6 +83,7 @@ int main(int argc, char** argv)
     as_holders->add_option("--servers", holders.servers)->required()->take_all();
     as_holders->add_option("--events", holders.events)->required();
     as_holders->add_option("--session-timeout", holders.session_timeout)->required();
+    as_holders->add_option("--server-tick", holders.server_tick)->required();
 
     auto* const as_worker = app.add_subcommand("worker", "one client process, as the program starts them itself")->group("");
     as_worker->add_option("--servers", worker.servers)->required();
@@ -91,6 +92,7 @@ int main(int argc, char** argv)
     as_worker->add_option("--process", worker.process)->required();
     as_worker->add_option("--seed", worker.seed)->required();
     as_worker->add_option("--session-timeout", worker.session_timeout)->required();
+    as_worker->add_option("--server-tick", worker.server_tick)->required();
     for (auto* each : {as_cut_offs, as_stale_write})
         each->fallthrough(); // --seed may come after them, too
     try {

@@ -79,7 +79,8 @@ void scene::start_client(std::size_t client)
                                            "--resource=" + (directory_.path() / "resource").string(),
                                            "--process=" + std::to_string(c.number),
                                            "--seed=" + std::to_string(chosen.seed + static_cast<unsigned>(c.number)),
-                                           "--session-timeout=" + std::to_string(chosen.session_timeout.count())};
+                                           "--session-timeout=" + std::to_string(chosen.session_timeout.count()),
+                                           "--server-tick=" + std::to_string(chosen.tick.count())};
     c.process = test::child_process(command, directory_.path(), file("output-", c.number));
     // It can take signals once it takes notes.
     test::wait_until("client process " + std::to_string(c.number) + " lives", test::default_limit,

@@ -15,6 +15,7 @@ struct worker_options {
     unsigned contenders = 4;
     unsigned paths = 3;
     std::int64_t session_timeout = 2000; ///< milliseconds
+    std::int64_t server_tick = 200;      ///< likewise
 };
 
 [[nodiscard]] std::string path_of(unsigned number);

@@ -34,6 +34,7 @@ client_options options_for(const std::string& servers, milliseconds session_time
     client_options options;
     options.servers = servers;
     options.session_timeout = session_timeout;
+    options.server_tick = usual_tick;
     return options;
 }
 

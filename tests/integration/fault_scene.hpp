@@ -139,6 +139,7 @@ private:
     client_options o;
     o.servers = std::move(servers);
     o.session_timeout = session_timeout;
+    o.server_tick = usual_tick;
     o.connect_backoff = milliseconds{5};
     o.connect_backoff_limit = milliseconds{50};
     return o;

@@ -2,6 +2,7 @@
 // notes. Recipes: mutex, read, write, semaphore (`take` of `permits`, or of as many as the node `count` says; compared
 // with `check`), election. Options: names=kazoo, linger=MS, cohort=N, revocable=1.
 #include "support/unique_fd.hpp"
+#include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -145,6 +146,7 @@ private:
         zklock::client_options o;
         o.servers = std::move(servers);
         o.session_timeout = session_timeout;
+        o.server_tick = zklock::test::usual_tick;
         o.connect_backoff = milliseconds(20);
         o.connect_backoff_limit = milliseconds(200);
         return o;

@@ -192,6 +192,11 @@ void checker::check_holders(contender_record& c)
     }
 }
 
+void checker::check()
+{
+    for (auto& c : records_) check_told(c);
+}
+
 /// A holder whose lease has ended has been told so, unless it did not run.
 void checker::check_told(contender_record& c)
 {

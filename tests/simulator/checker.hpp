@@ -56,6 +56,8 @@ public:
     /// `session` is 0 if another one began meanwhile.
     void listed(unsigned client, unsigned path, std::int64_t session, boost::system::error_code ec,
                 const std::vector<contender>& queue);
+    /// Now and then: whether all have been told what they must know.
+    void check();
     void client_closes(unsigned client) { closing_.push_back(client); }
     void client_died(unsigned client);
 

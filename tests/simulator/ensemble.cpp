@@ -310,10 +310,28 @@ void ensemble::restart(unsigned which, instant down)
 
 void ensemble::pause_leader(instant duration)
 {
+    const instant tick = world_.set.tick;
+    const auto answers_on = world_.choose.below(static_cast<std::uint64_t>(tick.count()), stream::link);
+    others_take_over(duration, tick / 4, instant(answers_on));
+}
+
+void ensemble::part_leader()
+{
+    world_.log.line(world_.time.now(), "server" + std::to_string(leader_), "is cut off from the others, who give it up");
+    const instant tick = world_.set.tick;
+    const auto some = [&](instant limit) {
+        return instant(world_.choose.below(static_cast<std::uint64_t>(limit.count()), stream::link));
+    };
+    const auto election = some(tick / 16);
+    others_take_over(instant(0), election, world_.choose.one_in(4, stream::link) ? some(tick) : tick);
+}
+
+void ensemble::others_take_over(instant still, instant election, instant answers_on)
+{
     if (size() == 1 || !servers_[leader_].up) return;
     const auto old = leader_;
     auto& self = servers_[old];
-    self.still_until = world_.time.now() + duration;
+    self.still_until = world_.time.now() + still;
     self.stale = true;
     for (const auto& [id, session] : sessions_) {
         if (session.alive) self.sessions_then.push_back(id);
@@ -322,13 +340,10 @@ void ensemble::pause_leader(instant duration)
         if (s != old) stop_serving(s);
     }
     elect(static_cast<unsigned>((old + 1 + world_.choose.below(size() - 1, stream::link)) % size()));
-    const auto election = instant(world_.set.tick) / 4;
     for (unsigned s = 0; s < size(); ++s) {
         if (s != old) serve_again_after(s, s == leader_ ? election / 2 : election);
     }
-    const auto half_tick = static_cast<std::uint64_t>(instant(world_.set.tick).count()) / 2;
-    const auto notices = self.still_until + instant(world_.choose.below(half_tick, stream::link));
-    world_.time.at(notices, [this, old, incarnation = self.incarnation] {
+    world_.time.at(self.still_until + answers_on, [this, old, incarnation = self.incarnation] {
         if (servers_[old].incarnation != incarnation) return;
         world_.log.line(world_.time.now(), "server" + std::to_string(old), "learns that it leads no more");
         restart(old, instant(world_.set.tick) / 4);

@@ -54,9 +54,12 @@ public:
     void hang_up(unsigned server);                   ///< on all its clients
     void restart(unsigned server, instant down);     ///< a follower; the leader too, and then another one leads
     void cut_off(unsigned server, instant duration); ///< a follower from the leader
-    /// The leader stands still and the others elect another at once. When it wakes it believes for up to half a tick
-    /// that it leads: it answers reads, reconnecting sessions and syncs from what it knew.
+    /// The leader stands still and the others elect another at once. When it wakes it believes for up to a tick that it
+    /// leads: it answers reads, reconnecting sessions and syncs from what it knew.
     void pause_leader(instant duration);
+    /// The leader does not stand still: it is cut off from the others, and what it does from the moment on in which they
+    /// give it up is the same, for up to a tick. They may need next to no time to elect another.
+    void part_leader();
 
 private:
     struct server {
@@ -108,6 +111,7 @@ private:
     void execute_stale(const connection_ptr& c, const request& r);
     void stop_serving(unsigned server);
     void elect(unsigned next);
+    void others_take_over(instant still, instant election, instant answers_on);
     void serve_again_after(unsigned server, instant down);
     void confirm_session(const connection_ptr& c, std::int64_t xid, answer a);
     znode_tree::effect append(entry e);

@@ -34,6 +34,7 @@ public:
         make_troubles();
         if (const auto kind = plan_.seed / 32 % 16; kind == 3 || kind == 6) make_crowd(kind == 6);
         if (!plan_.set.granted.empty()) make_moves();
+        else if (plan_.set.servers > 1 && plan_.seed % 5 == 2) make_partitions();
         std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                          [](const auto& a, const auto& b) { return a.at < b.at; });
         return std::move(plan_);
@@ -130,6 +131,46 @@ private:
             happens(act::block, long_time / 4, long_time / 2 + pick(long_time));
             s.who = static_cast<unsigned>(pick(plan_.set.servers));
             happens(act::restart, long_time / 4, pick(long_time / 4));
+        }
+    }
+
+    /// A leader and a client that holds a lock are cut off from the other servers, while another client waits. Drawn apart,
+    /// too. How long a tick is, as a part of the session, decides how much such a leader's last answers may be worth.
+    void make_partitions()
+    {
+        choices own(plan_.seed ^ 0x9a'5717);
+        const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+        auto& set = plan_.set;
+        set.tick = set.session_timeout * 20 / std::array{25, 30, 40, 40, 50, 60, 80, 100}[pick(8)];
+        if (2 * set.tick > set.session_timeout) { // little time is left for an exchange
+            set.delay = std::min(set.delay, 200us);
+            set.delay_spread = std::min(set.delay_spread, 300us);
+            set.follower_lag = std::min(set.follower_lag, 5'000us);
+        }
+        const auto long_time = static_cast<std::uint64_t>(microseconds(set.session_timeout).count());
+        for (auto times = 1 + pick(2); times != 0; --times) {
+            step s;
+            s.at = moments_[pick(moments_.size())];
+            s.path = static_cast<unsigned>(pick(set.paths));
+            s.choice = static_cast<std::uint32_t>(pick(1'000'000));
+            const auto holder = static_cast<unsigned>(pick(set.clients));
+            s.who = holder;
+            s.duration = 3 * set.session_timeout;
+            plan_.steps.push_back(s);
+            s.at += microseconds(pick(long_time / 2));
+            s.who = static_cast<unsigned>((s.who + 1 + pick(set.clients - 1)) % set.clients);
+            s.duration = milliseconds(pick(50));
+            plan_.steps.push_back(s);
+            s.at += microseconds(pick(long_time));
+            s.what = act::part_leader;
+            s.duration = milliseconds(0);
+            plan_.steps.push_back(s);
+            // When that leader is silent at last, the client finds nobody else.
+            s.at += set.tick - microseconds(pick(static_cast<std::uint64_t>(set.tick.count()) * 1'000 / (pick(2) == 0 ? 16 : 2)));
+            s.what = act::block;
+            s.who = holder;
+            s.duration = set.session_timeout * 3 / 2;
+            plan_.steps.push_back(s);
         }
     }
 
@@ -332,6 +373,7 @@ const char* name_of(act what)
                                             "restart",
                                             "cut_off",
                                             "pause_leader",
+                                            "part_leader",
                                             "kill_session",
                                             "delete_contender",
                                             "delete_parent",

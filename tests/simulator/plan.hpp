@@ -23,6 +23,7 @@ enum class act : std::uint8_t {
     restart,
     cut_off,
     pause_leader,
+    part_leader,
     kill_session,
     // whoever administers the ensemble, and other programs
     delete_contender,

@@ -31,6 +31,7 @@ public:
         for (const auto& c : checker_.records()) all += instant(c.wish.duration) + delays;
         return all;
     }
+    void check() override { checker_.check(); }
     void finish() override { checker_.finish(); }
     [[nodiscard]] std::uint64_t grants() const override { return checker_.grants(); }
 

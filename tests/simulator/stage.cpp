@@ -64,6 +64,7 @@ void stage::start_client(unsigned number)
     options.session_timeout = the_plan.set.session_timeout;
     options.identifier = "client" + std::to_string(number);
     options.clock_drift = the_plan.set.stated_drift;
+    options.server_tick = the_plan.set.tick;
     options.node_budget = the_plan.set.node_budget;
     c.session = std::make_unique<recipes::session>(c.store, c.where, options, [this, number] {
         char text[40];
@@ -113,6 +114,7 @@ void stage::perform(const step& s)
         as_administrator("pauses the leader for " + std::to_string(s.duration.count()) + " ms");
         ensemble.pause_leader(s.duration);
         break;
+    case act::part_leader: ensemble.part_leader(); break;
     case act::kill_session:
         if (const auto id = c->store.session_id(); id != 0) {
             as_administrator("ends the session of client" + std::to_string(s.who));
@@ -380,6 +382,7 @@ void stage::run_until(instant limit, const std::function<bool()>& done)
         herd_.check();
         for (unsigned p = 0; p < the_plan.set.paths; ++p)
             for (const auto& place : users_->places(p)) numbers_.check(place);
+        users_->check();
         check_users_nodes();
         if (world.time.executed() > most_events) world.violate("goes round in circles");
     }

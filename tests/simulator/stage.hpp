@@ -54,6 +54,8 @@ public:
     [[nodiscard]] virtual std::vector<std::string> places(unsigned path) const { return {path_of(path)}; }
     /// What an administrator does to this recipe in particular. False if it is as with the others.
     virtual bool administrate(const step&) { return false; }
+    /// Now and then.
+    virtual void check() {}
     /// Administrators leave everybody in peace from now on.
     virtual void become_quiet() {}
 

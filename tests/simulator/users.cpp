@@ -194,6 +194,11 @@ void acquisition_users::check_look_once(use& u)
     });
 }
 
+void acquisition_users::check()
+{
+    for (auto& u : uses_) check_told(u);
+}
+
 /// A holder whose lease has ended has been told so, unless it did not run.
 void acquisition_users::check_told(use& u)
 {

@@ -59,6 +59,7 @@ public:
     [[nodiscard]] bool all_ended() const override;
     [[nodiscard]] bool is_ours(const znode_tree::node& node) const override;
     [[nodiscard]] instant holding_time() const override;
+    void check() override;
     void finish() override;
     [[nodiscard]] std::uint64_t grants() const override { return grants_; }
 

@@ -11,10 +11,13 @@
 
 namespace zklock::test {
 
+/// Of the servers, unless a test says otherwise: what clients with short sessions state as client_options::server_tick.
+inline constexpr milliseconds usual_tick{500};
+
 struct server_options {
     server_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
 
-    milliseconds tick_time{500};
+    milliseconds tick_time = usual_tick;
     milliseconds min_session_timeout{500};
     milliseconds max_session_timeout{120'000};
     milliseconds container_check_interval{60'000};

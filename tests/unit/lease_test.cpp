@@ -6,6 +6,7 @@
 using namespace std::chrono_literals;
 using zklock::lease_clock;
 using zklock::recipes::lease;
+using zklock::recipes::lease_times;
 using zklock::recipes::node_budget;
 
 namespace {
@@ -15,13 +16,46 @@ constexpr lease_clock::time_point at(std::chrono::milliseconds t)
     return lease_clock::time_point(t);
 }
 
+lease_times with(double drift, std::optional<lease::duration> margin, lease::duration notice)
+{
+    return {drift, 2s, margin, notice, {}};
+}
+
+lease_times of_ticks(double ticks, lease::duration tick = 2s)
+{
+    return {0.01, tick, {}, 0s, std::chrono::duration_cast<lease::duration>(ticks * tick)};
+}
+
+/// A client that does nothing but send heartbeats over a connection on which each takes `round_trip`.
+/// How much is left of the lease at worst, from the connect on, in `length`.
+lease::duration least_left(const lease_times& times, lease::duration round_trip, lease::duration length)
+{
+    lease l(times);
+    l.open(times.timeout);
+    auto now = at(1000s);
+    const auto end = now + length;
+    l.opened(now, now + round_trip);
+    const auto term = l.term();
+    lease::duration least = length;
+    for (now += round_trip; now < end;) {
+        const auto sent = std::max(now, l.next_heartbeat());
+        now = sent + round_trip;
+        least = std::min(least, l.ends() - now);
+        l.answered(sent, now);
+        l.heartbeat_answered(sent, now);
+    }
+    CHECK((least < 0s || l.term() == term));
+    return least;
+}
+
+
 } // namespace
 
 TEST_SUITE("lease")
 {
     TEST_CASE("lasts from the connect, less drift and margin")
     {
-        lease l(0.01, {}, 0ms);
+        lease l(with(0.01, {}, 0ms));
         CHECK_FALSE(l.fresh(at(1000s)));
         l.open(10s);
         CHECK_FALSE(l.fresh(at(1000s)));
@@ -31,7 +65,7 @@ TEST_SUITE("lease")
         CHECK_FALSE(l.fresh(at(1007s + 400ms)));
         CHECK(l.next_heartbeat() < at(1001s));
         l.answered(at(1001s), at(1001s + 1ms));
-        l.heartbeat_answered(at(1001s + 1ms));
+        l.heartbeat_answered(at(1001s), at(1001s + 1ms));
         CHECK(l.next_heartbeat() == at(1003s + 501ms));
         l.answered(at(1003s + 501ms), at(1003s + 502ms));
         CHECK(l.term()->until() == at(1001s + 9900ms));
@@ -39,7 +73,7 @@ TEST_SUITE("lease")
 
     TEST_CASE("an answer confirms what was sent a margin before it, not itself")
     {
-        lease l(0.0, 2s, 0ms);
+        lease l(with(0.0, 2s, 0ms));
         l.open(10s);
         l.confirmed(at(100s), at(100s));
         const auto term = l.term();
@@ -56,7 +90,7 @@ TEST_SUITE("lease")
 
     TEST_CASE("a request that was long on its way is a late sign of life")
     {
-        lease l(0.0, 2s, 0ms);
+        lease l(with(0.0, 2s, 0ms));
         l.open(10s);
         l.answered(at(100s), at(105s)); // the server may have seen it at 105 only
         l.answered(at(104s), at(106s));
@@ -68,7 +102,7 @@ TEST_SUITE("lease")
 
     TEST_CASE("remembers a bounded number of a flood of answers, and loses little by it")
     {
-        lease l(0.0, 1600ms, 0ms);
+        lease l(with(0.0, 1600ms, 0ms));
         l.open(10s);
         for (auto t = 100'000ms; t <= 104'000ms; t += 1ms)
             l.answered(at(t), at(t));
@@ -78,7 +112,7 @@ TEST_SUITE("lease")
 
     TEST_CASE("with no margin counts from the answered request itself")
     {
-        lease l(0.0, 0s, 0ms);
+        lease l(with(0.0, 0s, 0ms));
         l.open(10s);
         l.answered(at(100s), at(101s));
         CHECK(l.term()->until() == at(110s));
@@ -86,7 +120,7 @@ TEST_SUITE("lease")
 
     TEST_CASE("that has ended stays ended for who was granted in it")
     {
-        lease l(0.0, 1s, 0ms);
+        lease l(with(0.0, 1s, 0ms));
         l.open(10s);
         l.confirmed(at(100s), at(100s));
         const auto term = l.term();
@@ -99,7 +133,7 @@ TEST_SUITE("lease")
 
     TEST_CASE("ends earlier for the notice")
     {
-        lease l(0.0, 1s, 2s);
+        lease l(with(0.0, 1s, 2s));
         l.open(10s);
         l.confirmed(at(100s), at(100s));
         CHECK(l.term()->until() == at(110s));
@@ -109,7 +143,7 @@ TEST_SUITE("lease")
 
     TEST_CASE("ends with the session, and a new session starts from nothing")
     {
-        lease l(0.0, 1s, 0ms);
+        lease l(with(0.0, 1s, 0ms));
         l.open(10s);
         l.confirmed(at(100s), at(100s));
         l.answered(at(101s), at(101s));
@@ -122,17 +156,92 @@ TEST_SUITE("lease")
         CHECK_FALSE(l.fresh(at(103s)));
         l.answered(at(104s), at(104s));
         CHECK(l.term()->until() == at(107s));
-        l.heartbeat_answered(at(104s));
+        l.heartbeat_answered(at(104s), at(104s));
         l.answered(at(104s + 100ms), at(104s + 200ms)); // what else is answered puts it off by nothing
         CHECK(l.next_heartbeat() == at(105s));
     }
 
+    TEST_CASE("its margin is a quarter of the time-out, and at least the servers' tick")
+    {
+        CHECK(of_ticks(1.5).margin() == 2s);
+        CHECK(of_ticks(2).margin() == 2s);
+        CHECK(of_ticks(3).margin() == 2s);
+        CHECK(of_ticks(4).margin() == 2s);
+        CHECK(of_ticks(5).margin() == 2500ms);
+        CHECK(of_ticks(5, 500ms).margin() == 625ms);
+        lease_times stated = of_ticks(2);
+        stated.stated_margin = 500ms;
+        CHECK(stated.margin() == 500ms);
+    }
+
+    TEST_CASE("an answer of a leader that was given up confirms nothing")
+    {
+        // The quorum gave it up at `end`. It went on for a tick; the next session's end comes `timeout` after `end`.
+        for (const double ticks : {1.2, 1.5, 2.0, 3.0, 5.0}) {
+            CAPTURE(ticks);
+            const auto times = of_ticks(ticks);
+            for (const auto phase : {0ms, 1ms, 100ms, 333ms, 777ms}) {
+                lease l(times);
+                l.open(times.timeout);
+                const auto end = at(1100s);
+                auto now = at(1000s) + phase;
+                l.opened(now, now);
+                for (;;) {
+                    const auto sent = l.next_heartbeat();
+                    if (sent > end + times.tick)
+                        break;
+                    now = std::max(now, sent);
+                    l.answered(now, now);
+                    l.heartbeat_answered(sent, now);
+                }
+                CHECK(l.term()->until() <= end + times.timeout);
+            }
+        }
+    }
+
+    TEST_CASE("as many heartbeats as fit, and no lease of a healthy connection ends")
+    {
+        CHECK(of_ticks(5).interval() == 2500ms); // as ever
+        CHECK(of_ticks(4).interval() == 2s);
+        CHECK(of_ticks(15).interval() == 7500ms);
+        for (const double ticks : {1.2, 1.25, 1.5, 2.0, 2.5, 3.0, 3.9, 4.0, 5.0, 60.0}) {
+            CAPTURE(ticks);
+            const auto times = of_ticks(ticks);
+            CHECK(times.possible());
+            CHECK(times.interval() >= 50ms);
+            CHECK(times.interval() <= times.timeout / 4);
+            CHECK(times.remainder() >= times.rest() / 2);
+            CHECK(least_left(times, 0s, 20 * times.timeout) >= times.rest() / 2);
+            // Round trips take what they take, but do not add up.
+            for (const auto round_trip : {1ms, 10ms, 20ms})
+                CHECK(least_left(times, round_trip, 20 * times.timeout) >= times.rest() / 2 - 4 * round_trip);
+        }
+        const lease_times stated{0.01, 500ms, 5s, 0s, 8s}; // lost seven locks in 20 s
+        CHECK(stated.possible());
+        CHECK(stated.interval() == 1250ms);
+        CHECK(least_left(stated, 5ms, 60s) > 1400ms);
+        const lease_times noticed{0.01, 2s, {}, 4s, 10s};
+        CHECK(noticed.possible());
+        CHECK(least_left(noticed, 5ms, 60s) > 1500ms);
+        const lease_times without{0.01, 500ms, 0s, 0s, 8s};
+        CHECK(without.interval() == 2s);
+        CHECK(least_left(without, 5ms, 60s) > 3900ms);
+    }
+
     TEST_CASE("can be impossible")
     {
-        CHECK(lease(0.0, 10s, 0ms).remainder() <= 0s);
-        lease l(0.01, {}, 0ms);
-        l.open(10s);
-        CHECK(l.remainder() == 4900ms);
+        CHECK_FALSE(lease_times{0.0, 2s, 10s, 0s, 10s}.possible());
+        CHECK_FALSE(lease_times{0.01, 2s, 9800ms, 0s, 10s}.possible());
+        CHECK(lease_times{0.01, 2s, 9s, 0s, 10s}.possible());
+        CHECK_FALSE(lease_times{0.01, 2s, 2s, 7800ms, 10s}.possible());
+        CHECK(lease_times{0.01, 2s, 2s, 7s, 10s}.possible());
+        CHECK_FALSE(of_ticks(1).possible());
+        CHECK_FALSE(of_ticks(1.04).possible());
+        CHECK_FALSE(lease_times{0.01, 2s, {}, 0s, 1s}.possible()); // granted by servers with shorter ticks
+        CHECK_FALSE(lease_times{0.01, 300ms, {}, 0s, 400ms}.possible()); // 48 and 10 ms between heartbeats:
+        CHECK_FALSE(lease_times{0.01, 79ms, {}, 0s, 100ms}.possible()); // a loaded server takes as long for an answer
+        CHECK(lease_times{0.01, 50ms, {}, 0s, 100ms}.possible());
+        CHECK(of_ticks(5).remainder() == 4900ms);
     }
 }
 

@@ -40,6 +40,7 @@ TEST_SUITE("session, reconnects")
         for (const int connections : {1, 2}) {
             CAPTURE(connections);
             scene s;
+            s.options.server_tick = 500ms;
             s.start();
             s.connect(5, true, 40s);
             const auto again = [&s](std::chrono::seconds granted) {

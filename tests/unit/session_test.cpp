@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -330,13 +331,50 @@ TEST_SUITE("session")
     TEST_CASE("a lease that could never last is an invalid option, also for who came before the connection")
     {
         scene s;
-        s.options.lease_margin = 8s;
+        s.options.lease_margin = 9800ms;
         s.start();
         const auto early = s.acquire("/p");
         CHECK_FALSE(early->ended);
         s.connect();
         CHECK(early->ended == make_error_code(errc::invalid_option));
         CHECK(s.acquire("/p")->ended == make_error_code(errc::invalid_option));
+    }
+
+    TEST_CASE("servers that grant less than a lease needs are refused, and named in the log, until they grant more")
+    {
+        scene s;
+        std::vector<std::string> said;
+        s.options.log = [&said](log_level, std::string_view line) { said.emplace_back(line); };
+        s.start();
+        s.connect();
+        const auto held = s.hold("/p", 0);
+        s.servers.observer->on_disconnected();
+        const auto waits = s.acquire("/q");
+        s.connect(5, false, 2s); // of a tick, for all that is stated
+        CHECK(held->losses == 1);
+        CHECK(waits->ended == make_error_code(errc::invalid_option));
+        CHECK(s.acquire("/q")->ended == make_error_code(errc::invalid_option));
+        REQUIRE(said.size() == 1);
+        CHECK(said.front().find("2000 ms") != std::string::npos);
+        s.servers.observer->on_expired();
+        s.connect(6, true, 10s);
+        CHECK(said.size() == 1);
+        CHECK_FALSE(s.acquire("/r")->ended);
+        CHECK(s.servers.pending().find("/r") != std::string::npos);
+    }
+
+    TEST_CASE("the servers' tick counts in what they grant, not in what is asked for")
+    {
+        for (const auto& [tick, granted, possible] :
+             {std::tuple{2000ms, 4000ms, true}, {2000ms, 2500ms, true}, {2000ms, 2000ms, false}, {500ms, 1000ms, true}}) {
+            CAPTURE(granted.count());
+            scene s;
+            s.options.session_timeout = 1s;
+            s.options.server_tick = tick;
+            s.start();
+            s.connect(5, true, granted);
+            CHECK(s.acquire("/p")->ended.has_value() == !possible);
+        }
     }
 
     TEST_CASE("what a server refuses to show is not asked for again at once")

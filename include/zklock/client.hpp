@@ -165,7 +165,9 @@ public:
         return create(std::move(path), std::move(data), node_kind::persistent, std::forward<Token>(token));
     }
 
-    /// Reads a node, as the server sees it that the client is connected to: it may lag behind the others.
+    /// Reads a node, as the server sees it that the client is connected to: it may lag behind the others. Whoever
+    /// holds a lock of this client sees what others have written before it who held it: a read that is the first on a
+    /// new connection goes behind a `sync`.
     /// @par Completion `void(error_code, node_content)`. `errc::no_node`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_content)) Token = default_token>
     [[nodiscard]] auto get(std::string path, Token&& token = Token())

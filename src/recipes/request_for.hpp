@@ -32,6 +32,8 @@ public:
     {
         if (ended())
             return;
+        if (if_lost_ == if_lost::asked_again) // it reads
+            core_.catch_up_for_users();
         sent_ = true;
         send();
     }
@@ -83,6 +85,8 @@ protected:
         return [this, self = shared_from_this(), f = std::move(f)](const auto& answer) {
             if (answer.result == store::outcome::unknown)
                 lose_answer(answer.undone);
+            else if (if_lost_ == if_lost::asked_again && core_.behind_users())
+                did_not_catch_up();
             else
                 f(answer);
         };
@@ -93,7 +97,6 @@ protected:
     {
         core_.contact_lost();
         if (!undone && if_lost_ == if_lost::unknown) {
-            core_.requests.write_unknown();
             return fail(errc::outcome_unknown);
         }
         sent_ = false;
@@ -108,6 +111,15 @@ protected:
     session_core& core_;
 
 private:
+    /// It was answered by a server that may be behind.
+    void did_not_catch_up()
+    {
+        if (core_.connected)
+            fail(errc::server_error); // the sync was refused
+        else
+            lose_answer();
+    }
+
     const if_lost if_lost_;
     done done_;
     std::optional<errc> unsent_end_;

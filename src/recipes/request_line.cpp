@@ -25,8 +25,6 @@ void request_line::leave(user_request& gone) noexcept
 
 void request_line::epoch_began()
 {
-    if (catch_up_)
-        core_.catch_up();
     for (const auto& [turn, request] : std::exchange(waiting_, {}))
         request->start();
 }

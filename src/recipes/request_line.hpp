@@ -55,21 +55,15 @@ public:
     /// It waits no more.
     void leave(user_request&) noexcept;
 
-    /// A write was sent, and nobody knows what became of it. The next connection may be to a server that does not know
-    /// either: what is read there waits until it has caught up.
-    void write_unknown() noexcept { catch_up_ = true; }
-
     // --- called by the session --------------------------------------------------------------------------------------
 
     void epoch_began();
-    void caught_up() noexcept { catch_up_ = false; }
     void stop(errc why);
 
 private:
     session_core& core_;
     std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< by their turns
     std::uint64_t last_turn_ = 0;
-    bool catch_up_ = false;
 };
 
 } // namespace zklock::recipes

@@ -215,6 +215,7 @@ void session_core::on_connected(const store::connect_reply& answer)
     notice_lapse(now);
     session_id = answer.session_id;
     connected = true;
+    reconnected_ = std::exchange(connected_before_, true);
     server_proved_ = false;
     // A leader that takes over knows of no other time than the one the session began with; and what the server that the
     // session has just left reports of it may come late. So the shortest of these times and the new one counts.
@@ -254,10 +255,19 @@ void session_core::catch_up()
     store.sync("/", [this](const store::reply& answer) {
         const bool done = answer.result == store::outcome::ok;
         catching_up_ = done ? catch_up_state::done : catch_up_state::not_asked; // whoever needs it asks again
-        if (done)
-            requests.caught_up();
         heard(answer);
     });
+}
+
+void session_core::catch_up_for_users()
+{
+    if (reconnected_ && !ZKLOCK_MUTANT(transaction_reads_behind_no_sync))
+        catch_up();
+}
+
+bool session_core::behind_users() const noexcept
+{
+    return reconnected_ && !caught_up() && !ZKLOCK_MUTANT(transaction_reads_behind_no_sync);
 }
 
 void session_core::contact_lost()

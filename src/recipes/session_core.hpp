@@ -49,6 +49,14 @@ public:
     void catch_up();
     /// The sync of this epoch went well. So what is answered from now on was read after it.
     [[nodiscard]] bool caught_up() const noexcept { return catching_up_ == catch_up_state::done; }
+    /// Before something is read for a user: he may hold a lock, and shall see what others wrote who held it before. It
+    /// may be known from an event of an earlier connection that they have let go, and the server of this one may not
+    /// have got so far. (Events do not count in the zxid by which the C client keeps away from such servers.) What is
+    /// known from this connection, this server knows. So the first epoch needs nothing, and the next ones a sync each,
+    /// if somebody reads. A write whose outcome is unknown is seen likewise, or will never be done.
+    void catch_up_for_users();
+    /// Whether an answer to a read may be older than that: the sync was refused, or its answer lost.
+    [[nodiscard]] bool behind_users() const noexcept;
 
     /// Of the current session; 0 when there is none.
     std::int64_t session_id = 0;
@@ -163,6 +171,8 @@ private:
     bool beating_ = false; ///< a sync is under way
     bool server_proved_ = false;
     catch_up_state catching_up_ = catch_up_state::not_asked; ///< in this epoch
+    bool connected_before_ = false;
+    bool reconnected_ = false; ///< this epoch is not the first
     store::scheduler::timer_id beat_timer_ = 0;
     store::scheduler::timer_id lease_timer_ = 0;
     store::scheduler::timer_id holders_timer_ = 0;

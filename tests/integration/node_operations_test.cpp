@@ -260,6 +260,32 @@ TEST_CASE("a write whose answer is lost has an unknown outcome; what is read the
     expect_clean(server());
 }
 
+TEST_CASE("the first read on a new connection goes behind a sync: its server may not know all that the last one did")
+{
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+        co_await remote.connect();
+        client& zk = remote.zk;
+        co_await until_asked(remote.link, opcode::sync); // the heartbeat of the beginning
+        must(co_await zk.create("/behind", "0"));
+        remote.link.forget();
+        CHECK(must(co_await zk.get("/behind")).data == "0");
+        CHECK(remote.link.count(opcode::sync) == 0);
+        for (int connection = 0; connection < 2; ++connection) {
+            remote.link.on_next(opcode::get_data, moment::reply, fate::cut);
+            remote.link.forget();
+            CHECK(must(co_await zk.get("/behind")).data == "0");
+            CHECK(must(co_await zk.children("/behind")).empty());
+            CHECK(remote.link.count(opcode::get_data) == 2);
+            CHECK(remote.link.count(opcode::sync) == 1);
+        }
+        must(co_await zk.remove("/behind"));
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
 TEST_CASE("a write that the server throttles is not repeated, for what was sent after it may be done; a read is")
 {
     const auto body = [&]() -> awaitable<void> {

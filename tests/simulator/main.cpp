@@ -101,7 +101,8 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_coun
                                                             {"lost_create_looked_for_once", 37290},
                                                             {"number_of_an_earlier_node", 700005573},
                                                             {"numbers_that_begin_again_ignored", 96535},
-                                                            {"numbers_used_up", 1597}};
+                                                            {"numbers_used_up", 1597},
+                                                             {"transaction_reads_behind_no_sync", 670}};
 
 int check_mutants(std::uint64_t seed)
 {

@@ -1,5 +1,6 @@
 // Of transactions guarded by the mutex: whoever holds it writes a register in the simulated ZooKeeper. No write may be
 // done when another client has had the lock since, whatever its writer believes: that is more than the lease can promise.
+// And of reads: whoever reads the register while it holds the lock sees all that holders have written before.
 #include "users.hpp"
 
 #include "recipes/node_operations.hpp"
@@ -35,12 +36,14 @@ public:
             if (w.writer->where == &c.where && !w.ended) w.died = true;
             w.handle.reset();
         }
+        for (auto& r : reads_) r.ended |= r.where == &c.where;
     }
 
     [[nodiscard]] bool all_ended() const override
     {
         return acquisition_users::all_ended() &&
-               std::all_of(writes_.begin(), writes_.end(), [](const write& w) { return w.ended || w.died; });
+               std::all_of(writes_.begin(), writes_.end(), [](const write& w) { return w.ended || w.died; }) &&
+               std::all_of(reads_.begin(), reads_.end(), [](const reading& r) { return r.ended; });
     }
 
     void finish() override
@@ -48,6 +51,9 @@ public:
         acquisition_users::finish();
         for (const auto& w : writes_) {
             if (!w.ended && !w.died) violate(*w.writer, "its write " + w.data + " never ended");
+        }
+        for (const auto& r : reads_) {
+            if (!r.ended) violate(*r.reader, "what it reads is never told");
         }
     }
 
@@ -66,6 +72,13 @@ private:
         bool done = false;               ///< by the servers
         bool settled = false;            ///< whether it is done is known: it must stay so
         bool died = false;
+    };
+
+    struct reading {
+        use* reader = nullptr;
+        process* where = nullptr;
+        std::int64_t written = 0; ///< the last write of the register when it was asked for, if it held the lock
+        bool ended = false;
     };
 
     void make(const std::string& path)
@@ -88,7 +101,14 @@ private:
         const std::chrono::microseconds moments[] = {std::chrono::microseconds(0), hold / 2, hold,
                                                      hold + std::chrono::milliseconds(1)};
         for (unsigned i = 0; i < 4; ++i) {
-            if ((u.wish.choice >> i & 1) == 0 && i != 0) continue;
+            const bool reads = u.wish.choice / 1024 % 4 == i;
+            // Some never write: what writes tell about the servers, or leave open, they do not know.
+            const bool only_reads = (stage_.the_plan.seed / 16 + u.client) % 3 == 0;
+            if (reads || only_reads) {
+                const bool elsewhere = only_reads && !calm_ && u.wish.choice / 16'384 % 4 == i;
+                (void)u.where->call_at(u.where->now() + moments[i], [this, &u, elsewhere] { begin_read(u, elsewhere); });
+            }
+            if (only_reads || ((u.wish.choice >> i & 1) == 0 && i != 0)) continue;
             (void)u.where->call_at(u.where->now() + moments[i], [this, &u, i] { begin_write(u, i); });
         }
     }
@@ -164,6 +184,33 @@ private:
         }
     }
 
+    /// `elsewhere`: its connection is cut, and it finds another server.
+    void begin_read(use& u, bool elsewhere)
+    {
+        auto& c = stage_.current(u.client);
+        if (&c.where != u.where || c.closing || !c.session || !u.handle) return;
+        const auto* const node = stage_.ensemble.leaders_tree().find(register_of(u.paths.front()));
+        auto& r = reads_.emplace_back();
+        r.reader = &u;
+        r.where = u.where;
+        if (u.believes() && !excused(u)) r.written = node->mzxid;
+        if (elsewhere && !stage_.world.quiet) u.store->cut();
+        say(u, "reads");
+        stage_.call(c, [&](recipes::session& session) {
+            const auto told = [this, &c, &r](error_code ec, const node_content& n) {
+                if (!stage_.may_tell(c)) return;
+                auto& reader = *r.reader;
+                say(reader, "has read " + (ec ? ec.message() : n.data));
+                if (r.ended) violate(reader, "told twice what it reads");
+                r.ended = true;
+                if (ec && ec != make_error_code(errc::closed)) violate(reader, "its read failed: " + ec.message());
+                if (!ec && n.stat.mzxid < r.written && !excused(reader))
+                    violate(reader, "holds the lock, and reads " + n.data + ", which is not what was written last");
+            };
+            session.nodes().get(register_of(u.paths.front()), told);
+        });
+    }
+
     /// Whoever reads after an unknown outcome sees what it was.
     void look(client& c, write& w)
     {
@@ -225,6 +272,7 @@ private:
         process* where = nullptr;
     };
     std::deque<write> writes_;
+    std::deque<reading> reads_;
     std::unordered_map<std::string, write*> by_data_;
     std::unordered_map<std::string, std::int64_t> done_at_;
     std::map<unsigned, std::int64_t> last_token_; ///< written, by path

@@ -175,7 +175,7 @@ TEST_SUITE("operations on nodes")
             s.servers.take().answer(outcome::unknown); // these go before them
         s.disconnect();
         s.connect(5, false);
-        CHECK(s.servers.requests.size() == 2 * many);
+        CHECK(s.servers.requests.size() == 2 * many + 1); // behind a sync
         CHECK((std::clock() - began) / CLOCKS_PER_SEC < 4); // of the processor; a fraction of it is needed
         while (!s.servers.requests.empty())
             s.servers.take().answer(outcome::ok);
@@ -213,7 +213,63 @@ TEST_SUITE("operations on nodes")
         s.answer(outcome::unknown);
         s.disconnect();
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
-        CHECK(s.servers.pending() == "get /a"); // nothing is in doubt any more
+        CHECK(s.servers.pending() == "sync /, get /a"); // on each connection
+    }
+
+    TEST_CASE("on every connection but the first, what is read first waits for a sync; what is written does not")
+    {
+        node_scene s;
+        s.connect();
+        told<node_content> first, second, third;
+        told<std::vector<std::string>> list;
+        told<node_stat> written;
+        s.nodes().get("/a", first.teller());
+        CHECK(s.servers.pending() == "get /a");
+        s.servers.take().show(0, "x");
+        s.disconnect();
+        s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+        CHECK(s.servers.pending() == "");
+        s.nodes().set("/a", "y", any_version, written.teller());
+        s.nodes().get("/a", second.teller());
+        s.nodes().children("/a", list.teller());
+        CHECK(s.servers.pending() == "set /a, sync /, get /a, children /a");
+        s.answer(outcome::ok);
+        s.answer(outcome::ok);
+        s.servers.take().show(0, "y");
+        s.list({"b"});
+        CHECK(second.value.data == "y");
+        CHECK(list.value == std::vector<std::string>{"b"});
+        s.nodes().get("/a", third.teller());
+        CHECK(s.servers.pending() == "get /a");
+        s.servers.take().show(0, "y");
+        // Contenders, too, and in a new session.
+        s.servers.observer->on_disconnected();
+        s.servers.observer->on_expired();
+        s.servers.observer->on_connected({6, 10s, true, s.clock.now()});
+        s.clock.run();
+        std::optional<error_code> listed;
+        s.session->contenders("/p", [&](error_code ec, const std::vector<contender>&) { listed = ec; });
+        CHECK(s.servers.pending() == "sync /, children /p");
+    }
+
+    TEST_CASE("what is read behind a sync that is refused may be too old")
+    {
+        node_scene s;
+        s.connect();
+        s.disconnect();
+        s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
+        told<node_content> old, read;
+        s.nodes().get("/a", old.teller());
+        s.answer(outcome::no_auth);
+        s.servers.take().show(0, "x");
+        s.clock.run();
+        CHECK(old.ended_with(errc::server_error));
+        s.nodes().get("/a", read.teller());
+        CHECK(s.servers.pending() == "sync /, get /a");
+        s.answer(outcome::ok);
+        s.servers.take().show(0, "y");
+        s.clock.run();
+        CHECK(read.value.data == "y");
     }
 
     TEST_CASE("a write that was sent cannot be taken back; a read can")
@@ -265,9 +321,8 @@ TEST_SUITE("operations on nodes")
         CHECK(removing->withdraw() == withdrawal::withdrawn);
         s.disconnect();
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
-        CHECK(s.servers.pending() == "sync /, persistent /a, set /a, remove /c, batch check /d");
+        CHECK(s.servers.pending() == "persistent /a, set /a, remove /c, batch check /d");
         CHECK(creating->withdraw() == withdrawal::too_late); // now it left
-        s.answer(outcome::ok);
         s.answer(outcome::ok);
         s.answer(outcome::unknown);
         CHECK(written.ended_with(errc::outcome_unknown));

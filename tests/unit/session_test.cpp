@@ -464,7 +464,8 @@ TEST_SUITE("session, contenders")
         CHECK(dropped->withdraw() == recipes::user_request::withdrawal::withdrawn);
         CHECK(dropped->withdraw() == recipes::user_request::withdrawal::ended);
         s.connect(5, false);
-        CHECK(s.servers.pending() == "children /p");
+        CHECK(s.servers.pending() == "sync /, children /p");
+        s.answer(outcome::ok);
         s.answer(outcome::no_node);
         CHECK(ended == 1);
         CHECK(kept->withdraw() == recipes::user_request::withdrawal::ended);

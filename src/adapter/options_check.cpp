@@ -20,7 +20,7 @@ bool valid_times(const client_options& o)
     using std::chrono::milliseconds;
     // Servers grant two ticks at the least; less than this leaves no time to connect in. The wire has 32 bits for it.
     constexpr milliseconds shortest_session{100};
-    constexpr milliseconds longest_session{std::numeric_limits<std::int32_t>::max()};
+    static constexpr milliseconds longest_session{std::numeric_limits<std::int32_t>::max()};
     if (o.session_timeout < shortest_session || o.session_timeout > longest_session)
         return false;
     if (!(o.clock_drift >= 0.0 && o.clock_drift < 0.5)) // also refuses what is not a number

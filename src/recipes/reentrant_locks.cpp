@@ -286,7 +286,10 @@ private:
         const auto place = std::find(waiting_.begin(), waiting_.end(), h);
         if (place == waiting_.end())
             return false;
-        if (waiting_.size() == 1 || ZKLOCK_MUTANT(reentrant_joined_acquire_takes_all_along)) {
+        const bool takes_all_along = ZKLOCK_MUTANT(reentrant_joined_acquire_takes_all_along);
+        if (takes_all_along && lock_ == nullptr)
+            return false; // one before it has done so
+        if (waiting_.size() == 1 || takes_all_along) {
             if (!lock_->withdraw())
                 return false;
             lock_ = nullptr;

@@ -301,7 +301,7 @@ void semaphore_path::make_path(parent_maker& maker, const std::string& path)
     if (maker.busy() || heads_.empty())
         return;
     answer_due();
-    maker.make(path, heads_.front()->request().options.parents, [this, &maker](outcome result) {
+    maker.make(path, heads_.front()->request().options.parents, [this](outcome result) {
         answer_came();
         stale_ = true;
         if (result == outcome::unknown)

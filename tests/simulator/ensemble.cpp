@@ -346,8 +346,15 @@ void ensemble::others_take_over(instant still, instant election, instant answers
     world_.time.at(self.still_until + answers_on, [this, old, incarnation = self.incarnation] {
         if (servers_[old].incarnation != incarnation) return;
         world_.log.line(world_.time.now(), "server" + std::to_string(old), "learns that it leads no more");
+        past_answered_until_ = world_.time.now() + world_.set.a_while();
         restart(old, instant(world_.set.tick) / 4);
     });
+}
+
+bool ensemble::answers_from_the_past() const
+{
+    const auto is_stale = [](const server& s) { return s.stale; };
+    return world_.time.now() < past_answered_until_ || std::any_of(servers_.begin(), servers_.end(), is_stale);
 }
 
 void ensemble::stop_serving(unsigned s)

@@ -60,6 +60,8 @@ public:
     /// The leader does not stand still: it is cut off from the others, and what it does from the moment on in which they
     /// give it up is the same, for up to a tick. They may need next to no time to elect another.
     void part_leader();
+    /// Whether answers of a server may be on their way that led no more when it gave them, and did not know.
+    [[nodiscard]] bool answers_from_the_past() const;
 
 private:
     struct server {
@@ -127,6 +129,7 @@ private:
 
     world& world_;
     std::vector<server> servers_;
+    instant past_answered_until_{0};
     unsigned leader_ = 0;
     std::vector<std::shared_ptr<const entry>> log_;
     std::map<std::int64_t, session> sessions_;

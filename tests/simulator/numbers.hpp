@@ -22,7 +22,7 @@ private:
     struct scarce_number {
         std::int64_t parent = 0; ///< its czxid
         std::int64_t highest = 0;
-        instant first{0}; ///< when the first was seen
+        instant first{0}; ///< when the first was made, by the leader's clock
         instant last{0};
     };
 

@@ -74,6 +74,8 @@ resting_members::~resting_members()
 
 void resting_members::add(resting_member& member)
 {
+    if (member.place_ != resting_member::place::nowhere)
+        return; // the news of one that it has replaced came, too
     member.place_ = resting_member::place::resting;
     member.rests_with_ = this;
     members_.push_back(member);

@@ -125,15 +125,18 @@ std::map<std::string, node> read_nodes(fuzz::input& in)
     return nodes;
 }
 
-/// The decimal number behind the last dash, if there is one; else 0.
+/// The decimal number behind the last dash, if there is one; else 0. After two dashes it is negative.
 std::int32_t lease_number(const std::string& name)
 {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     std::int64_t number = 0;
     const auto dash = name.rfind('-');
     for (std::size_t i = dash + 1; dash != name.npos && i < name.size() && name[i] >= '0' && name[i] <= '9'; ++i)
-        number = std::min(number * 10 + (name[i] - '0'), most + 1);
-    return number > most ? 0 : static_cast<std::int32_t>(number);
+        number = std::min(number * 10 + (name[i] - '0'), most + 2);
+    const bool negative = dash != name.npos && dash != 0 && name[dash - 1] == '-';
+    if (number > most + (negative ? 1 : 0))
+        return 0;
+    return static_cast<std::int32_t>(negative ? -number : number);
 }
 
 /// All children are leases, the older one first where the numbers do not tell.

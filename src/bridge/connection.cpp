@@ -16,49 +16,49 @@ namespace {
 
 // After so many packets the executor's other work has its turn.
 constexpr int packets_at_once = 64;
-constexpr std::chrono::milliseconds shortest_attempt{500};
-constexpr std::chrono::seconds longest_first_attempt{10}; // however long the session: who is silent is soon told of
-constexpr std::chrono::hours longest_backoff{24};
-// Longer than a resolver that works takes: a cycle begins with all servers, in any order. Those of which it does not know
-// by then join it later.
-constexpr std::chrono::milliseconds time_for_names{200};
 
-/// Nobody waits longer than that, and what is longer need not fit the clock.
-client_options with_bounded_backoff(client_options o)
+connector::settings settings_of(const client_options& o)
 {
-    o.connect_backoff = std::min<std::chrono::milliseconds>(o.connect_backoff, longest_backoff);
-    o.connect_backoff_limit = std::min<std::chrono::milliseconds>(o.connect_backoff_limit, longest_backoff);
-    return o;
+    return {o.session_timeout, o.connect_backoff, o.connect_backoff_limit};
 }
 
 } // namespace
 
 connection::connection(const strand_type& strand, std::shared_ptr<turns> turns, client_options options,
                        std::vector<host_port> servers, std::string chroot)
-    : turns_(std::move(turns)), options_(with_bounded_backoff(std::move(options))), servers_(std::move(servers)),
-      wire_(inbox_, options_, std::move(chroot)), io_(std::in_place, strand, servers_)
+    : turns_(std::move(turns)), options_(std::move(options)), wire_(inbox_, options_, std::move(chroot)),
+      io_(std::in_place, strand, servers), connector_(settings_of(options_), std::random_device{}()),
+      has_servers_(!servers.empty())
 {
 }
 
 void connection::start(store::observer& observer)
 {
     observer_ = &observer;
-    if (!io_ || servers_.empty())
-        return;
-    backoff_ = options_.connect_backoff;
-    post([](connection& c) { c.resolve(); });
+    if (io_ && has_servers_)
+        post([](connection& c) { c.take(c.connector_.begin(clock::now())); });
 }
 
 // ---- connecting
 
+void connection::take(connector::step next)
+{
+    switch (next) {
+    case connector::step::wait: break;
+    case connector::step::resolve: resolve(); break;
+    case connector::step::attempt: attempt(); break;
+    case connector::step::give_up:
+        wire_.give_up();
+        refresh();
+        break;
+    case connector::step::finish: finish_closing(); break;
+    }
+    if (const auto due = connector_.due())
+        wake_at(*due);
+}
+
 void connection::resolve()
 {
-    if (phase_ != phase::resting)
-        return;
-    phase_ = phase::resolving;
-    waited_for_names_ = false;
-    due_ = clock::now() + time_for_names;
-    wake_at(due_);
     io_->resolver->resolve(
         [weak = weak_from_this()](const host_port& server, const std::string& why) {
             if (auto self = weak.lock(); self && self->options_.log)
@@ -68,136 +68,31 @@ void connection::resolve()
             if (auto self = weak.lock(); self && self->io_ && !self->wire_.is_forked())
                 self->turns_->run([&] { self->names_answered(); });
         });
+    take(connector_.names_known(known_names(), clock::now()));
 }
 
-/// What comes too late for the beginning of a cycle still has its turn in it.
 void connection::names_answered()
 {
-    if (phase_ == phase::resolving) {
-        if (!io_->resolver->busy() || waited_for_names_)
-            try_known_addresses();
-    } else if (phase_ == phase::resting || phase_ == phase::connecting || phase_ == phase::connected) {
-        for (const auto& address : io_->resolver->found())
-            join_cycle(address);
-    }
+    take(connector_.names_known(known_names(), clock::now()));
     deliver();
 }
 
-/// The system's resolver may take minutes. Meanwhile the servers whose addresses are known get their chance.
-void connection::try_known_addresses()
+connector::names connection::known_names() const
 {
-    auto known = io_->resolver->found();
-    if (!io_->resolver->complete()) {
-        for (const auto& address : addresses_)
-            if (std::ranges::find(known, address) == known.end())
-                known.push_back(address);
-        if (known.empty()) { // for the first answer, whenever it comes
-            waited_for_names_ = true;
-            due_ = clock::now() + attempt_limit();
-            wake_at(due_);
-            return;
-        }
-        if (options_.log)
-            inbox_.emplace_back(
-                log_line{log_level::warning, "host names are still being resolved; trying known addresses"});
-    }
-    begin_cycle(std::move(known));
-}
-
-void connection::join_cycle(const std::string& address)
-{
-    if (std::ranges::find(addresses_, address) != addresses_.end())
-        return;
-    const bool all_tried = attempts_ >= addresses_.size();
-    if (!addresses_.empty())
-        next_address_ %= addresses_.size();
-    const bool at_one = phase_ != phase::resting; // then it is the one after that
-    addresses_.insert(addresses_.begin() + static_cast<std::ptrdiff_t>(next_address_ + (at_one ? 1 : 0)), address);
-    if (phase_ == phase::resting && all_tried)
-        rest(clock::duration::zero());
-}
-
-void connection::begin_cycle(std::vector<std::string> found)
-{
-    std::shuffle(found.begin(), found.end(), random_);
-    if (!found.empty())
-        addresses_ = std::move(found); // else those of the last time are the best guess
-    phase_ = phase::resting;
-    next_address_ = 0;
-    attempts_ = 0;
-    if (addresses_.empty())
-        attempt_failed();
-    else
-        attempt();
+    const host_resolver& resolver = *io_->resolver;
+    return {resolver.found(), resolver.busy(), resolver.complete()};
 }
 
 void connection::attempt()
 {
-    last_attempt_ = clock::now();
-    asked_ = lease_clock::now();
-    ++attempts_;
-    if (!wire_.connect(addresses_[next_address_ % addresses_.size()])) {
+    if (connector_.take_names_missing() && options_.log)
+        inbox_.emplace_back(
+            log_line{log_level::warning, "host names are still being resolved; trying known addresses"});
+    attempt_began_ = lease_clock::now();
+    if (wire_.connect(connector_.address()))
+        refresh();
+    else
         follow_wire();
-        return;
-    }
-    phase_ = phase::connecting;
-    due_ = last_attempt_ + attempt_limit();
-    refresh();
-}
-
-/// A server that swallows everything must not cost the session: the others get their chance in the third of the
-/// time-out that is left when a dead connection is noticed. If nobody answers, each cycle is more patient.
-auto connection::attempt_limit() const -> clock::duration
-{
-    clock::duration longest = options_.session_timeout * 2 / 3;
-    const auto servers = static_cast<int>(std::max<std::size_t>(addresses_.size(), 1));
-    auto first = std::clamp<clock::duration>(options_.session_timeout / (3 * servers), shortest_attempt,
-                                             longest_first_attempt);
-    return std::min(longest, first * (1 << std::min(silent_cycles_, 8u)));
-}
-
-void connection::attempt_failed()
-{
-    phase_ = phase::resting;
-    ++next_address_;
-    if (attempts_ < addresses_.size()) {
-        rest(clock::duration::zero());
-        return;
-    }
-    silent_cycles_ += std::exchange(silence_, false); // a refusal comes at once, and calls for no patience
-    rest(jittered(as_the_session_allows(backoff_)));
-    backoff_ = std::min<clock::duration>(backoff_ * 2, options_.connect_backoff_limit);
-}
-
-/// A server did answer. The next attempt comes at once, unless the last was a moment ago.
-void connection::reconnect(bool to_the_same)
-{
-    phase_ = phase::resting;
-    next_address_ += to_the_same ? 0 : 1;
-    attempts_ = 0;
-    silent_cycles_ = 0;
-    silence_ = false;
-    backoff_ = options_.connect_backoff;
-    auto earliest = last_attempt_ + jittered(as_the_session_allows(options_.connect_backoff));
-    rest(std::max(earliest - clock::now(), clock::duration::zero()));
-}
-
-void connection::rest(clock::duration how_long)
-{
-    due_ = clock::now() + how_long;
-    wake_at(due_);
-}
-
-/// While the session may live, what it holds depends on how soon it is found out that the servers are back.
-auto connection::as_the_session_allows(clock::duration d) const -> clock::duration
-{
-    const bool may_live = known_open_ || clock::now() < session_ends_;
-    return may_live ? std::min<clock::duration>(d, session_timeout_ / 8) : d;
-}
-
-auto connection::jittered(clock::duration d) -> clock::duration
-{
-    return std::chrono::duration_cast<clock::duration>(d * std::uniform_real_distribution<>{0.5, 1.0}(random_));
 }
 
 // ---- the socket and the clock
@@ -211,7 +106,7 @@ void connection::refresh()
     }
     auto next = wire_.next_wish();
     follow_wire();
-    if (!wire_.has_socket() || !io_ || phase_ == phase::resting)
+    if (!wire_.has_socket() || !io_)
         return;
     // Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited
     // for.
@@ -222,45 +117,39 @@ void connection::refresh()
         return;
     }
     await_socket(next.write);
-    auto until = clock::now() + next.within;
-    wake_at(phase_ == phase::connected ? until : std::min(until, due_));
+    wake_at(std::min(clock::now() + next.within, connector_.due().value_or(clock::time_point::max())));
 }
 
-/// Brings the phase in line with what became of the wire.
+/// Tells the connector what became of the wire.
 void connection::follow_wire()
 {
     if (!inbox_.empty())
         deliver_later();
     if (wire_.has_socket()) {
-        if (phase_ == phase::connecting && wire_.is_connected())
-            phase_ = phase::connected;
+        if (connector_.now_in() == phase::connecting && wire_.is_connected())
+            connector_.opened(wire_.granted());
         return;
     }
-    switch (phase_) {
-    case phase::resting: // the attempt failed before it began
-    case phase::connecting:
-    case phase::connected:
+    if (attempting_or_connected()) {
         drop_socket();
-        if (wire_.refused()) {
-            phase_ = phase::closed;
+        take(connector_.lost(loss_of_the_wire(), clock::now()));
+        if (connector_.now_in() == phase::closed)
             wake_no_more(); // or the executor would have work until then
-        } else if (wire_.take_expiry())
-            reconnect(true);
-        else if (phase_ == phase::connected)
-            reconnect(false);
-        else {
-            silence_ = silence_ || clock::now() >= last_attempt_ + attempt_limit();
-            attempt_failed();
-        }
-        break;
-    case phase::flushing:
+    } else if (connector_.now_in() == phase::flushing) {
         finish_closing();
-        break;
-    case phase::resolving:
-    case phase::draining:
-    case phase::closed:
-        break;
     }
+}
+
+bool connection::attempting_or_connected() const noexcept
+{
+    return connector_.now_in() == phase::connecting || connector_.now_in() == phase::connected;
+}
+
+connector::loss connection::loss_of_the_wire()
+{
+    if (wire_.refused())
+        return connector::loss::credentials;
+    return wire_.take_expiry() ? connector::loss::session : connector::loss::connection;
 }
 
 /// Makes Asio watch the library's present socket. The library replaces it at will, mostly by one of the same number;
@@ -349,7 +238,7 @@ void connection::on_socket(bool writable)
 {
     if (wire_.is_forked())
         return; // it is the parent's
-    if (phase_ == phase::flushing && nudged_) {
+    if (connector_.now_in() == phase::flushing && nudged_) {
         hang_up();
         return;
     }
@@ -359,7 +248,7 @@ void connection::on_socket(bool writable)
     deliver();
     if (!io_ || !io_->socket)
         return;
-    if (phase_ == phase::flushing) {
+    if (connector_.now_in() == phase::flushing) {
         flush();
         return;
     }
@@ -400,40 +289,11 @@ void connection::on_time()
 {
     if (wire_.is_forked())
         return;
-    bool due = clock::now() >= due_;
-    switch (phase_) {
-    case phase::resting:
-        if (!due)
-            wake_at(due_);
-        else if (attempts_ < addresses_.size())
-            attempt();
-        else
-            resolve();
-        break;
-    case phase::connecting:
-        if (due)
-            wire_.give_up();
+    const auto next = connector_.time_passed(clock::now());
+    if (next == connector::step::wait && attempting_or_connected())
         refresh();
-        break;
-    case phase::connected:
-        refresh();
-        break;
-    case phase::flushing:
-    case phase::draining:
-        if (due)
-            finish_closing();
-        else
-            wake_at(due_);
-        break;
-    case phase::resolving:
-        if (due)
-            try_known_addresses();
-        else
-            wake_at(due_);
-        break;
-    case phase::closed:
-        break;
-    }
+    else
+        take(next);
     deliver();
 }
 

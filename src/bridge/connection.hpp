@@ -1,4 +1,5 @@
 #pragma once
+#include "bridge/connector.hpp"
 #include "bridge/delivery.hpp"
 #include "bridge/host_list.hpp"
 #include "bridge/host_resolver.hpp"
@@ -16,7 +17,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -24,7 +24,7 @@
 
 namespace zklock::bridge {
 
-/// Keeps a wire connected, on a strand: resolves, connects with its own back-off, waits for the socket and for time,
+/// Keeps a wire connected, on a strand, as its connector decides: resolves, connects, waits for the socket and for time,
 /// corks and uncorks the requests of a turn, and delivers what came in. No function of its caller is ever called inside
 /// a call to it or to the wire.
 class connection final : public turns::part, public std::enable_shared_from_this<connection> {
@@ -70,15 +70,7 @@ private:
     using timer_type = boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, strand_type>;
     using socket_type = boost::asio::posix::basic_stream_descriptor<strand_type>;
 
-    enum class phase : std::uint8_t {
-        resting,    // until the next attempt
-        resolving,  // for a moment only, if an address is known
-        connecting, // the attempt is limited in time
-        connected,
-        flushing,   // closing: until everything has left, and something to read has come
-        draining,   // closing: the library is done, the server still has to hang up
-        closed
-    };
+    using phase = connector::phase;
 
     struct io_objects {
         io_objects(const strand_type& s, const std::vector<host_port>& servers)
@@ -100,22 +92,17 @@ private:
     };
 
     // Connecting.
+    void take(connector::step);
     void resolve();
-    void names_answered();
-    void try_known_addresses();
-    void join_cycle(const std::string& address);
-    void begin_cycle(std::vector<std::string> addresses);
     void attempt();
-    void attempt_failed();
-    void rest(clock::duration);
-    void reconnect(bool to_the_same);
-    [[nodiscard]] clock::duration attempt_limit() const;
-    [[nodiscard]] clock::duration as_the_session_allows(clock::duration) const;
-    [[nodiscard]] clock::duration jittered(clock::duration);
+    void names_answered();
+    [[nodiscard]] connector::names known_names() const;
 
     // The socket and the clock.
     void refresh();
     void follow_wire();
+    [[nodiscard]] bool attempting_or_connected() const noexcept;
+    [[nodiscard]] connector::loss loss_of_the_wire();
     bool adopt(int fd, bool anew);
     void drop_socket();
     void part_from_socket(bool told_of_fork = false);
@@ -159,27 +146,14 @@ private:
 
     const std::shared_ptr<turns> turns_;
     const client_options options_;
-    const std::vector<host_port> servers_;
     inbox inbox_;
     wire wire_;
     std::optional<io_objects> io_;
     store::observer* observer_ = nullptr;
-    phase phase_ = phase::resting;
+    connector connector_;
+    const bool has_servers_;
+    lease_clock::time_point attempt_began_{}; // of the present or last one
 
-    std::vector<std::string> addresses_; // in the order of this cycle
-    bool waited_for_names_ = false;      // as long as a cycle waits for them
-    std::size_t next_address_ = 0;
-    std::size_t attempts_ = 0; // in this cycle over the addresses
-    bool silence_ = false;     // an attempt of this cycle was not answered in its time
-    unsigned silent_cycles_ = 0;
-    clock::duration backoff_{};
-    clock::time_point last_attempt_{};
-    clock::duration session_timeout_{}; // as granted
-    clock::time_point session_ends_{};  // at the latest, if it is not taken up again
-    lease_clock::time_point asked_{}; ///< the same moment, on the clock of leases
-    std::minstd_rand random_{std::random_device{}()};
-
-    clock::time_point due_{};                 // of the phase
     std::optional<clock::time_point> waking_; // when the timer fires, due or not
     std::uint64_t timer_turn_ = 0;
 

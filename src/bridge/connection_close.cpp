@@ -19,9 +19,6 @@ namespace zklock::bridge {
 
 namespace {
 
-// Longer than a round trip anywhere; after that the session is left to its time-out.
-constexpr std::chrono::seconds patience{1};
-
 bool is_readable(int fd)
 {
     pollfd p{fd, POLLIN, 0};
@@ -41,13 +38,11 @@ void connection::close(std::function<void()> closed)
     if (!io_)
         return;
     closed_ = std::move(closed);
-    bool orderly = phase_ == phase::connected && wire_.is_connected();
     io_->resolver->cancel();
-    phase_ = phase::flushing;
-    due_ = clock::now() + patience;
-    if (orderly)
+    const auto next = connector_.close(clock::now());
+    if (next == connector::step::wait && wire_.is_connected())
         post([](connection& c) {
-            if (c.phase_ == phase::flushing)
+            if (c.connector_.now_in() == phase::flushing)
                 c.flush();
         });
     else
@@ -57,7 +52,7 @@ void connection::close(std::function<void()> closed)
 /// Until everything has left; then asks for something to read.
 void connection::flush()
 {
-    wake_at(due_);
+    wake_at(*connector_.due());
     auto next = wire_.next_wish();
     if (!wire_.is_connected() || !adopt(next.fd, false)) {
         finish_closing();
@@ -89,9 +84,8 @@ void connection::hang_up()
     wire_.close();
     if (!inbox_.empty())
         deliver_later();
-    phase_ = phase::draining;
-    due_ = clock::now() + patience;
-    wake_at(due_);
+    connector_.hung_up(clock::now());
+    wake_at(*connector_.due());
     drain();
 }
 
@@ -99,7 +93,7 @@ void connection::drain()
 {
     io_->socket->async_read_some(boost::asio::buffer(scratch_),
                                  [self = shared_from_this()](const boost::system::error_code& ec, std::size_t) {
-                                     if (!self->io_ || self->phase_ != phase::draining)
+                                     if (!self->io_ || self->connector_.now_in() != phase::draining)
                                          return;
                                      if (ec)
                                          self->finish_closing();
@@ -110,7 +104,7 @@ void connection::drain()
 
 void connection::finish_closing()
 {
-    phase_ = phase::closed;
+    connector_.finished();
     wire_.abandon();
     part_from_socket();
     wake_no_more();
@@ -122,7 +116,7 @@ void connection::stop(bool told_of_fork)
 {
     if (!io_)
         return;
-    phase_ = phase::closed;
+    connector_.finished();
     io_->resolver->cancel();
     wire_.abandon();
     part_from_socket(told_of_fork);

@@ -13,8 +13,8 @@ namespace zklock::bridge {
 
 bool connection::may_send() const noexcept
 {
-    return io_ && known_open_ && phase_ == phase::connected && wire_.is_connected() && wire_.epoch() == known_epoch_ &&
-           !wire_.is_forked();
+    return io_ && known_open_ && connector_.now_in() == phase::connected && wire_.is_connected() &&
+           wire_.epoch() == known_epoch_ && !wire_.is_forked();
 }
 
 /// The first request of a turn holds the socket back.
@@ -37,7 +37,7 @@ void connection::turn_ends()
         post_send();
     else if (held_back_)
         send();
-    else if (refresh_due && io_->socket && (phase_ == phase::connecting || phase_ == phase::connected))
+    else if (refresh_due && io_->socket && attempting_or_connected())
         refresh();
     if (!inbox_.empty())
         post_delivery();
@@ -63,7 +63,7 @@ void connection::send()
 {
     held_back_ = false;
     cork(false);
-    if (phase_ == phase::connected)
+    if (connector_.now_in() == phase::connected)
         refresh();
 }
 
@@ -135,8 +135,7 @@ void connection::dispatch(message m)
         known_open_ = true;
         known_epoch_ = c->epoch;
         bool renewed = std::exchange(known_session_, c->session_id) != c->session_id;
-        session_timeout_ = c->session_timeout;
-        observer_->on_connected({c->session_id, c->session_timeout, renewed, asked_});
+        observer_->on_connected({c->session_id, c->session_timeout, renewed, attempt_began_});
     } else if (std::holds_alternative<disconnected>(m)) {
         dispatch_disconnected();
     } else if (std::holds_alternative<expired>(m)) {
@@ -158,7 +157,6 @@ void connection::dispatch_disconnected()
 {
     if (stranded_.empty()) {
         known_open_ = false;
-        session_ends_ = clock::now() + session_timeout_;
         observer_->on_disconnected();
         return;
     }

@@ -368,9 +368,9 @@ void callbacks::on_event(zhandle_t* handle, int type, int state, const char* pat
         const clientid_t* id = zoo_client_id(handle);
         to.session_id_ = id->client_id;
         std::memcpy(to.session_secret_, id->passwd, sizeof to.session_secret_);
+        to.granted_ = std::chrono::milliseconds{zoo_recv_timeout(handle)};
         to.epoch_open_ = true;
-        to.inbox_.emplace_back(
-            connected{++to.epoch_, to.session_id_, std::chrono::milliseconds{zoo_recv_timeout(handle)}});
+        to.inbox_.emplace_back(connected{++to.epoch_, to.session_id_, to.granted_});
         return;
     }
     to.watch_fired(path, type);

@@ -41,6 +41,8 @@ public:
     [[nodiscard]] std::size_t unanswered() const noexcept { return unanswered_; }
     /// Counts the connections made.
     [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+    /// How long the servers keep the present session without a connection.
+    [[nodiscard]] std::chrono::milliseconds granted() const noexcept { return granted_; }
     /// The servers refused the credentials: never connect again.
     [[nodiscard]] bool refused() const noexcept { return refused_; }
     /// The last attempt was told that its session is over. Says so once.
@@ -127,6 +129,7 @@ private:
     // Of the session, to go on with in another handle.
     std::int64_t session_id_ = 0;
     char session_secret_[16] = {};
+    std::chrono::milliseconds granted_{0};
 };
 
 } // namespace zklock::bridge

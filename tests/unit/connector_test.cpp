@@ -1,0 +1,349 @@
+#include "bridge/connector.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using zklock::bridge::connector;
+using clock_type = connector::clock;
+using phase = connector::phase;
+using step = connector::step;
+using loss = connector::loss;
+
+namespace {
+
+constexpr connector::settings usual{12s, 100ms, 5s};
+
+/// A connector and a clock that the test moves.
+struct scene {
+    explicit scene(connector::settings s = usual, unsigned seed = 1) : c(s, seed) {}
+
+    /// Lets time pass until the connector has something to do.
+    step next()
+    {
+        for (;;) {
+            REQUIRE(c.due());
+            now = std::max(now, *c.due());
+            if (const step s = c.time_passed(now); s != step::wait)
+                return s;
+        }
+    }
+
+    /// Begins with all addresses known.
+    void begin(std::vector<std::string> addresses)
+    {
+        REQUIRE(c.begin(now) == step::resolve);
+        REQUIRE(c.names_known({std::move(addresses), false, true}, now) == step::attempt);
+    }
+
+    /// The present attempt is refused at once, and so are the rest of the cycle. What was tried.
+    std::multiset<std::string> refuse_cycle()
+    {
+        std::multiset<std::string> tried;
+        for (;;) {
+            tried.insert(c.address());
+            CHECK(c.lost(loss::connection, now) == step::wait);
+            const auto s = next();
+            if (s == step::resolve)
+                return tried;
+            CHECK(s == step::attempt);
+        }
+    }
+
+    connector c;
+    clock_type::time_point now{1h};
+};
+
+} // namespace
+
+TEST_CASE("a cycle tries each address once, and then the names are looked up again")
+{
+    scene s;
+    s.begin({"a", "b", "c"});
+    CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "b", "c"});
+    CHECK(s.c.names_known({{"a", "d"}, false, true}, s.now) == step::attempt);
+    CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "d"});
+}
+
+TEST_CASE("where no name is known any more, the addresses of the last cycle are tried")
+{
+    scene s;
+    s.begin({"a", "b"});
+    s.refuse_cycle();
+    CHECK(s.c.names_known({}, s.now) == step::attempt);
+    CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "b"});
+}
+
+TEST_CASE("the pause between cycles doubles up to its limit, and is drawn from its upper half")
+{
+    scene s;
+    s.begin({"a"});
+    clock_type::duration longest = 100ms;
+    for (int cycle = 0; cycle < 12; ++cycle) {
+        const auto before = s.now;
+        s.refuse_cycle();
+        CHECK(s.now - before >= longest / 2);
+        CHECK(s.now - before <= longest);
+        longest = std::min<clock_type::duration>(longest * 2, 5s);
+        CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+    }
+}
+
+TEST_CASE("while the session may live, the pause is no longer than an eighth of it")
+{
+    scene s({12s, 5s, 5s});
+    s.begin({"a"});
+    s.c.opened(4s);
+    const auto lost_at = s.now += 1min;
+    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    while (s.now < lost_at + 3s) {
+        const auto before = s.now;
+        if (const auto what = s.next(); what == step::resolve)
+            CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+        CHECK(s.now - before <= 500ms);
+        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    }
+    s.now = lost_at + 4s;
+    const auto before = s.now;
+    if (s.next() == step::resolve)
+        CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    s.next();
+    CHECK(s.now - before >= 2500ms);
+}
+
+TEST_CASE("all silent servers of a list have had their time in a third of the session's time-out")
+{
+    scene s({18s, 100ms, 5s});
+    s.begin({"a", "b", "c"});
+    const auto before = s.now;
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        CHECK(s.next() == step::give_up);
+        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+        if (attempt < 2)
+            CHECK(s.next() == step::attempt);
+    }
+    CHECK(s.now - before == 6s);
+}
+
+TEST_CASE("where nobody answers, the next cycle is more patient; a refusal does not make it so")
+{
+    scene s;
+    s.begin({"a"});
+    s.refuse_cycle();
+    CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+    clock_type::duration limit = 4s;
+    for (int cycle = 0; cycle < 4; ++cycle) {
+        const auto began = s.now;
+        CHECK(s.next() == step::give_up);
+        CHECK(s.now - began == limit);
+        limit = std::min<clock_type::duration>(limit * 2, 8s); // two thirds of the session
+        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+        CHECK(s.next() == step::resolve);
+        CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+    }
+}
+
+TEST_CASE("after a loss another server is tried, and at once")
+{
+    scene s;
+    s.begin({"a", "b"});
+    const std::string first = s.c.address();
+    s.c.opened(12s);
+    s.now += 1min;
+    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    const auto before = s.now;
+    CHECK(s.next() == step::attempt);
+    CHECK(s.now == before);
+    CHECK(s.c.address() != first);
+}
+
+TEST_CASE("who is told that the session is over asks the same server for a new one")
+{
+    scene s;
+    s.begin({"a", "b"});
+    const std::string first = s.c.address();
+    s.now += 1s;
+    CHECK(s.c.lost(loss::session, s.now) == step::wait);
+    CHECK(s.next() == step::attempt);
+    CHECK(s.c.address() == first);
+}
+
+TEST_CASE("a server that drops each connection at once is not stormed")
+{
+    scene s;
+    s.begin({"a"});
+    for (int i = 0; i < 10; ++i) {
+        const auto before = s.now;
+        s.c.opened(12s);
+        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+        CHECK(s.next() == step::attempt);
+        CHECK(s.now - before >= 50ms);
+    }
+}
+
+TEST_CASE("once connected, pauses and patience begin anew")
+{
+    scene s;
+    s.begin({"a"});
+    for (int cycle = 0; cycle < 4; ++cycle) { // silent ones
+        CHECK(s.next() == step::give_up);
+        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+        CHECK(s.next() == step::resolve);
+        CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+    }
+    s.c.opened(12s);
+    s.now += 1min;
+    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    CHECK(s.next() == step::attempt);
+    const auto began = s.now;
+    CHECK(s.next() == step::give_up);
+    CHECK(s.now - began == 4s);
+    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    const auto before = s.now;
+    CHECK(s.next() == step::resolve);
+    CHECK(s.now - before <= 100ms);
+}
+
+TEST_CASE("an address that comes while a server is spared does not end the pause")
+{
+    scene s({60s, 2s, 5s});
+    s.begin({"a"});
+    s.c.opened(60s);
+    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    const auto before = s.now;
+    CHECK(s.c.names_known({{"a", "b"}, false, true}, s.now) == step::wait);
+    CHECK(s.next() == step::attempt);
+    CHECK(s.now - before >= 1s);
+}
+
+TEST_CASE("a session that is over needs no hurry")
+{
+    scene s({60s, 5s, 5s});
+    s.begin({"a"});
+    s.c.opened(8s);
+    s.now += 1min;
+    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    CHECK(s.next() == step::attempt);
+    CHECK(s.c.lost(loss::session, s.now) == step::wait);
+    CHECK(s.next() == step::attempt);
+    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    const auto before = s.now;
+    CHECK(s.next() == step::resolve);
+    CHECK(s.now - before >= 2500ms);
+}
+
+TEST_CASE("refused credentials are the end of all attempts")
+{
+    scene s;
+    s.begin({"a", "b"});
+    CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
+    CHECK(s.c.now_in() == phase::closed);
+    CHECK_FALSE(s.c.due());
+    CHECK(s.c.time_passed(s.now + 1h) == step::wait);
+}
+
+TEST_CASE("names")
+{
+    scene s;
+    REQUIRE(s.c.begin(s.now) == step::resolve);
+
+    SUBCASE("a cycle waits for those that are looked up, for a moment")
+    {
+        CHECK(s.c.names_known({{"a"}, true, false}, s.now) == step::wait);
+        const auto before = s.now;
+        CHECK(s.next() == step::attempt);
+        CHECK(s.now - before == 200ms);
+        CHECK(s.c.address() == "a");
+        CHECK(s.c.take_names_missing());
+        CHECK_FALSE(s.c.take_names_missing());
+    }
+    SUBCASE("where nothing is known, the first answer begins the cycle")
+    {
+        CHECK(s.c.names_known({{}, true, false}, s.now) == step::wait);
+        s.now += 1min;
+        CHECK(s.c.time_passed(s.now) == step::wait);
+        CHECK(s.c.names_known({{"b"}, true, false}, s.now) == step::attempt);
+        CHECK(s.c.address() == "b");
+    }
+    SUBCASE("an address that comes late is the next to be tried")
+    {
+        CHECK(s.c.names_known({{"a"}, true, false}, s.now) == step::wait);
+        CHECK(s.next() == step::attempt);
+        CHECK(s.c.names_known({{"a", "b"}, false, true}, s.now) == step::wait);
+        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+        CHECK(s.next() == step::attempt);
+        CHECK(s.c.address() == "b");
+    }
+    SUBCASE("an address that comes in the pause ends it")
+    {
+        CHECK(s.c.names_known({{"a"}, true, false}, s.now) == step::wait);
+        CHECK(s.next() == step::attempt);
+        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+        CHECK(s.c.names_known({{"a", "b"}, false, true}, s.now) == step::wait);
+        const auto before = s.now;
+        CHECK(s.next() == step::attempt);
+        CHECK(s.now == before);
+        CHECK(s.c.address() == "b");
+    }
+    SUBCASE("where there is none, it is asked again after a pause")
+    {
+        CHECK(s.c.names_known({}, s.now) == step::wait);
+        const auto before = s.now;
+        CHECK(s.next() == step::resolve);
+        CHECK(s.now - before >= 50ms);
+        CHECK(s.now - before <= 100ms);
+    }
+}
+
+TEST_CASE("closing")
+{
+    scene s;
+
+    SUBCASE("without a connection ends at once")
+    {
+        s.begin({"a"});
+        CHECK(s.c.close(s.now) == step::finish);
+    }
+    SUBCASE("gives a connection a second for its farewell, and one for the server's")
+    {
+        s.begin({"a"});
+        s.c.opened(12s);
+        CHECK(s.c.close(s.now) == step::wait);
+        CHECK(s.c.now_in() == phase::flushing);
+        s.now += 900ms;
+        CHECK(s.c.time_passed(s.now) == step::wait);
+        s.c.hung_up(s.now);
+        CHECK(s.c.now_in() == phase::draining);
+        s.now += 900ms;
+        CHECK(s.c.time_passed(s.now) == step::wait);
+        CHECK(s.next() == step::finish);
+    }
+    SUBCASE("is not undone by names that are answered, or a connection that is lost")
+    {
+        CHECK(s.c.begin(s.now) == step::resolve);
+        CHECK(s.c.close(s.now) == step::finish);
+        s.c.finished();
+        CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::wait);
+        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+        CHECK_FALSE(s.c.due());
+    }
+}
+
+TEST_CASE("the longest times that may be asked for do not overflow")
+{
+    constexpr auto most = std::chrono::milliseconds::max();
+    scene s({(1ll << 30) * 1ms, most, most});
+    s.begin({"a"});
+    for (int cycle = 0; cycle < 100; ++cycle) {
+        const auto before = s.now;
+        s.refuse_cycle();
+        CHECK(s.now - before >= 12h);
+        CHECK(s.now - before <= 24h);
+        CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+    }
+}

@@ -43,6 +43,10 @@ void connection::start(store::observer& observer)
 
 void connection::take(connector::step next)
 {
+    if (connector_.take_names_missing() && options_.log)
+        inbox_.emplace_back(log_line{log_level::warning, next == connector::step::attempt
+                                                             ? "host names are still being resolved; trying known addresses"
+                                                             : "host names are still being resolved"});
     switch (next) {
     case connector::step::wait: break;
     case connector::step::resolve: resolve(); break;
@@ -85,9 +89,6 @@ connector::names connection::known_names() const
 
 void connection::attempt()
 {
-    if (connector_.take_names_missing() && options_.log)
-        inbox_.emplace_back(
-            log_line{log_level::warning, "host names are still being resolved; trying known addresses"});
     attempt_began_ = lease_clock::now();
     if (wire_.connect(connector_.address()))
         refresh();

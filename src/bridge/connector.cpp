@@ -47,7 +47,6 @@ auto connector::begin(clock::time_point now) -> step
 auto connector::resolve(clock::time_point now) -> step
 {
     phase_ = phase::resolving;
-    waits_for_a_name_ = false;
     due_ = now + time_for_names;
     return step::resolve;
 }
@@ -57,14 +56,15 @@ auto connector::names_known(names known, clock::time_point now) -> step
 {
     known_ = std::move(known);
     if (phase_ == phase::resolving)
-        return known_.answers_due && !waits_for_a_name_ ? step::wait : try_known(now);
+        return known_.answers_due ? step::wait : try_known(now);
     if (phase_ == phase::resting || phase_ == phase::connecting || phase_ == phase::connected)
         for (const auto& address : known_.addresses)
             join_cycle(address, now);
     return step::wait;
 }
 
-/// The system's resolver may take minutes. Meanwhile the servers whose addresses are known get their chance.
+/// The system's resolver may take minutes for a name. Meanwhile the servers whose addresses are known get their chance, and
+/// the names that have failed are asked for again, after a pause.
 auto connector::try_known(clock::time_point now) -> step
 {
     auto addresses = known_.addresses;
@@ -72,11 +72,6 @@ auto connector::try_known(clock::time_point now) -> step
         for (const auto& earlier : addresses_)
             if (std::ranges::find(addresses, earlier) == addresses.end())
                 addresses.push_back(earlier);
-        if (addresses.empty()) {
-            waits_for_a_name_ = true;
-            due_ = now + attempt_limit();
-            return step::wait;
-        }
         names_missing_ = true;
     }
     return begin_cycle(std::move(addresses), now);
@@ -102,8 +97,7 @@ void connector::join_cycle(const std::string& address, clock::time_point now)
     if (std::ranges::find(addresses_, address) != addresses_.end())
         return;
     const bool all_tried = attempts_ >= addresses_.size();
-    if (!addresses_.empty())
-        next_ %= addresses_.size();
+    next_ = addresses_.empty() ? 0 : next_ % addresses_.size();
     const bool after_the_present = phase_ != phase::resting && !addresses_.empty();
     addresses_.insert(addresses_.begin() + static_cast<std::ptrdiff_t>(next_ + (after_the_present ? 1 : 0)), address);
     if (phase_ == phase::resting && all_tried)

@@ -37,26 +37,38 @@ void host_resolver::resolve(failed miss, answered news)
     news_ = std::move(news);
     asked_ = 0;
     for (name& each : names_) {
-        each.of_this_round = !each.lookup || each.lookup->lost;
-        if (!each.of_this_round)
-            continue;
-        each.addresses.clear();
-        each.lookup = nullptr;
-        auto& service = asio::use_service<name_lookups>(asio::query(strand_, asio::execution::context));
-        auto lookup = std::make_shared<name_lookup>(
-            each.server.host, strand_, [weak = weak_from_this(), &each](const name_answer& answer) {
-                if (const auto self = weak.lock())
-                    self->answer(each, answer);
-            });
-        service.begin(lookup);
-        each.lookup = std::move(lookup);
-        ++asked_;
+        each.of_this_round = false;
+        if (each.lookup) {
+            if (!each.lookup->lost)
+                continue;
+            each.lookup = nullptr;
+            miss_(each.server, "there was no memory for the answer");
+        }
+        ask(each);
     }
     if (asked_ == 0)
         asio::post(strand_, [weak = weak_from_this()] {
             if (const auto self = weak.lock())
                 self->tell();
         });
+}
+
+void host_resolver::ask(name& n)
+{
+    auto& service = asio::use_service<name_lookups>(asio::query(strand_, asio::execution::context));
+    n.addresses.clear();
+    n.lookup = std::make_shared<name_lookup>(
+        n.server.host, strand_, [weak = weak_from_this(), &n](const name_answer& answer) {
+            if (const auto self = weak.lock())
+                self->answer(n, answer);
+        });
+    n.of_this_round = true;
+    ++asked_;
+    try {
+        service.begin(n.lookup);
+    } catch (...) {
+        n.lookup->lost = true; // and asked for again in the next round
+    }
 }
 
 void host_resolver::answer(name& of, const name_answer& answer)

@@ -23,7 +23,8 @@ public:
 
     host_resolver(const strand_type& strand, const std::vector<host_port>& servers);
 
-    /// Begins a round: asks for each name that is not being looked up. Later `news` is called for each name that was
+    /// Begins a round: asks for each name that is not being looked up; tells `miss` at once of those whose answers were
+    /// lost for want of memory. Later `news` is called for each name that was
     /// answered, once at least, and before that `miss` if it has no address.
     void resolve(failed miss, answered news);
 
@@ -45,6 +46,7 @@ private:
         bool of_this_round = false;
         std::vector<std::string> addresses;
     };
+    void ask(name&);
     void answer(name&, const name_answer&);
     void tell();
 

@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <exception>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -79,38 +81,75 @@ private:
     sigset_t before_{};
 };
 
-/// Who asked finds out when it asks again that there was no memory for the answer.
-template <class Ask> void try_to_tell(const std::shared_ptr<name_lookup>& lookup, Ask ask) noexcept
+/// Nothing, where there was no memory for the answer.
+std::optional<name_answer> answer_of_the_system(const std::string& host) noexcept
 {
     try {
-        asio::post(lookup->strand, [lookup, answer = ask()] {
-            if (!lookup->cancelled)
-                lookup->done(answer);
-        });
+        return ask_the_system(host);
     } catch (...) {
-        lookup->lost = true;
+        return std::nullopt;
     }
+}
+
+/// What is asked about one name, by whoever wants to know.
+struct question {
+    explicit question(const std::shared_ptr<name_lookup>& first) : host(first->host), askers{first} {}
+
+    [[nodiscard]] bool wanted() const noexcept
+    {
+        return std::ranges::any_of(askers, [](const auto& each) { return !each->cancelled; });
+    }
+
+    const std::string host;
+    std::vector<std::shared_ptr<name_lookup>> askers;
+};
+
+/// Who cannot be told finds its lookup lost, when it asks again.
+void tell(const question& q, const std::optional<name_answer>& answer) noexcept
+{
+    for (const auto& lookup : q.askers)
+        try {
+            asio::post(lookup->strand, [lookup, answer = answer.value()] {
+                if (!lookup->cancelled)
+                    lookup->done(answer);
+            });
+        } catch (...) {
+            lookup->lost = true;
+        }
 }
 
 } // namespace
 
 /// What the threads share with each other and with the service.
 struct name_lookups::shared {
+    using clock = std::chrono::steady_clock;
+
     struct worker {
         std::thread thread;
+        std::unique_ptr<question> at; ///< none while it looks for one
+        clock::time_point since{};    ///< when it began with that
         bool ended = false;
     };
 
-    std::mutex mutex;
-    std::deque<std::shared_ptr<name_lookup>> waiting;
-    std::list<worker> workers;
-    bool paused = false; ///< no further name is looked up
+    explicit shared(unsigned forks) : of_process(forks) {}
 
-    void add(std::shared_ptr<name_lookup> lookup)
+    const unsigned of_process; ///< whose the threads are, by fork_count()
+    std::mutex mutex;          // guards what follows
+    std::condition_variable paused_now;
+    std::deque<std::unique_ptr<question>> waiting;
+    std::list<worker> workers;
+    bool in_reserve = false; ///< a worker waits until another is late
+    bool paused = false;     ///< no further name is looked up
+
+    void add(const std::shared_ptr<name_lookup>& lookup)
     {
         const std::lock_guard lock(mutex);
-        waiting.push_back(std::move(lookup));
-        start_worker();
+        if (question* const same = already_asked(lookup->host)) {
+            same->askers.push_back(lookup);
+            return;
+        }
+        waiting.push_back(std::make_unique<question>(lookup));
+        start_workers();
     }
 
     void pause()
@@ -121,6 +160,7 @@ struct name_lookups::shared {
             paused = true;
             all.swap(workers); // each keeps its place in memory
         }
+        paused_now.notify_all();
         for (auto& each : all)
             each.thread.join();
     }
@@ -129,13 +169,34 @@ struct name_lookups::shared {
     {
         const std::lock_guard lock(mutex);
         paused = false;
-        for (auto left = waiting.size(); left != 0; --left)
-            start_worker();
+        start_workers();
     }
 
 private:
-    /// With the mutex locked: one more, if somebody waits and there may be another.
-    void start_worker()
+    // With the mutex locked:
+
+    [[nodiscard]] question* already_asked(const std::string& host) const
+    {
+        for (const worker& each : workers)
+            if (each.at && each.at->host == host)
+                return each.at.get();
+        for (const auto& each : waiting)
+            if (each->host == host)
+                return each.get();
+        return nullptr;
+    }
+
+    [[nodiscard]] std::size_t count(bool (*which)(const worker&, clock::time_point)) const
+    {
+        const auto now = clock::now();
+        return static_cast<std::size_t>(
+            std::ranges::count_if(workers, [&](const worker& each) { return which(each, now); }));
+    }
+    static bool is_free(const worker& w, clock::time_point) { return !w.at && !w.ended; }
+    static bool in_time(const worker& w, clock::time_point now) { return w.at && now < w.since + patience; }
+
+    /// As many as those who wait need and may have. Where all are busy, one that waits with them.
+    void start_workers()
     {
         if (paused)
             return;
@@ -146,8 +207,16 @@ private:
             } else {
                 ++each;
             }
-        if (waiting.empty() || workers.size() == most_threads)
-            return;
+        for (;;) {
+            const std::size_t free = count(is_free);
+            const bool enough = free >= waiting.size() || (free != 0 && free + count(in_time) >= at_once);
+            if (enough || workers.size() == most_threads || !start_worker())
+                return;
+        }
+    }
+
+    bool start_worker()
+    {
         try {
             workers.emplace_back();
             try {
@@ -157,12 +226,14 @@ private:
                 workers.pop_back();
                 throw;
             }
+            return true;
         } catch (const std::exception& no_thread) {
-            if (!workers.empty())
-                return; // they come to it
-            for (const auto& lookup : waiting)
-                try_to_tell(lookup, [&] { return name_answer{{}, no_thread.what()}; });
-            waiting.clear();
+            if (workers.empty()) { // else they come to it
+                for (const auto& each : waiting)
+                    tell(*each, name_answer{{}, no_thread.what()});
+                waiting.clear();
+            }
+            return false;
         }
     }
 
@@ -170,40 +241,66 @@ private:
     {
         std::unique_lock lock(mutex);
         while (!paused && !waiting.empty()) {
-            const auto lookup = std::move(waiting.front());
+            if (count(in_time) >= at_once) {
+                if (in_reserve)
+                    break;
+                wait_for_a_late_one(lock);
+                continue;
+            }
+            self.at = std::move(waiting.front());
             waiting.pop_front();
+            if (!self.at->wanted()) {
+                self.at.reset();
+                continue;
+            }
+            self.since = clock::now();
+            start_workers();
+            const std::string& host = self.at->host;
             lock.unlock();
-            if (!lookup->cancelled)
-                try_to_tell(lookup, [&] { return ask_the_system(lookup->host); });
+            const auto answer = answer_of_the_system(host);
+            lock.lock();
+            const auto answered = std::move(self.at); // from here on it is asked anew
+            lock.unlock();
+            tell(*answered, answer);
             lock.lock();
         }
         self.ended = true;
     }
+
+    void wait_for_a_late_one(std::unique_lock<std::mutex>& lock)
+    {
+        const auto now = clock::now();
+        auto first = now + patience;
+        for (const worker& each : workers)
+            if (in_time(each, now))
+                first = std::min(first, each.since + patience);
+        in_reserve = true;
+        paused_now.wait_until(lock, first);
+        in_reserve = false;
+    }
 };
 
 name_lookups::name_lookups(asio::execution_context& context)
-    : service(context), shared_(std::make_unique<shared>()), fork_count_(fork_count())
+    : service(context), current_(std::make_unique<shared>(fork_count()).release())
 {
 }
 
-name_lookups::~name_lookups() = default;
+name_lookups::~name_lookups() { delete current_.load(); }
 
-void name_lookups::begin(std::shared_ptr<name_lookup> lookup)
-{
-    of_this_process().add(std::move(lookup));
-}
+void name_lookups::begin(const std::shared_ptr<name_lookup>& lookup) { of_this_process().add(lookup); }
 
 /// In a forked process there are no threads, and one of the parent's may have had the mutex: what they shared is left as
-/// it was.
+/// it was. No mutex guards that either: of several threads that find it, one is the first.
 auto name_lookups::of_this_process() -> shared&
 {
-    if (const auto forks = fork_count(); forks != fork_count_) {
-        auto fresh = std::make_unique<shared>();
-        static_cast<void>(shared_.release());
-        shared_ = std::move(fresh);
-        fork_count_ = forks;
+    shared* own = current_.load(std::memory_order_acquire);
+    const unsigned forks = fork_count();
+    if (own->of_process != forks) {
+        auto fresh = std::make_unique<shared>(forks);
+        if (current_.compare_exchange_strong(own, fresh.get(), std::memory_order_acq_rel))
+            own = fresh.release();
     }
-    return *shared_;
+    return *own;
 }
 
 void name_lookups::shutdown()

@@ -5,6 +5,7 @@
 #include <boost/asio/strand.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -33,25 +34,30 @@ struct name_lookup {
     const strand_type strand;
     const answered done;
     std::atomic<bool> cancelled{false}; ///< nobody wants the answer
-    std::atomic<bool> lost{false};      ///< there was no memory for the answer: it will not come
+    std::atomic<bool> lost{false};      ///< there was no memory for it: the answer will not come
 };
 
 /// Looks up the host names of all clients of an execution context. The system's resolver blocks, for minutes if it must,
-/// and Asio's asks it for one name after the other. So it is asked here by some threads at once, that are there only as
-/// long as names are looked up. Whoever ends the context waits for the names that are being looked up just then, and so
-/// does whoever prepares it for a fork.
+/// and Asio's asks it for one name after the other. So it is asked here by some threads, that are there only as
+/// long as names are looked up. Whoever asks for a name that is being looked up gets the same answer.
+///
+/// A lookup cannot be ended. One that takes longer than `patience` no longer counts: others have their turn beside it, as
+/// long as there are no more than `most_threads` in all. Whoever ends the context waits for the names that are being
+/// looked up just then, and so does whoever prepares it for a fork.
 class name_lookups final : public boost::asio::execution_context::service {
 public:
     inline static boost::asio::execution_context::id id;
 
-    /// For all clients of a context.
-    static constexpr std::size_t most_threads = 8;
+    // For all clients of a context.
+    static constexpr std::size_t at_once = 8;
+    static constexpr std::chrono::seconds patience{2}; ///< longer than a resolver that works takes
+    static constexpr std::size_t most_threads = 32;
 
     explicit name_lookups(boost::asio::execution_context& context);
     ~name_lookups() override;
 
     /// Calls `done` later, on its strand; unless the context ends before. From any thread.
-    void begin(std::shared_ptr<name_lookup>);
+    void begin(const std::shared_ptr<name_lookup>&);
 
 private:
     struct shared;
@@ -59,8 +65,7 @@ private:
     void notify_fork(boost::asio::execution_context::fork_event) override;
     shared& of_this_process();
 
-    std::unique_ptr<shared> shared_;
-    unsigned fork_count_; ///< of the process to which the threads belong
+    std::atomic<shared*> current_; ///< owned; replaced in a forked process
 };
 
 } // namespace zklock::bridge

@@ -13,7 +13,7 @@ namespace zklock::bridge {
 
 class connection;
 
-/// The store over the ZooKeeper C client, on an Asio strand. It starts no thread (Asio's resolver does, for names),
+/// The store over the ZooKeeper C client, on an Asio strand. It starts no thread (but for host names, see name_lookups),
 /// blocks nobody, and keeps reconnecting until close().
 ///
 /// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before

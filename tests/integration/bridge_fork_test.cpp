@@ -1,5 +1,6 @@
 // A process that is forked off gets copies of a client and of its sockets. What it does with them must not reach the
 // parent's session.
+#include "bridge/name_lookups.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/own_sockets.hpp"
@@ -9,15 +10,18 @@
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <poll.h>
@@ -284,4 +288,33 @@ TEST_CASE("host names can be looked up before a fork, and after it by both")
     CHECK(ending == 0);
     CHECK(connects());
     expect_clean(server);
+}
+
+TEST_CASE("the first to look up names in a forked process may be several threads at once")
+{
+    asio::io_context io;
+    asio::use_service<bridge::name_lookups>(io);
+    const int result = in_child([&] { // it is not told, and leaves the parent's context alone
+        asio::io_context own;
+        constexpr int crowd = 8;
+        int answered = 0;
+        std::atomic<int> ready = 0;
+        const bridge::name_lookup::strand_type strand{asio::any_io_executor(own.get_executor())};
+        auto work = asio::make_work_guard(own);
+        std::vector<std::thread> threads;
+        for (int i = 0; i < crowd; ++i)
+            threads.emplace_back([&, host = "127.0.0." + std::to_string(i + 1)] {
+                ++ready;
+                while (ready != crowd)
+                    std::this_thread::yield();
+                asio::use_service<bridge::name_lookups>(io).begin(std::make_shared<bridge::name_lookup>(
+                    host, strand, [&](const bridge::name_answer& a) { answered += a.addresses.size() == 1; }));
+            });
+        for (auto& each : threads)
+            each.join();
+        while (answered != crowd) // or it is killed in the end
+            own.run_one();
+        return 0;
+    });
+    CHECK(result == 0);
 }

@@ -262,12 +262,26 @@ TEST_CASE("names")
         CHECK(s.c.take_names_missing());
         CHECK_FALSE(s.c.take_names_missing());
     }
-    SUBCASE("where nothing is known, the first answer begins the cycle")
+    SUBCASE("where nothing is known, the first answer is tried at once")
     {
         CHECK(s.c.names_known({{}, true, false}, s.now) == step::wait);
-        s.now += 1min;
+        s.now += 200ms;
         CHECK(s.c.time_passed(s.now) == step::wait);
-        CHECK(s.c.names_known({{"b"}, true, false}, s.now) == step::attempt);
+        CHECK(s.c.take_names_missing());
+        CHECK(s.c.names_known({{"b"}, true, false}, s.now) == step::wait);
+        const auto before = s.now;
+        CHECK(s.next() == step::attempt);
+        CHECK(s.now == before);
+        CHECK(s.c.address() == "b");
+    }
+    SUBCASE("where nothing is known, those that have failed are asked for again while others are not answered")
+    {
+        CHECK(s.c.names_known({{}, true, false}, s.now) == step::wait);
+        const auto before = s.now;
+        CHECK(s.next() == step::resolve);
+        CHECK(s.now - before >= 250ms);
+        CHECK(s.now - before <= 300ms);
+        CHECK(s.c.names_known({{"b"}, false, false}, s.now) == step::attempt);
         CHECK(s.c.address() == "b");
     }
     SUBCASE("an address that comes late is the next to be tried")

@@ -30,10 +30,10 @@ namespace zklock {
 /// that was moved from may be assigned to or destroyed, and nothing else.
 ///
 /// **Executor.** All work is done on the given executor, on a strand of the client's own. Threads are made only to look
-/// up host *names*: up to eight for a context, as long as there are any. Any number may run the context. `run()` of an
-/// `io_context` does not return while a client is open, unless it has failed. An operation that is started on a thread
-/// of the client's `io_context`, while the client waits for no answer, takes its first step in the call: it writes to
-/// the socket, and waits for nobody's answer.
+/// up host *names*: up to eight for a context, and up to 32 where some take longer than two seconds. Any number of
+/// threads may run the context. `run()` of an `io_context` does not return while a client is open, unless it has
+/// failed. An operation that is started on a thread of the client's `io_context`, while the client waits for no answer,
+/// takes its first step in the call: it writes to the socket, and waits for nobody's answer.
 ///
 /// **Lifetime.** The execution context may be destroyed first; that waits for host names that are being looked up.
 /// Pending handlers are destroyed without being called, as Asio does; clients, locks and guards that are left over are
@@ -80,9 +80,9 @@ public:
 
     /// Waits for a connection that can be used.
     ///
-    /// @param timeout Any duration: one that does not fit means for ever, zero or less looks once. The node of a chroot
-    /// is looked at on connecting, and so are credentials proved: such a look knows that a round trip after `state()`
-    /// has become `connected`.
+    /// @param timeout Any duration: one that does not fit means for ever, zero or less looks once. On connecting, the
+    /// client looks at the chroot's node and proves its credentials: who looks once finds it connected only a round trip
+    /// after `state()` has become `connected`.
     ///
     /// @par Completion `void(error_code)`.
     /// - success: connected, and the chroot's node exists.
@@ -122,12 +122,13 @@ public:
     /// are below the chroot; `/` is the chroot's node.
     ///
     /// @par Connection
-    /// Each waits for one, as long as it takes; those that wait are sent in the order of their calls. A read
-    /// whose connection is lost is repeated on the next. A write is done once at most: when its answer is lost, it ends
-    /// with `errc::outcome_unknown`, and is never repeated. What is read after that, through the same client, shows
-    /// what became of it: on the new connection a `sync` goes first. A write that meets a connection that is just being
-    /// lost, or that the servers refuse to look at (the session is another connection's by now, say), is known not to
-    /// be done: it waits for the next connection, in its old place.
+    /// Each waits for one, as long as it takes; those that wait are sent in the order of their calls. A read whose
+    /// connection is lost is repeated on the next. A write is done once at most: when its answer is lost, it ends with
+    /// `errc::outcome_unknown`, and is never repeated. What is read after that, through the same client, shows what
+    /// became of it: on the new connection a `sync` goes first. (Except: a leader that the others have just replaced
+    /// answers the `sync` and the read from the past, for up to a tick.) A write that meets a connection that is just
+    /// being lost, or that the servers refuse to look at (the session is another connection's by now, say), is known
+    /// not to be done: it waits for the next connection, in its old place.
     ///
     /// @par Order
     /// The servers execute what a client sends in the order of the calls, all operations and transactions: only a
@@ -167,7 +168,9 @@ public:
 
     /// Reads a node, as the server sees it that the client is connected to: it may lag behind the others. Whoever
     /// holds a lock of this client sees what others have written before it who held it: a read that is the first on a
-    /// new connection goes behind a `sync`.
+    /// new connection goes behind a `sync`. One server can answer from an older past: a leader that the others have just
+    /// replaced, and that does not know yet, for up to a tick. `guard::commit()` is safe from that:
+    /// such a leader cannot execute it.
     /// @par Completion `void(error_code, node_content)`. `errc::no_node`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_content)) Token = default_token>
     [[nodiscard]] auto get(std::string path, Token&& token = Token())

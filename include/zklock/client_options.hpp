@@ -43,10 +43,14 @@ struct client_options {
     std::string servers = "127.0.0.1:2181";
     /// Prepended to every path; its node must exist. Empty for none.
     std::string chroot;
-    /// Asked of the servers, who may grant another, all of an ensemble the same. 100 ms to 2^31 - 1 ms; no more than
-    /// 2^30 - 1 (12 days) are asked for, because of the C client. The nodes of a dead client live as long as this. If what
-    /// they grant leaves no time for a lease, every acquire fails with `errc::invalid_option` (and `log` is told why): 1.2
-    /// of `server_tick` are enough.
+    /// What is asked of the servers. They may grant another, but all of an ensemble the same. 100 ms to 2^31 - 1 ms; no
+    /// more than 2^30 - 1 (12 days) are asked for, because of the C client. The nodes of a dead client live as long as
+    /// this.
+    ///
+    /// If what they grant leaves no time for a lease, every acquire fails with `errc::invalid_option` (and `log` is
+    /// told why). A lease needs of the time-out T: T * `clock_drift`, the margin, `loss_notice`, and for heartbeats 100
+    /// ms (T / 4 if that is less, T / 32 if that is more). With the other options as they are, 2,122 ms are enough,
+    /// 1.06 ticks; with ticks of 500 ms 607 ms, 1.21 ticks; with ticks of 200 ms 271 ms, 1.35 ticks.
     std::chrono::milliseconds session_timeout{10'000};
     std::vector<credentials> auth;
     acl access = acl::open;
@@ -56,18 +60,19 @@ struct client_options {
 
     /// How much faster than ours the servers' clock may run, as a fraction, 0 to below 0.5: 0.01 is 36 s in an hour.
     double clock_drift = 0.01;
-    /// At least the servers' `tickTime`: more than 0. A leader that its quorum has given up goes on answering for up to a
-    /// tick. State less for servers with shorter ticks and sessions of less than 8 s: their locks then survive longer
+    /// The servers' `tickTime`, or more; more than 0. A leader that its quorum has given up goes on answering for up to
+    /// a tick. State less for servers with shorter ticks and sessions of less than 8 s: their locks then survive longer
     /// outages, with fewer heartbeats. Stating less than the servers' tick risks two holders of one lock after such an
     /// answer; nobody checks it.
     std::chrono::milliseconds server_tick{2'000};
-    /// How long before a request an earlier one must be answered for that to count: 0 or more, and so that the time-out
-    /// asked for leaves time for two heartbeats beside margin, drift and notice. Empty: a quarter of the time-out, and at
-    /// least `server_tick`. So a lock is held, without a connection, for about the time-out less this margin, the drift
-    /// and the age of the last heartbeat: 50 to 75 % of a time-out of four ticks or more, 30 to 50 % of one of two. To
-    /// survive longer outages, ask for a longer session. With a margin of less than the servers' tick, a holder that is
-    /// cut off from the other servers together with their leader may be told of its loss after the next has the lock, by
-    /// the difference at most; below half a tick also where only its server is cut off from the leader.
+    /// An answered request shows that the session lived only when another one is answered that was sent this much later
+    /// than that answer. 0 or more, and so little that the time-out asked for leaves time for two heartbeats beside
+    /// margin, drift and notice. Empty: a quarter of the time-out, and at least `server_tick`. So a lock is held,
+    /// without a connection, for about the time-out less this margin, the drift and the age of the last heartbeat: 50
+    /// to 75 % of a time-out of four ticks or more, 30 to 50 % of one of two. To survive longer outages, ask for a
+    /// longer session. A margin of less than the servers' tick voids the promise that a holder is told before the next
+    /// is granted: a holder that is cut off from the other servers together with their leader may be told of its loss
+    /// after that, by the difference at most; below half a tick also where only its server is cut off from the leader.
     std::optional<std::chrono::milliseconds> lease_margin;
     /// How long before the end of its lease a guard is declared lost: 0 or more, and within what `lease_margin` leaves.
     std::chrono::milliseconds loss_notice{0};

@@ -7,8 +7,8 @@
 namespace zklock {
 
 /// One node in a lock's queue, as `contenders()` lists it. `identifier` and `properties` are what its program wrote,
-/// byte for byte and no more than 64 KiB of it: of another client's, any bytes at all (Curator writes the host's
-/// address). Escape them before you show them.
+/// byte for byte and no more than 64 KiB of it. What other clients wrote may be any bytes at all (Curator writes the
+/// host's address): escape them before you show them.
 struct contender {
     std::string node;           ///< full path
     std::int32_t sequence = 0;  ///< the place in the queue: lower ones come first

@@ -9,14 +9,15 @@ namespace zklock {
 enum class errc {
     timed_out = 1,         ///< the deadline passed; the contender's node is gone or its delete is queued
     busy,                  ///< try_acquire: somebody holds the lock, or queues for it
-    lost,                  ///< the lock was lost before it was released; of an acquire: before its grant could be told
+    lost,                  ///< the lock was lost before it was released; of an acquire: before its grant could be
+                           ///< told, or others deleted its node and no attempts were left
     session_expired,       ///< the attempts the options allow were used up by expired sessions
     not_connected,         ///< there is no connection to an ensemble, and the operation does not wait for one
-    not_owner,             ///< by a guard that is empty, or holds nothing of the kind: release, commit, downgrade, …
+    not_owner,             ///< the guard is empty, or holds nothing of the kind: of release, commit, downgrade, …
     access_denied,         ///< the server's ACL forbids it
     authentication_failed, ///< the server refused the credentials; the client is of no further use
     no_such_chroot,        ///< the chroot's own node does not exist
-    invalid_path,          ///< not a valid ZooKeeper path, or one under which nothing (or no lock) can be created
+    invalid_path,          ///< it is no valid ZooKeeper path, or one under which nothing (or no lock) can be created
     invalid_option,        ///< an option is out of range, or contradicts others of the path; a request is too large
     over_budget,           ///< one more node could make the session's end unreadable for the servers
     sequence_exhausted,    ///< the path's sequence numbers are close to 2^31: see `mutex_options::parents`

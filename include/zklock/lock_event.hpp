@@ -8,9 +8,9 @@ namespace zklock {
 
 /// Something that happened to one acquire of a lock: what a `lock_listener` is told.
 ///
-/// In this order, each thing once: `queued`, `acquired`, then `lost` or `released`; or `failed`, at any point before
-/// `acquired`. `queued` comes again when the acquire got a new node, because its session or its node came to an end
-/// while it waited.
+/// The events of an acquire come in this order, each once: `queued`, `acquired`, then `lost` or `released`; or
+/// `failed`, at any point before `acquired`. `queued` comes again when the acquire got a new node, because its session
+/// or its node came to an end while it waited.
 struct lock_event {
     enum class kind : std::uint8_t {
         queued,   ///< it has a node, and so a place in the queue; before `acquired`, also where nobody is before it
@@ -30,6 +30,9 @@ struct lock_event {
     std::int32_t sequence = 0;      ///< its node's place in the queue: lower ones come first
     std::int64_t fencing_token = 0; ///< since it was acquired
     boost::system::error_code error;
+    /// How many events the listener has left out since the call before, because too many were waiting: see `listen()`.
+    /// They are younger than all that were waiting then, of which this event is the first.
+    std::uint64_t dropped = 0;
 };
 
 } // namespace zklock

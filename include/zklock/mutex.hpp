@@ -47,13 +47,14 @@ public:
     /// @par Completion `void(error_code, guard)`; the guard is empty unless the error is none. Exactly once, on the
     /// handler's associated executor (by default the client's), never inside this call.
     /// - success: the guard holds the lock.
-    /// - `errc::lost`: it was granted, and lost before this could be told, because the client did not run for so long.
-    ///   Nothing is left to release.
-    /// - `asio::error::operation_aborted`: cancelled.
-    /// - `errc::session_expired`, `errc::not_connected`, `errc::lost` (others deleted its node): that used up the
-    ///   attempts `mutex_options::max_attempts` allows. Without such a limit it queues again. `errc::server_error`:
-    ///   refused.
-    /// - `errc::access_denied`: by the ACL of a parent, or of a node before it. `errc::no_such_chroot`: no such node.
+    /// - `errc::lost`: it was granted, and the lock was lost before that could be told, because the client did not run
+    ///   for so long, say. Nothing is left to release.
+    /// - `asio::error::operation_aborted`: it was cancelled.
+    /// - `errc::session_expired`, `errc::not_connected` (the answer to its create was lost), `errc::lost` (others
+    ///   deleted its node): what ended the last of the attempts that `mutex_options::max_attempts` allows. Without such
+    ///   a limit none of these ends a wait: it queues again.
+    /// - `errc::access_denied`: by the ACL of a parent, or of a node before it. `errc::no_such_chroot`: the chroot's
+    ///   node does not exist. `errc::server_error`: the servers refused for another reason.
     /// - `errc::over_budget`: one more node could harm the ensemble (`client_options::node_budget_limit`).
     /// - `errc::sequence_exhausted`, `errc::token_exhausted`: the path, or the ensemble, has run out of numbers.
     /// - `errc::invalid_path`, `errc::invalid_option`, `errc::authentication_failed`, `errc::closed`.
@@ -62,7 +63,7 @@ public:
     /// delete of its node is already queued. Unless the lock had been granted and that result posted: then the handler
     /// gets the guard. A guard that nobody takes (the coroutine was cancelled, the context destroyed) is released.
     ///
-    /// A pending acquire keeps neither the mutex nor the client: with the last of their handles it ends with
+    /// A pending acquire keeps neither the mutex nor the client open: when the last of their handles goes, it ends with
     /// `errc::closed`. So `mutex(c, path).acquire(callback)` needs a client that stays. A coroutine has its handles in
     /// its frame.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>

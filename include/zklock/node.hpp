@@ -15,7 +15,7 @@ enum class node_kind : std::uint8_t {
     container ///< until some time after its last child is gone
 };
 
-/// Whichever version a node has.
+/// Stands for whichever version a node has.
 inline constexpr std::int32_t any_version = -1;
 
 /// What the servers know of a node besides its data.
@@ -27,7 +27,7 @@ struct node_stat {
     std::chrono::system_clock::time_point modified; ///< when its data was set last, likewise
     std::int64_t ephemeral_owner = 0; ///< the session the node dies with, 0 for none
     std::int32_t version = 0;         ///< how often its data was set
-    std::int32_t cversion = 0;        ///< twice the children ever created, less those that live
+    std::int32_t cversion = 0;        ///< how often a child was created or deleted
     std::int32_t num_children = 0;
     std::int32_t data_length = 0;
 };

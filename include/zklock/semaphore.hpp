@@ -32,7 +32,7 @@ class [[nodiscard]] permits {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// None.
+    /// An empty handle, of no permits.
     permits() noexcept = default;
 
     [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
@@ -111,7 +111,7 @@ public:
     ///
     /// @par Completion `void(error_code, permits)`.
     /// - success: they are those of the result, and not of this any more.
-    /// - `errc::invalid_option`: none, or more than there are; `errc::not_owner`: this is empty (told by the system
+    /// - `errc::invalid_option`: `count` is 0, or more than there are; `errc::not_owner`: this is empty (told by the system
     ///   executor: see `guard::wait_lost()`); `errc::lost`: they are lost; `errc::closed`;
     ///   `asio::error::operation_aborted`: cancelled before it began. Then nothing has happened.
     ///
@@ -170,13 +170,14 @@ public:
     /// @par Completion `void(error_code, permits)`, empty unless the error is none. Exactly once, on the handler's
     /// associated executor (by default the client's), never inside this call.
     /// - success: the permits are held.
+    /// - `errc::lost`: they were granted, and lost before that could be told, as of `mutex::acquire()`.
     /// - `errc::invalid_option`: no permit is asked for, or more than there are (with a shared count it waits for them
     ///   instead); an option is out of range; other semaphores of the client on this path have other options; the
     ///   path's data says another number (`check_permits`); the shared count's node holds none.
     /// - `asio::error::operation_aborted`: cancelled. `errc::over_budget`: so many nodes could harm the ensemble.
     /// - `errc::access_denied`, `errc::no_such_chroot`, `errc::server_error`, `errc::sequence_exhausted`,
     ///   `errc::token_exhausted`, `errc::invalid_path`, `errc::authentication_failed`, `errc::closed`: as
-    ///   `mutex::acquire()`. An acquire whose session expires queues again.
+    ///   `mutex::acquire()`. An acquire whose session expires, or whose nodes others delete, queues again.
     ///
     /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
     /// deletes of its nodes are already queued. Unless the permits had been granted and that result posted: then the

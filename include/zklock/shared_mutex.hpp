@@ -150,9 +150,10 @@ public:
     /// - `errc::not_owner`: it is the one that was given, as it was: empty, a reader's, or of another lock.
     /// - `errc::access_denied`, `errc::server_error`: the servers refused. It is the one that was given, and still
     ///   holds the lock alone.
+    /// - `asio::error::operation_aborted`: cancelled. It is empty, and the lock is released in the background.
+    ///
     /// Tokens that make a result or an exception of an error (the default one, `use_awaitable`) drop the guard with it:
     /// the lock is then released. `asio::as_tuple(asio::use_awaitable)` gives both.
-    /// - `asio::error::operation_aborted`: cancelled. It is empty, and the lock is released in the background.
     ///
     /// While disconnected it waits for the next connection, or for the end of the lease.
     ///
@@ -161,8 +162,8 @@ public:
     ///
     /// It takes one request: the reader's node is made and the writer's deleted in one transaction. If others have
     /// written on the writer's node, two more: what they wrote goes along, so that a request to let go still counts
-    /// (`guard::wait_revoked()`). The idea of a reader that
-    /// takes over the writer's number is that of Curator's fix of CURATOR-621.
+    /// (`guard::wait_revoked()`). The idea of a reader that takes over the writer's number is that of Curator's fix of
+    /// CURATOR-621.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto downgrade(guard&& held, Token&& token = Token())
     {

@@ -34,28 +34,29 @@ public:
 
     transaction() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
 
-    /// A node that must not exist, below one that must. Not a container: the C client cannot ask for one in company.
+    /// Creates a node, which must not exist yet; its parent must. It cannot be a container: the C client cannot ask for
+    /// one among other operations.
     transaction& create(std::string path, std::string data, node_kind kind = node_kind::persistent)
     {
         operations_.push_back({operation::kind::create, std::move(path), std::move(data), kind, any_version});
         return *this;
     }
 
-    /// New data for a node, if it has that version.
+    /// Replaces a node's data, if it has that version.
     transaction& set(std::string path, std::string data, std::int32_t version = any_version)
     {
         operations_.push_back({operation::kind::set, std::move(path), std::move(data), {}, version});
         return *this;
     }
 
-    /// Away with a node, if it has that version and no children.
+    /// Deletes a node, if it has that version and no children.
     transaction& remove(std::string path, std::int32_t version = any_version)
     {
         operations_.push_back({operation::kind::remove, std::move(path), {}, {}, version});
         return *this;
     }
 
-    /// Nothing, if the node exists and has that version.
+    /// Changes nothing: demands that the node exists and has that version.
     transaction& check(std::string path, std::int32_t version = any_version)
     {
         operations_.push_back({operation::kind::check, std::move(path), {}, {}, version});

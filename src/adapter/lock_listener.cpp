@@ -3,6 +3,9 @@
 
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <utility>
@@ -16,8 +19,9 @@ class listener final : public detail::event_sink, public std::enable_shared_from
 public:
     using service = detail::context_service<listener>;
 
-    listener(asio::any_io_executor executor, std::function<void(const lock_event&)> told)
-        : told_(std::move(told)), registry_(service::of(executor)), executor_(std::move(executor))
+    listener(asio::any_io_executor executor, std::function<void(const lock_event&)> told, std::size_t most)
+        : told_(std::move(told)), most_(std::max<std::size_t>(most, 1)), registry_(service::of(executor)),
+          executor_(std::move(executor))
     {
         registry_->add(*this);
     }
@@ -30,7 +34,10 @@ public:
         const std::lock_guard lock(mutex_);
         if (!executor_)
             return;
-        events_.push_back(event);
+        if (has_room(event.what))
+            events_.push_back(event);
+        else
+            ++dropped_; // and told with the next of those that wait
         if (!calling_)
             post();
     }
@@ -45,6 +52,13 @@ public:
     }
 
 private:
+    /// Losses have as much room again as all others.
+    [[nodiscard]] bool has_room(lock_event::kind what) const
+    {
+        const std::size_t waiting = events_.size();
+        return waiting < most_ || (what == lock_event::kind::lost && waiting - most_ < most_);
+    }
+
     void post()
     {
         asio::post(executor_, [self = shared_from_this()] { self->call(); });
@@ -54,8 +68,9 @@ private:
     void call()
     {
         std::unique_lock lock(mutex_);
-        const lock_event event = std::move(events_.front());
+        lock_event event = std::move(events_.front());
         events_.pop_front();
+        event.dropped = std::exchange(dropped_, 0);
         lock.unlock();
         try {
             told_(event);
@@ -75,18 +90,20 @@ private:
     }
 
     const std::function<void(const lock_event&)> told_;
+    const std::size_t most_;
     const std::shared_ptr<service::registry> registry_;
     std::mutex mutex_; // guards these
     asio::any_io_executor executor_; ///< none once its context is gone
     std::deque<lock_event> events_;
+    std::uint64_t dropped_ = 0; ///< since the last call
     bool calling_ = false; ///< a call is under way or posted
 };
 
 } // namespace
 
-lock_listener listen(asio::any_io_executor executor, std::function<void(const lock_event&)> told)
+lock_listener listen(asio::any_io_executor executor, std::function<void(const lock_event&)> told, std::size_t most)
 {
-    return std::make_shared<listener>(std::move(executor), std::move(told));
+    return std::make_shared<listener>(std::move(executor), std::move(told), most);
 }
 
 } // namespace zklock

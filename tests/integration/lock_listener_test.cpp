@@ -307,6 +307,56 @@ TEST_CASE("an executor takes no event for a while: it is told with the next")
     CHECK(told == std::vector<std::uint64_t>{1, 2, 3});
 }
 
+TEST_CASE("a slow executor: so many events wait, losses twice as many, and what was dropped is told")
+{
+    asio::io_context io;
+    std::vector<lock_event> told;
+    lock_event event;
+    const auto tell = [&](lock_listener& to, kind what, int times) {
+        for (event.what = what; times != 0; --times) {
+            ++event.acquire;
+            to->notify(event);
+        }
+    };
+    const auto all = [&] {
+        told.clear();
+        io.restart();
+        io.run();
+        std::vector<std::uint64_t> acquires;
+        for (const lock_event& e : told)
+            acquires.push_back(e.acquire);
+        return acquires;
+    };
+    lock_listener listener = listen(io.get_executor(), [&](const lock_event& e) { told.push_back(e); }, 3);
+    tell(listener, kind::queued, 5); // 1 to 5
+    tell(listener, kind::lost, 4);   // 6 to 9
+    tell(listener, kind::failed, 1);
+    CHECK(all() == std::vector<std::uint64_t>{1, 2, 3, 6, 7, 8});
+    CHECK(told.front().dropped == 4);
+    CHECK(std::all_of(told.begin() + 1, told.end(), [](const lock_event& e) { return e.dropped == 0; }));
+    tell(listener, kind::acquired, 3);
+    CHECK(all() == std::vector<std::uint64_t>{11, 12, 13}); // there is room again
+    CHECK(told.front().dropped == 0);
+
+    // What is dropped during the last call but one is told with the last.
+    listener = listen(
+        io.get_executor(),
+        [&](const lock_event& e) {
+            told.push_back(e);
+            if (e.acquire == 14)
+                tell(listener, kind::released, 3); // one waits
+        },
+        0); // as 1
+    tell(listener, kind::queued, 1);
+    CHECK(all() == std::vector<std::uint64_t>{14, 15});
+    CHECK(told.back().dropped == 2);
+
+    listener = listen(io.get_executor(), [&](const lock_event& e) { told.push_back(e); });
+    tell(listener, kind::queued, 70'000);
+    CHECK(all().size() == most_waiting_events);
+    CHECK(told.front().dropped == 70'000 - most_waiting_events);
+}
+
 TEST_CASE("owner data: who they are, since when, and what else they say; foreign data as they are")
 {
     const std::string path = "/listener/owners";

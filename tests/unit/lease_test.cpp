@@ -228,6 +228,23 @@ TEST_SUITE("lease")
         CHECK(least_left(without, 5ms, 60s) > 3900ms);
     }
 
+    TEST_CASE("needs the time-out that the option's comment states")
+    {
+        const auto possible = [](double drift, lease::duration tick, lease::duration notice, lease::duration timeout) {
+            return lease_times{drift, tick, {}, notice, timeout}.possible();
+        };
+        CHECK(possible(0.01, 2s, 0s, 2122ms));
+        CHECK_FALSE(possible(0.01, 2s, 0s, 2121ms));
+        CHECK(possible(0.01, 500ms, 0s, 607ms));
+        CHECK_FALSE(possible(0.01, 500ms, 0s, 606ms));
+        CHECK(possible(0.01, 200ms, 0s, 271ms)); // a quarter of it is for heartbeats
+        CHECK_FALSE(possible(0.01, 200ms, 0s, 270ms));
+        CHECK(possible(0.01, 10s, 0s, 10431ms)); // a 32nd of it
+        CHECK_FALSE(possible(0.01, 10s, 0s, 10430ms));
+        CHECK(possible(0.1, 2s, 1s, 3454ms)); // likewise
+        CHECK_FALSE(possible(0.1, 2s, 1s, 3453ms));
+    }
+
     TEST_CASE("can be impossible")
     {
         CHECK_FALSE(lease_times{0.0, 2s, 10s, 0s, 10s}.possible());

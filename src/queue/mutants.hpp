@@ -41,11 +41,14 @@
     X(grant_told_after_the_loss) \
     X(grant_without_a_fresh_lease) \
     X(grant_without_a_view) \
+    X(heartbeat_sent_once) \
     X(held_back_for_ever) \
     X(inspected_node_forgotten) \
     X(lapsed_holder_keeps_its_node) \
     X(lease_counts_from_the_answer) \
     X(lease_margin_below_a_tick) \
+    X(lease_not_watched) \
+    X(lease_watched_once) \
     X(lingers_although_others_queue) \
     X(lingers_where_numbers_are_scarce) \
     X(look_up_without_sync) \

@@ -95,13 +95,15 @@ void session_core::beat()
         beating_ = false;
         lease_.heartbeat_answered(answer.sent, scheduler.now());
         heard(answer);
-        plan_beat();
+        if (!ZKLOCK_MUTANT(heartbeat_sent_once))
+            plan_beat();
     });
 }
 
 void session_core::granted(session_member& member)
 {
-    plan_lease_watch();
+    if (!ZKLOCK_MUTANT(lease_not_watched))
+        plan_lease_watch();
     look_at_later(member);
     if (holders_timer_ == 0)
         plan(holders_timer_, scheduler.now() + between_looks_at_holders, &session_core::look_for_long_holders);
@@ -122,7 +124,7 @@ void session_core::plan_lease_watch()
 void session_core::watch_lease()
 {
     notice_lapse(scheduler.now());
-    if (lease_fresh())
+    if (lease_fresh() && !ZKLOCK_MUTANT(lease_watched_once))
         plan_lease_watch();
 }
 

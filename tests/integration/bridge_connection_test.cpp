@@ -86,7 +86,7 @@ TEST_CASE("an idle connection lives on pings, resolves nothing, and a request on
     resolutions = 0;
     c.run_until([&] { return between.count(opcode::ping) >= 4; });
     auto least = steady_clock::duration::max();
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < 20 || (i < 200 && least >= 200ms); ++i) {
         auto start = steady_clock::now();
         CHECK(c.sync("/") == outcome::ok);
         least = std::min(least, steady_clock::now() - start);

@@ -30,7 +30,7 @@ namespace {
     private:
         void watch()
         {
-            auto last = steady_clock::now();
+            auto last = began_;
             for (bool over = false; !over;) {
                 over = over_; // before the look at the clock: what stood still until now is seen
                 if (!over) ::poll(nullptr, 0, 5);
@@ -40,6 +40,7 @@ namespace {
             }
         }
 
+        const steady_clock::time_point began_ = steady_clock::now(); ///< not the thread's own, which may be late
         std::atomic<bool> over_ = false;
         milliseconds::rep longest_ = 0; // the thread's own until it has ended
         std::thread thread_; // the last: it uses the others

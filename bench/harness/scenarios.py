@@ -141,7 +141,7 @@ class Scale:
         clients = self.choose(1_000, 200)
         parameters = {"clients": clients, "session_ms": session_ms}
         return Load("fleet", {"sessions": clients, "session_ms": session_ms, "paths": clients // 2,
-                              "ms": self.choose(10_000, 4_000)},
+                              "ms": self.choose(10_000, 2_000)},
                     [Timed("fleet", parameters)], ("raw", "zklock", "curator"), rounds=1, note=fleet_note)
 
     def uncontended(self, member=0, more={}):

@@ -1,6 +1,7 @@
 #pragma once
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
+#include "zklock/detail/access.hpp"
 #include "zklock/detail/node_operations.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/detail/saturate.hpp"
@@ -76,7 +77,7 @@ public:
     }
 
     /// The executor given to the constructor; the system executor once its context is gone.
-    [[nodiscard]] executor_type get_executor() const { return detail::executor_of(handle_); }
+    [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
 
     /// Waits for a connection that can be used.
     ///
@@ -95,8 +96,7 @@ public:
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_connected(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code)>(
-            detail::initiate_wait_connected(handle_, detail::saturate(timeout)), token);
+        return detail::begin<Token, detail::start_wait_connected>(token, state_, detail::saturate(timeout));
     }
 
     /// Ends the session. Everything pending completes first: waiting acquires, and releases under way, with
@@ -114,7 +114,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto close(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code)>(detail::initiate_close(handle_), token);
+        return detail::begin<Token, detail::start_close>(token, state_);
     }
 
     /// @name Nodes
@@ -156,8 +156,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::string)) Token = default_token>
     [[nodiscard]] auto create(std::string path, std::string data, node_kind kind, Token&& token = Token())
     {
-        return detail::begin_request<Token>(handle_, detail::create_node{std::move(path), std::move(data), kind},
-                                            token);
+        return detail::begin<Token, detail::start_create>(token, state_, std::move(path), std::move(data), kind);
     }
     /// As above, a persistent one.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::string)) Token = default_token>
@@ -175,7 +174,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_content)) Token = default_token>
     [[nodiscard]] auto get(std::string path, Token&& token = Token())
     {
-        return detail::begin_request<Token>(handle_, detail::get_node{std::move(path)}, token);
+        return detail::begin<Token, detail::start_get>(token, state_, std::move(path));
     }
 
     /// Replaces a node's data, if it has that version.
@@ -183,8 +182,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_stat)) Token = default_token>
     [[nodiscard]] auto set(std::string path, std::string data, std::int32_t version, Token&& token = Token())
     {
-        return detail::begin_request<Token>(handle_, detail::set_node{std::move(path), std::move(data), version},
-                                            token);
+        return detail::begin<Token, detail::start_set>(token, state_, std::move(path), std::move(data), version);
     }
     /// As above, whatever its version.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_stat)) Token = default_token>
@@ -198,7 +196,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto remove(std::string path, std::int32_t version, Token&& token = Token())
     {
-        return detail::begin_request<Token>(handle_, detail::remove_node{std::move(path), version}, token);
+        return detail::begin<Token, detail::start_remove>(token, state_, std::move(path), version);
     }
     /// As above, whatever its version.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
@@ -212,7 +210,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<std::string>)) Token = default_token>
     [[nodiscard]] auto children(std::string path, Token&& token = Token())
     {
-        return detail::begin_request<Token>(handle_, detail::list_children{std::move(path)}, token);
+        return detail::begin<Token, detail::start_children>(token, state_, std::move(path));
     }
 
     /// Looks for a node. Seen as by `get()`.
@@ -220,7 +218,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<node_stat>)) Token = default_token>
     [[nodiscard]] auto exists(std::string path, Token&& token = Token())
     {
-        return detail::begin_request<Token>(handle_, detail::look_for_node{std::move(path)}, token);
+        return detail::begin<Token, detail::start_exists>(token, state_, std::move(path));
     }
 
     /// Does all operations of a transaction, or none: see `guard::commit()` for one that a lock guards.
@@ -231,7 +229,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
     [[nodiscard]] auto commit(transaction what, Token&& token = Token())
     {
-        return detail::begin_request<Token>(handle_, detail::commit_transaction{std::move(what)}, token);
+        return detail::begin<Token, detail::start_commit>(token, state_, std::move(what));
     }
     /// @}
 
@@ -243,8 +241,8 @@ public:
     [[nodiscard]] std::int64_t session_id() const noexcept;
 
 private:
-    friend class detail::client_access;
-    std::shared_ptr<detail::client_handle> handle_;
+    friend class detail::access;
+    std::shared_ptr<detail::client_handle> state_;
 };
 
 } // namespace zklock

@@ -45,7 +45,7 @@ public:
     [[nodiscard]] lease_clock::time_point held_until() const noexcept { return held_.held_until(); }
 
     /// Whether `election::resign()` was called since this participant stood for election. From any thread.
-    [[nodiscard]] bool resigning() const noexcept { return candidacy_ && detail::has_resigned(candidacy_); }
+    [[nodiscard]] bool resigning() const noexcept { return state_ && detail::has_resigned(state_); }
 
     /// Waits until the leadership is lost: see `guard::wait_lost()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
@@ -68,19 +68,15 @@ public:
         return held_.wait_revoked(std::forward<Token>(token));
     }
 
-    /// For the library.
-    leadership(guard held, std::shared_ptr<detail::candidacy> candidacy)
-        : candidacy_(std::move(candidacy)), held_(std::move(held))
-    {
-    }
-    template <class Token = default_token> [[nodiscard]] auto release(Token&& token = Token()) &&
-    {
-        return std::move(held_).release(std::forward<Token>(token));
-    }
-    [[nodiscard]] const std::shared_ptr<detail::candidacy>& candidacy() const noexcept { return candidacy_; }
-
 private:
-    std::shared_ptr<detail::candidacy> candidacy_;
+    friend class detail::access;
+    leadership(guard held, std::shared_ptr<detail::candidacy> candidacy)
+        : state_(std::move(candidacy)), held_(std::move(held))
+    {
+    }
+    [[nodiscard]] auto release() && { return std::move(held_).release(); }
+
+    std::shared_ptr<detail::candidacy> state_;
     guard held_;
 };
 
@@ -90,7 +86,7 @@ namespace detail {
 template <> struct when_to_stop<leadership> {
     static void watch(leadership& held, const asio::strand<asio::any_io_executor>& strand, std::function<void()> stop)
     {
-        at_resignation(held.candidacy(), stop);
+        at_resignation(access::state(held), stop);
         held.wait_lost(asio::bind_executor(strand, [stop = std::move(stop)](error_code ec) {
             if (!ec)
                 stop();
@@ -107,7 +103,7 @@ asio::awaitable<result<body_value_t<Body, leadership>>> lead(std::shared_ptr<can
     const error_code aborted = asio::error::operation_aborted;
     for (;;) {
         default_token token;
-        initiate_acquire<> stand(lock_of(standing), acquire_mode::wait, timeout);
+        auto stand = waiting<guard>(lock_of(standing), timeout);
         result<guard> elected =
             co_await asio::async_initiate<default_token, void(error_code, guard)>(std::move(stand), token);
         const auto cancelled = co_await asio::this_coro::cancellation_state;
@@ -119,7 +115,7 @@ asio::awaitable<result<body_value_t<Body, leadership>>> lead(std::shared_ptr<can
             co_return elected.error();
         }
 
-        leadership term(std::move(elected).value(), standing);
+        auto term = access::make<leadership>(std::move(elected).value(), standing);
         std::exception_ptr thrown;
         try {
             auto leading = run_holding(std::move(term), body);
@@ -212,8 +208,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto resign(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code)>(detail::initiate_on_lock<detail::start_resign>(state_),
-                                                             token);
+        return detail::begin<Token, detail::start_resign>(token, state_);
     }
 
     /// Waits until this participant leads (it does not stand by that: `lead()` does).
@@ -226,16 +221,14 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_for_leadership(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code)>(
-            detail::initiate_on_lock<detail::start_wait_for_leadership>(state_), token);
+        return detail::begin<Token, detail::start_wait_for_leadership>(token, state_);
     }
 
     /// Reads who stands, the leader first, in the order in which they will lead: as `mutex::contenders()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
     [[nodiscard]] auto participants(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
-            detail::initiate_contenders(state_), token);
+        return detail::begin<Token, detail::start_contenders>(token, state_);
     }
 
     /// Reads who leads: the first of `participants()`, if there is any.
@@ -244,8 +237,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<contender>)) Token = default_token>
     [[nodiscard]] auto leader(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::optional<contender>)>(
-            detail::initiate_on_lock<detail::start_leader>(state_), token);
+        return detail::begin<Token, detail::start_leader>(token, state_);
     }
 
     /// Asks a participant, as `participants()` lists it, to step down: as `mutex::revoke()`. A leader learns of it by
@@ -253,15 +245,14 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code)>(detail::initiate_revoke(state_, whom.node), token);
+        return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
     }
 
     /// Asks whoever leads: as `mutex::revoke_holder()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_leader(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::size_t)>(detail::initiate_revoke_holders(state_),
-                                                                          token);
+        return detail::begin<Token, detail::start_revoke_holders>(token, state_);
     }
 
 private:

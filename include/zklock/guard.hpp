@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/detail/access.hpp"
 #include "zklock/detail/node_operations.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/lease_clock.hpp"
@@ -80,7 +81,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_lost(Token&& token = Token()) const
     {
-        return asio::async_initiate<Token, void(error_code)>(detail::initiate_wait_lost(state_), token);
+        return detail::begin<Token, detail::start_wait_lost>(token, detail::client_of(state_), std::weak_ptr(state_));
     }
 
     /// Waits until somebody asks the holder to let go: `mutex::revoke()`, or Curator's `Revoker`. It is a request: what
@@ -106,7 +107,8 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_revoked(Token&& token = Token()) const
     {
-        return asio::async_initiate<Token, void(error_code)>(detail::initiate_wait_revoked(state_), token);
+        return detail::begin<Token, detail::start_wait_revoked>(token, detail::client_of(state_),
+                                                                std::weak_ptr(state_));
     }
 
     /// Does all operations of a transaction if the lock is still held, or none: one request, in which the servers look
@@ -150,8 +152,8 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
     [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
     {
-        return asio::async_initiate<Token, void(error_code, commit_result)>(
-            detail::initiate_guarded_commit(state_, std::move(what)), token);
+        return detail::begin<Token, detail::start_guarded_commit>(token, detail::client_of(state_),
+                                                                  std::weak_ptr(state_), std::move(what));
     }
 
     /// Gives the lock back: `co_await std::move(g).release()`. The guard is empty after the call.
@@ -173,14 +175,13 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(Token&& token = Token()) &&
     {
-        return asio::async_initiate<Token, void(error_code)>(detail::initiate_release(std::move(state_)), token);
+        return detail::begin<Token, detail::start_release>(token, std::move(state_));
     }
 
-    /// For the library: the guard of a grant.
+private:
+    friend class detail::access;
     explicit guard(std::shared_ptr<detail::guard_state> state) noexcept : state_(std::move(state)) {}
 
-private:
-    friend class detail::guard_access;
     std::shared_ptr<detail::guard_state> state_;
 };
 

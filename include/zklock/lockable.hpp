@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/detail/access.hpp"
 #include "zklock/detail/operations.hpp"
 
 #include <memory>
@@ -17,11 +18,10 @@ public:
     /// Where its nodes are; of a `multi_lock`'s members each has its own. Never fails.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
 
-    /// For the library.
-    explicit lockable(std::shared_ptr<detail::lock_state> state) noexcept : state_(std::move(state)) {}
-    [[nodiscard]] const std::shared_ptr<detail::lock_state>& state() const noexcept { return state_; }
-
 private:
+    friend class detail::access;
+    explicit lockable(std::shared_ptr<detail::lock_state> state) noexcept : state_(std::move(state)) {}
+
     std::shared_ptr<detail::lock_state> state_;
 };
 

@@ -74,13 +74,13 @@ public:
         return std::move(held_).release(std::forward<Token>(token));
     }
 
-    /// For the library: the guard of a grant.
+private:
+    friend class detail::access;
     explicit multi_guard(std::shared_ptr<detail::guard_state> state)
-        : locks_(detail::locks_of(state)), held_(std::move(state))
+        : locks_(detail::locks_of(state)), held_(detail::access::make<guard>(std::move(state)))
     {
     }
 
-private:
     std::shared_ptr<const std::vector<held_lock>> locks_;
     guard held_;
 };
@@ -134,8 +134,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto acquire(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, multi_guard)>(
-            initiate(detail::acquire_mode::wait, std::nullopt), token);
+        return detail::begin<Token>(token, detail::waiting<multi_guard>(state_));
     }
 
     /// Until one deadline for all of the locks, counted from the start of the operation: as `mutex::acquire(timeout)`.
@@ -143,8 +142,7 @@ public:
               BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, multi_guard)>(
-            initiate(detail::acquire_mode::wait, detail::saturate(timeout)), token);
+        return detail::begin<Token>(token, detail::waiting<multi_guard>(state_, detail::saturate(timeout)));
     }
 
     /// Takes the locks if all are free now: as `mutex::try_acquire()`. Locks before the first that is busy are taken
@@ -152,16 +150,15 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, multi_guard)>(
-            initiate(detail::acquire_mode::try_once, std::nullopt), token);
+        return detail::begin<Token>(token, detail::trying<multi_guard>(state_));
     }
 
     /// Runs `body` with a `multi_guard&` while all of the locks are held: as `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(Body&& body)
     {
         detail::check_body<Body, multi_guard>();
-        return detail::run<std::decay_t<Body>>(initiate(detail::acquire_mode::wait, std::nullopt),
-                                               std::forward<Body>(body));
+        return detail::run<multi_guard, std::decay_t<Body>>(detail::waiting<multi_guard>(state_),
+                                                            std::forward<Body>(body));
     }
 
     /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
@@ -169,17 +166,11 @@ public:
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
         detail::check_body<Body, multi_guard>();
-        return detail::run<std::decay_t<Body>>(initiate(detail::acquire_mode::wait, detail::saturate(timeout)),
-                                               std::forward<Body>(body));
+        return detail::run<multi_guard, std::decay_t<Body>>(
+            detail::waiting<multi_guard>(state_, detail::saturate(timeout)), std::forward<Body>(body));
     }
 
 private:
-    [[nodiscard]] detail::initiate_acquire<multi_guard> initiate(detail::acquire_mode mode,
-                                                                 std::optional<lease_clock::duration> timeout) const
-    {
-        return {state_, mode, timeout};
-    }
-
     std::shared_ptr<detail::lock_state> state_; ///< null without a lock
 };
 

@@ -40,7 +40,7 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
     /// For `multi_lock`.
-    [[nodiscard]] operator lockable() const { return lockable(state_); }
+    [[nodiscard]] operator lockable() const { return detail::access::make<lockable>(state_); }
 
     /// Waits for the lock, for as long as it takes.
     ///
@@ -69,8 +69,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(
-            detail::initiate_acquire<>(state_, detail::acquire_mode::wait, std::nullopt), token);
+        return detail::begin<Token>(token, detail::waiting<guard>(state_));
     }
 
     /// Waits for the lock until a deadline, counted from the start of the operation over everything it does.
@@ -81,8 +80,7 @@ public:
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(
-            detail::initiate_acquire<>(state_, detail::acquire_mode::wait, detail::saturate(timeout)), token);
+        return detail::begin<Token>(token, detail::waiting<guard>(state_, detail::saturate(timeout)));
     }
 
     /// Takes the lock if it is free now. When it can see that it is not, nothing is written to the servers.
@@ -93,8 +91,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(
-            detail::initiate_acquire<>(state_, detail::acquire_mode::try_once, std::nullopt), token);
+        return detail::begin<Token>(token, detail::trying<guard>(state_));
     }
 
     /// Reads who holds the lock and who waits, in the order of the queue. Waits for a connection.
@@ -107,8 +104,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
     [[nodiscard]] auto contenders(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
-            detail::initiate_contenders(state_), token);
+        return detail::begin<Token, detail::start_contenders>(token, state_);
     }
 
     /// Asks a contender, as `contenders()` lists it, to let go. It is told if it waits for that
@@ -129,7 +125,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code)>(detail::initiate_revoke(state_, whom.node), token);
+        return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
     }
 
     /// Asks whoever holds the lock to let go: as `revoke()`, of the first in the queue at one look. Two requests.
@@ -139,8 +135,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_holder(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::size_t)>(detail::initiate_revoke_holders(state_),
-                                                                          token);
+        return detail::begin<Token, detail::start_revoke_holders>(token, state_);
     }
 
     /// Runs `body` while the lock is held: acquire, body, release. Coroutines only.
@@ -171,8 +166,7 @@ public:
     template <class Body> [[nodiscard]] auto run(Body&& body)
     {
         detail::check_body<Body, guard>();
-        return detail::run<std::decay_t<Body>>(
-            detail::initiate_acquire<>(state_, detail::acquire_mode::wait, std::nullopt), std::forward<Body>(body));
+        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(state_), std::forward<Body>(body));
     }
 
     /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
@@ -180,9 +174,8 @@ public:
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
         detail::check_body<Body, guard>();
-        return detail::run<std::decay_t<Body>>(
-            detail::initiate_acquire<>(state_, detail::acquire_mode::wait, detail::saturate(timeout)),
-            std::forward<Body>(body));
+        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(state_, detail::saturate(timeout)),
+                                                      std::forward<Body>(body));
     }
 
 private:

@@ -66,16 +66,14 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(lock_owner owner, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(
-            initiate(owner, detail::acquire_mode::wait, std::nullopt), token);
+        return detail::begin<Token>(token, detail::waiting<guard>(lock_of(owner)));
     }
 
     /// Until a deadline, counted from the start of the operation: as `mutex::acquire(timeout)`.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(
-            initiate(owner, detail::acquire_mode::wait, detail::saturate(timeout)), token);
+        return detail::begin<Token>(token, detail::waiting<guard>(lock_of(owner), detail::saturate(timeout)));
     }
 
     /// Takes the lock if the owner has it or it is free now: as `mutex::try_acquire()`. `errc::busy` also when the
@@ -83,8 +81,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(lock_owner owner, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(
-            initiate(owner, detail::acquire_mode::try_once, std::nullopt), token);
+        return detail::begin<Token>(token, detail::trying<guard>(lock_of(owner)));
     }
 
     /// Gives one hold back on behalf of an owner, if it is his: `co_await lock.release(me, held)`. The guard is then
@@ -97,38 +94,35 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(lock_owner owner, guard& held, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code)>(
-            detail::initiate_owned_release(state_, detail::take_if_owned(state_, owner.id(), held)), token);
+        return detail::begin<Token, detail::start_owned_release>(token, state_,
+                                                                 detail::take_if_owned(state_, owner.id(), held));
     }
 
     /// Who holds the lock and who waits: as `mutex::contenders()`. An owner is listed once, however often it holds.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
     [[nodiscard]] auto contenders(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
-            detail::initiate_contenders(state_), token);
+        return detail::begin<Token, detail::start_contenders>(token, state_);
     }
 
     /// Asks a contender to let go: as `mutex::revoke()`. All holds of an owner are told.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code)>(detail::initiate_revoke(state_, whom.node), token);
+        return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
     }
     /// Asks whoever holds the lock: as `mutex::revoke_holder()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_holder(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::size_t)>(detail::initiate_revoke_holders(state_),
-                                                                          token);
+        return detail::begin<Token, detail::start_revoke_holders>(token, state_);
     }
 
     /// Runs `body` while the owner holds the lock once more: as `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(lock_owner owner, Body&& body)
     {
         detail::check_body<Body, guard>();
-        return detail::run<std::decay_t<Body>>(initiate(owner, detail::acquire_mode::wait, std::nullopt),
-                                               std::forward<Body>(body));
+        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(lock_of(owner)), std::forward<Body>(body));
     }
 
     /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
@@ -136,18 +130,20 @@ public:
     [[nodiscard]] auto run(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
         detail::check_body<Body, guard>();
-        return detail::run<std::decay_t<Body>>(initiate(owner, detail::acquire_mode::wait, detail::saturate(timeout)),
-                                               std::forward<Body>(body));
+        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(lock_of(owner), detail::saturate(timeout)),
+                                                      std::forward<Body>(body));
     }
 
     /// For `multi_lock`: this lock, to be acquired for that owner.
-    [[nodiscard]] lockable owned_by(lock_owner owner) const { return lockable(detail::owned_by(state_, owner.id())); }
+    [[nodiscard]] lockable owned_by(lock_owner owner) const
+    {
+        return detail::access::make<lockable>(lock_of(owner));
+    }
 
 private:
-    [[nodiscard]] detail::initiate_acquire<> initiate(lock_owner owner, detail::acquire_mode mode,
-                                                      std::optional<lease_clock::duration> timeout) const
+    [[nodiscard]] std::shared_ptr<detail::lock_state> lock_of(lock_owner owner) const
     {
-        return {detail::owned_by(state_, owner.id()), mode, timeout};
+        return detail::owned_by(state_, owner.id());
     }
 
     std::shared_ptr<detail::lock_state> state_;

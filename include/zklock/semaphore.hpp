@@ -103,7 +103,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(std::size_t count, Token&& token = Token()) &
     {
-        return asio::async_initiate<Token, void(error_code)>(detail::initiate_partial_release(held_, count), token);
+        return detail::begin<Token, detail::start_partial_release>(token, detail::state_of(held_), count);
     }
 
     /// Takes so many of them out, to be held, released and lost by themselves: for a part of the work that goes its own
@@ -119,13 +119,16 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto split(std::size_t count, Token&& token = Token()) &
     {
-        return asio::async_initiate<Token, void(error_code, permits)>(detail::initiate_split(held_, count), token);
+        return detail::begin<Token, detail::start_split>(token, detail::state_of(held_), count);
     }
 
-    /// For the library: the handle of a grant.
-    explicit permits(std::shared_ptr<detail::guard_state> state) noexcept : held_(std::move(state)) {}
-
 private:
+    friend class detail::access;
+    explicit permits(std::shared_ptr<detail::guard_state> state) noexcept
+        : held_(detail::access::make<guard>(std::move(state)))
+    {
+    }
+
     guard held_;
 };
 
@@ -185,8 +188,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto acquire(std::size_t count, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, permits)>(
-            initiate(count, detail::acquire_mode::wait, std::nullopt), token);
+        return detail::begin<Token>(token, detail::waiting<permits>(lock_of(count)));
     }
 
     /// Until a deadline, counted from the start of the operation over everything it does: as `mutex::acquire(timeout)`.
@@ -195,8 +197,7 @@ public:
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto acquire(std::size_t count, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, permits)>(
-            initiate(count, detail::acquire_mode::wait, detail::saturate(timeout)), token);
+        return detail::begin<Token>(token, detail::waiting<permits>(lock_of(count), detail::saturate(timeout)));
     }
 
     /// Takes so many permits if they are free now and nobody is in the line. When it can see that it is not so, nothing
@@ -208,8 +209,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto try_acquire(std::size_t count, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, permits)>(
-            initiate(count, detail::acquire_mode::try_once, std::nullopt), token);
+        return detail::begin<Token>(token, detail::trying<permits>(lock_of(count)));
     }
 
     /// Reads who has permits: each node that stands for one, oldest first. The first in the line may be among them: it
@@ -217,16 +217,14 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
     [[nodiscard]] auto holders(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
-            detail::initiate_holders(state_), token);
+        return detail::begin<Token, detail::start_holders>(token, state_);
     }
 
     /// Reads who is in the waiting line, in its order: as `mutex::contenders()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
     [[nodiscard]] auto contenders(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
-            detail::initiate_contenders(state_), token);
+        return detail::begin<Token, detail::start_contenders>(token, state_);
     }
 
     /// Asks the holder of a permit, as `holders()` lists it, to let go: as `mutex::revoke()`. It is told by
@@ -234,7 +232,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code)>(detail::initiate_revoke(state_, whom.node), token);
+        return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
     }
 
     /// Asks all who have permits, as of one look: as `revoke()`. One request, and one for each permit, together.
@@ -244,16 +242,15 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_holders(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::size_t)>(
-            detail::initiate_revoke_holders(state_), token);
+        return detail::begin<Token, detail::start_revoke_holders>(token, state_);
     }
 
     /// Runs `body` with a `permits&` while they are held: as `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(std::size_t count, Body&& body)
     {
         detail::check_body<Body, permits>();
-        return detail::run<std::decay_t<Body>>(initiate(count, detail::acquire_mode::wait, std::nullopt),
-                                               std::forward<Body>(body));
+        return detail::run<permits, std::decay_t<Body>>(detail::waiting<permits>(lock_of(count)),
+                                                        std::forward<Body>(body));
     }
 
     /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
@@ -261,18 +258,20 @@ public:
     [[nodiscard]] auto run(std::size_t count, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
         detail::check_body<Body, permits>();
-        return detail::run<std::decay_t<Body>>(initiate(count, detail::acquire_mode::wait, detail::saturate(timeout)),
-                                               std::forward<Body>(body));
+        return detail::run<permits, std::decay_t<Body>>(
+            detail::waiting<permits>(lock_of(count), detail::saturate(timeout)), std::forward<Body>(body));
     }
 
     /// For `multi_lock`: so many permits, to be acquired as one lock.
-    [[nodiscard]] lockable permits_of(std::size_t count) const { return lockable(detail::permits_of(state_, count)); }
+    [[nodiscard]] lockable permits_of(std::size_t count) const
+    {
+        return detail::access::make<lockable>(lock_of(count));
+    }
 
 private:
-    [[nodiscard]] detail::initiate_acquire<permits> initiate(std::size_t count, detail::acquire_mode mode,
-                                                             std::optional<lease_clock::duration> timeout) const
+    [[nodiscard]] std::shared_ptr<detail::lock_state> lock_of(std::size_t count) const
     {
-        return {detail::permits_of(state_, count), mode, timeout};
+        return detail::permits_of(state_, count);
     }
 
     std::shared_ptr<detail::lock_state> state_;

@@ -58,28 +58,28 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(waiting(writers_), token);
+        return detail::begin<Token>(token, detail::waiting<guard>(writers_));
     }
 
     /// Until a deadline, counted from the start of the operation: as `mutex::acquire(timeout)`.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(waiting(writers_, timeout), token);
+        return detail::begin<Token>(token, detail::waiting<guard>(writers_, detail::saturate(timeout)));
     }
 
     /// Takes the lock if nobody has it or waits for it: as `mutex::try_acquire()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(trying(writers_), token);
+        return detail::begin<Token>(token, detail::trying<guard>(writers_));
     }
 
     /// Runs `body` while it holds the lock alone: as `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(Body&& body)
     {
         detail::check_body<Body, guard>();
-        return detail::run<std::decay_t<Body>>(waiting(writers_), std::forward<Body>(body));
+        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(writers_), std::forward<Body>(body));
     }
 
     /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
@@ -87,7 +87,8 @@ public:
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
         detail::check_body<Body, guard>();
-        return detail::run<std::decay_t<Body>>(waiting(writers_, timeout), std::forward<Body>(body));
+        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(writers_, detail::saturate(timeout)),
+                                                      std::forward<Body>(body));
     }
 
     // --- readers -----------------------------------------------------------------------------------------------------
@@ -102,14 +103,14 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire_shared(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(waiting(readers_), token);
+        return detail::begin<Token>(token, detail::waiting<guard>(readers_));
     }
 
     /// Until a deadline, counted from the start of the operation: `errc::timed_out`, as `mutex::acquire(timeout)`.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire_shared(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(waiting(readers_, timeout), token);
+        return detail::begin<Token>(token, detail::waiting<guard>(readers_, detail::saturate(timeout)));
     }
 
     /// Joins the readers if no writer has the lock or waits for it. When it can see that one does, nothing is written
@@ -119,14 +120,14 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire_shared(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(trying(readers_), token);
+        return detail::begin<Token>(token, detail::trying<guard>(readers_));
     }
 
     /// Runs `body` while it holds the lock as a reader: as `mutex::run()`.
     template <class Body> [[nodiscard]] auto run_shared(Body&& body)
     {
         detail::check_body<Body, guard>();
-        return detail::run<std::decay_t<Body>>(waiting(readers_), std::forward<Body>(body));
+        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(readers_), std::forward<Body>(body));
     }
 
     /// As `run_shared(body)`, with a time limit on the acquire: see `acquire(timeout)`.
@@ -134,7 +135,8 @@ public:
     [[nodiscard]] auto run_shared(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
         detail::check_body<Body, guard>();
-        return detail::run<std::decay_t<Body>>(waiting(readers_, timeout), std::forward<Body>(body));
+        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(readers_, detail::saturate(timeout)),
+                                                      std::forward<Body>(body));
     }
 
     // --- from one to the other ---------------------------------------------------------------------------------------
@@ -167,8 +169,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto downgrade(guard&& held, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, guard)>(
-            detail::initiate_downgrade(writers_, detail::take(held)), token);
+        return detail::begin<Token, detail::start_downgrade>(token, writers_, detail::take(held));
     }
 
     /// Refuses to make a writer of a reader, which goes on holding the lock: `errc::not_upgradable`. For callers who do
@@ -184,8 +185,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto upgrade(const guard& held, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code)>(
-            detail::initiate_telling(writers_, detail::upgradable(writers_, held)), token);
+        return detail::begin<Token, detail::start_telling>(token, writers_, detail::upgradable(writers_, held));
     }
 
     // --- others ------------------------------------------------------------------------------------------------------
@@ -195,8 +195,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
     [[nodiscard]] auto contenders(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::vector<contender>)>(
-            detail::initiate_contenders(writers_), token);
+        return detail::begin<Token, detail::start_contenders>(token, writers_);
     }
 
     /// Asks a reader or a writer, as `contenders()` lists it, to let go: as `mutex::revoke()`. A writer that has become
@@ -204,7 +203,7 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code)>(detail::initiate_revoke(writers_, whom.node), token);
+        return detail::begin<Token, detail::start_revoke>(token, writers_, whom.node);
     }
 
     /// Asks whoever holds the lock to let go, as of one look: the writer, or all readers up to the first writer that
@@ -216,31 +215,15 @@ public:
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_holders(Token&& token = Token())
     {
-        return asio::async_initiate<Token, void(error_code, std::size_t)>(detail::initiate_revoke_holders(writers_),
-                                                                          token);
+        return detail::begin<Token, detail::start_revoke_holders>(token, writers_);
     }
 
     /// For `multi_lock`: this lock, to be acquired as a writer, or as a reader.
-    [[nodiscard]] lockable exclusive() const { return lockable(writers_); }
-    [[nodiscard]] lockable shared() const { return lockable(readers_); }
+    [[nodiscard]] lockable exclusive() const { return detail::access::make<lockable>(writers_); }
+    [[nodiscard]] lockable shared() const { return detail::access::make<lockable>(readers_); }
 
 private:
     using lock = std::shared_ptr<detail::lock_state>;
-
-    [[nodiscard]] static detail::initiate_acquire<> waiting(const lock& side)
-    {
-        return {side, detail::acquire_mode::wait, std::nullopt};
-    }
-    template <class Rep, class Period>
-    [[nodiscard]] static detail::initiate_acquire<> waiting(const lock& side,
-                                                            std::chrono::duration<Rep, Period> timeout)
-    {
-        return {side, detail::acquire_mode::wait, detail::saturate(timeout)};
-    }
-    [[nodiscard]] static detail::initiate_acquire<> trying(const lock& side)
-    {
-        return {side, detail::acquire_mode::try_once, std::nullopt};
-    }
 
     lock writers_; ///< the same lock, as one
     lock readers_; ///< and as the other acquires it

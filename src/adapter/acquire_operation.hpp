@@ -2,6 +2,7 @@
 #include "adapter/guard_state.hpp"
 #include "adapter/lock_state.hpp"
 #include "adapter/operation.hpp"
+#include "zklock/detail/access.hpp"
 #include "zklock/errc.hpp"
 
 #include <memory>
@@ -55,7 +56,8 @@ private:
             this->complete(once_ && nothing_yet ? make_error_code(errc::timed_out) : ec, Handle());
         } else {
             lock->granted(std::move(acquisition), std::move(grant));
-            this->complete({}, Handle(std::move(lock))); // if nobody can take it any more, it is given back here
+            // If nobody can take it any more, it is given back here.
+            this->complete({}, access::make<Handle>(std::move(lock)));
         }
     }
 
@@ -87,11 +89,13 @@ private:
 };
 
 template <class Handle>
-void launch_acquire(const lock_state& lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
-                    handle_handler<Handle> handler)
+void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
+                   handle_handler<Handle> handler)
 {
+    if (!lock)
+        return refuse(std::move(handler), errc::invalid_option, Handle());
     using operation = acquire_operation<Handle>;
-    operation::launch(std::make_shared<operation>(lock, mode, timeout, std::move(handler)));
+    operation::launch(std::make_shared<operation>(*lock, mode, timeout, std::move(handler)));
 }
 
 } // namespace zklock::detail

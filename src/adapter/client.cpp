@@ -72,18 +72,18 @@ asio::any_io_executor executor_of(const std::shared_ptr<client_handle>& client)
 } // namespace detail
 
 client::client(asio::any_io_executor executor, client_options options)
-    : handle_(std::make_shared<detail::client_handle>(detail::client_state::make(executor, std::move(options))))
+    : state_(std::make_shared<detail::client_handle>(detail::client_state::make(executor, std::move(options))))
 {
 }
 
 connection_state client::state() const noexcept
 {
-    return handle_->state()->state();
+    return state_->state()->state();
 }
 
 std::int64_t client::session_id() const noexcept
 {
-    return handle_->state()->session_id();
+    return state_->state()->session_id();
 }
 
 } // namespace zklock

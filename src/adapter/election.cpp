@@ -1,8 +1,8 @@
 #include "zklock/election.hpp"
-#include "adapter/access.hpp"
 #include "adapter/mutex_target.hpp"
 #include "adapter/request_operation.hpp"
 #include "recipes/election.hpp"
+#include "zklock/detail/access.hpp"
 
 namespace zklock {
 namespace detail {
@@ -170,7 +170,7 @@ election::election(const client& c, std::string path, election_options options)
 {
     mutex_options of_the_lock = std::move(options);
     state_ = std::make_shared<detail::lock_state>(
-        detail::client_access::handle(c),
+        detail::access::state(c),
         std::make_shared<detail::election_target>(std::move(path), std::move(of_the_lock)));
 }
 

@@ -186,7 +186,7 @@ void start_release(std::shared_ptr<guard_state> guard, void_handler handler)
 
 namespace {
 
-void start_wait(guard_wait::what awaited, std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> owner,
+void start_wait(guard_wait::what awaited, std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard,
                 void_handler handler)
 {
     if (!owner)
@@ -197,14 +197,14 @@ void start_wait(guard_wait::what awaited, std::weak_ptr<guard_state> guard, std:
 
 } // namespace
 
-void start_wait_lost(std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> owner, void_handler handler)
+void start_wait_lost(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, void_handler handler)
 {
-    start_wait(guard_wait::what::loss, std::move(guard), std::move(owner), std::move(handler));
+    start_wait(guard_wait::what::loss, std::move(owner), std::move(guard), std::move(handler));
 }
 
-void start_wait_revoked(std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> owner, void_handler handler)
+void start_wait_revoked(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, void_handler handler)
 {
-    start_wait(guard_wait::what::revocation, std::move(guard), std::move(owner), std::move(handler));
+    start_wait(guard_wait::what::revocation, std::move(owner), std::move(guard), std::move(handler));
 }
 
 asio::any_io_executor executor_of(const std::shared_ptr<client_state>& client)

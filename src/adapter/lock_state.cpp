@@ -18,11 +18,8 @@ void list(const lock_state& lock, lock_target::place where, contenders_handler h
 
 } // namespace
 
-void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
-                   guard_handler handler)
-{
-    launch_acquire<guard>(*lock, mode, timeout, std::move(handler));
-}
+template void start_acquire<guard>(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration>,
+                                   guard_handler);
 
 void start_contenders(std::shared_ptr<lock_state> lock, contenders_handler handler)
 {

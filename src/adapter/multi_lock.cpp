@@ -3,6 +3,7 @@
 #include "adapter/guard_state.hpp"
 #include "adapter/lock_state.hpp"
 #include "recipes/multi_acquisition.hpp"
+#include "zklock/detail/access.hpp"
 
 #include <algorithm>
 
@@ -38,24 +39,19 @@ std::shared_ptr<lock_state> combine(const std::vector<lockable>& locks)
 {
     if (locks.empty())
         return nullptr;
-    const std::shared_ptr<lock_state>& first = locks.front().state();
+    const std::shared_ptr<lock_state>& first = access::state(locks.front());
     std::vector<std::shared_ptr<const lock_target>> members;
-    const auto same_client = [&](const lockable& l) { return l.state()->client() == first->client(); };
+    const auto same_client = [&](const lockable& l) { return access::state(l)->client() == first->client(); };
     if (std::all_of(locks.begin(), locks.end(), same_client))
         for (const lockable& l : locks)
-            members.push_back(l.state()->target());
+            members.push_back(access::state(l)->target());
     return std::make_shared<lock_state>(first->handle(), std::make_shared<multi_target>(std::move(members)));
 }
 
 } // namespace
 
-void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
-                   multi_guard_handler handler)
-{
-    if (!lock)
-        return refuse(std::move(handler), errc::invalid_option, multi_guard());
-    launch_acquire<multi_guard>(*lock, mode, timeout, std::move(handler));
-}
+template void start_acquire<multi_guard>(std::shared_ptr<lock_state>, acquire_mode,
+                                         std::optional<lease_clock::duration>, handle_handler<multi_guard>);
 
 std::shared_ptr<const std::vector<held_lock>> locks_of(const std::shared_ptr<guard_state>& held)
 {

@@ -24,7 +24,7 @@ void launch(const std::shared_ptr<client_handle>& client, Start start,
 class commit_operation final : public request_operation<commit_result>, public guard_watcher {
 public:
     commit_operation(std::shared_ptr<guard_state> guard, std::shared_ptr<client_state> client, transaction what,
-                     request_handler<commit_transaction> handler)
+                     commit_handler handler)
         : request_operation(std::move(client), std::move(handler)), guard_(std::move(guard)), what_(std::move(what))
     {
     }
@@ -99,72 +99,74 @@ private:
 
 } // namespace
 
-void start_request(std::shared_ptr<client_handle> client, create_node what, request_handler<create_node> handler)
+void start_create(std::shared_ptr<client_handle> client, std::string path, std::string data, node_kind kind,
+                  asio::any_completion_handler<void(error_code, std::string)> handler)
 {
     launch<std::string>(
         client,
-        [what = std::move(what)](nodes& at, auto told) {
-            return at.create(what.path, what.data, what.kind, std::move(told));
+        [path = std::move(path), data = std::move(data), kind](nodes& at, auto told) {
+            return at.create(path, data, kind, std::move(told));
         },
         std::move(handler));
 }
 
-void start_request(std::shared_ptr<client_handle> client, get_node what, request_handler<get_node> handler)
+void start_get(std::shared_ptr<client_handle> client, std::string path,
+               asio::any_completion_handler<void(error_code, node_content)> handler)
 {
     launch<node_content>(
-        client, [what = std::move(what)](nodes& at, auto told) { return at.get(what.path, std::move(told)); },
+        client, [path = std::move(path)](nodes& at, auto told) { return at.get(path, std::move(told)); },
         std::move(handler));
 }
 
-void start_request(std::shared_ptr<client_handle> client, set_node what, request_handler<set_node> handler)
+void start_set(std::shared_ptr<client_handle> client, std::string path, std::string data, std::int32_t version,
+               asio::any_completion_handler<void(error_code, node_stat)> handler)
 {
     launch<node_stat>(
         client,
-        [what = std::move(what)](nodes& at, auto told) {
-            return at.set(what.path, what.data, what.version, std::move(told));
+        [path = std::move(path), data = std::move(data), version](nodes& at, auto told) {
+            return at.set(path, data, version, std::move(told));
         },
         std::move(handler));
 }
 
-void start_request(std::shared_ptr<client_handle> client, remove_node what, request_handler<remove_node> handler)
+void start_remove(std::shared_ptr<client_handle> client, std::string path, std::int32_t version, void_handler handler)
 {
     launch<>(
         client,
-        [what = std::move(what)](nodes& at, auto told) { return at.remove(what.path, what.version, std::move(told)); },
+        [path = std::move(path), version](nodes& at, auto told) { return at.remove(path, version, std::move(told)); },
         std::move(handler));
 }
 
-void start_request(std::shared_ptr<client_handle> client, list_children what, request_handler<list_children> handler)
+void start_children(std::shared_ptr<client_handle> client, std::string path,
+                    asio::any_completion_handler<void(error_code, std::vector<std::string>)> handler)
 {
     launch<std::vector<std::string>>(
-        client, [what = std::move(what)](nodes& at, auto told) { return at.children(what.path, std::move(told)); },
+        client, [path = std::move(path)](nodes& at, auto told) { return at.children(path, std::move(told)); },
         std::move(handler));
 }
 
-void start_request(std::shared_ptr<client_handle> client, look_for_node what, request_handler<look_for_node> handler)
+void start_exists(std::shared_ptr<client_handle> client, std::string path,
+                  asio::any_completion_handler<void(error_code, std::optional<node_stat>)> handler)
 {
     launch<std::optional<node_stat>>(
-        client, [what = std::move(what)](nodes& at, auto told) { return at.exists(what.path, std::move(told)); },
+        client, [path = std::move(path)](nodes& at, auto told) { return at.exists(path, std::move(told)); },
         std::move(handler));
 }
 
-void start_request(std::shared_ptr<client_handle> client, commit_transaction what,
-                   request_handler<commit_transaction> handler)
+void start_commit(std::shared_ptr<client_handle> client, transaction what, commit_handler handler)
 {
     launch<commit_result>(
         client,
-        [what = std::move(what.what)](nodes& at, auto told) mutable {
-            return at.commit(std::move(what), std::move(told));
-        },
+        [what = std::move(what)](nodes& at, auto told) mutable { return at.commit(std::move(what), std::move(told)); },
         std::move(handler));
 }
 
-void start_guarded_commit(std::shared_ptr<guard_state> guard, std::shared_ptr<client_state> owner, transaction what,
-                          request_handler<commit_transaction> handler)
+void start_guarded_commit(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, transaction what,
+                          commit_handler handler)
 {
     if (!owner)
         return refuse(std::move(handler), errc::not_owner, commit_result());
-    commit_operation::launch(std::make_shared<commit_operation>(std::move(guard), std::move(owner), std::move(what),
+    commit_operation::launch(std::make_shared<commit_operation>(guard.lock(), std::move(owner), std::move(what),
                                                                 std::move(handler)));
 }
 

@@ -1,7 +1,7 @@
 #include "zklock/reentrant_mutex.hpp"
-#include "adapter/access.hpp"
 #include "adapter/guard_state.hpp"
 #include "adapter/lock_state.hpp"
+#include "zklock/detail/access.hpp"
 
 #include <atomic>
 
@@ -55,10 +55,10 @@ std::shared_ptr<lock_state> owned_by(const std::shared_ptr<lock_state>& lock, st
 
 std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>& lock, std::uint64_t owner, guard& held)
 {
-    const auto& state = guard_access::state(held);
+    const auto& state = access::state(held);
     if (!state || state->client() != lock->client() || state->grant().owner != owner)
         return nullptr;
-    return state->is_on(lock->target()->path()) ? guard_access::take(held) : nullptr;
+    return state->is_on(lock->target()->path()) ? std::move(access::state(held)) : nullptr;
 }
 
 void start_owned_release(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held, void_handler handler)
@@ -73,7 +73,7 @@ void start_owned_release(std::shared_ptr<lock_state> lock, std::shared_ptr<guard
 
 reentrant_mutex::reentrant_mutex(const client& c, std::string path, mutex_options options)
     : state_(std::make_shared<detail::lock_state>(
-          detail::client_access::handle(c),
+          detail::access::state(c),
           std::make_shared<detail::reentrant_target>(
               std::make_shared<const detail::reentrant_settings>(std::move(path), std::move(options)), 0)))
 {

@@ -1,11 +1,11 @@
 #include "zklock/semaphore.hpp"
-#include "adapter/access.hpp"
 #include "adapter/acquire_operation.hpp"
 #include "adapter/guard_state.hpp"
 #include "adapter/lock_state.hpp"
 #include "adapter/operation.hpp"
 #include "recipes/semaphore_layout.hpp"
 #include "recipes/semaphores.hpp"
+#include "zklock/detail/access.hpp"
 
 #include <functional>
 
@@ -141,7 +141,7 @@ private:
         if (!part)
             return;
         own->granted(part, part->given());
-        complete({}, permits(std::move(own)));
+        complete({}, access::make<permits>(std::move(own)));
     }
 };
 
@@ -153,21 +153,18 @@ std::shared_ptr<lock_state> permits_of(const std::shared_ptr<lock_state>& lock, 
                                         std::make_shared<semaphore_target>(target_of(*lock).settings(), count));
 }
 
-void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
-                   permits_handler handler)
-{
-    launch_acquire<permits>(*lock, mode, timeout, std::move(handler));
-}
+template void start_acquire<permits>(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration>,
+                                     permits_handler);
 
 std::size_t permit_count(const guard& held) noexcept
 {
-    const auto& state = guard_access::state(held);
+    const auto& state = access::state(held);
     return state ? held_by(*state).count() : 0;
 }
 
 std::shared_ptr<guard_state> state_of(const guard& held) noexcept
 {
-    return guard_access::state(held);
+    return access::state(held);
 }
 
 void start_partial_release(std::shared_ptr<guard_state> held, std::size_t count, void_handler handler)
@@ -204,7 +201,7 @@ semaphore::semaphore(const client& c, std::string path, unsigned permits)
 
 semaphore::semaphore(const client& c, std::string path, semaphore_options options)
     : state_(std::make_shared<detail::lock_state>(
-          detail::client_access::handle(c),
+          detail::access::state(c),
           std::make_shared<detail::semaphore_target>(
               std::make_shared<const detail::semaphore_settings>(std::move(path), std::move(options)), 0)))
 {

@@ -1,9 +1,9 @@
 #include "zklock/shared_mutex.hpp"
-#include "adapter/access.hpp"
 #include "adapter/guard_state.hpp"
 #include "adapter/lock_state.hpp"
 #include "adapter/mutex_target.hpp"
 #include "adapter/operation.hpp"
+#include "zklock/detail/access.hpp"
 
 namespace zklock {
 namespace detail {
@@ -51,7 +51,7 @@ private:
     {
         auto held = std::move(held_);
         const bool gone = ec == errc::lost || ec == errc::closed || ec == errc::authentication_failed;
-        complete(ec, gone ? guard() : guard(std::move(held)));
+        complete(ec, gone ? guard() : access::make<guard>(std::move(held)));
     }
 
     bool withdraw() override
@@ -102,7 +102,7 @@ std::shared_ptr<lock_state> make_side(const std::shared_ptr<client_handle>& clie
 
 std::shared_ptr<guard_state> take(guard& held) noexcept
 {
-    return guard_access::take(held);
+    return std::move(access::state(held));
 }
 
 void start_downgrade(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held, guard_handler handler)
@@ -112,7 +112,7 @@ void start_downgrade(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_sta
 
 error_code upgradable(const std::shared_ptr<lock_state>& lock, const guard& held) noexcept
 {
-    const auto& state = guard_access::state(held);
+    const auto& state = access::state(held);
     if (!is_of(state, *lock))
         return make_error_code(errc::not_owner);
     switch (state->grant().kind) {
@@ -131,8 +131,8 @@ void start_telling(std::shared_ptr<lock_state> lock, error_code what, void_handl
 } // namespace detail
 
 shared_mutex::shared_mutex(const client& c, std::string path, shared_mutex_options options)
-    : writers_(detail::make_side(detail::client_access::handle(c), path, options, detail::contender_kind::writer)),
-      readers_(detail::make_side(detail::client_access::handle(c), path, options, detail::contender_kind::reader))
+    : writers_(detail::make_side(detail::access::state(c), path, options, detail::contender_kind::writer)),
+      readers_(detail::make_side(detail::access::state(c), path, options, detail::contender_kind::reader))
 {
 }
 

@@ -1,6 +1,7 @@
 // What nobody gives back: guards that are forgotten in every way, and processes that are killed with all they hold.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <functional>
 #include <memory>
@@ -9,12 +10,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 constexpr milliseconds short_session{4'000};
 

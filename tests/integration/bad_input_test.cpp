@@ -1,6 +1,7 @@
 // time limit: 900 s
 // What is not right: each a clear error, reported by the operation; nothing is sent that should not be, nothing lost.
 #include "integration/lock_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <cmath>
 
@@ -8,12 +9,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 client_options options()
 {

@@ -1,5 +1,6 @@
 // election: who leads, for how long, and how it ends.
 #include "integration/recipe_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/deferred.hpp>
@@ -12,12 +13,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 election_options named(std::string who, bool requeue = false)
 {

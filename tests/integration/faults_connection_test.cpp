@@ -1,6 +1,7 @@
 // Connections that end at every point of an acquire and a release, in a session that survives them.
 #include "integration/fault_scene.hpp"
 #include "support/fresh_seed.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -23,12 +24,6 @@ using zklock::mutex;
 using zklock::result;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 /// A new path, there already, so that what is created under it can be counted.
 std::string new_path(admin_client& admin)

@@ -1,6 +1,7 @@
 // Sessions that end, servers that restart, nodes deleted by others, clients that are closed in the middle of it.
 #include "integration/fault_scene.hpp"
 
+#include "support/one_server.hpp"
 #include "support/port_lease.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -19,12 +20,6 @@ using zklock::mutex;
 using zklock::result;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 std::string new_path()
 {

@@ -2,6 +2,7 @@
 // whoever they are.
 #include "integration/recipe_scene.hpp"
 #include "support/failing_executor.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -16,12 +17,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 using kind = lock_event::kind;
 

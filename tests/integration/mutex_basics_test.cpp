@@ -1,5 +1,6 @@
 // What a mutex does when nothing goes wrong: exclusion, order, who is listed, and what is left behind.
 #include "integration/lock_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -12,12 +13,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 client_options options()
 {

@@ -1,16 +1,11 @@
 // Others on the path of a mutex: children that are no contenders, contenders of other programs, overflowed numbers.
 #include "integration/lock_scene.hpp"
+#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 client_options options()
 {

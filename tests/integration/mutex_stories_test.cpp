@@ -2,6 +2,7 @@
 // The stories the library is drawn from: three clients queue on an ensemble and leave by both ways, two clients take
 // turns, and what happens to the lock's parent.
 #include "integration/lock_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <array>
 
@@ -9,12 +10,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 constexpr milliseconds short_session{6'000};
 

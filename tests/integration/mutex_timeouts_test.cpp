@@ -1,5 +1,6 @@
 // Time-outs and cancellation: when an acquire ends, and that nothing of it stays on the server while its client lives.
 #include "integration/lock_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -15,12 +16,6 @@ using namespace asio::experimental::awaitable_operators;
 using asio::cancellation_type;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 client_options options()
 {

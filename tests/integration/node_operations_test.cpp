@@ -2,6 +2,7 @@
 // last.
 #include "integration/recipe_scene.hpp"
 #include "store/store.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 
@@ -11,12 +12,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 // gcc 12 fails at lists in coroutines.
 constexpr node_kind sequential_kinds[] = {node_kind::persistent_sequential, node_kind::ephemeral_sequential};

@@ -7,6 +7,7 @@
 
 #include "integration/fault_scene.hpp"
 #include "support/expect_clean.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
@@ -21,12 +22,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 /// What a client's thread would run is run by the test.
 struct stage {

@@ -1,5 +1,6 @@
 // permits: their holder is asked to let go, and writes only while all of them are there.
 #include "integration/semaphore_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <array>
 
@@ -7,12 +8,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 const std::string request = "__REVOKE__";
 

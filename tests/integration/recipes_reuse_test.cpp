@@ -1,5 +1,6 @@
 // Recipes whose locks linger or serve cohorts: what they promise stays the same, with fewer nodes.
 #include "integration/recipe_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/redirect_error.hpp>
 
@@ -7,12 +8,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 mutex_options lingering()
 {

@@ -1,5 +1,6 @@
 // reentrant_mutex: one owner, several holds, one node.
 #include "integration/recipe_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/deferred.hpp>
@@ -11,12 +12,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
                                         asio::cancellation_type::total};

@@ -3,17 +3,12 @@
 #include "integration/requests_scene.hpp"
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
+#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 const std::string elsewhere = "/requests_recipes/elsewhere";
 

@@ -1,17 +1,12 @@
 // What the operations of a mutex cost in requests to the server, counted on the wire. Pings are not counted; the sessions
 // are so long that no heartbeat falls into a test.
 #include "integration/requests_scene.hpp"
+#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 const std::string elsewhere = "/requests/elsewhere";
 

@@ -1,17 +1,12 @@
 // Asking several who hold a lock together to let go: readers, holders of permits; and a writer who turns into a reader.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
+#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 const std::string request = "__REVOKE__";
 

@@ -1,5 +1,6 @@
 // Asking the holder of a lock to let go, as Curator's programs do it and as ours do.
 #include "integration/recipe_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <array>
 #include <optional>
@@ -8,12 +9,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 const std::string elsewhere = "/revocation/elsewhere";
 const std::string request = "__REVOKE__";

@@ -1,6 +1,7 @@
 // time limit: 1200 s
 // Ten thousand waiters on one path and one thread; and a client that asks for more nodes than an ensemble can survive.
 #include "integration/lock_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/io_context.hpp>
 
@@ -16,12 +17,6 @@ namespace {
 
 const std::size_t many = scaled(10'000);
 constexpr std::size_t too_many = 50'000;
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 std::int32_t sequence_in(const std::string& node)
 {

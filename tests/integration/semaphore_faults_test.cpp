@@ -1,16 +1,11 @@
 // semaphore: cancellations, deadlines, lost connections, expired sessions, and others who delete what is ours.
 #include "integration/semaphore_scene.hpp"
+#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
                                         asio::cancellation_type::total};

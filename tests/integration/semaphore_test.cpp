@@ -1,5 +1,6 @@
 // semaphore: never more permits than there are, all of an acquire or none, first come first served.
 #include "integration/semaphore_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 
@@ -7,12 +8,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 std::string big_endian(int value)
 {

@@ -1,5 +1,6 @@
 // shared_mutex: what its operations cost in requests, counted on the wire, and crowds of readers.
 #include "integration/shared_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <algorithm>
 
@@ -7,12 +8,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 /// Requests that change something; who holds on for a while also has its own node watched.
 std::size_t writes(const proxy& link)

@@ -1,5 +1,6 @@
 // shared_mutex: who is let in with whom, in which order, and what becomes of a writer that reads on.
 #include "integration/shared_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 
@@ -10,12 +11,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 bool ends_with_kind(const std::string& node, std::string_view mark)
 {

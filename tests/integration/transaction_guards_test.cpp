@@ -1,5 +1,6 @@
 // Transactions guarded by each kind of lock; and by a writer that becomes a reader.
 #include "integration/shared_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -8,12 +9,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 /// It writes, and the servers look for so many nodes first; it does not when one of them is gone, although it has not heard
 /// of that.

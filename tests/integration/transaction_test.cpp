@@ -1,5 +1,6 @@
 // Transactions guarded by a lock: what they write, that nothing is written after its loss, and what they cost.
 #include "integration/recipe_scene.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 
@@ -7,12 +8,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-zookeeper_server& server()
-{
-    static zookeeper_server one;
-    return one;
-}
 
 constexpr auto both = asio::as_tuple(asio::use_awaitable);
 

@@ -1,6 +1,7 @@
 #pragma once
 #include "zklock/as_result.hpp"
 #include "zklock/contender.hpp"
+#include "zklock/detail/initiation.hpp"
 #include "zklock/held_lock.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/result.hpp"
@@ -14,12 +15,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-// What the public templates call: compiled functions that take a handler with its type erased. Each takes its state by
-// value and lets go of it before the operation ends, so that a pending operation is no handle to the client.
+// The start functions of the operations on clients, locks and guards; initiation.hpp tells what those are. Each lets go
+// of its state before the operation ends.
 
 namespace zklock {
 class guard;
@@ -31,14 +31,11 @@ namespace zklock::detail {
 class client_handle; ///< what clients and locks share: the client closes when the last one goes
 class lock_state; ///< a lock of some recipe, as its handles share it; keeps the client open
 class guard_state;
-class client_access;
-class guard_access;
 class client_state;
 
 using void_handler = asio::any_completion_handler<void(error_code)>;
 template <class Handle> using handle_handler = asio::any_completion_handler<void(error_code, Handle)>;
 using guard_handler = handle_handler<guard>;
-using multi_guard_handler = handle_handler<multi_guard>;
 using count_handler = asio::any_completion_handler<void(error_code, std::size_t)>;
 using contenders_handler = asio::any_completion_handler<void(error_code, std::vector<contender>)>;
 
@@ -46,10 +43,11 @@ enum class acquire_mode : std::uint8_t { wait, try_once };
 
 void start_wait_connected(std::shared_ptr<client_handle>, lease_clock::duration timeout, void_handler);
 void start_close(std::shared_ptr<client_handle>, void_handler);
+/// `Handle` is what the grant is handed over as: guard, multi_guard or permits. A null lock cannot be acquired:
+/// `errc::invalid_option`.
+template <class Handle>
 void start_acquire(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration> timeout,
-                   guard_handler);
-void start_acquire(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration> timeout,
-                   multi_guard_handler);
+                   handle_handler<Handle>);
 /// The same re-entrant lock, for that owner.
 [[nodiscard]] std::shared_ptr<lock_state> owned_by(const std::shared_ptr<lock_state>&, std::uint64_t owner);
 /// What the guard holds, if it is a hold of that owner on that lock; else null.
@@ -83,9 +81,10 @@ void start_wait_for_leadership(std::shared_ptr<lock_state> election, void_handle
 void start_leader(std::shared_ptr<lock_state> election, leader_handler);
 
 void start_release(std::shared_ptr<guard_state>, void_handler);
-/// `owner` is null for an empty guard; the guard itself may be gone by the time the wait starts.
-void start_wait_lost(std::weak_ptr<guard_state>, std::shared_ptr<client_state> owner, void_handler);
-void start_wait_revoked(std::weak_ptr<guard_state>, std::shared_ptr<client_state> owner, void_handler);
+/// `owner` is null for an empty guard. The guard may be gone by the time the wait starts: waiting does not keep the
+/// lock.
+void start_wait_lost(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>, void_handler);
+void start_wait_revoked(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>, void_handler);
 
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<client_handle>&);
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<lock_state>&);
@@ -94,194 +93,21 @@ void start_wait_revoked(std::weak_ptr<guard_state>, std::shared_ptr<client_state
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<client_state>&);
 [[nodiscard]] std::shared_ptr<client_state> client_of(const std::shared_ptr<guard_state>&) noexcept;
 
-// The initiations. Lazy tokens (deferred, use_awaitable) keep one until the operation is started; run as an rvalue it
-// gives its state away, and so holds nothing while the operation is pending.
+// The initiation of an acquire has a type of its own, because run() takes it, too.
 
-class initiate_wait_connected {
-public:
-    using executor_type = asio::any_io_executor;
-    initiate_wait_connected(std::shared_ptr<client_handle> client, lease_clock::duration timeout)
-        : client_(std::move(client)), timeout_(timeout)
-    {
-    }
-    [[nodiscard]] executor_type get_executor() const { return executor_of(client_); }
+template <class Handle>
+using acquire_initiation =
+    initiation<start_acquire<Handle>, std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration>>;
 
-    template <class Handler> void operator()(Handler&& handler) &&
-    {
-        start_wait_connected(std::move(client_), timeout_, std::forward<Handler>(handler));
-    }
-    template <class Handler> void operator()(Handler&& handler) const&
-    {
-        start_wait_connected(client_, timeout_, std::forward<Handler>(handler));
-    }
-
-private:
-    std::shared_ptr<client_handle> client_;
-    lease_clock::duration timeout_;
-};
-
-class initiate_close {
-public:
-    using executor_type = asio::any_io_executor;
-    explicit initiate_close(std::shared_ptr<client_handle> client) : client_(std::move(client)) {}
-    [[nodiscard]] executor_type get_executor() const { return executor_of(client_); }
-
-    template <class Handler> void operator()(Handler&& handler) &&
-    {
-        start_close(std::move(client_), std::forward<Handler>(handler));
-    }
-    template <class Handler> void operator()(Handler&& handler) const&
-    {
-        start_close(client_, std::forward<Handler>(handler));
-    }
-
-private:
-    std::shared_ptr<client_handle> client_;
-};
-
-/// `Handle` is what the grant is handed over as: a guard or a multi_guard.
-template <class Handle = guard> class initiate_acquire {
-public:
-    using executor_type = asio::any_io_executor;
-    using handle_type = Handle;
-    initiate_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode,
-                     std::optional<lease_clock::duration> timeout)
-        : lock_(std::move(lock)), mode_(mode), timeout_(timeout)
-    {
-    }
-    [[nodiscard]] executor_type get_executor() const { return executor_of(lock_); }
-
-    template <class Handler> void operator()(Handler&& handler) &&
-    {
-        start_acquire(std::move(lock_), mode_, timeout_, handle_handler<Handle>(std::forward<Handler>(handler)));
-    }
-    template <class Handler> void operator()(Handler&& handler) const&
-    {
-        start_acquire(lock_, mode_, timeout_, handle_handler<Handle>(std::forward<Handler>(handler)));
-    }
-
-private:
-    std::shared_ptr<lock_state> lock_;
-    acquire_mode mode_;
-    std::optional<lease_clock::duration> timeout_;
-};
-
-/// Of an operation that needs to know the lock, and perhaps something else.
-template <auto Start, class... Args> class initiate_on_lock {
-public:
-    using executor_type = asio::any_io_executor;
-    explicit initiate_on_lock(std::shared_ptr<lock_state> lock, Args... args)
-        : lock_(std::move(lock)), args_(std::move(args)...)
-    {
-    }
-    [[nodiscard]] executor_type get_executor() const { return executor_of(lock_); }
-
-    template <class Handler> void operator()(Handler&& handler) &&
-    {
-        std::apply(
-            [&](Args&... args) { Start(std::move(lock_), std::move(args)..., std::forward<Handler>(handler)); },
-            args_);
-    }
-    template <class Handler> void operator()(Handler&& handler) const&
-    {
-        std::apply([&](const Args&... args) { Start(lock_, args..., std::forward<Handler>(handler)); }, args_);
-    }
-
-private:
-    std::shared_ptr<lock_state> lock_;
-    std::tuple<Args...> args_;
-};
-using initiate_contenders = initiate_on_lock<start_contenders>;
-using initiate_holders = initiate_on_lock<start_holders>;
-using initiate_revoke = initiate_on_lock<start_revoke, std::string>;
-using initiate_revoke_holders = initiate_on_lock<start_revoke_holders>;
-
-/// Of an operation that takes a hold of the lock from its guard. Has both until it is started.
-template <auto Start> class initiate_on_hold {
-public:
-    using executor_type = asio::any_io_executor;
-    initiate_on_hold(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held)
-        : lock_(std::move(lock)), held_(std::move(held))
-    {
-    }
-    [[nodiscard]] executor_type get_executor() const { return executor_of(lock_); }
-
-    template <class Handler> void operator()(Handler&& handler) &&
-    {
-        Start(std::move(lock_), std::move(held_), std::forward<Handler>(handler));
-    }
-    template <class Handler> void operator()(Handler&& handler) const&
-    {
-        Start(lock_, held_, std::forward<Handler>(handler));
-    }
-
-private:
-    std::shared_ptr<lock_state> lock_;
-    std::shared_ptr<guard_state> held_;
-};
-using initiate_downgrade = initiate_on_hold<start_downgrade>;
-using initiate_owned_release = initiate_on_hold<start_owned_release>;
-
-/// Of what is known already.
-class initiate_telling {
-public:
-    using executor_type = asio::any_io_executor;
-    initiate_telling(std::shared_ptr<lock_state> lock, error_code what) : lock_(std::move(lock)), what_(what) {}
-    [[nodiscard]] executor_type get_executor() const { return executor_of(lock_); }
-
-    template <class Handler> void operator()(Handler&& handler) &&
-    {
-        start_telling(std::move(lock_), what_, std::forward<Handler>(handler));
-    }
-    template <class Handler> void operator()(Handler&& handler) const&
-    {
-        start_telling(lock_, what_, std::forward<Handler>(handler));
-    }
-
-private:
-    std::shared_ptr<lock_state> lock_;
-    error_code what_;
-};
-
-class initiate_release {
-public:
-    using executor_type = asio::any_io_executor;
-    explicit initiate_release(std::shared_ptr<guard_state> guard) : guard_(std::move(guard)) {}
-    [[nodiscard]] executor_type get_executor() const { return executor_of(guard_); }
-
-    template <class Handler> void operator()(Handler&& handler) &&
-    {
-        start_release(std::move(guard_), std::forward<Handler>(handler));
-    }
-    template <class Handler> void operator()(Handler&& handler) const&
-    {
-        start_release(guard_, std::forward<Handler>(handler));
-    }
-
-private:
-    std::shared_ptr<guard_state> guard_;
-};
-
-template <auto Start> class initiate_guard_wait {
-public:
-    using executor_type = asio::any_io_executor;
-    explicit initiate_guard_wait(const std::shared_ptr<guard_state>& guard) : guard_(guard), owner_(client_of(guard)) {}
-    [[nodiscard]] executor_type get_executor() const { return executor_of(owner_); }
-
-    template <class Handler> void operator()(Handler&& handler) &&
-    {
-        Start(std::move(guard_), std::move(owner_), std::forward<Handler>(handler));
-    }
-    template <class Handler> void operator()(Handler&& handler) const&
-    {
-        Start(guard_, owner_, std::forward<Handler>(handler));
-    }
-
-private:
-    std::weak_ptr<guard_state> guard_; // waiting does not keep the lock
-    std::shared_ptr<client_state> owner_;
-};
-using initiate_wait_lost = initiate_guard_wait<start_wait_lost>;
-using initiate_wait_revoked = initiate_guard_wait<start_wait_revoked>;
+template <class Handle>
+[[nodiscard]] acquire_initiation<Handle> waiting(std::shared_ptr<lock_state> lock,
+                                                 std::optional<lease_clock::duration> timeout = {})
+{
+    return acquire_initiation<Handle>(std::move(lock), acquire_mode::wait, timeout);
+}
+template <class Handle> [[nodiscard]] acquire_initiation<Handle> trying(std::shared_ptr<lock_state> lock)
+{
+    return acquire_initiation<Handle>(std::move(lock), acquire_mode::try_once, std::nullopt);
+}
 
 } // namespace zklock::detail

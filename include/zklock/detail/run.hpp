@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/detail/access.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/guard.hpp"
@@ -188,7 +189,7 @@ asio::awaitable<result<body_value_t<Body, Handle>>> run_holding(Handle held, Bod
         lost = !held && !is_empty(held);
         held = Handle();
     } else {
-        const result<void> released = co_await std::move(held).release();
+        const result<void> released = co_await access::release(held);
         lost = released.has_error() && released.error() == errc::lost;
     }
 
@@ -200,9 +201,8 @@ asio::awaitable<result<body_value_t<Body, Handle>>> run_holding(Handle held, Bod
     co_return std::move(*outcome.given);
 }
 
-/// `acquire` is the initiation of an acquire.
-template <class Body, class Handle>
-asio::awaitable<result<body_value_t<Body, Handle>>> run(initiate_acquire<Handle> acquire, Body body)
+template <class Handle, class Body>
+asio::awaitable<result<body_value_t<Body, Handle>>> run(acquire_initiation<Handle> acquire, Body body)
 {
     default_token token;
     result<Handle> acquired =

@@ -26,8 +26,10 @@ enum class acl : std::uint8_t {
 /// What is created where a lock's parent is missing.
 enum class parent_kind : std::uint8_t {
     /// The client that made it deletes it, if it is empty, when it has not used the path for `session_timeout` / 2, or up
-    /// to twice as long. Of those that stay, because somebody else used them then or the client was closed, the servers
-    /// delete some in each minute. Persistent where the servers know no containers.
+    /// to twice as long. It looks first: what somebody else has written data into, or put in its place, stays, unless
+    /// that happens in the moment between the look and the delete. Of those that stay, because somebody else used them
+    /// then or the client was closed, the servers delete some in each minute, whatever their data: a node that is to last
+    /// has to be a persistent one. Persistent where the servers know no containers.
     container,
     persistent
 };

@@ -20,7 +20,8 @@ struct semaphore_options {
     std::string count_path;
     /// Whether the path's data has to agree on `permits`, as kazoo's `Semaphore` demands: where it is empty, they are
     /// written there as a decimal number; where it is another number, acquires fail with `errc::invalid_option`; other
-    /// text is left alone. Looked at by a client's first acquire, not by each. Not with a shared count.
+    /// text is left alone. Looked at by a client's first acquire, and when the path has been made again, not by each. Not
+    /// with a shared count. A number that the client itself has written goes with the container that it has made.
     bool check_permits = false;
 
     naming names = naming::curator;

@@ -20,6 +20,7 @@
     X(children_only_counted) \
     X(container_of_a_lost_answer_stays) \
     X(container_of_others_deleted) \
+    X(container_with_data_deleted) \
     X(containers_stay) \
     X(create_repeated_without_look_up) \
     X(deadline_restarted) \

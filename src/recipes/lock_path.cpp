@@ -42,10 +42,7 @@ lock_path::~lock_path()
         contender->detach();
     core_.writes.forget(*this);
     if (core_.stop_listening(path_, *this, queue_.watches_parent()) && core_.connected)
-        core_.store.unwatch(path_, [&core = core_](const store::reply& answer) {
-            if (answer.result == outcome::unknown)
-                core.contact_lost();
-        });
+        send_unwatch();
     core_.remove(*this);
 }
 
@@ -54,9 +51,17 @@ void lock_path::retire_the_rest()
     const bool tell_server = queue_.watches_parent() && core_.connected && core_.leave_watch(path_);
     queue_.forget_parent();
     if (tell_server)
-        core_.store.unwatch(path_, expect([](const store::reply&) {}));
-    else
-        act();
+        send_unwatch();
+    act();
+}
+
+/// It need not stay until the answer: whoever uses the path meanwhile may have other options.
+void lock_path::send_unwatch()
+{
+    core_.store.unwatch(path_, [&core = core_](const store::reply& answer) {
+        if (answer.result == outcome::unknown)
+            core.contact_lost();
+    });
 }
 
 bool lock_path::idle() const noexcept

@@ -116,6 +116,7 @@ private:
     void perform(const queue::action&, store::scheduler::time_point now);
     void send_read(bool watch);
     void send_parent_watch();
+    void send_unwatch();
     void send_remove_parent();
     void send_inspect(const contender_ptr&, const std::string& node);
     void send_watch(const std::string& node);

@@ -11,25 +11,48 @@
 
 namespace zklock::recipes {
 
-/// The containers among a path and those above it that this client has made itself, or may have: then it had found the
-/// node missing, and the answer to its create was lost. One bit for each level; higher ones are left to the servers.
+/// A container at a path, or above it, that this client has made itself, or may have: then it had found the node
+/// missing, and the answer to its create was lost.
+struct made_container {
+    std::size_t level = 0;  ///< how far above the path; 0 is the path itself
+    std::int64_t czxid = 0; ///< 0: the answer was lost
+    std::int64_t mzxid = 0; ///< of the last write of its data by this client
+
+    /// Whether what is found there now may be deleted: it is that container, nobody else has written into it, and it is
+    /// empty. Where the answer was lost, nobody can tell whose it is: it may go if it was never used, for then the
+    /// servers would keep even a container for ever. Others have made it only if they did so in that very moment.
+    [[nodiscard]] bool may_go(const store::node_stat&) const noexcept;
+};
+
+/// All of those.
 class made_containers {
 public:
-    [[nodiscard]] bool any() const noexcept { return levels_ != 0; }
-    void add(std::size_t level) noexcept { levels_ |= level < 32 ? std::uint32_t{1} << level : 0; }
-    void add(const made_containers& others) noexcept { levels_ |= others.levels_; }
-    void clear() noexcept { levels_ = 0; }
-    /// How far above the path the lowest is; 0 is the path itself. There has to be one.
-    [[nodiscard]] std::size_t lowest() const noexcept;
-    void remove_lowest() noexcept { levels_ &= levels_ - 1; }
+    [[nodiscard]] bool any() const noexcept { return !made_.empty(); }
+    /// Instead of what was known of its level.
+    void add(const made_container&);
+    /// Where both know a level, the later one counts.
+    void add(const made_containers& others);
+    void clear() noexcept { made_.clear(); }
+    /// The next add() will not fail.
+    void make_room() { made_.reserve(made_.size() + 1); }
+    /// There has to be one.
+    [[nodiscard]] const made_container& lowest() const noexcept { return made_.front(); }
+    /// Forgets that one, and all above it: or nothing, if it was made again meanwhile.
+    void remove(const made_container&) noexcept;
+    void remove_from(const made_container&) noexcept;
+    /// This client has set the data of the node at that level.
+    void written(std::size_t level, const store::node_stat&) noexcept;
     /// All but the path itself.
-    [[nodiscard]] made_containers upper() const noexcept;
-    /// The lowest of them, by its path.
-    [[nodiscard]] std::string_view lowest_of(std::string_view path) const noexcept;
+    [[nodiscard]] made_containers upper() const;
 
 private:
-    std::uint32_t levels_ = 0;
+    [[nodiscard]] std::vector<made_container>::iterator find(const made_container&) noexcept;
+
+    std::vector<made_container> made_; ///< by their levels
 };
+
+/// The path that is so many levels above.
+[[nodiscard]] std::string_view path_above(std::string_view path, std::size_t level) noexcept;
 
 /// Makes a lock's path, and what is missing above it, when a create has failed because it is not there.
 class parent_maker {
@@ -40,8 +63,8 @@ public:
     /// it could not be made. One at a time, always for the same path; the maker has to live until the answer.
     void make(std::string path, parent_kind kind, std::function<void(store::outcome)> done);
 
-    /// Nobody deletes a container that is in use. The servers clear one away some time after its last child has gone,
-    /// few of them in a second; one that never had a child would stay for ever.
+    /// The servers clear a container away some time after its last child has gone, few of them in a second; one that
+    /// never had a child would stay for ever.
     made_containers made;
 
     [[nodiscard]] bool busy() const noexcept { return !missing_.empty(); }

@@ -12,7 +12,7 @@ resting_member::~resting_member()
 {
     if (place_ == place::resting)
         rests_with_->forget(*this);
-    else if (place_ == place::leaving)
+    else if (place_ != place::nowhere)
         core_.containers.forget(*this);
 }
 
@@ -24,42 +24,33 @@ void resting_member::tell_if_idle()
 
 void resting_member::retire()
 {
-    if (!idle())
+    if (place_ == place::resting)
+        rests_with_->forget(*this);
+    if (!idle() || place_ != place::nowhere)
         return;
-    if (parents_.made.any() && !ZKLOCK_MUTANT(containers_stay))
+    if (next_making().made->any() && !ZKLOCK_MUTANT(containers_stay))
         return core_.containers.enter(*this);
     retired_ = true;
     retire_the_rest();
 }
 
-bool resting_member::next_container(std::string& node)
+void resting_member::on_container_removed(made_containers& made, const made_container& which, outcome result)
 {
-    if (!idle() || used_ || !parents_.made.any()) {
-        advance();
-        return false;
-    }
-    node = parents_.made.lowest_of(own_path());
-    answer_due();
-    return true;
-}
-
-void resting_member::on_container_removed(outcome result)
-{
-    answer_came();
     if (result == outcome::ok || result == outcome::no_node) {
         own_path_gone();
-        parents_.made.remove_lowest();
+        made.remove(which);
     } else if (result != outcome::unknown) {
-        parents_.made.clear(); // somebody else uses it, or forbids it
+        made.remove_from(which); // it is not ours any more, or not empty: then those above are not empty either
     }
-    if (result != outcome::unknown)
+    if (result != outcome::unknown && leaves())
         retire();
     advance(); // if it is in use again, or the answer was lost: then it rests once more
 }
 
 void resting_member::leave_containers()
 {
-    parents_.made.clear();
+    while (next_making().made->any())
+        next_making().made->clear();
     retire();
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace zklock::recipes {
@@ -31,19 +32,27 @@ public:
     /// is idle, unless it was used meanwhile.
     void retire();
     /// Takes over what the one before it at the same path has made.
-    void inherit(const resting_member& before) noexcept { parents_.made.add(before.parents_.made); }
+    void inherit(resting_member& before) noexcept { parents_.made = std::exchange(before.parents_.made, {}); }
     /// What it has made above its path.
-    [[nodiscard]] made_containers upper_containers() const noexcept { return parents_.made.upper(); }
+    [[nodiscard]] made_containers upper_containers() const { return parents_.made.upper(); }
+    /// This client has set the data of the node so many levels above its path.
+    void written_above(std::size_t level, const store::node_stat& stat) noexcept { parents_.made.written(level, stat); }
     /// That it is idle is to be told once more.
     void wake() noexcept { idle_told_ = false; }
 
     // --- called by idle_containers -----------------------------------------------------------------------------------
 
-    /// The container to be deleted, whose answer is due then; false if it was used meanwhile.
-    bool next_container(std::string& node);
-    void on_container_removed(store::outcome);
-    /// Another one was refused together with it: it comes again.
-    void container_not_removed() noexcept { answer_came(); }
+    /// Where it makes containers, and which it has made there.
+    struct making {
+        std::string_view path;
+        made_containers* made;
+    };
+    /// The first of those places where it has made any; or one of the others.
+    [[nodiscard]] virtual making next_making() noexcept { return {own_path(), &parents_.made}; }
+    /// Whether the containers are to be deleted now: it is idle, and was not used since it was retired.
+    [[nodiscard]] bool leaves() const noexcept { return idle() && !used_; }
+    /// What became of the first container of a place; `unknown`: nothing.
+    void on_container_removed(made_containers& made, const made_container& which, store::outcome);
     /// The servers may clear them away.
     void leave_containers();
 
@@ -75,7 +84,8 @@ private:
     enum class place : std::uint8_t {
         nowhere,
         resting, ///< in the list of those that are kept for a while; `idle` is not called meanwhile
-        leaving  ///< in the line of those whose containers are to be deleted; nor here
+        leaving, ///< in the line of those whose containers are to be deleted; nor here
+        removing ///< one of them is being looked at, or deleted; nor here
     };
 
     const std::function<void()> on_idle_;

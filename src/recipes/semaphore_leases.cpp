@@ -114,6 +114,8 @@ void semaphore_path::on_created(const lease_ptr& lease, outcome result, std::str
             return gone(lease);
         lease->now = phase::unsent;
         to_create_.push_back(lease);
+        if (check_ == check::none)
+            own_path_gone(); // and what was written there
         return make_path(parents_, layout_.leases);
     default: {
         auto* const owner = lease->owner;

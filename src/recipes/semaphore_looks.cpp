@@ -198,6 +198,15 @@ void semaphore_path::send_check()
     core_.store.get(path_, false, expect([this](const store::get_reply& answer) { on_check(answer); }));
 }
 
+/// So it is not somebody else's data that would be lost with a container that was made for this.
+void semaphore_path::permits_written(const store::node_stat& stat) noexcept
+{
+    const bool above = path_ != layout_.leases;
+    written_above(above ? 1 : 0, stat);
+    if (above)
+        session_.written_above(layout_.line, 1, stat);
+}
+
 void semaphore_path::on_check(const store::get_reply& answer)
 {
     check_ = check::due;
@@ -216,6 +225,8 @@ void semaphore_path::on_check(const store::get_reply& answer)
                                                written.result == outcome::no_node ||
                                                written.result == outcome::unknown;
                             check_ = written.result == outcome::ok ? check::none : check::due;
+                            if (written.result == outcome::ok)
+                                permits_written(written.stat);
                             stale_ = true;
                             if (!again && written.result != outcome::ok)
                                 fail_heads(error_of(written.result));

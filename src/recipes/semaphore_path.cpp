@@ -314,13 +314,20 @@ void semaphore_path::make_path(parent_maker& maker, const std::string& path)
     });
 }
 
-/// And what it has made above the shared count, if that is not there.
-void semaphore_path::retire_the_rest()
+/// First those of the leases, then what it has made above the shared count, if that is not there.
+resting_member::making semaphore_path::next_making() noexcept
 {
-    const std::string_view parent = queue::parent_of(terms_.count_path);
-    for (made_containers& made = count_parents_.made; core_.connected && made.any(); made.remove_lowest())
-        core_.store.remove(made.lowest_of(parent), store::any_version, expect([](const store::reply&) {}));
-    advance();
+    if (parents_.made.any())
+        return {layout_.leases, &parents_.made};
+    return {queue::parent_of(terms_.count_path), &count_parents_.made};
+}
+
+void semaphore_path::take_over(semaphore_path& before) noexcept
+{
+    if (before.layout_.leases == layout_.leases)
+        inherit(before);
+    if (before.terms_.count_path == terms_.count_path)
+        count_parents_.made = std::exchange(before.count_parents_.made, {});
 }
 
 } // namespace zklock::recipes

@@ -52,6 +52,9 @@ public:
     [[nodiscard]] const semaphore_layout& layout() const noexcept { return layout_; }
     [[nodiscard]] bool idle() const noexcept override;
     [[nodiscard]] bool finished() const noexcept override { return idle() && retired(); }
+    /// What the one before it at the same path has made, where both make something.
+    void take_over(semaphore_path& before) noexcept;
+    [[nodiscard]] making next_making() noexcept override;
 
     std::shared_ptr<semaphore_acquisition> acquire(permits_request);
 
@@ -135,7 +138,9 @@ private:
     void make_path(parent_maker&, const std::string& path);
     [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.leases; }
     void own_path_gone() override { check_ = terms_.check_permits ? check::due : check::none; }
-    void retire_the_rest() override;
+    void retire_the_rest() override { advance(); }
+    /// The permits are written there.
+    void permits_written(const store::node_stat&) noexcept;
 
     session& session_;
     const std::string path_;

@@ -64,14 +64,26 @@ semaphore_path* semaphores::path_for(const permits_request& request)
         return nullptr;
     auto fresh = std::make_unique<semaphore_path>(session_, request.path, terms,
                                                   [this, path = request.path] { path_rests(path); });
-    if (entry && entry->layout().leases == fresh->layout().leases)
-        fresh->inherit(*entry);
+    if (entry) {
+        fresh->take_over(*entry);
+        if (entry->next_making().made->any()) { // elsewhere
+            leaving_.push_back(std::move(entry));
+            entry = std::move(fresh);
+            leaving_.back()->retire();
+            return entry.get();
+        }
+    }
     entry = std::move(fresh);
     return entry.get();
 }
 
 void semaphores::path_rests(const std::string& path)
 {
+    std::erase_if(leaving_, [](const auto& p) { return p->finished(); });
+    for (const auto& p : leaving_) {
+        p->wake();
+        p->retire(); // once more: an answer was lost
+    }
     const auto found = paths_.find(path);
     if (found == paths_.end())
         return;

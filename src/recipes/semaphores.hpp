@@ -6,7 +6,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace zklock::recipes {
 
@@ -28,6 +30,8 @@ private:
     session& session_;
     resting_members resting_; ///< idle ones, kept for what they have seen
     std::map<std::string, std::unique_ptr<semaphore_path>> paths_;
+    /// Replaced by ones that have their nodes elsewhere, until the containers that they have made are gone.
+    std::vector<std::unique_ptr<semaphore_path>> leaving_;
 };
 
 } // namespace zklock::recipes

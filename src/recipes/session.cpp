@@ -83,6 +83,7 @@ lock_path* session::path_for(const std::string& path, lock_path* known, const pa
 {
     if (known && known->options() == options)
         return known;
+    // One that is idle gives way, also while its container is being deleted: it is made again.
     if (known && !known->idle())
         return nullptr;
     auto fresh = std::make_unique<lock_path>(core_, path, options, [this, path] { path_rests(path); });
@@ -97,6 +98,12 @@ made_containers session::containers_above(const std::string& path) const
 {
     const lock_path* const known = in_use(path);
     return known ? known->upper_containers() : made_containers();
+}
+
+void session::written_above(const std::string& path, std::size_t level, const store::node_stat& stat) noexcept
+{
+    if (lock_path* const known = in_use(path))
+        known->written_above(level, stat);
 }
 
 /// What an idle path knows of its queue is worth a request to the next acquire: it is kept for a while.

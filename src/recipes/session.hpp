@@ -49,6 +49,8 @@ public:
     [[nodiscard]] session_core& core() noexcept { return core_; }
     /// The containers above the path that were made for it.
     [[nodiscard]] made_containers containers_above(const std::string& path) const;
+    /// This client has set the data of the node so many levels above the path.
+    void written_above(const std::string& path, std::size_t level, const store::node_stat&) noexcept;
 
     /// Reads the queue of a path, in its order. Waits for a connection.
     std::shared_ptr<user_request> contenders(const std::string& path, contender_list::done done,

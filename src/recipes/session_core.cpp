@@ -289,6 +289,7 @@ void session_core::on_disconnected()
     writes.epoch_ended();
     for (session_member* member : members())
         member->epoch_ended();
+    containers.epoch_ended();
 }
 
 void session_core::on_expired()

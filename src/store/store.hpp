@@ -47,7 +47,7 @@ struct reply {
 };
 struct create_reply : reply {
     std::string_view path; ///< with the sequence number; valid during the call
-    node_stat stat;        ///< all zero for a kind the server gives none for (containers)
+    node_stat stat;
 };
 struct stat_reply : reply {
     node_stat stat;

@@ -1,8 +1,11 @@
 // The containers that a client makes for its locks, and deletes when nobody uses them any more. The server's own checks
 // are so far apart that they do not help.
-#include "integration/lock_scene.hpp"
+#include "integration/semaphore_scene.hpp"
 
 #include "support/four_letter_words.hpp"
+
+#include <cstdlib>
+#include <iostream>
 
 using namespace zklock;
 using namespace zklock::test;
@@ -46,25 +49,76 @@ awaitable<void> until_rested(client& zk, admin_client& admin, const std::string&
     co_await until("a container that nobody uses was deleted", gone);
 }
 
+/// Locks one path after the other, of those that nobody has taken yet.
+awaitable<void> work_off(client& zk, std::atomic<std::size_t>& next, std::size_t end)
+{
+    for (std::size_t i = next++; i < end; i = next++)
+        co_await use(zk, "/containers/orders/" + std::to_string(i));
+}
+
+/// A number from the environment.
+std::size_t setting(const char* name, std::size_t otherwise)
+{
+    const char* const value = std::getenv(name);
+    return value ? std::stoul(value) : otherwise;
+}
+
 } // namespace
 
+/// ZKLOCK_ORDERS=60000 ZKLOCK_WITHIN_S=30 measures it as a service would use it: so many in that time, evenly. The
+/// server's number of nodes is told each second.
 TEST_CASE("a lock for each of many orders: soon after, the server has as many nodes as before")
 {
-    const std::size_t orders = scaled(500);
+    const std::size_t orders = setting("ZKLOCK_ORDERS", scaled(3'000));
+    const std::chrono::seconds within(setting("ZKLOCK_WITHIN_S", 0));
+    const bool measured = within.count() != 0;
     const auto body = [&]() -> awaitable<void> {
         admin_client admin(server().port());
         admin.create_all("/containers/orders");
-        client zk(co_await asio::this_coro::executor, fault_options(server().address(), session));
+        client_options options = fault_options(server().address(), measured ? milliseconds{10'000} : session);
+        client zk(co_await asio::this_coro::executor, options);
         must(co_await zk.wait_connected(default_limit));
         const std::size_t before = nodes_of_the_server();
-        for (std::size_t i = 0; i < orders; ++i)
-            co_await use(zk, "/containers/orders/" + std::to_string(i));
-        const auto as_before = [&] { return nodes_of_the_server() == before; };
-        co_await until("the containers are gone", as_before);
+        const auto began = steady_clock::now();
+        auto told = began;
+        const auto tell = [&] {
+            if (!measured || steady_clock::now() < told)
+                return;
+            told += std::chrono::seconds(1);
+            const auto seconds = std::chrono::duration<double>(steady_clock::now() - began).count();
+            std::cout << seconds << " s: " << nodes_of_the_server() - before << " more nodes" << std::endl;
+        };
+        std::atomic<std::size_t> next = 0;
+        asio::steady_timer pace(co_await asio::this_coro::executor);
+        const std::size_t bursts = measured ? static_cast<std::size_t>(within.count()) * 10 : 1;
+        for (std::size_t burst = 1; burst <= bursts; ++burst) {
+            std::vector<awaitable<void>> workers;
+            for (int i = 0; i < 64; ++i)
+                workers.push_back(work_off(zk, next, orders * burst / bursts));
+            co_await together(std::move(workers), milliseconds{120'000});
+            tell();
+            pace.expires_at(began + within * burst / bursts);
+            co_await pace.async_wait(asio::use_awaitable);
+        }
+        if (measured)
+            std::cout << "all were locked after "
+                      << std::chrono::duration<double>(steady_clock::now() - began).count() << " s" << std::endl;
+        auto looked = began;
+        const auto as_before = [&] {
+            tell();
+            if (steady_clock::now() < looked + milliseconds{50})
+                return false;
+            looked = steady_clock::now();
+            return nodes_of_the_server() == before;
+        };
+        co_await until("the containers are gone", as_before, milliseconds{60'000});
+        if (measured)
+            std::cout << "as before after "
+                      << std::chrono::duration<double>(steady_clock::now() - began).count() << " s" << std::endl;
         CHECK(admin.exists("/containers/orders")); // which is persistent, and not ours
         must(co_await zk.close());
     };
-    run_test(test_limit, body);
+    run_test(milliseconds{300'000}, body);
     expect_clean(server(), {"/containers/orders"});
 }
 
@@ -114,4 +168,99 @@ TEST_CASE("a container stays as long as others use it; what others made, and per
     };
     run_test(test_limit, body);
     expect_clean(server(), {used, others, lasting});
+}
+
+TEST_CASE("what an operator puts in the place of a container that rests, or writes into it, stays")
+{
+    const std::string empty = "/swapped/empty", full = "/swapped/full", written = "/swapped/written";
+    const auto body = [&]() -> awaitable<void> {
+        admin_client admin(server().port());
+        admin.create_all("/swapped");
+        client zk(co_await asio::this_coro::executor, fault_options(server().address(), session));
+        must(co_await zk.wait_connected(default_limit));
+        for (const std::string* path : {&empty, &full, &written})
+            co_await use(zk, *path);
+        co_await use(zk, "/swapped/up/lock");
+        for (const std::string* path : {&empty, &full}) {
+            CHECK(admin.remove(*path));
+            admin.create(*path, path == &full ? "mine" : "");
+        }
+        admin.set(written, "mine");
+        CHECK(admin.remove("/swapped/up/lock"));
+        CHECK(admin.remove("/swapped/up"));
+        admin.create_all("/swapped/up/lock");
+        co_await until_rested(zk, admin, "/swapped/marker");
+        CHECK(admin.exists(empty));
+        CHECK(admin.get(full) == "mine");
+        CHECK(admin.get(written) == "mine");
+        CHECK(admin.exists("/swapped/up/lock"));
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {empty, full, written, "/swapped/up/lock"});
+}
+
+TEST_CASE("a semaphore leaves nothing behind: nor the number of its permits, nor what it made under other names")
+{
+    const auto body = [&]() -> awaitable<void> {
+        admin_client admin(server().port());
+        admin.create_all("/gates");
+        client zk(co_await asio::this_coro::executor, fault_options(server().address(), session));
+        must(co_await zk.wait_connected(default_limit));
+        semaphore_options options;
+        options.permits = 2;
+        options.check_permits = true;
+        for (const naming names : {naming::curator, naming::kazoo, naming::curator}) {
+            options.names = names;
+            const semaphore gate(zk, "/gates/checked", options);
+            permits held = must(co_await semaphore(gate).acquire());
+            CHECK(admin.get("/gates/checked") == "2");
+            co_await release(std::move(held));
+            const auto gone = [&] { return admin.children("/gates").empty(); };
+            co_await until("the semaphore's containers are gone", gone);
+        }
+        options.check_permits = false;
+        for (const naming names : {naming::curator, naming::kazoo}) {
+            options.names = names;
+            permits held = must(co_await semaphore(zk, "/gates/renamed", options).acquire());
+            co_await release(std::move(held));
+        }
+        const auto gone = [&] { return admin.children("/gates").empty(); };
+        co_await until("those of both names are gone", gone);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {"/gates"});
+}
+
+TEST_CASE("the number of permits stays if an operator has written it; and is written again by those who still check it")
+{
+    const auto body = [&]() -> awaitable<void> {
+        admin_client admin(server().port());
+        admin.create_all("/numbered");
+        client zk(co_await asio::this_coro::executor, fault_options(server().address(), session));
+        client other(co_await asio::this_coro::executor, fault_options(server().address(), session));
+        must(co_await zk.wait_connected(default_limit));
+        must(co_await other.wait_connected(default_limit));
+        semaphore_options options;
+        options.permits = 2;
+        options.check_permits = true;
+        semaphore gate(zk, "/numbered/gate", options), others(other, "/numbered/gate", options);
+        co_await release(must(co_await gate.acquire()));
+        co_await release(must(co_await others.acquire()));
+        const auto gone = [&] { return !admin.exists("/numbered/gate"); };
+        co_await until("the container is gone", gone);
+        for (semaphore* s : {&others, &gate}) {
+            co_await release(must(co_await s->acquire()));
+            CHECK(admin.get("/numbered/gate") == "2");
+        }
+        admin.set("/numbered/gate", "2");
+        co_await until_rested(zk, admin, "/numbered/marker");
+        co_await until_rested(other, admin, "/numbered/marker");
+        CHECK(admin.get("/numbered/gate") == "2");
+        must(co_await zk.close());
+        must(co_await other.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {"/numbered/gate", "/numbered"});
 }

@@ -5,7 +5,7 @@
 namespace zklock::simulator {
 
 container_checker::container_checker(world& w, ensemble& e, const plan& p, client_of f)
-    : world_(w), ensemble_(e), client_of_(std::move(f)), calm_(is_calm(p) && !p.set.may_run_short())
+    : world_(w), ensemble_(e), client_of_(std::move(f)), scarce_(p.set.may_run_short())
 {
     e.on_written.push_back([this](const transaction& t, const znode_tree::effect& effect) { written(t, effect); });
 }
@@ -19,42 +19,85 @@ void container_checker::written(const transaction& t, const znode_tree::effect& 
         return;
     }
     const auto see = [this](const transaction& part) {
-        if (part.what == kind::create && part.node == store::node_kind::container) created(part);
+        if (part.what == kind::create) created(part);
+        if (part.what == kind::set_data) writers_[part.zxid] = client_of_(part.session);
         if (part.what == kind::remove || part.what == kind::remove_idle_container) removed(part);
     };
     see(t);
     for (auto part : t.parts) {
         part.session = t.session;
+        part.zxid = t.zxid;
         see(part);
     }
 }
 
-void container_checker::created(const transaction& t) { made_[t.path] = container{client_of_(t.session), false}; }
+void container_checker::created(const transaction& t)
+{
+    const bool container = t.node == store::node_kind::container;
+    if (!container && t.node != store::node_kind::persistent) return;
+    const auto maker = client_of_(t.session);
+    nodes_[t.path] = {maker, container, false};
+    writers_[t.zxid] = maker;
+}
 
 void container_checker::removed(const transaction& t)
 {
-    const auto found = made_.find(t.path);
-    if (found == made_.end()) return;
-    const auto* const maker = found->second.maker;
-    made_.erase(found);
-    if (t.session == transaction::administrator || !calm_) return;
-    if (client_of_(t.session) != maker) world_.violate("a client deleted a container that it had not made: " + t.path);
+    const auto found = nodes_.find(t.path);
+    if (found == nodes_.end()) return;
+    nodes_.erase(found);
+    const auto client = client_of_(t.session);
+    if (t.what == transaction::kind::remove_idle_container || client == nullptr || scarce_) return;
+    const auto look = looks_.find({client, t.path});
+    const bool believed = look != looks_.end() &&
+                          (is_own(client, look->second) || may_be_own(client, t.path, look->second));
+    if (!believed)
+        world_.violate("a client deleted what it had not made, or others had written into: " + t.path);
+    else if (look->second.num_children != 0)
+        world_.violate("a client deleted a container that it had seen in use: " + t.path);
 }
 
 void container_checker::refused(const transaction& t)
 {
-    if (t.what != transaction::kind::remove) return;
-    for (std::string path = t.path; !path.empty(); path.resize(path.rfind('/'))) {
-        if (const auto found = made_.find(path); found != made_.end()) found->second.kept = true;
+    if (t.what == transaction::kind::remove) keep(t.path);
+}
+
+void container_checker::keep(std::string path)
+{
+    for (; !path.empty(); path.resize(path.rfind('/'))) {
+        if (const auto found = nodes_.find(path); found != nodes_.end()) found->second.kept = true;
     }
 }
 
-std::vector<std::string> container_checker::left_by(const void* client) const
+bool container_checker::is_own(client c, const store::node_stat& stat) const
+{
+    const auto is_writer = [&](std::int64_t zxid) {
+        const auto found = writers_.find(zxid);
+        return found != writers_.end() && found->second == c;
+    };
+    return is_writer(stat.czxid) && is_writer(stat.mzxid);
+}
+
+bool container_checker::may_be_own(client c, const std::string& path, const store::node_stat& stat)
+{
+    return c->in_doubt(path) && stat.cversion == 0 && stat.version == 0 && stat.data_length == 0;
+}
+
+void container_checker::looked(const simulated_store& client, const std::string& path, const store::node_stat& stat)
+{
+    if (stat.ephemeral_owner != 0) return;
+    looks_[{&client, path}] = stat;
+    const bool may_go = is_own(&client, stat) && !client.in_doubt(path);
+    if (stat.num_children != 0 || (!may_go && !may_be_own(&client, path, stat))) keep(path);
+}
+
+std::vector<std::string> container_checker::left_by(const simulated_store& client) const
 {
     std::vector<std::string> left;
-    for (const auto& [path, c] : made_) {
-        const auto* const node = ensemble_.leaders_tree().find(path);
-        if (c.maker == client && !c.kept && node != nullptr && node->children == 0) left.push_back(path);
+    for (const auto& [path, n] : nodes_) {
+        const auto* const here = ensemble_.leaders_tree().find(path);
+        if (!n.container || n.maker != &client || n.kept || here == nullptr || here->children != 0) continue;
+        const auto stat = znode_tree::stat(*here);
+        if (client.in_doubt(path) ? may_be_own(&client, path, stat) : is_own(&client, stat)) left.push_back(path);
     }
     return left;
 }

@@ -1,43 +1,60 @@
 #pragma once
 #include "ensemble.hpp"
 #include "plan.hpp"
+#include "simulated_store.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zklock::simulator {
 
-/// That each client deletes the containers that it made itself when nobody uses them any more, and no others.
+/// That each client deletes the containers that it made itself when nobody uses them any more, and no node that others
+/// have made, or written into. It may be wrong about that in two cases, which zklock documents: others have put a node
+/// in the place of its own since it looked; or they have made one that nobody has used when the answer to its own create
+/// was lost.
 class container_checker {
 public:
     /// A client as long as its process lives: null for a session of somebody else.
-    using client_of = std::function<const void*(std::int64_t session)>;
+    using client = const simulated_store*;
+    using client_of = std::function<client(std::int64_t session)>;
 
     container_checker(world& w, ensemble& e, const plan& p, client_of);
 
+    /// What a client was shown of a node that it may delete next.
+    void looked(const simulated_store& client, const std::string& path, const store::node_stat& stat);
+
     /// Those of that client that are empty and still there, although nobody has kept it from deleting them, or what it
     /// has made in them.
-    [[nodiscard]] std::vector<std::string> left_by(const void* client) const;
+    [[nodiscard]] std::vector<std::string> left_by(const simulated_store& client) const;
 
 private:
+    struct node {
+        client maker = nullptr;
+        bool container = false;
+        bool kept = false; ///< it or one below it is not to be deleted, or could not be: it is left to the servers
+    };
+
     void written(const transaction& t, const znode_tree::effect& e);
     void created(const transaction& t);
     void removed(const transaction& t);
     void refused(const transaction& t);
-
-    struct container {
-        const void* maker = nullptr;
-        bool kept = false; ///< somebody was refused to delete it, and leaves it to the servers
-    };
+    void keep(std::string path);
+    /// The client made it, and nobody else has written into it.
+    [[nodiscard]] bool is_own(client c, const store::node_stat& stat) const;
+    /// Nobody can tell whose it is.
+    [[nodiscard]] static bool may_be_own(client c, const std::string& path, const store::node_stat& stat);
 
     world& world_;
     const ensemble& ensemble_;
     const client_of client_of_;
-    const bool calm_; ///< no answer is lost, so that everybody knows what it has made; and no path's numbers are scarce
-    std::map<std::string, container> made_; ///< those that are there
+    const bool scarce_; ///< a path's numbers may be: then whoever needs some deletes it
+    std::map<std::string, node> nodes_;            ///< those that are there, and live longer than a session
+    std::map<std::int64_t, client> writers_;       ///< who made a node, or wrote its data, by the transaction
+    std::map<std::pair<client, std::string>, store::node_stat> looks_; ///< the last of each
 };
 
 } // namespace zklock::simulator

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 
 namespace zklock::simulator {
 
@@ -33,6 +32,8 @@ public:
         if (one_in(3)) add(act::list, 1 + draw(3));
         make_troubles();
         if (const auto kind = plan_.seed / 32 % 16; kind == 3 || kind == 6) make_crowd(kind == 6);
+        if (plan_.seed % 11 == 9) make_replacements();
+        if (plan_.seed % 13 == 10) make_vain_parents();
         if (!plan_.set.granted.empty()) make_moves();
         else if (plan_.set.servers > 1 && plan_.seed % 5 == 2) make_partitions();
         std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
@@ -131,6 +132,44 @@ private:
             happens(act::block, long_time / 4, long_time / 2 + pick(long_time));
             s.who = static_cast<unsigned>(pick(plan_.set.servers));
             happens(act::restart, long_time / 4, pick(long_time / 4));
+        }
+    }
+
+    /// An operator puts something that lasts in the place of a path that rests. Drawn apart, too.
+    void make_replacements()
+    {
+        choices own(plan_.seed ^ 0x0'9e7a'707);
+        const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+        const auto long_time = static_cast<std::uint64_t>(microseconds(plan_.set.session_timeout).count());
+        for (auto times = 1 + pick(6); times != 0; --times) {
+            step s;
+            s.at = moments_[pick(moments_.size())] + microseconds(pick(2 * long_time));
+            s.what = act::replace_idle_parent;
+            s.path = static_cast<unsigned>(pick(plan_.set.paths));
+            s.choice = static_cast<std::uint32_t>(pick(1'000'000));
+            plan_.steps.push_back(s);
+        }
+    }
+
+    /// Parents are made for an acquire that is withdrawn, on a connection that is cut: nobody else uses the path. Drawn
+    /// apart, too.
+    void make_vain_parents()
+    {
+        choices own(plan_.seed ^ 0x0'7a1'4);
+        const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+        auto& set = plan_.set;
+        const auto round_trip = static_cast<std::uint64_t>((2 * set.delay + set.delay_spread).count());
+        for (auto times = 1 + pick(3); times != 0; --times) {
+            step s;
+            s.at = moments_[pick(moments_.size())] + microseconds(pick(500'000));
+            s.path = set.paths++;
+            s.who = static_cast<unsigned>(pick(set.clients));
+            s.withdraw_after = microseconds(pick(6 * round_trip));
+            plan_.steps.push_back(s);
+            s.withdraw_after.reset();
+            s.at += microseconds(pick(6 * round_trip));
+            s.what = act::cut;
+            plan_.steps.push_back(s);
         }
     }
 
@@ -360,36 +399,6 @@ private:
     std::vector<microseconds> moments_;
 };
 
-const char* name_of(act what)
-{
-    static constexpr const char* names[] = {"acquire",
-                                            "list",
-                                            "close_client",
-                                            "cut",
-                                            "block",
-                                            "pause",
-                                            "crash",
-                                            "hang_up",
-                                            "restart",
-                                            "cut_off",
-                                            "pause_leader",
-                                            "part_leader",
-                                            "kill_session",
-                                            "delete_contender",
-                                            "delete_parent",
-                                            "set_contender_data",
-                                            "set_parent_data",
-                                            "refuse",
-                                            "replace_parent",
-                                            "remove_idle_containers",
-                                            "foreign_contender",
-                                            "foreign_out_of_turn",
-                                            "foreign_child"};
-    return names[static_cast<int>(what)];
-}
-
-bool is_of_a_server(act what) { return what == act::hang_up || what == act::restart || what == act::cut_off; }
-
 } // namespace
 
 plan make_plan(std::uint64_t seed, kind_of_plan kind) { return planner(seed, kind).make(); }
@@ -402,45 +411,6 @@ bool is_calm(const plan& p, company allowed)
     };
     return p.set.one_fault_in == 0 && (!p.faults || p.faults->empty()) && p.set.node_budget > 100'000 &&
            std::all_of(p.steps.begin(), p.steps.end(), harmless);
-}
-
-std::string describe(const plan& p)
-{
-    std::ostringstream out;
-    const auto& s = p.set;
-    out << "seed " << p.seed << ": " << s.servers << " servers, " << s.clients << " clients, session timeout "
-        << s.session_timeout.count() << " ms" << (s.granted.empty() ? "" : " or half of it") << ", tick "
-        << s.tick.count() << " ms, delay " << s.delay.count() << '+'
-        << s.delay_spread.count() << " us, follower lag " << s.follower_lag.count() << " us, parents "
-        << (s.parents_exist ? "there" : "missing") << (s.parents_are_containers ? " (containers)" : "")
-        << ", first sequence " << s.first_sequence << ", scarce from " << s.scarce_from << ", node budget "
-        << s.node_budget << ", linger " << s.linger.count() << " ms, cohort " << s.cohort << ", quiet after "
-        << s.quiet_after.count() << " ms";
-    if (!p.faults && s.one_fault_in != 0) out << ", one fault in " << s.one_fault_in << " requests";
-    out << '\n';
-    for (const auto& t : p.steps) {
-        out << "  at " << static_cast<double>(t.at.count()) / 1000 << " ms: " << name_of(t.what);
-        if (is_of_a_server(t.what))
-            out << " server" << t.who;
-        else if (t.what < act::hang_up || t.what == act::kill_session)
-            out << " client" << t.who;
-        out << ' ' << path_of(t.path);
-        if (t.look_once) out << ", look once";
-        if (t.deadline) out << ", deadline " << t.deadline->count() << " ms";
-        if (t.withdraw_after) out << ", withdraw after " << t.withdraw_after->count() << " us";
-        if (t.max_attempts) out << ", attempts " << t.max_attempts;
-        if (t.duration.count()) out << (t.what == act::acquire ? ", hold " : ", for ") << t.duration.count() << " ms";
-        out << '\n';
-    }
-    static constexpr const char* fates[] = {"none", "cut before the server acts", "cut before the reply",
-                                            "cut while it travels", "stall"};
-    if (p.faults) {
-        for (const auto& f : *p.faults) {
-            out << "  client" << f.client << " request #" << f.request << ": " << fates[static_cast<int>(f.what)]
-                << '\n';
-        }
-    }
-    return out.str();
 }
 
 } // namespace zklock::simulator

@@ -32,6 +32,7 @@ enum class act : std::uint8_t {
     set_parent_data,
     refuse,
     replace_parent, ///< sets its data, then puts another in its place that has seen about as many children
+    replace_idle_parent, ///< a container that is empty, by a persistent node
     remove_idle_containers,
     foreign_contender,
     foreign_out_of_turn,

@@ -274,6 +274,8 @@ void simulated_store::call_back(waiting& w, const answer& a)
             (a.path.empty() ? "" : " " + a.path));
     }
     const bool ok = a.result == outcome::ok;
+    const bool writes = w.what == operation::create || w.what == operation::set;
+    if (writes && a.result == outcome::unknown && !w.stranded) in_doubt_.insert(w.path);
     if (auto* f = std::get_if<create_done>(&w.call)) {
         ::zklock::store::create_reply r;
         if (ok) {
@@ -284,6 +286,7 @@ void simulated_store::call_back(waiting& w, const answer& a)
     } else if (auto* s = std::get_if<stat_done>(&w.call)) {
         ::zklock::store::stat_reply r;
         if (ok) r.stat = a.stat;
+        if (ok && w.what == operation::exists && on_look) on_look(w.path, a.stat);
         if (*s) (*s)(fill(r));
     } else if (auto* b = std::get_if<batch_done>(&w.call)) {
         ::zklock::store::batch_reply r;

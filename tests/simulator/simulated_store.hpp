@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -45,6 +46,10 @@ public:
     [[nodiscard]] std::optional<instant> told_deleted(const std::string& path) const;
     /// When an event last told it that this node's data are others now, unless it has read them since.
     [[nodiscard]] std::optional<instant> told_changed(const std::string& path) const;
+    /// An answer to a create of that node was lost, or to a write of its data.
+    [[nodiscard]] bool in_doubt(const std::string& path) const { return in_doubt_.contains(path); }
+    /// Who is told what the client was shown by exists().
+    std::function<void(const std::string& path, const ::zklock::store::node_stat&)> on_look;
 
 private:
     enum class state : std::uint8_t { idle, opening, open, ending, closing, closed };
@@ -103,6 +108,7 @@ private:
     std::vector<placed_fault> plan_;
     std::unordered_map<std::string, instant> told_deleted_;
     std::unordered_map<std::string, instant> told_changed_;
+    std::unordered_set<std::string> in_doubt_;
 };
 
 } // namespace zklock::simulator

@@ -12,8 +12,6 @@ using stream = choices::stream;
 
 namespace {
 
-/// Sessions of programs that are not simulated any further.
-constexpr std::int64_t foreign_session = 0x7f00'0000;
 /// A schedule with more events than this goes round in circles.
 constexpr std::uint64_t most_events = 400'000;
 
@@ -21,10 +19,10 @@ constexpr std::uint64_t most_events = 400'000;
 
 stage::stage(const plan& p, bool traced)
     : the_plan(p), world(p.seed, p.set, traced), ensemble(world), herd_(world, ensemble, p),
-      containers_(world, ensemble, p, [this](std::int64_t session) -> const void* {
+      containers_(world, ensemble, p, [this](std::int64_t session) -> const simulated_store* {
           const auto has_it = [&](const client* c) { return c->store.session_id() == session; };
           const auto found = std::find_if(current_.begin(), current_.end(), has_it);
-          return session != 0 && found != current_.end() ? *found : nullptr;
+          return session != 0 && found != current_.end() ? &(*found)->store : nullptr;
       }),
       numbers_(world, ensemble, p)
 {
@@ -60,6 +58,9 @@ void stage::start_client(unsigned number)
     }
     if (current_.size() <= number) current_.resize(number + 1);
     current_[number] = &c;
+    c.store.on_look = [this, &c](const std::string& path, const store::node_stat& stat) {
+        containers_.looked(c.store, path, stat);
+    };
     client_options options;
     options.session_timeout = the_plan.set.session_timeout;
     options.identifier = "client" + std::to_string(number);
@@ -139,6 +140,7 @@ void stage::perform(const step& s)
         set_data(place(s)); // uses up the watches of its data
         world.time.after(s.duration, [this, &s] { replace_parent(s); });
         break;
+    case act::replace_idle_parent: replace_idle_parent(s); break;
     case act::remove_idle_containers:
         for (unsigned p = 0; p < the_plan.set.paths; ++p) {
             for (const auto& place : users_->places(p)) make_readable(place);
@@ -171,188 +173,6 @@ void stage::crash(client& c)
     c.store.abandon();
     c.where.kill();
     start_client(c.number);
-}
-
-// ---- what others do
-
-std::string stage::place(const step& s) const
-{
-    const auto places = users_->places(s.path);
-    return places[s.choice / 64 % places.size()];
-}
-
-std::string stage::some_contender(const step& s) const
-{
-    std::vector<std::string> nodes;
-    const auto where = place(s);
-    for (const auto& name : ensemble.leaders_tree().children(where)) {
-        if (the_plan.which == recipe::semaphore || contender_sequence(name)) nodes.push_back(where + '/' + name);
-    }
-    return nodes.empty() ? std::string() : nodes[s.choice % nodes.size()];
-}
-
-void stage::delete_node(const std::string& node)
-{
-    users_->deleted_by_others(node);
-    users_nodes_.erase(node);
-    transaction t;
-    t.what = transaction::kind::remove;
-    t.path = node;
-    ensemble.administrate(std::move(t));
-}
-
-/// Of a node that the watcher may not read the servers tell nothing, not even its end: to take that permission, delete the
-/// path and make it again is more than zklock promises to notice.
-void stage::make_readable(const std::string& path)
-{
-    transaction t;
-    t.what = transaction::kind::set_permissions;
-    t.path = path;
-    ensemble.administrate(std::move(t));
-}
-
-void stage::delete_parent(const step& s)
-{
-    const auto path = place(s);
-    delete_with_children(path);
-    if (s.choice % 2 != 0) return;
-    transaction t;
-    t.path = path;
-    ensemble.administrate(std::move(t));
-}
-
-void stage::delete_with_children(const std::string& path)
-{
-    make_readable(path);
-    for (const auto& name : ensemble.leaders_tree().children(path)) delete_node(path + '/' + name);
-    delete_node(path);
-}
-
-/// Whoever takes the new parent for the old one finds its numbers go on where they were, and does not know the last of
-/// the contenders that came in between.
-void stage::replace_parent(const step& s)
-{
-    constexpr std::uint32_t most = 64; // children that are made up for
-    const auto path = place(s);
-    const auto* old = ensemble.leaders_tree().find(path);
-    if (world.quiet || old == nullptr || old->creates > most) return;
-    const auto wanted = old->creates + s.choice % 3;
-    delete_with_children(path);
-    transaction parent;
-    parent.path = path;
-    ensemble.administrate(std::move(parent));
-    std::string last;
-    for (std::uint32_t i = 0; i + 1 < wanted; ++i) {
-        transaction t;
-        t.session = foreign_session + static_cast<std::int64_t>(s.choice % 8);
-        t.node = store::node_kind::ephemeral_sequential;
-        t.path = path + "/_c_0e0e0e0e-1111-2222-3333-444444444444-lock-";
-        if (!last.empty()) delete_node(last);
-        last = ensemble.administrate(std::move(t)).path;
-    }
-    if (last.empty()) return;
-    foreign_nodes_.push_back(last);
-    world.time.after(s.duration + 50ms, [this, last] {
-        if (ensemble.leaders_tree().find(last) != nullptr) delete_node(last);
-    });
-}
-
-void stage::set_data(const std::string& node)
-{
-    const auto* n = ensemble.leaders_tree().find(node);
-    if (n == nullptr) return;
-    transaction t;
-    t.what = transaction::kind::set_data;
-    t.path = node;
-    t.data = n->data + "\nnote=1";
-    ensemble.administrate(std::move(t));
-}
-
-void stage::join_foreign(const step& s)
-{
-    static constexpr const char* contenders[] = {"_c_0f0f0f0f-1111-2222-3333-444444444444-lock-",
-                                                 "0f0f0f0f111122223333444444444444__lock__", "zz-lock-", "aa-lock-"};
-    static constexpr const char* readers_and_writers[] = {
-        "_c_0f0f0f0f-1111-2222-3333-444444444444-__READ__", "_c_0f0f0f0f-1111-2222-3333-666666666666-__WRIT__",
-        "0f0f0f0f111122223333444444444444__rlock__", "0f0f0f0f111122223333444444444444__lock__"};
-    static constexpr const char* others[] = {"notes", "readme-", "lock", "_c_0f0f0f0f-revoke"};
-    transaction t;
-    t.session = foreign_session + static_cast<std::int64_t>(s.choice % 8);
-    t.data = "somebody else";
-    t.node = store::node_kind::ephemeral_sequential;
-    t.path = place(s) + '/';
-    if (s.what == act::foreign_contender) {
-        t.path += (the_plan.which == recipe::shared_mutex ? readers_and_writers : contenders)[s.choice % 4];
-    } else if (s.what == act::foreign_child) {
-        t.path += others[s.choice % 4];
-        if (s.choice % 3 == 0) t.node = store::node_kind::persistent;
-    } else {
-        const auto* parent = ensemble.leaders_tree().find(place(s));
-        if (parent == nullptr) return;
-        char digits[16];
-        std::snprintf(digits, sizeof digits, "%010u", parent->creates - std::min(parent->creates, 1 + s.choice % 3));
-        t.path += std::string("_c_0f0f0f0f-1111-2222-3333-555555555555-lock-") + digits;
-        t.node = store::node_kind::ephemeral;
-        users_->made_out_of_turn(t.path);
-    }
-    // Or a user of one of the clients has made it for itself.
-    const auto own = s.who < current_.size() ? current_[s.who]->store.session_id() : 0;
-    const bool users = s.what == act::foreign_contender && s.choice / 16 % 8 == 0 && ensemble.alive(own);
-    if (users) t.session = own;
-    const auto made = ensemble.administrate(t);
-    if (made.result != store::outcome::ok) return;
-    foreign_nodes_.push_back(made.path);
-    if (users) users_nodes_.emplace(made.path, own);
-    const bool reads_on = made.path.find("__WRIT__") != std::string::npos && s.choice / 4 % 2 == 0;
-    if (reads_on) return downgrade_foreign(s, made.path);
-    if (s.duration == 0ms) return;
-    world.time.after(s.duration, [this, node = made.path] {
-        if (ensemble.leaders_tree().find(node) != nullptr) delete_node(node);
-    });
-}
-
-/// As Curator does it: a reader with the writer's number is made, and then the writer's node deleted.
-void stage::downgrade_foreign(const step& s, const std::string& writer)
-{
-    const auto some = std::max<std::chrono::milliseconds>(s.duration, 2ms);
-    std::string reader = writer;
-    reader.replace(reader.find("666666666666-__WRIT__"), 21, "777777777777-__READ__");
-    const auto step_of_it = [this, writer](instant after, std::function<void()> what) {
-        world.time.after(after, [this, writer, what = std::move(what)] {
-            if (ensemble.leaders_tree().find(writer) != nullptr) what();
-        });
-    };
-    step_of_it(some / 3, [this, writer, reader] {
-        transaction t;
-        t.session = ensemble.leaders_tree().find(writer)->owner;
-        t.node = store::node_kind::ephemeral;
-        t.path = reader;
-        t.data = "somebody else";
-        if (ensemble.administrate(std::move(t)).result == store::outcome::ok) foreign_nodes_.push_back(reader);
-    });
-    step_of_it(some / 2, [this, writer] { delete_node(writer); });
-    world.time.after(some, [this, reader] {
-        if (ensemble.leaders_tree().find(reader) != nullptr) delete_node(reader);
-    });
-}
-
-void stage::refuse(const step& s)
-{
-    const auto set = [this, path = place(s)](permissions allowed) {
-        transaction t;
-        t.what = transaction::kind::set_permissions;
-        t.path = path;
-        t.allowed = allowed;
-        ensemble.administrate(std::move(t));
-    };
-    permissions p;
-    p.create = s.choice % 2 == 0;
-    p.remove = s.choice % 3 == 0;
-    // The servers do not tell whoever may not read, so a node would linger for as long as it may: too long to wait for here.
-    // And whoever waits for permits would not be told of those that are given back.
-    p.read = s.choice % 5 == 0 || the_plan.set.linger > 0ms || the_plan.which == recipe::semaphore;
-    set(p);
-    world.time.after(s.duration, [set] { set(permissions{}); });
 }
 
 // ---- the course of it
@@ -417,7 +237,7 @@ std::vector<std::string> stage::what_is_left() const
     for (const auto& w : ensemble.watches()) left.push_back("watch of " + w.path);
     for (const auto* c : current_) {
         if (c->closing) continue;
-        for (const auto& path : containers_.left_by(c)) left.push_back("container " + path);
+        for (const auto& path : containers_.left_by(c->store)) left.push_back("container " + path);
     }
     return left;
 }

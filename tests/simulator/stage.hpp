@@ -107,6 +107,7 @@ private:
     void make_readable(const std::string& path);
     void delete_parent(const step& s);
     void replace_parent(const step& s);
+    void replace_idle_parent(const step& s);
     void delete_with_children(const std::string& path);
     void join_foreign(const step& s);
     void downgrade_foreign(const step& s, const std::string& writer);

@@ -82,7 +82,7 @@ public:
         std::function<void(const std::vector<std::string>&, const zklock::store::node_stat&)> list_with;
         std::function<void(std::int64_t czxid, std::int32_t number)> number; ///< of a sequential create
         std::function<void(std::int64_t owner, std::string data)> show;      ///< of a get
-        std::function<void(const zklock::store::node_stat&)> stat;           ///< of an exists or a set
+        std::function<void(const zklock::store::node_stat&)> stat;           ///< of an exists, a set or a create
         std::vector<written> writes;                                         ///< of a batch, and the answers to it:
         std::function<void(const std::vector<std::string>& created)> done;
         std::function<void(std::size_t index, zklock::store::outcome)> fail;
@@ -109,6 +109,9 @@ public:
         const auto sent = clock_.now();
         r.answer = [done, sent](zklock::store::outcome o) { done({{o, sent}, {}, {}}); };
         r.strand = [done] { done({never_left, {}, {}}); };
+        r.stat = [done, sent, node = std::string(path)](const zklock::store::node_stat& stat) {
+            done({{zklock::store::outcome::ok, sent}, node, stat});
+        };
         r.number = [done, sent, node = std::string(path)](std::int64_t czxid, std::int32_t number) {
             char digits[16];
             std::snprintf(digits, sizeof digits, "%010d", number);

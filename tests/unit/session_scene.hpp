@@ -122,16 +122,34 @@ struct scene {
     {
         for (lease_clock::duration rest = options.session_timeout; rest > 0s; rest -= 500ms) {
             clock.pass(500ms);
-            const auto is_heartbeat = [](const fake_store::request& r) { return r.what == "sync /"; };
-            auto beat = servers.requests.begin();
-            while ((beat = std::find_if(servers.requests.begin(), servers.requests.end(), is_heartbeat)) !=
-                   servers.requests.end()) {
-                const auto answered = beat->answer;
-                servers.requests.erase(beat);
-                answered(outcome::ok);
-                clock.run();
-            }
+            answer_syncs();
         }
+    }
+    void answer_syncs()
+    {
+        const auto is_sync = [](const fake_store::request& r) { return r.what == "sync /"; };
+        auto sync = servers.requests.begin();
+        while ((sync = std::find_if(servers.requests.begin(), servers.requests.end(), is_sync)) !=
+               servers.requests.end()) {
+            const auto answered = sync->answer;
+            servers.requests.erase(sync);
+            answered(outcome::ok);
+            clock.run();
+        }
+    }
+    /// As that transaction has made a node, and nobody has used it.
+    static store::node_stat fresh(std::int64_t czxid)
+    {
+        store::node_stat stat;
+        stat.czxid = stat.mzxid = stat.pzxid = czxid;
+        return stat;
+    }
+    /// Answers the create of a container, or the look at one that is to be deleted, which waits for a sync.
+    void stat(const store::node_stat& stat)
+    {
+        answer_syncs();
+        servers.take().stat(stat);
+        clock.run();
     }
     static std::string node(int uuid, int n, const char* mark = "lock-")
     {

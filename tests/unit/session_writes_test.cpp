@@ -296,12 +296,16 @@ TEST_SUITE("session, gathered writes")
         SUBCASE("withdrawn")
         {
             CHECK(a->handle->withdraw());
-            s.answer(outcome::ok);
-            s.answer(outcome::ok);
+            s.stat(s.fresh(10));
+            s.stat(s.fresh(11));
             s.come_to_rest();
-            CHECK(s.servers.pending() == "remove /deep/down/a");
+            CHECK(s.servers.pending() == "exists /deep/down/a");
+            s.stat(s.fresh(11));
+            CHECK(s.servers.pending() == "remove /deep/down/a at version 0");
             s.answer(outcome::ok);
-            CHECK(s.servers.pending() == "remove /deep/down");
+            CHECK(s.servers.pending() == "sync /, exists /deep/down");
+            s.stat(s.fresh(10));
+            CHECK(s.servers.pending() == "remove /deep/down at version 0");
             s.answer(outcome::not_empty);
             CHECK(s.servers.pending() == "");
         }

@@ -29,12 +29,18 @@ struct mutex_options {
     /// How the path is made where it is missing, and where its sequence numbers near their end at 2^31 (after 25 days
     /// of 1,000 acquires a second). Then acquires that have no node yet wait in their client, and nothing lingers; when
     /// the last node is gone, one client deletes the path, and it is made again. Numbers begin at 0, and fencing tokens
-    /// go on growing. Until then `try_acquire()` is `busy` while there is any node.
+    /// go on growing. Readers wait likewise, though only other readers hold: as long as the longest of those. Until then
+    /// `try_acquire()` is `busy` while there is any node, also a reader's for a reader: it could have a lock only by a
+    /// number that is kept for those who do not know yet that numbers are scarce.
+    ///
+    /// The path is made again as this option says, whatever it was before: the servers do not tell. Where programs use
+    /// it that do not expect it to go (kazoo's fail with `NoNodeError` if they come just then), and where it is to last,
+    /// make it `persistent`, and have it so in all clients.
     ///
     /// A path stays if it has data, or children that are no contenders, or if the ACL forbids to delete it; and if
     /// contenders of other libraries, or of clients with other credentials, never let it become empty. Then its numbers
     /// are used up, and acquires fail with `errc::sequence_exhausted`. What ACL a path had of its own is not kept: give
-    /// it data if it is to stay.
+    /// it data if it is to stay. (Data keeps a container from its clients only: the servers delete it when it is empty.)
     parent_kind parents = parent_kind::container;
     /// First line of the contender's data. Empty: the client's. No line feed in it, and not `__REVOKE__`.
     std::string identifier;

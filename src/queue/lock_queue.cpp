@@ -296,6 +296,7 @@ void lock_queue::epoch_ended()
     look_up_refused_ = false;
     emptying_ = emptying::unasked;
     awaited_.clear();
+    lasting_.clear();
     if (next_number_ >= numbers_end)
         next_number_ = 0; // only a number of our own would tell that it has another parent meanwhile
     last_read_turn_ = answered_turn_ = 0;

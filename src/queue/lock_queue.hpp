@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -51,7 +52,8 @@ inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< of a par
 /// that the next one counts from 0. The servers refuse while there is a child: so nobody loses a place, whoever is
 /// covered has pinned the parent, and what is dense is given up by the event, as when an operator deletes it. Who is
 /// held back waits for the youngest node that it saw, then looks again. Where the parent cannot go (it has other
-/// children, or data of its own, or may not be deleted), creates go on to the limit.
+/// children, or nodes of contenders that no session owns, or data of its own, or may not be deleted), creates go on to
+/// the limit; past it, the question is put once more for each who comes.
 ///
 /// The simulator breaks each of these rules in turn, and shows the harm.
 class lock_queue {
@@ -132,7 +134,8 @@ public:
     /// Answer to inspect: whether the node lives and belongs to this session.
     void inspected(contender_id, std::string_view node, bool ours);
     void inspect_unknown(contender_id);
-    void watched(std::string_view node);      ///< the watch is confirmed
+    /// The watch is confirmed. `lasting`: no session owns the node.
+    void watched(std::string_view node, bool lasting = false);
     void watch_failed(std::string_view node); ///< the watch is not there, nothing is known of the node
     void unwatched(std::string_view node);
     /// A node is gone: a deleted event, or any answer that says so.
@@ -361,7 +364,7 @@ private:
     void numbers_begin_again();
     void empty_parent(std::vector<action>&);
     bool wait_for_youngest(std::vector<action>&);
-    void turn_away(action::kind how);
+    void turn_away(action::kind how, contender_id up_to = std::numeric_limits<contender_id>::max());
     void read(std::vector<action>&, action::kind, bool looks_up);
     void arm(std::vector<action>&, const std::string& node);
     void disarm_unneeded(std::vector<action>&);
@@ -373,6 +376,8 @@ private:
     std::int64_t next_number_ = 0;    ///< that the parent gives, as far as is known
     std::uint64_t occupied_turn_ = 0; ///< when it was found to be
     std::string awaited_;             ///< the youngest node then
+    contender_id asked_for_ = 0;      ///< the last who was held back when the parent's delete was asked for
+    std::set<std::string, std::less<>> lasting_; ///< which of those that are watched no session owns
     contenders contenders_; // outlives the indexes
     index<by_id> wanted_;
     index<by_create_turn> creating_;

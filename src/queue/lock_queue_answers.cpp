@@ -262,11 +262,13 @@ void lock_queue::inspect_unknown(contender_id id)
     move(*c, phase::unknown);
 }
 
-void lock_queue::watched(std::string_view node)
+void lock_queue::watched(std::string_view node, bool lasting)
 {
     const auto watch = watches_.find(node);
     if (watch != watches_.end() && watch->second == watch_state::arming)
         watch->second = watch_state::armed;
+    if (lasting)
+        lasting_.emplace(node);
 }
 
 void lock_queue::watch_failed(std::string_view node)

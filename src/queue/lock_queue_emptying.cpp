@@ -30,11 +30,11 @@ void lock_queue::numbers_begin_again()
 void lock_queue::empty_parent(std::vector<action>& actions)
 {
     if (emptying_ == emptying::impossible) {
-        if (next_number_ >= sequence_limit && !wanted_.empty()) {
-            turn_away(action::kind::exhausted);
-            emptying_ = emptying::unasked; // the next one may find that it is possible by now
-        }
-        return;
+        if (next_number_ < sequence_limit)
+            return; // creates go on
+        turn_away(action::kind::exhausted, asked_for_);
+        if (!wanted_.empty())
+            emptying_ = emptying::unasked; // for those who have come since: it may be possible by now
     }
     if (with_node_ != 0)
         turn_away(action::kind::refused);
@@ -50,6 +50,7 @@ void lock_queue::empty_parent(std::vector<action>& actions)
     }
     if (emptying_ == emptying::unasked) {
         emptying_ = emptying::asked;
+        asked_for_ = wanted_.empty() ? 0 : wanted_.rbegin()->id;
         actions.push_back({action::kind::remove_parent, 0, {}});
     }
 }
@@ -78,6 +79,10 @@ bool lock_queue::wait_for_youngest(std::vector<action>& actions)
         awaited_ = view_.rbegin()->first.node;
     }
     const bool waits = !awaited_.empty() && view_.contains(place_name{sequence_of(awaited_).value_or(0), awaited_});
+    if (waits && lasting_.contains(awaited_)) {
+        emptying_ = emptying::impossible; // its name is a contender's, but no session takes it along
+        return false;
+    }
     if (waits) {
         watched_others_.insert(awaited_);
         arm(actions, awaited_);
@@ -88,12 +93,12 @@ bool lock_queue::wait_for_youngest(std::vector<action>& actions)
     return false;
 }
 
-/// Those who are held back and cannot wait: who looks once, or all, when there is no number left.
-void lock_queue::turn_away(action::kind how)
+/// Those who are held back and cannot wait: who looks once, or all who came up to that one, when there is no number left.
+void lock_queue::turn_away(action::kind how, contender_id up_to)
 {
     for (auto next = wanted_.begin(); next != wanted_.end();) {
         const contender& c = *next++;
-        if (how == action::kind::refused && !c.look_once)
+        if ((how == action::kind::refused && !c.look_once) || c.id > up_to)
             continue;
         news_.push_back({how, c.id, {}});
         forget(c, action::kind::gone);

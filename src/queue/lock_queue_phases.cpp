@@ -117,6 +117,8 @@ void lock_queue::forget_watch(std::string_view node)
 {
     if (const auto watch = watches_.find(node); watch != watches_.end())
         watches_.erase(watch);
+    if (const auto lasting = lasting_.find(node); lasting != lasting_.end())
+        lasting_.erase(lasting);
 }
 
 } // namespace zklock::queue

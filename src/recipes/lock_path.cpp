@@ -81,6 +81,7 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
     use();
     const auto contender = std::make_shared<lock_contender>(core_, this, id, std::move(request));
     contenders_.emplace(id, contender);
+    parent_kind_ = contender->options().parents;
     contender->arm_deadline();
     if (contender->looks_once())
         look(contender);

@@ -137,6 +137,7 @@ private:
     const std::string path_;
     const path_options options_;
     const std::size_t node_cost_; ///< of one node, in the node budget
+    parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
     queue::lock_queue queue_;
     std::unordered_map<queue::contender_id, contender_ptr> contenders_;
     boost::container::deque<queue::contender_id> removes_;        ///< to be sent in company

@@ -90,6 +90,10 @@ void lock_path::send_remove_parent()
         core_.wrote(answer);
         switch (answer.result) {
         case outcome::ok:
+            queue_.parent_absent();
+            if (!queue_.wants_node() && parent_kind_ == parent_kind::persistent && !parents_.busy())
+                make_path(parent_kind_); // others may rely on it
+            return;
         case outcome::no_node: return queue_.parent_absent();
         case outcome::not_empty:
         case outcome::bad_version: return queue_.parent_occupied();
@@ -162,7 +166,7 @@ void lock_path::send_watch(const std::string& node)
     core_.store.get(full(node), true, expect([this, node](const store::get_reply& answer) {
         switch (answer.result) {
         case outcome::ok:
-            queue_.watched(node);
+            queue_.watched(node, answer.stat.ephemeral_owner == 0);
             look_at_data(node, answer.data);
             if (ZKLOCK_MUTANT(users_node_taken_for_a_lost_one) && answer.stat.ephemeral_owner == core_.session_id &&
                 queue_.contender_of(node) == 0)

@@ -210,10 +210,43 @@ TEST_SUITE("lock queue, scarce numbers")
         q.leave(2); // its caller refuses it
         CHECK(q.act() == "remove 2 " + ours(2, sequence_limit));
         q.join(3, false);
-        CHECK(q.act() == "exhausted 3, gone 3");
+        CHECK(q.act() == "");
         q.removed(2);
-        q.join(4, false);
         CHECK(q.act() == "remove parent, gone 2"); // by now it may be possible
+        q.join(4, false);
+        CHECK(q.act() == "");
+        CHECK(q.may_remove_parent(sequence_limit + 1));
+        SUBCASE("it is")
+        {
+            q.parent_absent();
+            CHECK(q.next_to_create() == 3);
+        }
+        SUBCASE("it is not: whoever came before the question is told, and for the others it is put again")
+        {
+            q.parent_stays();
+            CHECK(q.act() == "remove parent, exhausted 3, gone 3");
+            CHECK(q.may_remove_parent(sequence_limit + 1));
+            q.parent_stays();
+            CHECK(q.act() == "exhausted 4, gone 4");
+            CHECK(q.act() == "");
+            q.join(5, false);
+            CHECK(q.act() == "remove parent");
+        }
+    }
+
+    TEST_CASE("a node that is called like a contender's, and that no session will take along, is not waited for")
+    {
+        scarce_driver q;
+        q.hold_back();
+        CHECK(q.act() == "remove parent, gone 1");
+        CHECK(q.may_remove_parent(6));
+        q.parent_occupied();
+        CHECK(q.act() == "read");
+        q.children_read({foreign(5)}, 6, true);
+        CHECK(q.act() == "watch " + foreign(5));
+        q.watched(foreign(5), true);
+        static_cast<void>(q.act());
+        CHECK(q.next_to_create() == 2); // up to the limit
     }
 
     TEST_CASE("past the limit nobody waits for others who do not heed it; and the parent is deleted for those to come")

@@ -152,4 +152,40 @@ TEST_SUITE("session, scarce numbers")
         const auto b = s.acquire("/p");
         CHECK(s.servers.pending().starts_with("create /p/"));
     }
+
+    TEST_CASE("past the limit: a path that is to be persistent is made again at once, for others may rely on it")
+    {
+        connected_scene s;
+        mutex_options persistent;
+        persistent.parents = parent_kind::persistent;
+        const auto a = s.acquire("/p", persistent);
+        s.number(42, queue::sequence_limit);
+        s.servers.take(); // the watch
+        s.answer(outcome::ok);
+        store::node_stat stat;
+        stat.cversion = static_cast<std::int32_t>(2u * (static_cast<std::uint32_t>(queue::sequence_limit) + 1));
+        s.servers.take().show_stat(stat);
+        s.clock.run();
+        CHECK(s.servers.pending() == "remove /p at version 0");
+        s.answer(outcome::ok);
+        CHECK(s.servers.pending() == "persistent /p");
+        s.answer(outcome::ok);
+        CHECK(s.servers.pending() == "");
+    }
+
+    TEST_CASE("a persistent node that is called like a contender's does not hold anybody back for ever")
+    {
+        scarce_scene s;
+        s.look(1, 0, {}, 2);
+        s.answer(outcome::not_empty);
+        store::node_stat stat;
+        stat.num_children = 1;
+        stat.cversion = 3;
+        s.servers.take().list_with({scene::node(9, 1)}, stat);
+        s.clock.run();
+        REQUIRE(s.servers.pending() == "watch /p/" + scene::node(9, 1));
+        s.servers.take().show(0, "");
+        s.clock.run();
+        CHECK(s.servers.pending().find("create /p/") != std::string::npos);
+    }
 }

@@ -28,6 +28,7 @@ void resting_member::retire()
         rests_with_->forget(*this);
     if (!idle() || place_ != place::nowhere)
         return;
+    used_ = false;
     if (next_making().made->any() && !ZKLOCK_MUTANT(containers_stay))
         return core_.containers.enter(*this);
     retired_ = true;

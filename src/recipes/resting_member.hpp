@@ -91,7 +91,7 @@ private:
     const std::function<void()> on_idle_;
     resting_members* rests_with_ = nullptr;
     place place_ = place::nowhere;
-    bool used_ = false; ///< since it was looked at last
+    bool used_ = false; ///< since it was looked at last, or retired
     bool retired_ = false;
     bool idle_told_ = false;
 };

@@ -221,6 +221,17 @@ TEST_CASE("an address that comes while a server is spared does not end the pause
     CHECK(s.now - before >= 1s);
 }
 
+TEST_CASE("the first address of all comes when none could be tried: it is tried at once")
+{
+    scene s;
+    REQUIRE(s.c.begin(s.now) == step::resolve);
+    REQUIRE(s.c.names_known({{}, false, true}, s.now) == step::wait);
+    CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::wait);
+    CHECK(s.c.due() == s.now);
+    CHECK(s.c.time_passed(s.now) == step::attempt);
+    CHECK(s.c.address() == "a");
+}
+
 TEST_CASE("a session that is over needs no hurry")
 {
     scene s({60s, 5s, 5s});

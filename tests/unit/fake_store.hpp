@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -97,6 +98,7 @@ public:
     zklock::store::observer* observer = nullptr;
     std::deque<request> requests;
     std::function<void()> closed;
+    unsigned fails_after = 0; ///< the so-many-th request finds no memory; 0: none does
 
     void attach(zklock::store::observer& o) override { observer = &o; }
     void create(std::string_view path, std::string_view, zklock::store::node_kind kind, create_done done) override
@@ -210,6 +212,8 @@ private:
 
     request& add(const char* verb, std::string_view path)
     {
+        if (fails_after != 0 && --fails_after == 0)
+            throw std::bad_alloc();
         return requests.emplace_back(request{verb + std::string(path), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}});
     }
     static std::string at_version(std::int32_t version)

@@ -379,6 +379,35 @@ TEST_SUITE("idle containers")
         CHECK(s.servers.pending() == "exists /q, exists /p");
     }
 
+    TEST_CASE("no memory for one of the requests: all is done in the next epoch")
+    {
+        for (const unsigned request : {1u, 2u, 3u, 4u}) { // the sync, two looks, the delete
+            container_scene s;
+            s.use("/p");
+            s.use("/q");
+            s.clock.pass(4900ms);
+            s.answer_syncs();
+            s.servers.fails_after = request;
+            const auto until_it_fails = [&] {
+                while (s.servers.fails_after != 0) {
+                    s.clock.pass(100ms);
+                    while (!s.servers.requests.empty())
+                        if (const auto r = s.servers.take(); r.what.starts_with("exists"))
+                            r.stat(s.used());
+                        else
+                            r.answer(outcome::ok);
+                }
+            };
+            CHECK_THROWS_AS(until_it_fails(), std::bad_alloc);
+            s.cut();
+            s.connect(5, false);
+            s.come_to_rest();
+            s.come_to_rest();
+            CHECK(s.servers.pending().find("exists /p") != std::string::npos);
+            CHECK(s.servers.pending().find("exists /q") != std::string::npos);
+        }
+    }
+
     TEST_CASE("one whose answer was lost counts as made by the client if nobody has used it")
     {
         container_scene s;

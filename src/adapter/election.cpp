@@ -156,9 +156,10 @@ void start_wait_for_leadership(std::shared_ptr<lock_state> election, void_handle
 void start_leader(std::shared_ptr<lock_state> election, leader_handler handler)
 {
     auto ask = [path = election->target()->path()](recipes::session& session, auto answer) {
-        return session.contenders(path, [answer = std::move(answer)](error_code ec, std::vector<contender> queue) {
-            answer(ec, queue.empty() ? std::nullopt : std::optional(std::move(queue.front())));
-        });
+        const auto told = [answer = std::move(answer)](error_code ec, std::vector<contender> first) {
+            answer(ec, first.empty() ? std::nullopt : std::optional(std::move(first.front())));
+        };
+        return session.contenders(path, told, recipes::listed::queue, 1);
     };
     launch_request<std::optional<contender>>(election->client(), std::move(ask), std::move(handler));
 }

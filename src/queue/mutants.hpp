@@ -116,7 +116,9 @@
     X(sorted_by_whole_name) \
     X(token_not_read_after_a_look_up) \
     X(transaction_after_the_loss) \
+    X(transaction_comes_back_last) \
     X(transaction_reads_behind_no_sync) \
+    X(transaction_withdrawn_stays_under_way) \
     X(transaction_without_a_check) \
     X(try_waits_for_its_turn) \
     X(turn_not_counted_on) \

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 namespace zklock::queue {
@@ -131,32 +133,40 @@ std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexce
     return child.substr(0, child.size() - sequence_digits - sign);
 }
 
-std::vector<std::string> in_order(const std::vector<std::string>& children)
-{
-    std::vector<std::pair<std::int32_t, std::string>> found;
-    for (const std::string& child : children)
-        if (const auto sequence = sequence_of(child))
-            found.emplace_back(*sequence, child);
-    std::sort(found.begin(), found.end());
-    std::vector<std::string> names;
-    names.reserve(found.size());
-    for (auto& [sequence, name] : found)
-        names.push_back(std::move(name));
-    return names;
-}
-
 std::vector<std::string> holders_of(const std::vector<std::string>& children)
 {
-    std::vector<std::string> queue = in_order(children);
-    if (queue.empty())
-        return queue;
-    const contender_name first = *parse_name(queue.front());
-    const auto waits = [&first](const std::string& name) {
-        const contender_name other = *parse_name(name);
-        return !is_shared(other.kind) || (!is_shared(first.kind) && other.sequence != first.sequence);
+    struct contender {
+        contender_name read;
+        const std::string* name;
     };
-    queue.erase(std::find_if(queue.begin() + 1, queue.end(), waits), queue.end());
-    return queue;
+    const auto before = [](const contender& a, const contender& b) {
+        return std::tie(a.read.sequence, *a.name) < std::tie(b.read.sequence, *b.name);
+    };
+    std::vector<contender> all;
+    for (const std::string& child : children)
+        if (const auto name = parse_name(child))
+            all.push_back({*name, &child});
+    const auto first = std::min_element(all.begin(), all.end(), before);
+    if (first == all.end())
+        return {};
+    // There may be many that wait: only those who hold are put in order.
+    std::swap(*first, all.front());
+    const contender_name head = all.front().read;
+    const auto waits = [&head](const contender& other) {
+        return !is_shared(other.read.kind) || (!is_shared(head.kind) && other.read.sequence != head.sequence);
+    };
+    const auto others = all.begin() + 1;
+    const auto waiting = std::partition(others, all.end(), [&waits](const contender& c) { return !waits(c); });
+    const auto first_that_waits = std::min_element(waiting, all.end(), before);
+    const auto end = first_that_waits == all.end()
+                         ? waiting
+                         : std::partition(others, waiting,
+                                          [&](const contender& c) { return before(c, *first_that_waits); });
+    std::sort(others, end, before);
+    std::vector<std::string> holders;
+    holders.reserve(static_cast<std::size_t>(end - all.begin()));
+    std::transform(all.begin(), end, std::back_inserter(holders), [](const contender& c) { return *c.name; });
+    return holders;
 }
 
 } // namespace zklock::queue

@@ -43,11 +43,8 @@ struct contender_name {
 /// What was asked for, before the server completed it: of a child whose number is `sequence`.
 [[nodiscard]] std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept;
 
-/// Those of a path's children that are contenders, in the order of the queue.
-[[nodiscard]] std::vector<std::string> in_order(const std::vector<std::string>& children);
-
-/// Those of them that hold the lock: the first, or the readers before the first that is none. Who turns from a writer
-/// into a reader in two steps has both nodes for a while.
+/// Those of a path's children that hold the lock, in the order of the queue: the first contender, or the readers before
+/// the first that is none. Who turns from a writer into a reader in two steps has both nodes for a while.
 [[nodiscard]] std::vector<std::string> holders_of(const std::vector<std::string>& children);
 
 inline constexpr std::size_t sequence_digits = 10;

@@ -100,6 +100,13 @@ public:
         return false;
     }
 
+    /// Whether its node is still the one that was given so, and no request is under way that makes another of it.
+    [[nodiscard]] virtual bool stands_on(const grant& given) const noexcept
+    {
+        static_cast<void>(given);
+        return true;
+    }
+
     /// The nodes that are there as long as what was granted is held. Only while it is.
     [[nodiscard]] virtual std::vector<std::string> nodes_of(const grant& given) const { return {given.node}; }
 

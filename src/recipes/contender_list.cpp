@@ -6,6 +6,8 @@
 #include "recipes/semaphore_layout.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -42,59 +44,73 @@ constinit const listed listed::queue{queue::parse_name, numbered_before, queue::
 constinit const listed listed::leases{any_child, lease_before, all_children};
 
 contender_list::contender_list(session_core& core, std::string path, std::function<void(const std::string&)> gone,
-                               done f, listed what)
+                               done f, listed what, std::size_t most)
     : request_of_several(core, if_lost::asked_again, std::move(f)), path_(std::move(path)), gone_(std::move(gone)),
-      what_(what)
+      what_(what), most_(most)
 {
+}
+
+bool contender_list::has_more() const noexcept
+{
+    return !ended() && !to_read_.empty() && found_.size() + answers_due() < most_;
+}
+
+/// What an earlier connection has told is read again.
+void contender_list::restart()
+{
+    listing_ = false;
+    to_read_.clear();
+    found_.clear();
 }
 
 void contender_list::send()
 {
-    found_.clear();
+    if (std::exchange(listing_, true))
+        return read();
     core_.store.children(path_, false, answered([this](const store::children_reply& answer) {
-        switch (answer.result) {
-        case outcome::ok: return list(*answer.names);
-        case outcome::no_node: return finish();
-        default: return fail(error_of(answer.result));
-        }
+        if (ended())
+            return;
+        if (answer.result != outcome::ok && answer.result != outcome::no_node)
+            return fail(error_of(answer.result));
+        if (answer.result == outcome::ok)
+            to_read_.assign(*answer.names, what_.read);
+        advance();
     }));
 }
 
-void contender_list::list(const std::vector<std::string>& names)
+void contender_list::read()
 {
-    if (ended())
-        return;
-    for (const std::string& name : names) {
-        const auto parsed = what_.read(name);
-        if (!parsed)
-            continue;
-        const std::string node = queue::child_of(path_, name);
-        core_.store.get(node, false, one_answered([this, node, n = *parsed](const store::get_reply& answer) {
-            if (answer.result == outcome::ok) {
-                contender& c = found_.emplace_back();
-                c.node = node;
-                c.sequence = n.sequence;
-                c.shared = queue::is_shared(n.kind);
-                c.session_id = answer.stat.ephemeral_owner;
-                c.ours = c.session_id == core_.session_id;
-                queue::owner_data owner = queue::read_owner_data(answer.data);
-                c.identifier = std::move(owner.identifier);
-                c.properties = std::move(owner.more);
-                c.revoked = owner.revoked;
-                c.created = answer.stat.created;
-            } else if (answer.result == outcome::no_node) {
-                gone_(node);
-            } else {
-                fail(error_of(answer.result));
-            }
-        }));
-    }
-    finish_if_answered();
+    const children_in_order::child child = to_read_.front();
+    const auto take = [this, node = queue::child_of(path_, child.name), n = child.read](const store::get_reply& answer) {
+        if (ended())
+            return;
+        if (answer.result == outcome::ok) {
+            contender& c = found_.emplace_back();
+            c.node = node;
+            c.sequence = n.sequence;
+            c.shared = queue::is_shared(n.kind);
+            c.session_id = answer.stat.ephemeral_owner;
+            c.ours = c.session_id == core_.session_id;
+            queue::owner_data owner = queue::read_owner_data(answer.data);
+            c.identifier = std::move(owner.identifier);
+            c.properties = std::move(owner.more);
+            c.revoked = owner.revoked;
+            c.created = answer.stat.created;
+        } else if (answer.result == outcome::no_node) {
+            gone_(node);
+        } else {
+            fail(error_of(answer.result));
+        }
+    };
+    core_.store.get(queue::child_of(path_, child.name), false, one_answered(take));
+    to_read_.pop();
 }
 
+/// They were read in the order of their numbers.
 void contender_list::finish()
 {
-    std::sort(found_.begin(), found_.end(), what_.before);
+    if (!std::is_sorted(found_.begin(), found_.end(), what_.before))
+        std::sort(found_.begin(), found_.end(), what_.before);
     end({}, std::move(found_));
 }
 

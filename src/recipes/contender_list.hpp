@@ -1,21 +1,21 @@
 #pragma once
 #include "queue/node_name.hpp"
+#include "recipes/children_in_order.hpp"
 #include "recipes/request_for.hpp"
 #include "zklock/contender.hpp"
 
+#include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace zklock::recipes {
 
 /// Which children are listed, and in which order; and which of them hold what the list is of.
 struct listed {
-    /// What a child's name tells; nothing when it is not meant.
-    std::optional<queue::contender_name> (*read)(std::string_view child) noexcept;
+    children_in_order::reader read;
     bool (*before)(const contender&, const contender&);
     /// Of all children.
     std::vector<std::string> (*holders)(const std::vector<std::string>& children);
@@ -26,21 +26,30 @@ struct listed {
     static const listed leases;
 };
 
-/// One reading of a lock's queue: the children, then each contender's node.
+/// One reading of a lock's queue: the children, then each contender's node; or those of the first, up to a number.
 class contender_list final : public request_of_several<std::vector<contender>> {
 public:
+    static constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+
     /// `gone` is told of each node that turned out not to exist.
     contender_list(session_core&, std::string path, std::function<void(const std::string& node)> gone, done,
-                   listed what);
+                   listed what, std::size_t most = all);
+
+    [[nodiscard]] bool has_more() const noexcept override;
 
 private:
+    void restart() override;
     void send() override;
-    void list(const std::vector<std::string>& names);
+    [[nodiscard]] bool reads() const noexcept override { return true; }
+    void read();
     void finish() override;
 
     const std::string path_;
     const std::function<void(const std::string&)> gone_;
     const listed what_;
+    const std::size_t most_;
+    bool listing_ = false;      ///< the children have been asked for
+    children_in_order to_read_;
     std::vector<contender> found_;
 };
 

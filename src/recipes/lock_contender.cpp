@@ -218,6 +218,7 @@ bool lock_contender::downgrade(std::function<void(error_code, const recipes::gra
 /// The token stays: it is still larger than that of whoever held before, and smaller than that of whoever comes later.
 void lock_contender::finish_downgrade(error_code ec, std::string node)
 {
+    leaves_its_node_ = false;
     if (!ec)
         request_.kind = queue::contender_kind::reader;
     if (!downgraded_)
@@ -253,6 +254,12 @@ void lock_contender::detach() noexcept
     asked_ = nullptr;
     downgraded_ = nullptr;
     state_ = state_ == state::held ? state::lost : state_.load();
+}
+
+/// What is sent after a downgrade is executed after it, when the writer's node is gone.
+bool lock_contender::stands_on(const recipes::grant& given) const noexcept
+{
+    return given.kind != queue::contender_kind::writer || (given.kind == request_.kind && !leaves_its_node_);
 }
 
 bool lock_contender::held(store::scheduler::time_point now) const noexcept

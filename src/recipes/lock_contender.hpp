@@ -20,6 +20,7 @@ public:
     void release(std::function<void(error_code)> released) override;
     void on_revoked(std::function<void()> asked) override;
     bool downgrade(std::function<void(error_code, const recipes::grant&)> done) override;
+    [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
 
@@ -46,6 +47,8 @@ public:
     void lose();
     /// Others have asked it to let go: whoever wants to know is told.
     void revoke();
+    /// Its downgrade is being sent.
+    void leaves_its_node() noexcept { leaves_its_node_ = true; }
     /// It is a reader, whose node that is; or the downgrade was refused. Nothing happens if nobody waits for that.
     void finish_downgrade(error_code, std::string node);
     /// The node is gone, or could not be deleted now: whoever waits for the release is told.
@@ -82,6 +85,7 @@ private:
     std::unique_ptr<lock_event> last_event_; ///< for a listener
     std::function<void()> asked_; ///< to be called when it is revoked
     std::function<void(error_code, const recipes::grant&)> downgraded_;
+    bool leaves_its_node_ = false;
     std::int64_t fencing_token_ = 0;
     store::scheduler::timer_id deadline_ = 0;
     std::atomic<state> state_{state::waiting};

@@ -204,6 +204,7 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
                                std::int32_t version)
 {
     using kind = store::batch_write::kind;
+    contender->leaves_its_node();
     const std::string writer = full(node);
     const std::string reader = full(queue::reader_name(node));
     store::batch_write both[2];

@@ -2,6 +2,7 @@
 #include "recipes/error_mapping.hpp"
 #include "recipes/request_for.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <utility>
 
@@ -16,8 +17,10 @@ public:
     /// A write is not repeated, unless it is certain that it was not done.
     enum class access : std::uint8_t { read, write };
 
-    node_operation(session_core& core, access what, done d, sender s)
-        : request_for<Values...>(core, what == access::write ? if_lost::unknown : if_lost::asked_again, std::move(d)),
+    /// `bytes`: of what it writes.
+    node_operation(session_core& core, access what, std::size_t bytes, done d, sender s)
+        : request_for<Values...>(core, what == access::write ? if_lost::unknown : if_lost::asked_again, std::move(d),
+                                 bytes),
           access_(what), send_(std::move(s))
     {
     }
@@ -46,6 +49,7 @@ public:
 
 private:
     void send() override { send_(*this); }
+    [[nodiscard]] bool reads() const noexcept override { return access_ == access::read; }
 
     const access access_;
     const sender send_;

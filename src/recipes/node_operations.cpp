@@ -92,6 +92,14 @@ std::size_t node_operations::size_of(const transaction::operation& op) const
     return core_.options.chroot.size() + op.path.size() + op.data.size() + frame_of_an_operation;
 }
 
+std::size_t node_operations::size_of(const transaction& t) const
+{
+    std::size_t bytes = 0;
+    for (const auto& op : t.operations())
+        bytes += size_of(op);
+    return bytes;
+}
+
 std::optional<errc> node_operations::objection(const transaction& t, std::size_t bytes) const
 {
     if (core_.over)
@@ -113,9 +121,9 @@ std::optional<errc> node_operations::objection(const transaction& t, std::size_t
 
 template <class... Values, class Send>
 auto node_operations::begin(typename node_operation<Values...>::access access, std::optional<errc> objection,
-                            done<Values...> d, Send send) -> handle
+                            std::size_t bytes, done<Values...> d, Send send) -> handle
 {
-    const auto op = std::make_shared<node_operation<Values...>>(core_, access, std::move(d), std::move(send));
+    const auto op = std::make_shared<node_operation<Values...>>(core_, access, bytes, std::move(d), std::move(send));
     if (objection)
         op->fail(*objection);
     else
@@ -132,7 +140,7 @@ auto node_operations::create(const std::string& path, const std::string& data, n
     auto why = objection(path, data.size());
     if (!why && !valid_to_create(path, kind))
         why = errc::invalid_path;
-    return begin<std::string>(op::access::write, why, std::move(d), [this, path, data, kind](op& self) {
+    return begin<std::string>(op::access::write, why, data.size(), std::move(d), [this, path, data, kind](op& self) {
         core_.store.create(path, data, kind, self.answered([](op& o, const store::create_reply& answer) {
             o.end(answer.result, std::string(answer.path));
         }));
@@ -145,7 +153,7 @@ auto node_operations::get(const std::string& path, done<node_content> d) -> hand
     auto why = objection(path);
     if (!why && !valid_to_use(path))
         why = errc::invalid_path;
-    return begin<node_content>(op::access::read, why, std::move(d), [this, path](op& self) {
+    return begin<node_content>(op::access::read, why, 0, std::move(d), [this, path](op& self) {
         core_.store.get(path, false, self.answered([](op& o, const store::get_reply& answer) {
             node_content found;
             found.data = answer.data;
@@ -162,7 +170,7 @@ auto node_operations::set(const std::string& path, const std::string& data, std:
     auto why = objection(path, data.size());
     if (!why && !valid_to_use(path))
         why = errc::invalid_path;
-    return begin<node_stat>(op::access::write, why, std::move(d), [this, path, data, version](op& self) {
+    return begin<node_stat>(op::access::write, why, data.size(), std::move(d), [this, path, data, version](op& self) {
         core_.store.set(path, data, version, self.answered([](op& o, const store::stat_reply& answer) {
             o.end(answer.result, answer.stat);
         }));
@@ -175,7 +183,7 @@ auto node_operations::remove(const std::string& path, std::int32_t version, done
     auto why = objection(path);
     if (!why && !queue::valid_path(path))
         why = errc::invalid_path;
-    return begin<>(op::access::write, why, std::move(d), [this, path, version](op& self) {
+    return begin<>(op::access::write, why, 0, std::move(d), [this, path, version](op& self) {
         core_.store.remove(path, version,
                                self.answered([](op& o, const store::reply& answer) { o.end(answer.result); }));
     });
@@ -187,7 +195,7 @@ auto node_operations::children(const std::string& path, done<std::vector<std::st
     auto why = objection(path);
     if (!why && !valid_to_use(path))
         why = errc::invalid_path;
-    return begin<std::vector<std::string>>(op::access::read, why, std::move(d), [this, path](op& self) {
+    return begin<std::vector<std::string>>(op::access::read, why, 0, std::move(d), [this, path](op& self) {
         core_.store.children(path, false, self.answered([](op& o, const store::children_reply& answer) {
             o.end(answer.result, answer.names ? *answer.names : std::vector<std::string>());
         }));
@@ -200,7 +208,7 @@ auto node_operations::exists(const std::string& path, done<std::optional<node_st
     auto why = objection(path);
     if (!why && !valid_to_use(path))
         why = errc::invalid_path;
-    return begin<std::optional<node_stat>>(op::access::read, why, std::move(d), [this, path](op& self) {
+    return begin<std::optional<node_stat>>(op::access::read, why, 0, std::move(d), [this, path](op& self) {
         core_.store.exists(path, self.answered([](op& o, const store::stat_reply& answer) {
             if (answer.result == outcome::no_node)
                 o.end(error_code(), std::nullopt);
@@ -241,11 +249,14 @@ auto node_operations::commit_guarded(transaction t, std::shared_ptr<const claim>
         for (const auto& check : guarded->checks()) // it will not have more than now
             bytes += size_of(check);
     const auto why = objection(t, bytes);
+    bytes += size_of(t);
     const auto send = [this, t = std::make_shared<const transaction>(std::move(t)), guarded](op& self) {
         if (guarded && !ZKLOCK_MUTANT(transaction_after_the_loss)) {
             core_.notice_lapse(core_.scheduler.now());
             if (!guarded->lock->held(core_.scheduler.now()))
                 return self.fail(errc::lost);
+            if (!guarded->lock->stands_on(guarded->given)) // it has another node meanwhile, or is about to
+                return self.fail(errc::not_owner);
         }
         const bool looks = guarded && !ZKLOCK_MUTANT(transaction_without_a_check);
         const auto checks = looks ? guarded->checks() : std::vector<transaction::operation>();
@@ -271,7 +282,7 @@ auto node_operations::commit_guarded(transaction t, std::shared_ptr<const claim>
             o.fail(errc::lost);
         }));
     };
-    return begin<commit_result>(op::access::write, why, std::move(d), send);
+    return begin<commit_result>(op::access::write, why, bytes, std::move(d), send);
 }
 
 } // namespace zklock::recipes

@@ -14,8 +14,8 @@
 
 namespace zklock::recipes {
 
-/// A user's own operations on the nodes, and transactions, alone or guarded by a lock. Each waits for a connection;
-/// none is sent twice unless it is a read, or it is certain that the servers did not do it. A user's function is never
+/// A user's own operations on the nodes, and transactions, alone or guarded by a lock. Each waits for a connection, and
+/// in the client's line; none is sent twice unless it is a read, or it is certain that the servers did not do it. A user's function is never
 /// called inside the call. Same strand and lifetime as the session.
 class node_operations {
 public:
@@ -47,11 +47,13 @@ public:
 
 private:
     template <class... Values, class Send>
-    handle begin(typename node_operation<Values...>::access, std::optional<errc> objection, done<Values...>, Send);
+    handle begin(typename node_operation<Values...>::access, std::optional<errc> objection, std::size_t bytes,
+                 done<Values...>, Send);
     handle commit_guarded(transaction, std::shared_ptr<const claim>, done<commit_result>);
     [[nodiscard]] std::optional<errc> objection(const std::string& path, std::size_t bytes = 0) const;
     [[nodiscard]] std::optional<errc> objection(const transaction&, std::size_t bytes) const;
     [[nodiscard]] std::size_t size_of(const transaction::operation&) const;
+    [[nodiscard]] std::size_t size_of(const transaction&) const;
 
     session_core& core_;
 };

@@ -1,4 +1,5 @@
 #pragma once
+#include "queue/mutants.hpp"
 #include "recipes/request_line.hpp"
 #include "recipes/session_core.hpp"
 #include "store/store.hpp"
@@ -22,21 +23,26 @@ enum class if_lost : std::uint8_t {
     unknown      ///< it may have been done, and is not repeated: `errc::outcome_unknown`
 };
 
-/// A user's request that ends with some values, told once and later. It is sent when there is a connection. If it is
-/// certain that the servers have not done it, for it never left, it waits for the next one, whatever it is.
+/// A user's request that ends with some values, told once and later. It is sent when there is a connection and its turn
+/// comes. If it is certain that the servers have not done it, for it never left, it waits for the next one, whatever it
+/// is.
 template <class... Values> class request_for : public user_request {
 public:
     using done = std::function<void(error_code, Values...)>;
 
-    void start() final
+    void send_next() final
     {
         if (ended())
             return;
-        if (if_lost_ == if_lost::asked_again) // it reads
-            core_.catch_up_for_users();
-        sent_ = true;
+        if (!std::exchange(sent_, true)) {
+            restart();
+            if (reads())
+                core_.catch_up_for_users();
+        }
         send();
     }
+
+    void begin_again() final { lose_answer(true); }
 
     void fail(errc why) final { end(make_error_code(why), Values()...); }
 
@@ -61,13 +67,18 @@ public:
     }
 
 protected:
-    request_for(session_core& core, if_lost what_then, done d)
-        : core_(core), if_lost_(what_then), done_(std::move(d))
+    request_for(session_core& core, if_lost what_then, done d, std::size_t bytes = 0)
+        : user_request(bytes), core_(core), if_lost_(what_then), done_(std::move(d))
     {
     }
 
-    /// Makes the request, or the first of several.
+    /// Nothing has been sent yet, or an answer was lost: what is sent next is the first.
+    virtual void restart() {}
+    /// Makes the next request.
     virtual void send() = 0;
+
+    /// Whether the next request, the first of a connection, tells its user what others have written.
+    [[nodiscard]] virtual bool reads() const noexcept = 0;
 
     [[nodiscard]] bool ended() const noexcept { return !done_; }
 
@@ -82,13 +93,25 @@ protected:
     /// Wraps what takes an answer: `f` hears of it unless it was lost.
     template <class F> [[nodiscard]] auto answered(F f)
     {
-        return [this, self = shared_from_this(), f = std::move(f)](const auto& answer) {
+        return counted([this, f = std::move(f), was_read = reads()](const auto& answer) {
             if (answer.result == store::outcome::unknown)
                 lose_answer(answer.undone);
-            else if (if_lost_ == if_lost::asked_again && core_.behind_users())
+            else if (was_read && core_.behind_users())
                 did_not_catch_up();
             else
                 f(answer);
+        });
+    }
+
+    /// Wraps what takes an answer, whatever it is: when it has been taken, others may send theirs.
+    template <class F> [[nodiscard]] auto counted(F f)
+    {
+        core_.requests.sends(*this);
+        return [this, self = shared_from_this(), f = std::move(f)](const auto& answer) {
+            if (!ended() || !ZKLOCK_MUTANT(transaction_withdrawn_stays_under_way))
+                core_.requests.answered(*this);
+            f(answer);
+            core_.requests.proceed();
         };
     }
 
@@ -96,6 +119,7 @@ protected:
     void lose_answer(bool undone = false)
     {
         core_.contact_lost();
+        core_.requests.leave(*this);
         if (!undone && if_lost_ == if_lost::unknown) {
             return fail(errc::outcome_unknown);
         }
@@ -115,7 +139,7 @@ private:
     void did_not_catch_up()
     {
         if (core_.connected)
-            fail(errc::server_error); // the sync was refused
+            fail(core_.refusal_to_catch_up());
         else
             lose_answer();
     }
@@ -126,33 +150,42 @@ private:
     bool sent_ = false;
 };
 
-/// One whose last step is several requests at once. If answers were lost all of it is repeated, once the others are
-/// there.
+/// One that is made of many, each sent when its turn comes. If answers were lost all of it is repeated, once the others
+/// are there.
 template <class... Values> class request_of_several : public request_for<Values...> {
 protected:
     using request_for<Values...>::request_for;
 
-    /// All have been answered, and none was lost.
+    /// All have been answered, none was lost, and there are no more to be sent.
     virtual void finish() = 0;
 
-    /// Wraps what takes the answer to one of them: `f` hears of it unless it was lost. It may make one more request.
+    [[nodiscard]] std::size_t answers_due() const noexcept { return answers_due_; }
+
+    /// Wraps what takes the answer to one of them: `f` hears of it unless it was lost. There may be more to be sent then.
     template <class F> [[nodiscard]] auto one_answered(F f)
     {
-        ++answers_due_;
-        return [this, self = this->shared_from_this(), f = std::move(f)](const auto& answer) {
-            if (answer.result == store::outcome::unknown)
-                cut_ = true;
-            else
-                f(answer);
+        auto taken = this->counted([this, f = std::move(f)](const auto& answer) {
             --answers_due_;
-            finish_if_answered();
-        };
+            if (answer.result == store::outcome::unknown) {
+                cut_ = true;
+                this->core_.contact_lost();
+            } else {
+                f(answer);
+            }
+            advance();
+        });
+        ++answers_due_;
+        return taken;
     }
 
-    /// To be called when they were sent: there may have been none.
-    void finish_if_answered()
+    /// What is to be done when more is known.
+    void advance()
     {
-        if (answers_due_ != 0 || this->ended())
+        if (this->ended())
+            return;
+        if (!cut_ && this->has_more())
+            return this->core_.requests.go_on(*this);
+        if (answers_due_ != 0)
             return;
         if (std::exchange(cut_, false))
             this->lose_answer();

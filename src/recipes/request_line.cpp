@@ -1,7 +1,9 @@
 #include "recipes/request_line.hpp"
 
+#include "queue/mutants.hpp"
 #include "recipes/session_core.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace zklock::recipes {
@@ -9,30 +11,130 @@ namespace zklock::recipes {
 void request_line::enter(std::shared_ptr<user_request> request)
 {
     user_request& entering = *request;
-    if (entering.turn_ == 0)
+    if (entering.turn_ == 0 || ZKLOCK_MUTANT(transaction_comes_back_last))
         entering.turn_ = ++last_turn_;
     if (core_.over)
         return entering.fail(*core_.over);
-    if (core_.connected)
-        return entering.start();
+    if (waiting_.empty() && may_go(entering)) {
+        send(entering);
+        return proceed(); // it may have more to send
+    }
     waiting_.emplace_hint(waiting_.end(), entering.turn_, std::move(request)); // mostly the last
+}
+
+void request_line::go_on(user_request& more)
+{
+    if (more.goes_on_)
+        return;
+    more.place_ = going_on_.insert(going_on_.end(), more.shared_from_this());
+    more.goes_on_ = true;
 }
 
 void request_line::leave(user_request& gone) noexcept
 {
     waiting_.erase(gone.turn_);
+    if (std::exchange(gone.goes_on_, false))
+        going_on_.erase(gone.place_);
 }
 
-void request_line::epoch_began()
+void request_line::sends(user_request& request) noexcept
 {
-    for (const auto& [turn, request] : std::exchange(waiting_, {}))
-        request->start();
+    ++request.under_way_;
+    ++under_way_;
+    bytes_ += request.bytes_;
+}
+
+void request_line::answered(user_request& request) noexcept
+{
+    not_under_way(request, 1);
+}
+
+void request_line::not_under_way(user_request& request, std::size_t count) noexcept
+{
+    count = std::min(count, request.under_way_);
+    request.under_way_ -= count;
+    under_way_ -= count;
+    bytes_ -= count * request.bytes_;
+}
+
+bool request_line::may_go(const user_request& next) const noexcept
+{
+    const bool fits = next.bytes_ == 0 || bytes_ == 0 || bytes_ + next.bytes_ <= most_bytes_under_way;
+    return core_.connected && under_way_ < window && fits;
+}
+
+/// Makes one request. If that fails for lack of memory, it is as if it had never been counted.
+void request_line::send(user_request& request)
+{
+    const std::size_t before = request.under_way_;
+    try {
+        request.send_next();
+    } catch (...) {
+        not_under_way(request, request.under_way_ - before);
+        throw;
+    }
+    if (request.has_more())
+        go_on(request);
+}
+
+/// One of those that have more to send does so.
+void request_line::take_turn()
+{
+    const std::shared_ptr<user_request> request = going_on_.front();
+    if (request->has_more())
+        send(*request);
+    if (!request->goes_on_)
+        return; // it has left
+    if (request->has_more()) {
+        going_on_.splice(going_on_.end(), going_on_, request->place_);
+    } else {
+        request->goes_on_ = false;
+        going_on_.erase(request->place_);
+    }
+}
+
+std::shared_ptr<user_request> request_line::next_to_come_up()
+{
+    if (waiting_.empty() || !may_go(*waiting_.begin()->second))
+        return nullptr;
+    if (!going_on_.empty() && std::exchange(one_came_up_, false))
+        return nullptr;
+    one_came_up_ = true;
+    return waiting_.extract(waiting_.begin()).mapped();
+}
+
+/// While anybody waits, something is under way whose answer comes back here: or there is no connection, or an exception
+/// has come between, and the heartbeat makes up for it.
+void request_line::proceed()
+{
+    while (core_.connected && under_way_ < window) {
+        if (const auto next = next_to_come_up())
+            send(*next);
+        else if (!going_on_.empty())
+            take_turn();
+        else
+            return;
+    }
+}
+
+void request_line::epoch_ended()
+{
+    while (!going_on_.empty()) {
+        const std::shared_ptr<user_request> request = going_on_.front();
+        leave(*request);
+        request->begin_again();
+    }
 }
 
 void request_line::stop(errc why)
 {
     for (const auto& [turn, request] : std::exchange(waiting_, {}))
         request->fail(why);
+    while (!going_on_.empty()) {
+        const std::shared_ptr<user_request> request = going_on_.front();
+        leave(*request);
+        request->fail(why);
+    }
 }
 
 } // namespace zklock::recipes

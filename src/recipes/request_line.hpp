@@ -1,5 +1,7 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 
@@ -24,8 +26,12 @@ public:
     user_request(const user_request&) = delete;
     user_request& operator=(const user_request&) = delete;
 
-    /// There is a connection: sends what is to be sent.
-    virtual void start() = 0;
+    /// It is its turn, and there is a connection: makes the next request that it has to make, if there is one.
+    virtual void send_next() = 0;
+    /// Whether it has one to make besides the first.
+    [[nodiscard]] virtual bool has_more() const noexcept { return false; }
+    /// The connection has ended, and no answer is due, but it has more to send: begins again.
+    virtual void begin_again() = 0;
     /// Ends it, unless it has ended.
     virtual void fail(errc why) = 0;
     /// Its user wants to hear no more of it. Not called again, unless it has ended.
@@ -35,35 +41,75 @@ public:
     virtual void end_unsent(errc why) = 0;
 
 protected:
-    user_request() = default;
+    /// `bytes`: what each of its requests carries, if that is much.
+    explicit user_request(std::size_t bytes) : bytes_(bytes) {}
 
 private:
     friend class request_line;
+    const std::size_t bytes_;
     std::uint64_t turn_ = 0; ///< in the order of the calls
+    std::size_t under_way_ = 0;
+    bool goes_on_ = false; ///< it is among those that have more to send
+    std::list<std::shared_ptr<user_request>>::iterator place_;
 };
 
-/// The requests of a client that wait for a connection, in the order in which they were called: one that comes back,
-/// for its connection was lost, has its old place.
+/// What users of a client have asked for, and has to wait: for a connection, or for what is under way.
+///
+/// A request comes up in the order of the calls; one that comes back, for its connection was lost, has its old place.
+/// Those that are made of many, such as lists, send the first when they come up, and then one each in turn, while
+/// those that are still to come up have every second turn. So neither waits for all of the other.
 class request_line {
 public:
+    /// How many of these requests may be under way at once. All requests of a client go one after the other through one
+    /// connection: a heartbeat, a create or a delete that is sent now waits for these answers, and for no more. Servers
+    /// answer 64 reads in a few milliseconds, and more of them under way would make nothing faster.
+    static constexpr std::size_t most_under_way = 64;
+    /// How many bytes of data they may carry to the servers, unless it is one alone: a quarter of the longest request,
+    /// as for the transactions of locks.
+    static constexpr std::size_t most_bytes_under_way = 256 * 1024;
+
     explicit request_line(session_core& core) : core_(core) {}
     request_line(const request_line&) = delete;
     request_line& operator=(const request_line&) = delete;
 
-    /// Starts it at once, or as soon as there is a connection; or ends it if there will be none.
+    /// Its first request is made at once, or when its turn comes; or it is ended if there will be no connection.
     void enter(std::shared_ptr<user_request>);
+    /// It has more to send.
+    void go_on(user_request&);
     /// It waits no more.
     void leave(user_request&) noexcept;
+    /// One of its requests is being made.
+    void sends(user_request&) noexcept;
+    /// One of its requests was answered. Whoever says so calls proceed() when it has taken the answer.
+    void answered(user_request&) noexcept;
+    /// Sends what may go now.
+    void proceed();
+
+    /// How many may be under way. Tests set another before the first is made.
+    std::size_t window = most_under_way;
 
     // --- called by the session --------------------------------------------------------------------------------------
 
-    void epoch_began();
+    void epoch_began() { proceed(); }
+    void epoch_ended();
     void stop(errc why);
 
 private:
+    using requests = std::list<std::shared_ptr<user_request>>;
+
+    [[nodiscard]] bool may_go(const user_request&) const noexcept;
+    [[nodiscard]] std::shared_ptr<user_request> next_to_come_up();
+    void send(user_request&);
+    void take_turn();
+    void not_under_way(user_request&, std::size_t count) noexcept;
+
     session_core& core_;
-    std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< by their turns
+    std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< to come up, by their turns
+    requests going_on_;                                              ///< in turn
     std::uint64_t last_turn_ = 0;
+    std::size_t under_way_ = 0;
+    std::size_t bytes_ = 0; ///< of those
+    bool one_came_up_ = false; ///< the last turn was of one that waited
 };
 
 } // namespace zklock::recipes

@@ -5,7 +5,9 @@
 #include "queue/owner_data.hpp"
 #include "recipes/error_mapping.hpp"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace zklock::recipes {
 
@@ -34,6 +36,13 @@ revocation::revocation(session_core& core, std::string path, listed what, done f
 {
 }
 
+void revocation::restart()
+{
+    std::erase(nodes_, std::string()); // others are in their places
+    next_ = 0;
+    asked_ = 0;
+}
+
 void revocation::send()
 {
     if (unseen_)
@@ -54,29 +63,29 @@ void revocation::look()
                 nodes_.push_back(queue::child_of(unseen_->path, name));
         }
         unseen_.reset();
-        ask();
+        advance();
     }));
 }
 
 void revocation::ask()
 {
-    asked_ = 0;
-    for (const std::string& node : nodes_)
-        ask(node);
-    finish_if_answered();
-}
-
-void revocation::ask(const std::string& node)
-{
-    core_.store.set(node, queue::revocation_request, store::any_version,
-                    one_answered([this, node](const store::stat_reply& answer) {
-                        if (answer.result == outcome::ok)
-                            ++asked_;
-                        else if (answer.result != outcome::no_node)
-                            fail(error_of(answer.result));
-                        else if (const std::string next = reader_after(node); !next.empty() && !ended())
-                            ask(next);
-                    }));
+    if (next_ == nodes_.size()) // there was nobody to ask, and the connection has ended since
+        return finish();
+    const std::size_t which = next_;
+    const auto take = [this, which](const store::stat_reply& answer) {
+        if (ended())
+            return;
+        if (answer.result == outcome::ok)
+            ++asked_;
+        else if (answer.result != outcome::no_node)
+            fail(error_of(answer.result));
+        else if (std::string reader = reader_after(nodes_[which]); !reader.empty()) {
+            nodes_[which].clear();
+            nodes_.push_back(std::move(reader));
+        }
+    };
+    core_.store.set(nodes_[which], queue::revocation_request, store::any_version, one_answered(take));
+    ++next_;
 }
 
 void revocation::finish()

@@ -20,11 +20,15 @@ public:
     /// Asks those who hold the lock of a path, as of one look at its children.
     revocation(session_core&, std::string path, listed, done);
 
+    [[nodiscard]] bool has_more() const noexcept override { return !ended() && !unseen_ && next_ != nodes_.size(); }
+
 private:
+    void restart() override;
     void send() override;
+    /// To ask a contender that is named tells nothing of what others have written.
+    [[nodiscard]] bool reads() const noexcept override { return unseen_.has_value(); }
     void look();
     void ask();
-    void ask(const std::string& node);
     void finish() override;
 
     struct holders {
@@ -33,6 +37,7 @@ private:
     };
     std::optional<holders> unseen_; ///< they have to be looked for
     std::vector<std::string> nodes_;
+    std::size_t next_ = 0; ///< of them
     std::size_t asked_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "store/store.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -52,9 +53,9 @@ public:
     /// This client has set the data of the node so many levels above the path.
     void written_above(const std::string& path, std::size_t level, const store::node_stat&) noexcept;
 
-    /// Reads the queue of a path, in its order. Waits for a connection.
+    /// Reads the queue of a path, in its order; or its first contenders, so many at most. Waits for a connection.
     std::shared_ptr<user_request> contenders(const std::string& path, contender_list::done done,
-                                              listed what = listed::queue);
+                                             listed what = listed::queue, std::size_t most = contender_list::all);
 
     /// Asks the contender of `node` on that path, whoever's it is, to let go: `errc::invalid_path` for other nodes.
     /// `done` gets 0 if it is gone. Waits for a connection.

@@ -2,6 +2,7 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
+#include "recipes/error_mapping.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -87,6 +88,7 @@ void session_core::beat()
 {
     if (!connected || ZKLOCK_MUTANT(no_heartbeat))
         return;
+    requests.proceed();
     if (scheduler.now() < lease_.next_heartbeat())
         return plan_beat();
     if (std::exchange(beating_, true))
@@ -219,6 +221,7 @@ void session_core::on_connected(const store::connect_reply& answer)
     connected = true;
     reconnected_ = std::exchange(connected_before_, true);
     server_proved_ = false;
+    refusal_logged_ = false;
     // A leader that takes over knows of no other time than the one the session began with; and what the server that the
     // session has just left reports of it may come late. So the shortest of these times and the new one counts.
     const std::chrono::nanoseconds granted = answer.session_timeout;
@@ -257,7 +260,20 @@ void session_core::catch_up()
     store.sync("/", [this](const store::reply& answer) {
         const bool done = answer.result == store::outcome::ok;
         catching_up_ = done ? catch_up_state::done : catch_up_state::not_asked; // whoever needs it asks again
+        if (!done && answer.result != store::outcome::unknown)
+            catching_up_refused(answer.result);
         heard(answer);
+    });
+}
+
+void session_core::catching_up_refused(store::outcome why)
+{
+    refusal_to_catch_up_ = error_of(why);
+    if (std::exchange(refusal_logged_, true) || !options.log)
+        return;
+    tell([this] {
+        options.log(log_level::error, "the servers refuse a sync, so what they answer may be older than what former "
+                                      "holders of a lock have written: reads of users fail until one is granted");
     });
 }
 
@@ -287,6 +303,7 @@ void session_core::on_disconnected()
     contact_lost(); // known to all before the end of the epoch makes one of them have another do something
     left_watches_.clear();
     writes.epoch_ended();
+    requests.epoch_ended();
     for (session_member* member : members())
         member->epoch_ended();
     containers.epoch_ended();

@@ -57,6 +57,8 @@ public:
     void catch_up_for_users();
     /// Whether an answer to a read may be older than that: the sync was refused, or its answer lost.
     [[nodiscard]] bool behind_users() const noexcept;
+    /// What users are told whose reads were answered behind a sync that was refused.
+    [[nodiscard]] errc refusal_to_catch_up() const noexcept { return refusal_to_catch_up_; }
 
     /// Of the current session; 0 when there is none.
     std::int64_t session_id = 0;
@@ -145,6 +147,7 @@ public:
 private:
     enum class catch_up_state : std::uint8_t { not_asked, under_way, done };
 
+    void catching_up_refused(store::outcome);
     template <class F> void tell_listeners(std::string_view path, F);
     void deliver_news();
     void share_budget();
@@ -171,6 +174,8 @@ private:
     bool beating_ = false; ///< a sync is under way
     bool server_proved_ = false;
     catch_up_state catching_up_ = catch_up_state::not_asked; ///< in this epoch
+    errc refusal_to_catch_up_{};                             ///< the last
+    bool refusal_logged_ = false;                            ///< in this epoch
     bool connected_before_ = false;
     bool reconnected_ = false; ///< this epoch is not the first
     store::scheduler::timer_id beat_timer_ = 0;

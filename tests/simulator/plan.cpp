@@ -83,6 +83,14 @@ private:
         default: break;
         }
         if (plan_.seed * 29 % 1009 % 5 == 3) make_numbers_scarce(); // none of the seeds that found something
+        if (plan_.seed * 189 % 1013 % 4 == 3) make_window_small();  // likewise
+    }
+
+    /// What users ask for besides locks has to wait for its turn. Drawn apart, like the next.
+    void make_window_small()
+    {
+        choices own(plan_.seed ^ 0x3'1d0e);
+        plan_.set.users_window = std::array{1u, 1u, 2u, 3u, 5u}[own.below(5, choices::stream::plan)];
     }
 
     /// Numbers end early, so that the parent has to be made again, many times; or it begins close before the true end.

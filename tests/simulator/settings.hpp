@@ -33,6 +33,7 @@ struct settings {
     bool parents_are_containers = true;
     bool disconnect_told_at_close = false; ///< whether a store that is closed says on_disconnected first
     std::size_t node_budget = 512 * 1024;
+    std::size_t users_window = 64; ///< how many requests of users may be under way, besides those for locks
     std::chrono::milliseconds linger{0}; ///< as in mutex_options
     unsigned cohort = 1;                 ///< likewise
     std::chrono::milliseconds quiet_after{20'000}; ///< no more faults from then on

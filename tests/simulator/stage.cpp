@@ -77,6 +77,7 @@ void stage::start_client(unsigned number)
         return std::string(text);
     });
     c.session->core().numbers_scarce_from = the_plan.set.scarce_from;
+    c.session->core().requests.window = the_plan.set.users_window;
 }
 
 void stage::perform(const step& s)

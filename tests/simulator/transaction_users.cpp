@@ -72,6 +72,7 @@ private:
         bool done = false;               ///< by the servers
         bool settled = false;            ///< whether it is done is known: it must stay so
         bool died = false;
+        std::size_t number = 0;          ///< in the order of the calls
     };
 
     struct reading {
@@ -121,7 +122,8 @@ private:
         w.writer = &u;
         w.where = &c;
         w.token = u.given.front().fencing_token;
-        w.data = u.tag + '#' + std::to_string(writes_.size());
+        w.number = writes_.size();
+        w.data = u.tag + '#' + std::to_string(w.number);
         w.late = !u.has_it() || u.lost;
         w.refused = u.wish.choice / 16 % 8 == nth;
         by_data_.emplace(w.data, &w);
@@ -257,6 +259,9 @@ private:
         if (w.settled) violate(u, "its write " + w.data + " is done after it was said not to be");
         w.done = true;
         const auto path = u.paths.front();
+        auto& before = last_number_[w.where];
+        if (w.number < before) violate(u, "writes " + w.data + " after what it has asked for later");
+        before = w.number;
         auto& last = last_token_[path];
         if (w.token < last) violate(u, "writes " + w.data + " after a later holder has written");
         last = w.token;
@@ -279,6 +284,7 @@ private:
     std::unordered_map<std::string, write*> by_data_;
     std::unordered_map<std::string, std::int64_t> done_at_;
     std::map<unsigned, std::int64_t> last_token_; ///< written, by path
+    std::map<const client*, std::size_t> last_number_; ///< written, by client
     std::map<unsigned, std::vector<given_token>> grants_of_; ///< all grants, by path
 };
 

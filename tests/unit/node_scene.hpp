@@ -5,6 +5,7 @@
 #include "recipes/multi_acquisition.hpp"
 #include "recipes/node_operations.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,6 +40,11 @@ struct told_end {
 
 struct node_scene : scene {
     node_scene() { start(); }
+    explicit node_scene(const std::function<void(client_options&)>& change)
+    {
+        change(options);
+        start();
+    }
 
     recipes::node_operations& nodes() { return session->nodes(); }
     void disconnect()

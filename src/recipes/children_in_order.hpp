@@ -1,0 +1,48 @@
+#pragma once
+#include "queue/node_name.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zklock::recipes {
+
+/// Names of a node's children, to be had one after the other in the order of their numbers. There may be 100,000 of
+/// them: so they are kept as one text, and are put in order little by little, as they are taken.
+class children_in_order {
+public:
+    /// What a child's name tells; nothing when it is not meant.
+    using reader = std::optional<queue::contender_name> (*)(std::string_view child) noexcept;
+
+    /// Takes those that are meant, in place of what was there.
+    void assign(const std::vector<std::string>& children, reader);
+    void clear() noexcept;
+
+    [[nodiscard]] bool empty() const noexcept { return left_.empty(); }
+    [[nodiscard]] std::size_t size() const noexcept { return left_.size(); }
+
+    struct child {
+        std::string_view name; ///< valid until the next assign() or clear()
+        queue::contender_name read;
+    };
+    /// The first of those that are left. Not of an empty one.
+    [[nodiscard]] child front() const;
+    void pop();
+
+private:
+    struct place {
+        queue::contender_name read;
+        std::uint32_t length;
+        std::size_t begin; ///< in the text
+    };
+    [[nodiscard]] std::string_view name(const place&) const noexcept;
+    [[nodiscard]] auto later() const noexcept;
+
+    std::string text_;
+    std::vector<place> left_; ///< a heap
+};
+
+} // namespace zklock::recipes

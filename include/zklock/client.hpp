@@ -134,10 +134,20 @@ public:
     /// The servers execute what a client sends in the order of the calls, all operations and transactions: only a
     /// read that is repeated comes after what was called meanwhile. Locks have an order of their own.
     ///
+    /// @par Window
+    /// 64 of these requests are under way at most, and of those that write, 256 KiB of data or one; the others wait in
+    /// the client, in the order of the calls, and are sent as answers come. So no number of them may delay what locks
+    /// need: heartbeats, creates and deletes never wait in that line, and find little before them. The same window is
+    /// for what reads queues or asks holders (`contenders()`, `holders()`, `participants()`, `leader()`,
+    /// `revoke_holders()` and their like). One that needs many requests shares it with the others: the next call
+    /// does not wait for all of a long list. What is cancelled before its turn is never sent.
+    ///
     /// @par Errors
     /// Of all of them, besides their own: `errc::access_denied`, `errc::server_error`, `errc::invalid_path`,
     /// `errc::invalid_option` (a request longer than the servers' default limit of 1 MiB, and those of the client's),
-    /// `errc::authentication_failed`, `errc::closed`; `errc::outcome_unknown` for writes.
+    /// `errc::authentication_failed`, `errc::closed`; `errc::outcome_unknown` for writes. A read, or a list, ends with
+    /// `errc::access_denied` or `errc::server_error` too when the servers refuse the `sync` before it: what was read
+    /// might be too old. The next one asks for it again; `client_options::log` is told once for a connection.
     ///
     /// @par Cancellation
     /// Terminal, partial and total all end an operation at once: with `asio::error::operation_aborted` if

@@ -231,7 +231,8 @@ public:
         return detail::begin<Token, detail::start_contenders>(token, state_);
     }
 
-    /// Reads who leads: the first of `participants()`, if there is any.
+    /// Reads who leads: the first of `participants()`, if there is any. Two requests, however many stand; one more for
+    /// each that resigns meanwhile.
     ///
     /// @par Completion `void(error_code, std::optional<contender>)`. Errors and cancellation: as `participants()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<contender>)) Token = default_token>

@@ -123,10 +123,11 @@ public:
     /// The node is looked for by its name, which no other contender has: its version may be any. (Whoever has the
     /// permission to create a node of that very name could deceive the check.) A node that is used for several grants
     /// of this client (`mutex_options::linger`, `cohort`) may outlive the guard: so after the release nothing is sent.
-    /// A commit that was sent before the release is executed before it; one that was called before a downgrade, before
-    /// that.
+    /// A commit that was sent before the release, or before a downgrade, is executed before it. One is sent at once, or
+    /// as soon as there is a connection and the client's window (see `client`, Nodes) has room; what still waits for
+    /// that when the guard is released, or the downgrade is sent, ends with `errc::not_owner`.
     ///
-    /// While disconnected it waits for a connection, as long as the lock is held.
+    /// While it has to wait, it does so as long as the lock is held.
     ///
     /// @par Completion `void(error_code, commit_result)`, exactly once, on the handler's associated executor (by
     /// default the client's own), never inside this call.
@@ -140,8 +141,8 @@ public:
     ///   is never repeated. What the client reads after that shows which.
     /// - `errc::invalid_path`, `errc::invalid_option` (longer than the servers' default limit of 1 MiB, checks
     ///   included; the creation of a container): nothing was sent.
-    /// - `errc::not_owner`: the guard is empty (told by the system executor: see `wait_lost()`), or was released before
-    ///   it could be sent; or a lazy token started it while the guard was being downgraded.
+    /// - `errc::not_owner`: the guard is empty (told by the system executor: see `wait_lost()`), or was released, or
+    ///   its downgrade sent, before it could be sent; or a lazy token started it while the guard was being downgraded.
     /// - `asio::error::operation_aborted`: cancelled, and it was not and will not be sent.
     /// - `errc::authentication_failed`.
     ///

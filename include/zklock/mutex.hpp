@@ -94,7 +94,9 @@ public:
         return detail::begin<Token>(token, detail::trying<guard>(state_));
     }
 
-    /// Reads who holds the lock and who waits, in the order of the queue. Waits for a connection.
+    /// Reads who holds the lock and who waits, in the order of the queue. Waits for a connection. One request, and one
+    /// for each contender, as the client's window (see `client`, Nodes) lets them go: a long queue takes its time, and
+    /// may change meanwhile.
     ///
     /// @par Completion `void(error_code, std::vector<contender>)`. A path that does not exist has no contenders.
     /// `errc::access_denied`, `errc::server_error`, `errc::invalid_path`, `errc::invalid_option`,

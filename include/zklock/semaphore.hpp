@@ -235,7 +235,7 @@ public:
         return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
     }
 
-    /// Asks all who have permits, as of one look: as `revoke()`. One request, and one for each permit, together.
+    /// Asks all who have permits, as of one look: as `revoke()`. One request, and one for each permit.
     ///
     /// @par Completion `void(error_code, std::size_t)`: how many permits were asked for; those of the first in the line
     /// may be among them. Errors and cancellation: as `shared_mutex::revoke_holders()`.

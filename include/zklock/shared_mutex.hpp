@@ -207,7 +207,7 @@ public:
     }
 
     /// Asks whoever holds the lock to let go, as of one look: the writer, or all readers up to the first writer that
-    /// waits. One request, and one for each of them, together.
+    /// waits. One request, and one for each of them.
     ///
     /// @par Completion `void(error_code, std::size_t)`: how many were asked. Those who have let go meanwhile do not
     /// count, nor are those asked who come after them. Errors and cancellation: as `mutex::revoke()`; when one may not

@@ -50,7 +50,8 @@ std::string describe(const plan& p)
         << s.delay_spread.count() << " us, follower lag " << s.follower_lag.count() << " us, parents "
         << (s.parents_exist ? "there" : "missing") << (s.parents_are_containers ? " (containers)" : "")
         << ", first sequence " << s.first_sequence << ", scarce from " << s.scarce_from << ", node budget "
-        << s.node_budget << ", users' window " << s.users_window << ", linger " << s.linger.count() << " ms, cohort " << s.cohort << ", quiet after "
+        << s.node_budget << ", users' window " << s.users_window << ", linger " << s.linger.count() << " ms, cohort "
+        << s.cohort << ", quiet after "
         << s.quiet_after.count() << " ms";
     if (!p.faults && s.one_fault_in != 0) out << ", one fault in " << s.one_fault_in << " requests";
     out << '\n';

@@ -53,6 +53,7 @@ public:
     }
 
     void close(std::function<void()> closed);
+    void give_up() noexcept;
 
     /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left. In a
     /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made its own kernel objects for
@@ -127,6 +128,7 @@ private:
     void deliver_later();
     void post_delivery();
     void deliver();
+    template <class F> void guarded(F f);
     void dispatch(message);
     void dispatch_disconnected();
 
@@ -161,6 +163,7 @@ private:
     bool send_posted_ = false;
     bool in_company_ = false;   // others were unanswered when the first was held back
     bool refresh_due_ = false;  // at the end of the turn
+    bool giving_up_ = false;    // likewise: the epoch
     bool delivery_posted_ = false;
     bool known_open_ = false; // the epoch, as the caller knows it
     std::uint64_t known_epoch_ = 0;

@@ -1,5 +1,6 @@
 #include "bridge/connection.hpp"
 
+#include <new>
 #include <utility>
 
 #include <netinet/in.h>
@@ -32,6 +33,11 @@ void connection::turn_ends()
 {
     if (!io_)
         return;
+    if (giving_up_ && may_send()) {
+        wire_.sever();
+        follow_wire();
+    }
+    giving_up_ = false;
     const bool refresh_due = std::exchange(refresh_due_, false);
     if (held_back_ && in_company_)
         post_send();
@@ -45,7 +51,7 @@ void connection::turn_ends()
 
 void connection::turn_failed()
 {
-    if (io_ && (held_back_ || refresh_due_ || !inbox_.empty()))
+    if (io_ && (held_back_ || refresh_due_ || giving_up_ || !inbox_.empty()))
         post([](connection&) {}); // for the end of that turn
 }
 
@@ -119,8 +125,27 @@ void connection::deliver()
     for (auto n = inbox_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
         auto next = std::move(inbox_.front());
         inbox_.pop_front();
-        dispatch(std::move(next));
+        guarded([&] { dispatch(std::move(next)); });
     }
+}
+
+/// Whoever lets an exception out of what is called may have lost track.
+template <class F> void connection::guarded(F f)
+{
+    try {
+        f();
+    } catch (const std::bad_alloc&) {
+        observer_->on_exception();
+    } catch (...) {
+        observer_->on_exception();
+        throw;
+    }
+}
+
+/// At the end of the turn.
+void connection::give_up() noexcept
+{
+    giving_up_ = known_open_;
 }
 
 void connection::dispatch(message m)

@@ -38,6 +38,8 @@ void zookeeper_store::shutdown(bool told_of_fork) { connection_->stop(told_of_fo
 void zookeeper_store::attach(zklock::store::observer& o) { connection_->start(o); }
 void zookeeper_store::close(std::function<void()> closed) { connection_->close(std::move(closed)); }
 
+void zookeeper_store::give_up() noexcept { connection_->give_up(); }
+
 void zookeeper_store::create(std::string_view path, std::string_view data, zklock::store::node_kind kind,
                              create_done done)
 {

@@ -49,6 +49,7 @@ public:
     void unwatch(std::string_view path, done) override;
     void sync(std::string_view path, done) override;
     void close(std::function<void()> closed) override;
+    void give_up() noexcept override;
 
     /// The execution context is going away: ends everything at once, calls no function, and uses no executor again.
     /// Or this is a forked process, and the context was told so.

@@ -154,6 +154,7 @@ void lock_queue::create_sent_again(contender_id id)
 void lock_queue::created(contender_id id, std::string_view node, std::int32_t sequence, std::int64_t czxid)
 {
     contender& c = at(id);
+    make_room(to_remove_, 1);
     c.czxid = czxid;
     const bool known_to_be_given = dense_ && sequence <= known_through_;
     const bool numbers_began_again = sequence >= 0 && (known_to_be_given || own_node_from(sequence));
@@ -303,6 +304,27 @@ void lock_queue::epoch_ended()
     if (ZKLOCK_MUTANT(disconnection_counts_as_deletion))
         std::erase_if(view_, [](const auto& known) { return known.second == 0; });
     // Whoever left unseen in the meantime is found out when its watch is armed again.
+}
+
+void lock_queue::distrust()
+{
+    contact_lost();
+    watched_others_.clear();
+    occupied_turn_ = answered_turn_ = 0;
+    disturbed_ = company_ = true;
+    while (!creating_.empty())
+        move(*creating_.begin(), phase::unknown);
+    for (auto& [id, c] : contenders_) {
+        if (c.now == phase::inspecting)
+            inspect_unknown(id);
+        else if (c.now == phase::queued && !c.numbered)
+            move(c, phase::inspecting);
+        c.removing = false;
+        c.covered = false;
+        c.waited_for_another = c.holds_on = true;
+        if (c.into_reader == change::sent)
+            c.into_reader = change::unknown;
+    }
 }
 
 void lock_queue::session_ended()

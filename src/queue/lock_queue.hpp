@@ -158,10 +158,15 @@ public:
     void contact_lost();  ///< an outcome was unknown: the epoch is about to end, nothing is sent in it any more
     void epoch_ended();   ///< after every request of the epoch was answered
     void session_ended(); ///< between two epochs
+    /// An exception has left one of these functions, or one of what next() gave was not done, and now the epoch is
+    /// over: what is known of others, of what was asked for and of its answers counts for nothing. What is kept: who
+    /// wants the lock, holds it or has left, and the names of their nodes. May be called again if it throws.
+    void distrust();
 
     // --- decisions --------------------------------------------------------------------------------------------------
 
-    /// What to do now, each thing once; valid until the next call. `lease_fresh`: grants may be given.
+    /// What to do now, each thing once, the requests first; valid until the next call. `lease_fresh`: grants may be
+    /// given. No news is lost if it throws.
     [[nodiscard]] const std::vector<action>& next(bool lease_fresh);
 
     /// Whether next() may have a grant to give, if the lease is fresh.
@@ -190,6 +195,7 @@ public:
     /// Forgets that watch, and what is known by it.
     void forget_parent();
     [[nodiscard]] bool knows(contender_id id) const { return contenders_.contains(id); }
+    [[nodiscard]] bool holds(contender_id) const; ///< the lock, also while it is downgraded
     /// Who holds the lock now: one, or readers.
     [[nodiscard]] std::vector<contender_id> holders() const;
     /// A writer that holds is about to hold on as a reader.
@@ -325,7 +331,9 @@ private:
     void leave(contender&);
     void abandon(contender&);
     void create_failed(contender&);
+    template <class List> static void make_room(List&, std::size_t more);
     void move(contender&, phase);
+    void put(contender&, phase) noexcept;
     void forget(contenders::iterator, action::kind news);
     void forget(const contender& c, action::kind news) { forget(contenders_.find(c.id), news); }
     void want_again(contender&);

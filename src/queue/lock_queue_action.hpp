@@ -37,6 +37,8 @@ struct action {
     std::string node; ///< relative to the path
     bool may_wait = false;  ///< remove: nobody but this client is waiting for it
     contender_id from = 0;
+
+    [[nodiscard]] bool is_news() const noexcept { return what >= kind::granted; }
 };
 
 /// Whether the nodes of one contender may serve others of this client after it.

@@ -14,11 +14,11 @@ void lock_queue::children_read(const std::vector<std::string>& names, std::int32
 {
     const sent_read sent = reads_.front();
     reads_.pop_front();
-    answered_turn_ = sent.turn;
     if (sent.watches)
         children_ = watch_state::armed;
     last_look_.reset();
     update_view(names);
+    answered_turn_ = sent.turn;
     note_ever(ever);
     company_ = std::any_of(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
     disturbed_ = disturbed_ || company_;
@@ -216,6 +216,8 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
             continue;
         contender& c = *hit->second;
         prefixes.erase(hit);
+        make_room(to_remove_, 1);
+        make_room(to_inspect_, 1);
         give_place(c, name, *sequence);
         c.covered = true;
         if (c.abandoned)
@@ -227,6 +229,7 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
         return;
     while (!unknown_.empty()) {
         contender& c = *unknown_.begin();
+        make_room(news_, 2);
         news_.push_back({action::kind::doubted, c.id, c.prefix});
         create_failed(c);
     }
@@ -241,8 +244,8 @@ void lock_queue::inspected(contender_id id, std::string_view node, bool ours)
     if (ours || ZKLOCK_MUTANT(adopts_a_node_of_the_old_session)) {
         move(*c, phase::queued);
     } else {
-        c->spot->second = 0;
         watched_others_.insert(node_of(*c));
+        c->spot->second = 0;
         want_again(*c);
     }
 }
@@ -347,19 +350,24 @@ void lock_queue::downgraded(contender_id id, bool before)
     if (found == nullptr)
         return;
     contender& c = *found;
-    const place reader{c.spot->first.sequence, reader_name(node_of(c)), contender_kind::reader};
+    place reader{c.spot->first.sequence, reader_name(node_of(c)), contender_kind::reader};
+    action shares{action::kind::shares, id, reader.node};
+    make_room(to_remove_, 1);
+    make_room(news_, 1);
     if (!before)
         ++numbers_used_;
     watches_.erase(node_of(c));
-    view_.erase(c.spot);
-    c.spot = view_.insert_or_assign(reader, id).first;
+    auto moved = view_.extract(c.spot);
+    moved.key() = std::move(reader);
+    c.spot = view_.insert(std::move(moved)).position;
+    c.spot->second = id;
     c.kind = contender_kind::reader;
     look_after_holders_ = true; // its node is another
     if (c.abandoned)
         return start_leaving(c);
     --contending_alone_;
     move(c, phase::held);
-    news_.push_back({action::kind::shares, id, node_of(c)});
+    news_.push_back(std::move(shares));
 }
 
 void lock_queue::downgrade_unknown(contender_id id)
@@ -387,9 +395,10 @@ void lock_queue::downgrade_lost(contender_id id)
     const contender* const c = find_in(phase::downgrading, id);
     if (c == nullptr)
         return;
-    watches_.erase(node_of(*c));
-    view_.erase(c->spot);
+    const view::iterator place = c->spot;
     forget(*c, c->abandoned ? action::kind::gone : action::kind::lost);
+    watches_.erase(place->first.node);
+    view_.erase(place);
     suspect_others();
 }
 

@@ -52,6 +52,7 @@ const std::vector<action>& lock_queue::next(bool lease_fresh)
     if (actions.empty()) {
         actions.swap(news_);
     } else {
+        make_room(actions, news_.size());
         std::move(news_.begin(), news_.end(), std::back_inserter(actions));
         news_.clear();
     }
@@ -102,6 +103,7 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
                 news_.push_back({action::kind::refused, c.id, {}});
                 return forget(c, action::kind::gone), true;
             }
+            make_room(news_, 1);
             start_leaving(c);
             news_.push_back({action::kind::refused, c.id, {}});
             return true;
@@ -131,6 +133,7 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
         return false;
     if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
         return false;
+    make_room(news_, 1);
     move(c, phase::held);
     disturbed_ = false; // if its node is to stay, the others will be looked for
     news_.push_back({action::kind::granted, c.id, {}});
@@ -212,6 +215,7 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
     if (!wanted_.empty() && (alone || c.turns_left > 0)) {
         if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
             return;
+        make_room(news_, 2);
         contender& next = *wanted_.begin();
         next.spot = c.spot;
         next.spot->second = next.id;
@@ -227,6 +231,7 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
     }
     if (!alone || !connected_)
         return start_leaving(c);
+    make_room(news_, 1);
     if (!std::exchange(c.lingering_told, true))
         news_.push_back({action::kind::lingers, c.id, {}});
 }
@@ -248,6 +253,7 @@ void lock_queue::refuse_those_behind()
         after_any = true;
         after_one_alone = after_one_alone || !is_shared(c.kind);
     }
+    make_room(news_, behind.size());
     for (contender* c : behind) {
         start_leaving(*c);
         news_.push_back({action::kind::refused, c->id, {}});

@@ -2,10 +2,22 @@
 #include "queue/lock_queue.hpp"
 
 #include "queue/mutants.hpp"
+#include "queue/node_name.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace zklock::queue {
+
+/// So many more go into it without a throw.
+template <class List> void lock_queue::make_room(List& list, std::size_t more)
+{
+    if (list.capacity() - list.size() < more)
+        list.reserve(std::max(2 * list.capacity(), list.size() + more));
+}
+
+template void lock_queue::make_room(std::vector<action>&, std::size_t);
+template void lock_queue::make_room(std::vector<contender_id>&, std::size_t);
 
 lock_queue::contender* lock_queue::find_in(phase where, contender_id id)
 {
@@ -13,9 +25,26 @@ lock_queue::contender* lock_queue::find_in(phase where, contender_id id)
     return found != contenders_.end() && found->second.now == where ? &found->second : nullptr;
 }
 
+bool lock_queue::holds(contender_id id) const
+{
+    const auto found = contenders_.find(id);
+    const phase now = found == contenders_.end() ? phase::leaving : found->second.now;
+    return now == phase::held || (now == phase::downgrading && !found->second.abandoned);
+}
+
+/// Nothing has changed if it throws.
+void lock_queue::move(contender& c, phase to)
+{
+    if (to == phase::inspecting)
+        to_inspect_.push_back(c.id);
+    else if (to == phase::leaving)
+        to_remove_.push_back(c.id);
+    put(c, to);
+}
+
 /// Takes the contender out of its phase's index and puts it into the next one's: mostly as the last there, for ids,
 /// turns and sequence numbers all grow.
-void lock_queue::move(contender& c, phase to)
+void lock_queue::put(contender& c, phase to) noexcept
 {
     const auto leaves = [](phase p) { return p == phase::leaving || p == phase::lingering; };
     const auto has_node = [=](phase p) { return p != phase::wanted && !leaves(p); };
@@ -46,7 +75,7 @@ void lock_queue::move(contender& c, phase to)
     case phase::wanted: wanted_.insert(wanted_.end(), c); break;
     case phase::creating: creating_.insert(creating_.end(), c); break;
     case phase::unknown: unknown_.insert(unknown_.end(), c); break;
-    case phase::inspecting: to_inspect_.push_back(c.id); break;
+    case phase::inspecting: break;
     case phase::queued:
         queued_.insert(queued_.end(), c);
         looking_once_ += c.look_once;
@@ -54,16 +83,16 @@ void lock_queue::move(contender& c, phase to)
     case phase::held: held_.insert(held_.end(), c); break;
     case phase::downgrading: downgrading_.insert(downgrading_.end(), c); break;
     case phase::lingering: lingering_ = &c; break;
-    case phase::leaving: to_remove_.push_back(c.id); break;
+    case phase::leaving: break;
     }
 }
 
 void lock_queue::forget(contenders::iterator which, action::kind news)
 {
     contender& c = which->second;
-    if (c.now != phase::leaving)
-        move(c, phase::leaving);
     news_.push_back({news, c.id, {}});
+    if (c.now != phase::leaving)
+        put(c, phase::leaving);
     contenders_.erase(which);
 }
 
@@ -83,9 +112,15 @@ void lock_queue::start_leaving(contender& c)
 
 void lock_queue::give_place(contender& c, std::string_view node, std::int32_t sequence)
 {
-    std::string name = std::exchange(c.prefix, {}); // which has room for the number, too
-    name = node;
-    c.spot = view_.insert_or_assign(view_.end(), {sequence, std::move(name), c.kind}, c.id);
+    place where{sequence, std::exchange(c.prefix, {}), c.kind}; // that name may have room for the number, too
+    try {
+        where.node = node;
+        c.spot = view_.insert_or_assign(view_.end(), std::move(where), c.id);
+    } catch (...) { // the node is looked for by that name
+        where.node.resize(prefix_of(node, sequence).size());
+        c.prefix = std::move(where.node);
+        throw;
+    }
 }
 
 void lock_queue::own_node_gone(contender_id id)

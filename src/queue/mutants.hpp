@@ -37,6 +37,7 @@
     X(election_stands_again_after_resigning) \
     X(every_event_is_a_deletion) \
     X(every_number_is_a_contender) \
+    X(exception_ignored) \
     X(failed_batch_counts_as_done) \
     X(gaps_ignored) \
     X(grant_told_after_the_loss) \

@@ -41,7 +41,8 @@ struct waiter {
     std::optional<store::scheduler::time_point> deadline;
 
     /// The end of the wait, exactly once, unless withdraw() comes first: granted, or why not. Who is told of a grant
-    /// holds at that moment. A grant that has ended before it could be told is an error, with the node that it had:
+    /// holds at that moment. A grant that has ended before it could be told is an error, with the node that it had
+    /// (unless memory failed in between):
     /// `errc::lost`, or why nothing can be done any more. There is nothing to release then.
     store::unique_function<void(error_code, grant)> done;
     /// The lock was lost: once, after a grant was told, and not after release() was called.

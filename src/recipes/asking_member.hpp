@@ -14,10 +14,12 @@ class asking_member : public session_member {
 protected:
     explicit asking_member(session_core& core) : core_(core) {}
 
-    [[nodiscard]] bool answers_due() const noexcept { return answers_due_ != 0; }
+    [[nodiscard]] bool answers_due() const noexcept { return answers_due_ + waits_ != 0; }
     /// An answer is due that does not come by way of expect(); and it has come.
     void answer_due() noexcept { ++answers_due_; }
     void answer_came() noexcept { --answers_due_; }
+    /// None is, for the epoch is over; also none of which an exception has kept the rest from hearing.
+    void no_answer_due() noexcept { answers_due_ = 0; }
 
     /// Wraps the function that takes an answer.
     template <class F> [[nodiscard]] auto expect(F f)
@@ -36,18 +38,19 @@ protected:
     void after_a_while(std::function<void()> f)
     {
         constexpr std::chrono::seconds before_next_try{1};
-        answer_due();
         core_.later(before_next_try, [this, f = std::move(f)] {
-            answer_came();
+            --waits_;
             f();
             advance();
         });
+        ++waits_;
     }
 
     session_core& core_;
 
 private:
     std::size_t answers_due_ = 0;
+    std::size_t waits_ = 0; ///< that have not ended
 };
 
 } // namespace zklock::recipes

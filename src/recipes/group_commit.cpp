@@ -27,8 +27,10 @@ void group_commit::join(lock_path& path, bool urgent)
 {
     auto& line = urgent ? urgent_paths_ : paths_;
     bool& in_line = urgent ? path.in_urgent_line : path.in_line;
-    if (!std::exchange(in_line, true))
-        line.push_back(&path);
+    if (in_line)
+        return;
+    line.push_back(&path);
+    in_line = true;
 }
 
 void group_commit::proceed()
@@ -43,12 +45,13 @@ void group_commit::proceed()
 
 void group_commit::gather_until_the_turn_ends()
 {
-    if (std::exchange(gathering_, true))
+    if (gathering_)
         return;
     core_.tell([this] {
         gathering_ = false;
-        flush();
+        core_.attempt([this] { flush(); });
     });
+    gathering_ = true;
 }
 
 void group_commit::flush()
@@ -65,6 +68,11 @@ void group_commit::epoch_ended()
         path->in_line = false;
     for (lock_path* path : std::exchange(urgent_paths_, {}))
         path->in_urgent_line = false;
+    for (lock_path* path : asked_) // an exception has come between
+        path->touched = false;
+    asked_.clear();
+    under_way_ = 0;
+    sending_ = false;
 }
 
 void group_commit::forget(lock_path& path)
@@ -73,6 +81,7 @@ void group_commit::forget(lock_path& path)
         std::erase(paths_, &path);
     if (path.in_urgent_line)
         std::erase(urgent_paths_, &path);
+    std::erase(asked_, &path);
 }
 
 // --- sending ---------------------------------------------------------------------------------------------------------
@@ -108,19 +117,17 @@ void group_commit::take_one(std::deque<lock_path*>& line, bool urgent, transacti
 {
     lock_path& path = *line.front();
     line.pop_front();
-    if (!std::exchange(path.touched, true))
+    (urgent ? path.in_urgent_line : path.in_line) = false;
+    if (!path.touched)
         asked_.push_back(&path);
+    path.touched = true;
     if (to.count == to.room.size())
         to.room.emplace_back();
     write& next = to.room[to.count];
-    bool& in_line = urgent ? path.in_urgent_line : path.in_line;
-    if (!path.next_write(urgent, next)) {
-        in_line = false;
+    if (!path.next_write(urgent, next))
         return;
-    }
-    in_line = path.has_write(urgent);
-    if (in_line)
-        line.push_back(&path);
+    if (path.has_write(urgent))
+        join(path, urgent);
     bytes += next.node.size() + (next.creates ? path.data_of(next.id).size() : 0);
     ++to.count;
 }

@@ -56,7 +56,7 @@ void idle_containers::proceed()
         return;
     core_.tell([this] {
         gathering_ = false;
-        begin_round();
+        core_.attempt([this] { begin_round(); });
     });
     gathering_ = true;
 }

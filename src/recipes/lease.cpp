@@ -47,6 +47,7 @@ void lease::begin_term()
 {
     term_ = std::make_shared<lease_term>();
     shown_ = term_;
+    ended_ = false;
 }
 
 void lease::open(duration session_timeout)
@@ -72,6 +73,8 @@ void lease::confirmed(time_point sent, time_point now)
     if (lapsed(now))
         end();
     const time_point until = sent + sure_;
+    if (ended_)
+        begin_term();
     if (until > term_->until())
         term_->until_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
 }
@@ -117,12 +120,12 @@ lease::time_point lease::next_heartbeat() const noexcept
     return best;
 }
 
-void lease::end()
+void lease::end() noexcept
 {
     if (term_->until() == time_point{})
         return;
     term_->until_.store(0, std::memory_order_relaxed);
-    begin_term();
+    ended_ = true;
 }
 
 } // namespace zklock::recipes

@@ -105,7 +105,7 @@ public:
     /// Something sent at `sent` was answered just now, through the leader. Calls come in the order of both times.
     void answered(time_point sent, time_point now);
     /// The session is over, or no longer ours to use.
-    void end();
+    void end() noexcept;
 
     /// Whether a grant may be given now, in term().
     [[nodiscard]] bool fresh(time_point now) const noexcept { return now < ends(); }
@@ -131,6 +131,7 @@ private:
     };
     time_point last_beat_{}; ///< what the next is counted from
     std::deque<exchange> uncounted_; ///< by the leader, for all we know; some way apart
+    bool ended_ = false; ///< the term: another begins with the next sign of life
     std::shared_ptr<lease_term> term_;
     std::shared_ptr<const lease_term> shown_;
 };

@@ -18,14 +18,15 @@ struct permits_release {
     boost::system::error_code first; ///< the first error
     std::function<void(boost::system::error_code)> released;
 
-    /// What to tell once the last has ended; else nothing.
-    [[nodiscard]] std::function<void()> one_ended(boost::system::error_code ec)
+    /// One has ended. `tell` is given what to tell with the last; nothing has changed if it throws.
+    template <class Tell>
+    static void one_ended(const std::shared_ptr<permits_release>& all, boost::system::error_code ec, Tell tell)
     {
-        if (ec && !first)
-            first = ec;
-        if (--due != 0 || !released)
-            return nullptr;
-        return [f = std::exchange(released, nullptr), ec = first] { f(ec); };
+        if (all->due == 1 && all->released)
+            tell([all] { std::exchange(all->released, nullptr)(all->first); });
+        --all->due;
+        if (ec && !all->first)
+            all->first = ec;
     }
 };
 

@@ -24,6 +24,8 @@ public:
             who_->request_.done = nullptr;
     }
     void operator()() { who_->tell_done(how_); }
+    /// It could not be told: it will be told by another.
+    void keep() noexcept { who_ = nullptr; }
 
 private:
     std::shared_ptr<lock_contender> who_;
@@ -85,8 +87,26 @@ void lock_contender::arm_deadline()
     const auto when = *request_.deadline + (ZKLOCK_MUTANT(deadline_restarted) ? again : again.zero());
     deadline_ = core_.scheduler.call_at(when, [this] {
         deadline_ = 0;
-        path_->give_up(*this, errc::timed_out);
+        core_.attempt([this] { path_->give_up(*this, errc::timed_out); });
     });
+}
+
+/// After an exception: what was to be told of it may have been lost.
+void lock_contender::resume()
+{
+    if (waiting() && deadline_ == 0)
+        arm_deadline();
+}
+
+void lock_contender::tell_end(error_code how)
+{
+    end_of_wait news(shared_from_this(), how);
+    try {
+        core_.tell(std::move(news));
+    } catch (...) {
+        news.keep();
+        throw;
+    }
 }
 
 void lock_contender::end_wait(state next)
@@ -107,12 +127,14 @@ bool lock_contender::withdraw()
         request_.done = [](error_code, const recipes::grant&) {};
         return true;
     }
-    path_->leave(*this);
+    core_.attempt([this] { path_->leave(*this); });
     return true;
 }
 
 void lock_contender::grant(std::string node, std::int64_t fencing_token)
 {
+    if (!waiting())
+        return;
     fencing_token_ = fencing_token;
     term_ = core_.term();
     notice_ = core_.loss_notice();
@@ -121,20 +143,20 @@ void lock_contender::grant(std::string node, std::int64_t fencing_token)
         event().fencing_token = fencing_token;
         notify(lock_event::kind::acquired);
     }
+    tell_end({});
     end_wait(state::held);
     given_ = {std::move(node), fencing_token};
     given_.kind = request_.kind;
-    core_.tell(end_of_wait(shared_from_this(), {}));
 }
 
 void lock_contender::fail(errc why)
 {
     if (!waiting())
         return;
-    end_wait(state::done);
     notify(lock_event::kind::failed, why);
+    tell_end(why);
+    end_wait(state::done);
     request_.lost = nullptr;
-    core_.tell(end_of_wait(shared_from_this(), why));
 }
 
 void lock_contender::tell_done(error_code ec)
@@ -152,21 +174,20 @@ void lock_contender::lose()
 {
     if (!holding())
         return;
-    state_ = state::lost;
     notify(lock_event::kind::lost);
-    asked_ = nullptr;
     finish_downgrade(errc::lost, {});
-    if (ZKLOCK_MUTANT(loss_not_told))
-        return;
-    core_.tell([self = shared_from_this()] {
-        if (self->request_.lost) // not released meanwhile
-            std::exchange(self->request_.lost, nullptr)();
-    });
+    if (!ZKLOCK_MUTANT(loss_not_told))
+        core_.tell([self = shared_from_this()] {
+            if (self->request_.lost) // not released meanwhile
+                std::exchange(self->request_.lost, nullptr)();
+        });
+    state_ = state::lost;
+    asked_ = nullptr;
 }
 
 void lock_contender::release(std::function<void(error_code)> released)
 {
-    core_.notice_lapse(core_.scheduler.now());
+    core_.attempt([this] { core_.notice_lapse(core_.scheduler.now()); });
     if (!ZKLOCK_MUTANT(loss_told_after_the_release))
         request_.lost = nullptr;
     if (!ZKLOCK_MUTANT(revocation_told_after_the_release))
@@ -175,7 +196,7 @@ void lock_contender::release(std::function<void(error_code)> released)
     if (holding() && path_) {
         state_ = state::done;
         released_ = std::move(released);
-        path_->leave(*this);
+        core_.attempt([this] { path_->leave(*this); });
     } else if (released) {
         const error_code ec = state_ == state::lost ? errc::lost : errc::not_owner;
         core_.tell([released = std::move(released), ec] { released(ec); });
@@ -187,7 +208,7 @@ void lock_contender::on_revoked(std::function<void()> asked)
     if (!holding() || !path_)
         return;
     asked_ = std::move(asked);
-    path_->watch_for_revocation(*this);
+    core_.attempt([this] { path_->watch_for_revocation(*this); });
 }
 
 void lock_contender::revoke()
@@ -206,12 +227,14 @@ bool lock_contender::downgrade(std::function<void(error_code, const recipes::gra
 {
     if (request_.kind != queue::contender_kind::writer || state_ == state::waiting || downgraded_)
         return false;
-    core_.notice_lapse(core_.scheduler.now());
+    core_.attempt([this] { core_.notice_lapse(core_.scheduler.now()); });
     downgraded_ = std::move(done);
-    if (holding() && path_)
-        path_->downgrade(*this);
-    else
-        finish_downgrade(errc::lost, {});
+    core_.attempt([this] {
+        if (holding() && path_)
+            path_->downgrade(*this);
+        else
+            finish_downgrade(errc::lost, {});
+    });
     return true;
 }
 

@@ -36,6 +36,7 @@ public:
     [[nodiscard]] const std::string& data() const noexcept;
 
     void arm_deadline();
+    void resume();
     [[nodiscard]] bool listens() const noexcept { return options().listener != nullptr; }
     /// It has a node, of that full path; for its listener, if it has one. Nothing happens when that is known, or when
     /// it does not wait.
@@ -71,6 +72,7 @@ private:
     void end_wait(state);
     class end_of_wait;
 
+    void tell_end(error_code);
     void tell_done(error_code);
     [[nodiscard]] const std::string& identifier() const noexcept;
     [[nodiscard]] lock_event& event();

@@ -30,7 +30,12 @@ lock_path::lock_path(session_core& core, std::string path, path_options options,
       queue_({options.linger.count() > 0, options.cohort}, core.numbers_scarce_from)
 {
     core_.add(*this);
-    core_.listen(path_, *this);
+    try {
+        core_.listen(path_, *this);
+    } catch (...) {
+        core_.remove(*this);
+        throw;
+    }
     if (core_.connected)
         queue_.epoch_began();
 }
@@ -41,9 +46,13 @@ lock_path::~lock_path()
     for (auto& [id, contender] : contenders_)
         contender->detach();
     core_.writes.forget(*this);
-    if (core_.stop_listening(path_, *this, queue_.watches_parent()) && core_.connected)
-        send_unwatch();
     core_.remove(*this);
+    try {
+        if (core_.stop_listening(path_, *this, queue_.watches_parent()) && core_.connected)
+            send_unwatch();
+    } catch (...) { // with the epoch, the watch goes
+        core_.give_up();
+    }
 }
 
 void lock_path::retire_the_rest()
@@ -80,14 +89,22 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
 {
     use();
     const auto contender = std::make_shared<lock_contender>(core_, this, id, std::move(request));
-    contenders_.emplace(id, contender);
     parent_kind_ = contender->options().parents;
-    contender->arm_deadline();
-    if (contender->looks_once())
-        look(contender);
-    else
-        queue_.join(id, false, contender->kind());
-    advance();
+    try {
+        contenders_.emplace(id, contender);
+        contender->arm_deadline();
+        if (!contender->looks_once())
+            queue_.join(id, false, contender->kind());
+    } catch (...) {
+        contender->detach();
+        contenders_.erase(id);
+        throw;
+    }
+    core_.attempt([&] {
+        if (contender->looks_once())
+            look(contender);
+        advance();
+    });
     return contender;
 }
 
@@ -196,6 +213,53 @@ void lock_path::epoch_ended()
     advance();
 }
 
+void lock_path::distrust()
+{
+    no_answer_due();
+    parents_.stop_waiting();
+    wants_budget_ = false;
+    last_of_batch_ = nullptr;
+    removes_.clear();
+    urgent_removes_.clear();
+    queue_.distrust();
+    finish_actions();
+    performed_ = 0;
+    actions_ = &queue_.next(false);
+    finish_actions();
+    std::vector<contender_ptr> all;
+    for (const auto& [id, contender] : contenders_)
+        all.push_back(contender);
+    for (const contender_ptr& contender : all)
+        reconcile(*contender);
+}
+
+/// What the contender has been told, or has asked for, and what the queue knows of it.
+void lock_path::reconcile(lock_contender& contender)
+{
+    const queue::contender_id id = contender.id;
+    const bool known = queue_.knows(id);
+    contender.resume();
+    if (contender.holding() && queue_.holds(id) && queue_.revoked(id))
+        contender.revoke();
+    if (contender.waiting() && !known && contender.looks_once()) {
+        contender.fail(errc::not_connected);
+        forget(id);
+    } else if (contender.waiting() && !known) {
+        queue_.join(id, false, contender.kind());
+    } else if (contender.holding() && !queue_.holds(id)) {
+        contender.lose();
+        if (known)
+            queue_.leave(id);
+        else
+            forget(id);
+    } else if (!contender.waiting() && !contender.holding() && known) {
+        queue_.leave(id);
+    } else if (!known) {
+        contender.finish_release({});
+        forget(id);
+    }
+}
+
 void lock_path::session_ended()
 {
     for (const auto& [id, contender] : contenders_)
@@ -206,8 +270,9 @@ void lock_path::session_ended()
 
 void lock_path::lease_lapsed()
 {
-    for (queue::contender_id id : queue_.lapse())
-        contenders_.at(id)->lose();
+    for (const auto& [id, contender] : contenders_)
+        contender->lose();
+    queue_.lapse();
     advance();
 }
 
@@ -271,10 +336,13 @@ void lock_path::act()
 {
     if (core_.over)
         return;
-    const bool may_grant = queue_.may_grant();
+    finish_actions();
+    const bool may_grant = queue_.may_grant() && !core_.lost_track();
     const auto now = may_grant ? core_.scheduler.now() : store::scheduler::time_point{};
-    for (const queue::action& action : queue_.next(may_grant && core_.lease_fresh(now)))
-        perform(action, now);
+    performed_ = 0;
+    actions_ = &queue_.next(may_grant && core_.lease_fresh(now));
+    for (; performed_ < actions_->size(); ++performed_)
+        perform((*actions_)[performed_], now);
     if (may_create_next())
         core_.writes.join(*this, false);
     if (wants_budget_ && !queue_.wants_node()) {
@@ -282,6 +350,22 @@ void lock_path::act()
         core_.want_no_budget(*this);
     }
     tell_if_idle();
+}
+
+/// Of news that an exception has kept from being told. What was to be asked for then is decided anew.
+void lock_path::finish_actions()
+{
+    if (!actions_ || performed_ == actions_->size())
+        return;
+    const auto now = core_.scheduler.now();
+    for (; performed_ < actions_->size(); ++performed_) {
+        const queue::action& action = (*actions_)[performed_];
+        const bool granted = action.what == queue::action::kind::granted;
+        if (granted && !queue_.holds(action.id)) // which ended before it could be told
+            contenders_.at(action.id)->fail(core_.granted_and_lost());
+        else if (action.is_news())
+            perform(action, now);
+    }
 }
 
 void lock_path::budget_freed()

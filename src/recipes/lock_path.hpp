@@ -14,6 +14,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace zklock::recipes {
 
@@ -71,6 +72,7 @@ public:
     void refuse_all(errc why) override;
     void epoch_ended() override;
     void session_ended() override;
+    void distrust() override;
     void lease_lapsed() override;
     void stop(errc why) override;
     bool notice_long_holder(store::scheduler::time_point now) override;
@@ -108,6 +110,8 @@ private:
     void retire_the_rest() override;
     void look(const contender_ptr&);
     void act();
+    void finish_actions();
+    void reconcile(lock_contender&);
     [[nodiscard]] bool may_create_next() const;
     bool next_create(group_commit::write&);
     bool reserve(lock_contender&);
@@ -125,6 +129,7 @@ private:
     void look_for_downgraded(const contender_ptr&, const std::string& node, errc refused);
     void look_at_data(const std::string& node, std::string_view data);
     void plan_end_of_lingering();
+    void end_lingering();
     /// Takes the token from the czxid of the contender's node, and checks it.
     void number(lock_contender&, std::int64_t czxid);
     void refuse_number(lock_contender&, errc why);
@@ -140,6 +145,8 @@ private:
     parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
     queue::lock_queue queue_;
     std::unordered_map<queue::contender_id, contender_ptr> contenders_;
+    const std::vector<queue::action>* actions_ = nullptr; ///< of the queue's, lately
+    std::size_t performed_ = 0;                           ///< how many of them were
     boost::container::deque<queue::contender_id> removes_;        ///< to be sent in company
     boost::container::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
     lock_contender* last_of_batch_ = nullptr;        ///< whose create went into the transaction that is being gathered

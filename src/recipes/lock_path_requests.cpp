@@ -292,13 +292,18 @@ void lock_path::plan_end_of_lingering()
         return;
     linger_timer_ = core_.scheduler.call_at(lingers_since_ + options_.linger, [this] {
         linger_timer_ = 0;
-        if (!queue_.lingering())
-            return;
-        if (core_.scheduler.now() < lingers_since_ + options_.linger)
-            return plan_end_of_lingering();
-        queue_.stop_lingering();
-        advance();
+        core_.attempt([this] { end_lingering(); });
     });
+}
+
+void lock_path::end_lingering()
+{
+    if (!queue_.lingering())
+        return;
+    if (core_.scheduler.now() < lingers_since_ + options_.linger)
+        return plan_end_of_lingering();
+    queue_.stop_lingering();
+    advance();
 }
 
 } // namespace zklock::recipes

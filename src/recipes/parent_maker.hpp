@@ -67,6 +67,12 @@ public:
     /// never had a child would stay for ever.
     made_containers made;
 
+    /// No answer will come.
+    void stop_waiting() noexcept
+    {
+        missing_.clear();
+        done_ = nullptr;
+    }
     [[nodiscard]] bool busy() const noexcept { return !missing_.empty(); }
 
 private:

@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace zklock::recipes {
@@ -45,6 +47,20 @@ public:
     void begin_again() final { lose_answer(true); }
 
     void fail(errc why) final { end(make_error_code(why), Values()...); }
+    void fail_for_memory() noexcept final
+    {
+        core_.requests.leave(*this);
+        end(make_error_code(boost::system::errc::not_enough_memory), Values()...);
+    }
+    void tell_end() noexcept final
+    {
+        try {
+            core_.tell([this, self = shared_from_this()] { deliver(); });
+        } catch (const std::bad_alloc&) {
+            core_.requests.tell_later(*this);
+            core_.give_up(); // at whose end there is memory again, it is to be hoped
+        }
+    }
 
     withdrawal withdraw() final
     {
@@ -80,14 +96,14 @@ protected:
     /// Whether the next request, the first of a connection, tells its user what others have written.
     [[nodiscard]] virtual bool reads() const noexcept = 0;
 
-    [[nodiscard]] bool ended() const noexcept { return !done_; }
+    [[nodiscard]] bool ended() const noexcept { return !done_ || end_; }
 
-    void end(error_code ec, Values... values)
+    void end(error_code ec, Values... values) noexcept
     {
-        if (!ended())
-            core_.tell([d = std::exchange(done_, nullptr), ec, ... v = std::move(values)]() mutable {
-                d(ec, std::move(v)...);
-            });
+        if (ended())
+            return;
+        end_.emplace(ec, std::move(values)...);
+        tell_end();
     }
 
     /// Wraps what takes an answer: `f` hears of it unless it was lost.
@@ -110,7 +126,11 @@ protected:
         return [this, self = shared_from_this(), f = std::move(f)](const auto& answer) {
             if (!ended() || !ZKLOCK_MUTANT(transaction_withdrawn_stays_under_way))
                 core_.requests.answered(*this);
-            f(answer);
+            try {
+                f(answer);
+            } catch (const std::bad_alloc&) {
+                fail_for_memory();
+            }
             core_.requests.proceed();
         };
     }
@@ -127,14 +147,23 @@ protected:
         if (ended())
             return;
         if (unsent_end_)
-            fail(*unsent_end_);
-        else
+            return fail(*unsent_end_);
+        try {
             core_.requests.enter(shared_from_this());
+        } catch (const std::bad_alloc&) {
+            fail_for_memory();
+        }
     }
 
     session_core& core_;
 
 private:
+    void deliver()
+    {
+        if (const auto done = std::exchange(done_, nullptr))
+            std::apply(done, std::move(*end_));
+    }
+
     /// It was answered by a server that may be behind.
     void did_not_catch_up()
     {
@@ -146,6 +175,7 @@ private:
 
     const if_lost if_lost_;
     done done_;
+    std::optional<std::tuple<error_code, Values...>> end_; ///< what its user is to be told
     std::optional<errc> unsent_end_;
     bool sent_ = false;
 };

@@ -4,6 +4,7 @@
 #include "recipes/session_core.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace zklock::recipes {
@@ -63,18 +64,27 @@ bool request_line::may_go(const user_request& next) const noexcept
     return core_.connected && under_way_ < window && fits;
 }
 
-/// Makes one request. If that fails for lack of memory, it is as if it had never been counted.
+/// Makes one request.
 void request_line::send(user_request& request)
 {
     const std::size_t before = request.under_way_;
     try {
         request.send_next();
-    } catch (...) {
+    } catch (const std::bad_alloc&) { // it may have been counted, and was not made
         not_under_way(request, request.under_way_ - before);
-        throw;
+        return request.fail_for_memory();
     }
-    if (request.has_more())
-        go_on(request);
+    try {
+        if (request.has_more())
+            go_on(request);
+    } catch (const std::bad_alloc&) {
+        request.fail_for_memory();
+    }
+}
+
+void request_line::tell_later(user_request& ended) noexcept
+{
+    ended.next_untold_ = std::exchange(untold_, ended.shared_from_this());
 }
 
 /// One of those that have more to send does so.
@@ -119,6 +129,11 @@ void request_line::proceed()
 
 void request_line::epoch_ended()
 {
+    auto untold = std::exchange(untold_, nullptr);
+    while (const auto next = std::exchange(untold, nullptr)) {
+        untold = std::exchange(next->next_untold_, nullptr);
+        next->tell_end();
+    }
     while (!going_on_.empty()) {
         const std::shared_ptr<user_request> request = going_on_.front();
         leave(*request);

@@ -34,6 +34,10 @@ public:
     virtual void begin_again() = 0;
     /// Ends it, unless it has ended.
     virtual void fail(errc why) = 0;
+    /// Ends it with `not_enough_memory`, likewise: a step of it has thrown.
+    virtual void fail_for_memory() noexcept = 0;
+    /// It has ended: has its user told, now or as soon as there is memory for that.
+    virtual void tell_end() noexcept = 0;
     /// Its user wants to hear no more of it. Not called again, unless it has ended.
     virtual withdrawal withdraw() = 0;
     /// Ends it with `why` if it is not under way, or as soon as it turns out that it had not left. What was sent has
@@ -51,6 +55,7 @@ private:
     std::size_t under_way_ = 0;
     bool goes_on_ = false; ///< it is among those that have more to send
     std::list<std::shared_ptr<user_request>>::iterator place_;
+    std::shared_ptr<user_request> next_untold_;
 };
 
 /// What users of a client have asked for, and has to wait: for a connection, or for what is under way.
@@ -84,6 +89,8 @@ public:
     void answered(user_request&) noexcept;
     /// Sends what may go now.
     void proceed();
+    /// For want of memory its user could not be told that it has ended: it is tried again at the end of the epoch.
+    void tell_later(user_request&) noexcept;
 
     /// How many may be under way. Tests set another before the first is made.
     std::size_t window = most_under_way;
@@ -106,6 +113,7 @@ private:
     session_core& core_;
     std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< to come up, by their turns
     requests going_on_;                                              ///< in turn
+    std::shared_ptr<user_request> untold_;                           ///< the first of those that are to be told again
     std::uint64_t last_turn_ = 0;
     std::size_t under_way_ = 0;
     std::size_t bytes_ = 0; ///< of those

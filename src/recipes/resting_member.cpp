@@ -18,8 +18,10 @@ resting_member::~resting_member()
 
 void resting_member::tell_if_idle()
 {
-    if (place_ == place::nowhere && idle() && !std::exchange(idle_told_, true))
-        core_.tell(on_idle_);
+    if (place_ != place::nowhere || idle_told_ || !idle())
+        return;
+    core_.tell([this_ones = on_idle_, &core = core_] { core.attempt(this_ones); });
+    idle_told_ = true;
 }
 
 void resting_member::retire()
@@ -101,8 +103,10 @@ void resting_members::plan_look()
     const auto when = core_.scheduler.now() + core_.options.session_timeout / 2;
     timer_ = core_.scheduler.call_at(when, [this] {
         timer_ = 0;
-        for (std::size_t n = members_.size(); n != 0; --n)
-            look_at_first(true);
+        core_.attempt([this] {
+            for (std::size_t n = members_.size(); n != 0; --n)
+                look_at_first(true);
+        });
         if (!members_.empty() && timer_ == 0)
             plan_look();
     });

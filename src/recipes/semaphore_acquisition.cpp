@@ -3,6 +3,7 @@
 #include "queue/mutants.hpp"
 #include "recipes/semaphore_path.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace zklock::recipes {
@@ -23,12 +24,33 @@ void semaphore_acquisition::begin()
     if (request_.deadline)
         deadline_ = core_.scheduler.call_at(*request_.deadline, [this] {
             deadline_ = 0;
-            fail(errc::timed_out);
+            core_.attempt([this] { fail(errc::timed_out); });
         });
     if (looks_once())
-        path_->look(shared_from_this());
+        core_.attempt([this] { path_->look(shared_from_this()); });
     else
         line_up();
+}
+
+/// After an exception: what was to be told of it, or done for it, may have been lost.
+void semaphore_acquisition::resume()
+{
+    const auto self = shared_from_this();
+    const auto is_gone = [](const lease_ptr& lease) { return lease->now == lease_node::phase::gone; };
+    const bool lacks_some = std::any_of(leases.begin(), leases.end(), is_gone);
+    if (waiting() && looks_once())
+        return fail(errc::not_connected);
+    if (waiting() && request_.deadline && deadline_ == 0)
+        deadline_ = core_.scheduler.call_at(*request_.deadline, [this] {
+            deadline_ = 0;
+            core_.attempt([this] { fail(errc::timed_out); });
+        });
+    if (waiting() && !turn_)
+        line_up();
+    else if (waiting() && turn_->granted && (lacks_some || leases.size() != request_.count))
+        begin_anew();
+    else if (holding() && lacks_some)
+        lose();
 }
 
 // --- the line --------------------------------------------------------------------------------------------------------
@@ -44,15 +66,15 @@ void semaphore_acquisition::line_up()
     line.identifier = request_.options.identifier;
     lock.options = std::move(line);
     const auto mine = std::make_shared<turn>();
-    turn_ = mine;
     lock.done = [self = shared_from_this(), mine](error_code ec, const grant& given) {
-        self->on_turn(mine, ec, given);
+        self->core_.attempt([&] { self->on_turn(mine, ec, given); });
     };
     lock.lost = [weak = weak_from_this(), mine] {
         if (const auto self = weak.lock(); self && !mine->dropped)
-            self->begin_anew();
+            self->core_.attempt([&] { self->begin_anew(); });
     };
     mine->lock = path_->take_place(std::move(lock));
+    turn_ = mine;
 }
 
 void semaphore_acquisition::on_turn(const std::shared_ptr<turn>& mine, error_code ec, const grant& given)
@@ -103,8 +125,7 @@ void semaphore_acquisition::begin_anew()
     if (looks_once())
         return fail(errc::lost);
     path_->step_back(*this);
-    drop_leases(nullptr);
-    leave_line();
+    let_go();
     line_up();
     path_->advance();
 }
@@ -123,9 +144,26 @@ void semaphore_acquisition::end_wait(state next)
 
 void semaphore_acquisition::drop_leases(const std::shared_ptr<permits_release>& ending)
 {
-    for (const lease_ptr& lease : std::exchange(leases, {}))
-        path_->drop(lease, ending);
+    const auto dropped = std::exchange(leases, {});
+    for (const lease_ptr& lease : dropped) {
+        lease->owner = nullptr;
+        lease->ending = ending;
+    }
+    for (const lease_ptr& lease : dropped)
+        path_->drop(lease);
     path_->flush(); // before the lock: whoever has it next shall not find them
+}
+
+/// Of what it had or wanted: of its place in the line, too, if memory fails over the leases.
+void semaphore_acquisition::let_go()
+{
+    try {
+        drop_leases(nullptr);
+    } catch (...) {
+        leave_line();
+        throw;
+    }
+    leave_line();
 }
 
 /// A bug, for the simulator.
@@ -143,13 +181,13 @@ bool semaphore_acquisition::withdraw()
     end_wait(state::done);
     request_.done = nullptr;
     request_.lost = nullptr;
-    if (ZKLOCK_MUTANT(semaphore_withdrawn_lease_stays))
-        disown_leases();
-    else
-        drop_leases(nullptr);
-    leave_line();
     path_->forget(*this);
-    path_->advance();
+    core_.attempt([this] {
+        if (ZKLOCK_MUTANT(semaphore_withdrawn_lease_stays))
+            disown_leases();
+        let_go();
+        path_->advance();
+    });
     return true;
 }
 
@@ -158,18 +196,19 @@ void semaphore_acquisition::fail(error_code why)
     if (!waiting())
         return;
     const auto self = shared_from_this();
+    core_.tell([self, why] {
+        if (self->request_.done)
+            std::exchange(self->request_.done, nullptr)(why, {});
+    });
     end_wait(state::done);
     request_.lost = nullptr;
     if (path_) {
+        path_->forget(*this);
         if (ZKLOCK_MUTANT(semaphore_lease_kept_after_a_time_out) && why == make_error_code(errc::timed_out))
             disown_leases();
-        else
-            drop_leases(nullptr);
-        leave_line();
-        path_->forget(*this);
+        let_go();
         path_->advance();
     }
-    core_.tell([done = std::exchange(request_.done, nullptr), why] { done(why, {}); });
 }
 
 grant semaphore_acquisition::given() const
@@ -184,15 +223,19 @@ void semaphore_acquisition::grant_all()
     notice_ = core_.loss_notice();
     held_since_ = core_.scheduler.now();
     count_ = leases.size();
+    ending_ = std::make_shared<permits_release>();
+    core_.tell([self, what = given()]() mutable {
+        if (!self->request_.done) // its path is gone
+            return;
+        const auto done = std::exchange(self->request_.done, nullptr);
+        if (self->holding() || ZKLOCK_MUTANT(semaphore_grant_told_after_the_loss))
+            return done({}, std::move(what));
+        self->request_.lost = nullptr;
+        done(self->core_.granted_and_lost(), std::move(what));
+    });
     end_wait(state::held);
     leave_line();
     core_.granted(*path_);
-    core_.tell([self, done = std::exchange(request_.done, nullptr), what = given()] {
-        if (self->holding() || ZKLOCK_MUTANT(semaphore_grant_told_after_the_loss))
-            return done({}, what);
-        self->request_.lost = nullptr;
-        done(self->core_.granted_and_lost(), what);
-    });
 }
 
 void semaphore_acquisition::lose()
@@ -200,16 +243,15 @@ void semaphore_acquisition::lose()
     if (!holding())
         return;
     const auto self = shared_from_this();
+    if (!ZKLOCK_MUTANT(semaphore_loss_not_told))
+        core_.tell([self] {
+            if (self->request_.lost) // not released meanwhile
+                std::exchange(self->request_.lost, nullptr)();
+        });
     state_ = state::lost;
     asked_ = nullptr;
-    drop_leases(nullptr);
     path_->forget(*this);
-    if (ZKLOCK_MUTANT(semaphore_loss_not_told))
-        return;
-    core_.tell([self] {
-        if (self->request_.lost) // not released meanwhile
-            std::exchange(self->request_.lost, nullptr)();
-    });
+    drop_leases(nullptr);
 }
 
 void semaphore_acquisition::lease_gone()
@@ -222,18 +264,20 @@ void semaphore_acquisition::lease_gone()
 
 void semaphore_acquisition::release(std::function<void(error_code)> released)
 {
-    core_.notice_lapse(core_.scheduler.now());
+    core_.attempt([this] { core_.notice_lapse(core_.scheduler.now()); });
     request_.lost = nullptr;
     if (holding() && path_) {
         const auto self = shared_from_this();
+        const auto ending = std::move(ending_);
         state_ = state::done;
         asked_ = nullptr;
-        const auto ending = std::make_shared<permits_release>();
         ending->due = leases.size();
         ending->released = std::move(released);
-        drop_leases(ending);
         path_->forget(*this);
-        path_->advance();
+        core_.attempt([&] {
+            drop_leases(ending);
+            path_->advance();
+        });
     } else if (released) {
         const error_code ec = state_ == state::lost ? errc::lost : errc::not_owner;
         core_.tell([released = std::move(released), ec] { released(ec); });
@@ -245,21 +289,21 @@ void semaphore_acquisition::on_revoked(std::function<void()> asked)
     if (!holding() || !path_)
         return;
     asked_ = std::move(asked);
-    path_->watch(*this);
+    core_.attempt([this] { path_->watch(*this); });
 }
 
 void semaphore_acquisition::revoked()
 {
     if (asked_ && holding())
-        core_.tell([self = shared_from_this(), asked = std::exchange(asked_, nullptr)] {
-            if (self->holding())
-                asked();
+        core_.tell([self = shared_from_this()] {
+            if (self->holding() && self->asked_) // not told meanwhile
+                std::exchange(self->asked_, nullptr)();
         });
 }
 
 std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t count, std::function<void()> lost)
 {
-    core_.notice_lapse(core_.scheduler.now());
+    core_.attempt([this] { core_.notice_lapse(core_.scheduler.now()); });
     if (!holding() || !path_ || count == 0 || count > leases.size())
         return nullptr;
     permits_request request;
@@ -268,6 +312,8 @@ std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t 
     const auto part = std::make_shared<semaphore_acquisition>(core_, path_, std::move(request));
     const auto first = leases.end() - static_cast<std::ptrdiff_t>(count);
     part->leases.assign(first, leases.end());
+    part->ending_ = std::make_shared<permits_release>();
+    path_->adopt(part);
     leases.erase(first, leases.end());
     count_ = leases.size();
     if (leases.empty()) {
@@ -284,7 +330,6 @@ std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t 
     part->held_since_ = held_since_;
     part->count_ = count;
     part->state_ = state::held;
-    path_->adopt(part);
     return part;
 }
 

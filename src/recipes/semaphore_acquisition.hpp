@@ -49,6 +49,7 @@ public:
 
     /// Starts to wait.
     void begin();
+    void resume();
     /// Takes its place in the waiting line.
     void line_up();
     [[nodiscard]] bool waiting() const noexcept { return state_ == state::waiting; }
@@ -94,6 +95,7 @@ private:
     void end_wait(state);
     void leave_line();
     void drop_leases(const std::shared_ptr<permits_release>& ending);
+    void let_go();
     void disown_leases();
     void on_turn(const std::shared_ptr<turn>&, error_code, const grant&);
 
@@ -101,6 +103,7 @@ private:
     semaphore_path* path_;
     permits_request request_;
     std::shared_ptr<turn> turn_;
+    std::shared_ptr<permits_release> ending_; ///< for the release, which needs no memory then
     std::function<void()> asked_; ///< to be told of a revocation
     std::int64_t token_ = 0;
     store::scheduler::timer_id deadline_ = 0;

@@ -100,9 +100,7 @@ void semaphore_path::on_created(const lease_ptr& lease, outcome result, std::str
     if (lease->now != phase::creating)
         return; // the session has ended meanwhile
     switch (result) {
-    case outcome::ok:
-        lease->now = phase::there;
-        return take_name(lease, queue::name_of(node));
+    case outcome::ok: return take_name(lease, queue::name_of(node));
     case outcome::unknown:
         if (!lease->owner && ZKLOCK_MUTANT(semaphore_unknown_create_forgotten))
             return gone(lease);
@@ -130,8 +128,10 @@ void semaphore_path::on_created(const lease_ptr& lease, outcome result, std::str
 /// It is there, by that name.
 void semaphore_path::take_name(const lease_ptr& lease, std::string_view name)
 {
-    lease->name = name;
-    by_name_.emplace(lease->name, lease);
+    std::string known(name);
+    by_name_.emplace(known, lease);
+    lease->name = std::move(known);
+    lease->now = phase::there;
     if (!lease->owner && !ZKLOCK_MUTANT(semaphore_lease_of_a_cancelled_create_stays))
         to_remove_.push_back(lease);
 }
@@ -173,7 +173,6 @@ void semaphore_path::on_look_up(const std::vector<std::string>& names)
         if (found == names.end())
             core_.in_doubt.not_found(layout_.leases, lease->asked);
         if (found != names.end()) {
-            lease->now = phase::there;
             take_name(lease, *found);
         } else if (lease->owner) {
             lease->now = phase::unsent;
@@ -262,9 +261,10 @@ void semaphore_path::on_removed(const lease_ptr& lease, outcome result)
         to_remove_.push_back(lease);
         return;
     default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
-        if (const auto ending = std::exchange(lease->ending, nullptr))
-            if (auto news = ending->one_ended(error_of(result)))
-                core_.tell(std::move(news));
+        if (lease->ending)
+            permits_release::one_ended(lease->ending, error_of(result),
+                                       [this](auto news) { core_.tell(std::move(news)); });
+        lease->ending = nullptr;
         after_a_while([this, lease] {
             if (lease->now != phase::removing)
                 return;

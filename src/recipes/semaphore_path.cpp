@@ -20,17 +20,26 @@ semaphore_path::semaphore_path(session& s, const std::string& path, semaphore_te
     if (terms_.count_path.empty())
         maximum_ = terms_.permits;
     core_.add(*this);
-    core_.listen(layout_.leases, *this);
+    try {
+        core_.listen(layout_.leases, *this);
+    } catch (...) {
+        core_.remove(*this);
+        throw;
+    }
 }
 
 semaphore_path::~semaphore_path()
 {
     for (const auto& [number, acquisition] : acquisitions_)
         acquisition->detach();
-    core_.stop_listening(layout_.leases, *this);
-    if (counting_)
-        core_.stop_listening(terms_.count_path, *this);
     core_.remove(*this);
+    try {
+        core_.stop_listening(layout_.leases, *this);
+        if (counting_)
+            core_.stop_listening(terms_.count_path, *this);
+    } catch (...) {
+        core_.give_up();
+    }
 }
 
 bool semaphore_path::idle() const noexcept
@@ -46,12 +55,21 @@ std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request r
 {
     use();
     const auto acquisition = std::make_shared<semaphore_acquisition>(core_, this, std::move(request));
+    if (!terms_.count_path.empty() && !counting_) {
+        core_.listen(terms_.count_path, *this);
+        counting_ = true;
+    }
     adopt(acquisition);
     ++waiting_;
-    if (!terms_.count_path.empty() && !std::exchange(counting_, true))
-        core_.listen(terms_.count_path, *this);
-    acquisition->begin();
-    advance();
+    try {
+        acquisition->begin();
+    } catch (...) {
+        --waiting_;
+        acquisition->detach();
+        forget(*acquisition);
+        throw;
+    }
+    core_.attempt([this] { advance(); });
     return acquisition;
 }
 
@@ -64,18 +82,28 @@ void semaphore_path::make_leases(semaphore_acquisition& head)
     if (head.request().count > core_.options.node_budget_limit / lease_cost_ ||
         core_.reserve(bytes, true) != node_budget::verdict::granted)
         return head.fail(errc::over_budget);
-    heads_.push_back(&head);
+    try {
+        wish_leases(head);
+    } catch (...) { // begin_anew() follows
+        core_.release(bytes - head.leases.size() * lease_cost_);
+        throw;
+    }
+    stale_ = true;
+    advance();
+}
+
+void semaphore_path::wish_leases(semaphore_acquisition& head)
+{
     head.leases.reserve(head.request().count);
+    heads_.push_back(&head);
     for (std::size_t i = 0; i < head.request().count; ++i) {
         const auto lease = std::make_shared<lease_node>();
         lease->number = ++last_number_;
         lease->owner = &head;
-        head.leases.push_back(lease);
         leases_.emplace(lease->number, lease);
+        head.leases.push_back(lease); // there is room
         to_create_.push_back(lease);
     }
-    stale_ = true;
-    advance();
 }
 
 void semaphore_path::step_back(semaphore_acquisition& head)
@@ -83,28 +111,27 @@ void semaphore_path::step_back(semaphore_acquisition& head)
     std::erase(heads_, &head);
 }
 
-void semaphore_path::drop(const lease_ptr& lease, const std::shared_ptr<permits_release>& ending)
+/// Its owner wants it no more.
+void semaphore_path::drop(const lease_ptr& lease)
 {
-    lease->owner = nullptr;
-    lease->ending = ending;
     if (lease->now == lease_node::phase::unsent)
         gone(lease);
     else if (lease->now == lease_node::phase::there)
         to_remove_.push_back(lease);
-    else if (lease->now == lease_node::phase::gone && ending) // already, and it was not noticed
+    else if (lease->now == lease_node::phase::gone && lease->ending) // already, and it was not noticed
         gone(lease);
 }
 
 void semaphore_path::gone(const lease_ptr& lease, boost::system::error_code ec)
 {
+    if (lease->ending)
+        permits_release::one_ended(lease->ending, ec, [this](auto news) { core_.tell(std::move(news)); });
+    lease->ending = nullptr;
     lease->now = lease_node::phase::gone;
     if (!lease->name.empty())
         by_name_.erase(lease->name);
     if (leases_.erase(lease->number) != 0)
         core_.release(lease_cost_);
-    if (const auto ending = std::exchange(lease->ending, nullptr))
-        if (auto news = ending->one_ended(ec))
-            core_.tell(std::move(news));
 }
 
 /// Others have deleted it, or the session has taken it along.
@@ -195,6 +222,48 @@ void semaphore_path::session_ended()
         list->clear();
     by_name_.clear();
     advance();
+}
+
+void semaphore_path::distrust()
+{
+    no_answer_due();
+    parents_.stop_waiting();
+    count_parents_.stop_waiting();
+    listing_ = false;
+    count_reads_ = 0;
+    count_outdated_ = counting_;
+    stale_ = true;
+    look_up_ = look_up::none;
+    if (check_ == check::under_way)
+        check_ = check::due;
+    for (auto* list : {&to_create_, &to_remove_, &to_watch_, &unknown_})
+        list->clear();
+    std::vector<lease_ptr> all;
+    for (const auto& [number, lease] : leases_)
+        all.push_back(lease);
+    for (const lease_ptr& lease : all)
+        put_in_order(lease);
+    for (const auto& acquisition : acquisitions())
+        acquisition->resume();
+}
+
+/// Puts the lease into the list of those to which the same is to be done.
+void semaphore_path::put_in_order(const lease_ptr& lease)
+{
+    using phase = lease_node::phase;
+    if (lease->now == phase::creating)
+        lease->now = phase::unknown;
+    if (lease->now == phase::removing)
+        lease->now = phase::there;
+    if (lease->now == phase::unknown)
+        unknown_.push_back(lease);
+    else if (lease->now == phase::there && !lease->owner)
+        to_remove_.push_back(lease);
+    else if (lease->now == phase::unsent && lease->owner)
+        to_create_.push_back(lease);
+    else if (lease->now == phase::unsent)
+        gone(lease);
+    lease->watched = lease->owner != nullptr; // from the next epoch on
 }
 
 void semaphore_path::lease_lapsed()

@@ -70,8 +70,8 @@ public:
     /// The full path of a lease's node; without its number as long as that is not known.
     [[nodiscard]] std::string node_of(const lease_node&) const;
     void wait_ended() { --waiting_; }
-    /// Nobody wants that lease any more.
-    void drop(const lease_ptr&, const std::shared_ptr<permits_release>&);
+    /// That lease has no owner any more.
+    void drop(const lease_ptr&);
     /// Looks at its leases, and goes on doing so.
     void watch(semaphore_acquisition&);
     void adopt(const std::shared_ptr<semaphore_acquisition>& part)
@@ -89,6 +89,7 @@ public:
     void epoch_began() override;
     void epoch_ended() override;
     void session_ended() override;
+    void distrust() override;
     void lease_lapsed() override;
     void refuse_all(errc why) override;
     void stop(errc why) override;
@@ -105,6 +106,8 @@ private:
     [[nodiscard]] std::vector<std::shared_ptr<semaphore_acquisition>> heads() const;
     /// Ends the wait of those who would go on: nobody else asks the servers for anything.
     void fail_heads(errc why);
+    void wish_leases(semaphore_acquisition& head);
+    void put_in_order(const lease_ptr&);
     void gone(const lease_ptr&, boost::system::error_code = {});
     void lost_to_others(const lease_ptr&);
 

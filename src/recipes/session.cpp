@@ -44,8 +44,11 @@ void session::on_state(std::function<void(connection_state)> f)
 void session::change(connection_state next)
 {
     id_ = core_.session_id;
-    if (state_.exchange(next) != next && on_state_)
+    if (state_ == next)
+        return;
+    if (on_state_)
         core_.tell([this, next] { on_state_(next); });
+    state_ = next;
 }
 
 // --- operations ------------------------------------------------------------------------------------------------------
@@ -204,7 +207,7 @@ void session::on_disconnected()
 {
     if (core_.over)
         return;
-    core_.on_disconnected();
+    core_.attempt([this] { core_.on_disconnected(); });
     change(connection_state::suspended);
 }
 
@@ -212,13 +215,13 @@ void session::on_expired()
 {
     if (core_.over)
         return;
-    core_.on_expired();
+    core_.attempt([this] { core_.on_expired(); });
     change(connection_state::connecting);
 }
 
 void session::on_authentication_failed()
 {
-    stop(errc::authentication_failed);
+    core_.attempt([this] { core_.stop(errc::authentication_failed); });
     change(connection_state::failed);
 }
 
@@ -229,12 +232,6 @@ void session::on_node_event(store::event_kind kind, std::string_view node)
 
 // --- end -------------------------------------------------------------------------------------------------------------
 
-void session::stop(errc why)
-{
-    core_.stop(why);
-    core_.requests.stop(why);
-}
-
 void session::close(std::function<void()> closed)
 {
     if (gone_)
@@ -244,8 +241,10 @@ void session::close(std::function<void()> closed)
         return;
     const auto close_store = [this] { core_.store.close([this] { tell_closed(); }); };
     try {
-        stop(errc::closed);
+        core_.stop(errc::closed);
         change(connection_state::closed);
+    } catch (const std::bad_alloc&) { // the rest is done before it is told to be closed
+        state_ = connection_state::closed;
     } catch (...) { // from those who are told: it closes all the same
         close_store();
         throw;
@@ -256,13 +255,20 @@ void session::close(std::function<void()> closed)
 /// Last of all: also after the answers to what was called while this was on its way.
 void session::tell_closed()
 {
-    core_.tell([this] {
-        if (core_.has_news())
-            return tell_closed();
+    const auto last = [this] {
         gone_ = true;
         for (auto& f : std::exchange(closed_, {}))
             f();
-    });
+    };
+    try {
+        core_.tell([this, last] {
+            if (core_.has_news())
+                return tell_closed();
+            last();
+        });
+    } catch (const std::bad_alloc&) { // what users were to be told is dropped with the session
+        last();
+    }
 }
 
 } // namespace zklock::recipes

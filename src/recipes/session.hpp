@@ -79,9 +79,9 @@ private:
     void on_expired() override;
     void on_authentication_failed() override;
     void on_node_event(store::event_kind kind, std::string_view path) override;
+    void on_exception() noexcept override { core_.give_up(); }
 
     void change(connection_state);
-    void stop(errc why);
     void tell_closed();
     void refuse_all(std::chrono::milliseconds granted);
     std::shared_ptr<acquisition> refuse(acquire_request request, errc why);

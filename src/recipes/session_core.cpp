@@ -25,26 +25,27 @@ session_core::session_core(store::store& the_store, store::scheduler& the_schedu
 
 session_core::~session_core()
 {
-    for (store::scheduler::timer_id timer : {beat_timer_, lease_timer_, holders_timer_})
+    for (store::scheduler::timer_id timer : {beat_timer_, lease_timer_, holders_timer_, settle_timer_})
         scheduler.cancel(timer);
-}
-
-void session_core::tell(store::unique_function<void()> news)
-{
-    news_.push_back(std::move(news));
-    if (std::exchange(delivering_, true))
-        return;
-    scheduler.post([alive = std::weak_ptr(alive_)] {
-        if (const auto core = alive.lock())
-            (*core)->deliver_news();
-    });
 }
 
 void session_core::deliver_news()
 {
     delivering_ = false;
+    struct later { // also when one of those who are told throws, say out of his executor
+        session_core& core;
+        ~later()
+        {
+            if (!core.news_.empty())
+                core.deliver_soon();
+        }
+    } const the_rest{*this};
     // Whoever is told of a grant holds: an end of the lease since the grant was decided is noticed before.
-    notice_lapse(scheduler.now());
+    attempt([this] { notice_lapse(scheduler.now()); });
+    if (!stopped_)
+        attempt([this] { stop(*over); });
+    if (lapse_untold_ || !stopped_)
+        return; // once more
     // What comes up meanwhile is told next time.
     for (std::size_t n = news_.size(); n != 0; --n) {
         const auto news = std::move(news_.front());
@@ -91,7 +92,7 @@ void session_core::beat()
     requests.proceed();
     if (scheduler.now() < lease_.next_heartbeat())
         return plan_beat();
-    if (std::exchange(beating_, true))
+    if (beating_)
         return; // its answer plans the next
     store.sync("/", [this](const store::reply& answer) {
         beating_ = false;
@@ -100,6 +101,7 @@ void session_core::beat()
         if (!ZKLOCK_MUTANT(heartbeat_sent_once))
             plan_beat();
     });
+    beating_ = true;
 }
 
 void session_core::granted(session_member& member)
@@ -113,8 +115,10 @@ void session_core::granted(session_member& member)
 
 void session_core::look_at_later(session_member& member)
 {
-    if (!std::exchange(member.among_holders_, true))
-        holders_.push_back(&member);
+    if (member.among_holders_)
+        return;
+    holders_.push_back(&member);
+    member.among_holders_ = true;
 }
 
 void session_core::plan_lease_watch()
@@ -132,11 +136,12 @@ void session_core::watch_lease()
 
 void session_core::notice_lapse(store::scheduler::time_point now)
 {
-    if (!lease_.lapsed(now))
-        return;
-    lease_.end();
-    for (session_member* member : members())
-        member->lease_lapsed();
+    if (lease_.lapsed(now)) {
+        lease_.end();
+        lapse_untold_ = true;
+    }
+    if (lapse_untold_)
+        tell_lapse();
 }
 
 void session_core::look_for_long_holders()
@@ -155,8 +160,8 @@ void session_core::later(lease_clock::duration delay, std::function<void()> f)
 {
     // The timer stays with the scheduler: it may run after this object is gone.
     static_cast<void>(scheduler.call_at(scheduler.now() + delay, [alive = std::weak_ptr(alive_), f = std::move(f)] {
-        if (!alive.expired())
-            f();
+        if (const auto core = alive.lock())
+            (*core)->attempt(f);
     }));
 }
 
@@ -165,7 +170,7 @@ void session_core::plan(store::scheduler::timer_id& timer, store::scheduler::tim
 {
     timer = scheduler.call_at(when, [this, &timer, what] {
         timer = 0;
-        (this->*what)();
+        attempt([this, what] { (this->*what)(); });
     });
 }
 
@@ -182,7 +187,7 @@ node_budget::verdict session_core::reserve(std::size_t bytes, bool first_of_path
 void session_core::release(std::size_t bytes)
 {
     budget_.release(bytes);
-    share_budget_soon();
+    attempt([this] { share_budget_soon(); });
 }
 
 void session_core::want_no_budget(session_member& member)
@@ -193,8 +198,13 @@ void session_core::want_no_budget(session_member& member)
 
 void session_core::share_budget_soon()
 {
-    if (!wanting_budget_.empty() && !std::exchange(budget_freed_, true))
-        tell([this] { share_budget(); });
+    if (wanting_budget_.empty() || budget_freed_)
+        return;
+    tell([this] {
+        budget_freed_ = false;
+        attempt([this] { share_budget(); });
+    });
+    budget_freed_ = true;
 }
 
 void session_core::wait_for_budget(session_member& member)
@@ -205,9 +215,11 @@ void session_core::wait_for_budget(session_member& member)
 /// Each in turn may send one create, and waits again when that was not the last one.
 void session_core::share_budget()
 {
-    budget_freed_ = false;
-    for (session_member* member : std::exchange(wanting_budget_, {}))
+    for (std::size_t n = wanting_budget_.size(); n != 0 && !wanting_budget_.empty(); --n) {
+        session_member* const member = wanting_budget_.front();
+        wanting_budget_.pop_front();
         member->budget_freed();
+    }
     writes.proceed();
 }
 
@@ -216,6 +228,10 @@ void session_core::share_budget()
 void session_core::on_connected(const store::connect_reply& answer)
 {
     const auto now = scheduler.now();
+    if (answer.renewed)
+        unopened_ = answer.sent;
+    settle();
+    epoch_open_ = true;
     notice_lapse(now);
     session_id = answer.session_id;
     connected = true;
@@ -225,38 +241,39 @@ void session_core::on_connected(const store::connect_reply& answer)
     // A leader that takes over knows of no other time than the one the session began with; and what the server that the
     // session has just left reports of it may come late. So the shortest of these times and the new one counts.
     const std::chrono::nanoseconds granted = answer.session_timeout;
-    if (answer.renewed)
+    if (unopened_)
         first_granted_ = last_granted_ = granted;
     const auto timeout = std::min({first_granted_, std::exchange(last_granted_, granted), granted});
-    if (answer.renewed || timeout != lease_.times().timeout) {
+    if (unopened_ || timeout != lease_.times().timeout) {
         // A server with other limits has taken the same session over: what is held was granted on another lease.
         lease_.open(timeout);
         // They were planned for the earlier lease, which may have been longer.
         for (store::scheduler::timer_id* timer : {&beat_timer_, &lease_timer_})
             scheduler.cancel(std::exchange(*timer, 0));
-        for (session_member* member : members())
-            member->lease_lapsed();
+        tell_lapse();
     }
     // A session comes into being by a majority. That it goes on may be the word of a leader that was paused, and does
     // not know yet that others have taken over.
-    if (answer.renewed)
-        lease_.opened(answer.sent, now);
+    if (unopened_)
+        lease_.opened(*unopened_, now);
     else
         lease_.answered(answer.sent, now);
+    unopened_.reset();
     // They were called before: what a lock does now may make another node of the one that a transaction looks for.
     requests.epoch_began();
     in_doubt.epoch_began();
     for (session_member* member : members())
-        member->epoch_began();
+        if (connected) // or one of them has met an exception
+            member->epoch_began();
     containers.proceed();
     plan_beat();
+    deliver_soon();
 }
 
 void session_core::catch_up()
 {
     if (!connected || catching_up_ != catch_up_state::not_asked)
         return;
-    catching_up_ = catch_up_state::under_way;
     store.sync("/", [this](const store::reply& answer) {
         const bool done = answer.result == store::outcome::ok;
         catching_up_ = done ? catch_up_state::done : catch_up_state::not_asked; // whoever needs it asks again
@@ -264,6 +281,7 @@ void session_core::catch_up()
             catching_up_refused(answer.result);
         heard(answer);
     });
+    catching_up_ = catch_up_state::under_way;
 }
 
 void session_core::catching_up_refused(store::outcome why)
@@ -288,7 +306,7 @@ bool session_core::behind_users() const noexcept
     return reconnected_ && !caught_up() && !ZKLOCK_MUTANT(transaction_reads_behind_no_sync);
 }
 
-void session_core::contact_lost()
+void session_core::contact_lost() noexcept
 {
     if (!std::exchange(connected, false))
         return;
@@ -300,22 +318,18 @@ void session_core::contact_lost()
 
 void session_core::on_disconnected()
 {
+    epoch_open_ = false;
     contact_lost(); // known to all before the end of the epoch makes one of them have another do something
-    left_watches_.clear();
-    writes.epoch_ended();
-    requests.epoch_ended();
-    for (session_member* member : members())
-        member->epoch_ended();
-    containers.epoch_ended();
+    end_epoch();
+    deliver_soon();
 }
 
 void session_core::on_expired()
 {
     session_id = 0;
     lease_.end();
-    in_doubt.session_ended();
-    for (session_member* member : members())
-        member->session_ended();
+    expiry_untold_ = true;
+    tell_expiry();
 }
 
 void session_core::stop(errc why)
@@ -324,8 +338,11 @@ void session_core::stop(errc why)
     connected = false;
     session_id = 0;
     lease_.end();
+    stopped_ = false;
     for (session_member* member : members())
         member->stop(why);
+    requests.stop(why);
+    stopped_ = true;
 }
 
 void session_core::on_node_event(store::event_kind kind, std::string_view node)

@@ -19,10 +19,12 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zklock::recipes {
@@ -42,7 +44,25 @@ public:
     const std::function<std::string()> new_uuid;
 
     /// Takes note of an outcome that is unknown: nothing is sent any more in this epoch, whose end is on its way.
-    void contact_lost();
+    void contact_lost() noexcept;
+
+    /// Does a step that the store does not guard. If memory fails in it, nobody knows how far the protocol has come: the
+    /// epoch is given up, and nothing is granted before all has been looked at anew. That is no more than a lost
+    /// connection; what users have been told or have asked for still holds. Other exceptions are passed on.
+    template <class Step> void attempt(Step&& step)
+    {
+        try {
+            step();
+        } catch (const std::bad_alloc&) {
+            give_up();
+        } catch (...) {
+            give_up();
+            throw;
+        }
+    }
+    void give_up() noexcept;
+    /// An exception has left a step, and what it has left half done has not been seen to yet.
+    [[nodiscard]] bool lost_track() const noexcept { return lost_track_; }
 
     /// Has the server catch up with all that was done before this epoch: one sync serves everybody who asks. Whoever
     /// sends a read after this call asks caught_up() when its answer comes.
@@ -72,7 +92,18 @@ public:
     /// Calls `news` soon, after what is running now and in the order of the calls. Everything users are told goes this
     /// way, so that whatever they do about it finds the protocol at rest. A lease that has ended meanwhile is noticed
     /// first: news of a grant looks whether it still holds, and else tells granted_and_lost().
-    void tell(store::unique_function<void()> news);
+    /// Nothing has changed, and `news` can be told later, if it throws.
+    template <class News> void tell(News&& news)
+    {
+        news_.emplace_back();
+        try {
+            news_.back() = store::unique_function<void()>(std::forward<News>(news));
+        } catch (...) {
+            news_.pop_back();
+            throw;
+        }
+        deliver_soon();
+    }
     /// Why a wait fails whose grant came to an end before it was told.
     [[nodiscard]] errc granted_and_lost() const { return over.value_or(errc::lost); }
     [[nodiscard]] bool has_news() const noexcept { return !news_.empty(); }
@@ -136,7 +167,7 @@ public:
     void on_connected(const store::connect_reply&);
     void on_disconnected();
     void on_expired();
-    void stop(errc why); ///< nothing will be sent any more
+    void stop(errc why); ///< nothing will be sent any more; may be called again if it throws
     void on_node_event(store::event_kind, std::string_view node);
 
     group_commit writes{*this};
@@ -149,7 +180,13 @@ private:
 
     void catching_up_refused(store::outcome);
     template <class F> void tell_listeners(std::string_view path, F);
+    void deliver_soon() noexcept;
     void deliver_news();
+    void tell_lapse();
+    void tell_expiry();
+    void end_epoch();
+    void settle();
+    void look_at_everything_again();
     void share_budget();
     void share_budget_soon();
     void beat();
@@ -171,6 +208,12 @@ private:
     bool budget_freed_ = false;
     std::deque<store::unique_function<void()>> news_;
     bool delivering_ = false;
+    bool epoch_open_ = false; ///< also after an answer was lost: others may come
+    bool lost_track_ = false;
+    bool stopped_ = true;        ///< or not over yet
+    bool lapse_untold_ = false;  ///< members have not all heard of it yet
+    bool expiry_untold_ = false; ///< likewise
+    std::optional<store::scheduler::time_point> unopened_; ///< a session that has no lease yet began after that
     bool beating_ = false; ///< a sync is under way
     bool server_proved_ = false;
     catch_up_state catching_up_ = catch_up_state::not_asked; ///< in this epoch
@@ -181,6 +224,7 @@ private:
     store::scheduler::timer_id beat_timer_ = 0;
     store::scheduler::timer_id lease_timer_ = 0;
     store::scheduler::timer_id holders_timer_ = 0;
+    store::scheduler::timer_id settle_timer_ = 0;
     std::vector<session_member*> holders_; ///< granted lately
     /// Whether posted functions may still touch this object.
     std::shared_ptr<session_core*> alive_;

@@ -22,6 +22,9 @@ public:
     virtual void epoch_ended() = 0;
     /// The nodes of the session are gone.
     virtual void session_ended() = 0;
+    /// Before the end of an epoch in which an exception has left a step: what is half done counts as not known. May be
+    /// called again if it throws.
+    virtual void distrust() {}
     /// What is held is lost, although its session may live on.
     virtual void lease_lapsed() = 0;
     /// Nobody can be granted under the lease that the server gives.

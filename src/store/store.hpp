@@ -103,6 +103,8 @@ public:
     virtual void on_expired() = 0;
     /// The server refused the credentials. Nothing follows but the answer to close().
     virtual void on_authentication_failed() = 0;
+    /// An exception has left one of the functions that the store has called, an observer's among them.
+    virtual void on_exception() noexcept {}
     /// A watch fired, and is no longer armed. Never a session event.
     virtual void on_node_event(event_kind kind, std::string_view path) = 0;
 };
@@ -118,6 +120,10 @@ public:
 /// No watch survives an epoch. (What the wire library does otherwise is the bridge's business to hide.)
 ///
 /// **Lifetime.** After the answer to close(), or once the store is destroyed, no function and no observer is called.
+///
+/// **Exceptions.** Whoever lets one out of a function or an observer that the store calls may have lost track of what
+/// is going on: observer::on_exception() is called. A std::bad_alloc ends there; any other exception goes on to whoever
+/// runs the executor.
 ///
 /// Paths are absolute and below the client's chroot, which the store adds and takes off again. They have been checked.
 class store {
@@ -163,6 +169,9 @@ public:
 
     /// Answered when the server has caught up with the leader as of this call; later reads see at least that.
     virtual void sync(std::string_view path, done) = 0;
+
+    /// Ends the epoch as if the connection were lost, the session goes on. Nothing happens outside of an epoch.
+    virtual void give_up() noexcept = 0;
 
     /// Ends the session, so that its nodes go away at once if there is a connection. Unanswered requests are answered
     /// `unknown` first. Bounded in time, and never blocks the strand. Once only, at any moment, connected or not.

@@ -10,9 +10,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Longer than a process that is not paused takes to run what it has in line, late timers included.
-constexpr instant promptly = 20ms;
-
 bool contains(const auto& list, const auto& what) { return std::find(list.begin(), list.end(), what) != list.end(); }
 
 std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -46,7 +43,7 @@ checker::checker(world& w, const ensemble& e, const plan& p) : world_(w), ensemb
 {
     const auto slowest = 2 * (p.set.delay + 10 * p.set.delay_spread) + p.set.follower_lag;
     expects_faults_ =
-        p.set.one_fault_in != 0 || (p.faults && !p.faults->empty()) || 10 * slowest > p.set.shortest_session();
+        p.set.one_fault_in != 0 || p.set.scarce_memory != 0 || (p.faults && !p.faults->empty()) || 10 * slowest > p.set.shortest_session();
     for (const auto& s : p.steps) {
         if (s.what != act::acquire && s.what != act::list && s.what < act::remove_idle_containers)
             expects_faults_ = true;
@@ -103,8 +100,8 @@ void checker::granted(contender_record& c, const recipes::grant& g)
     c.now = phase::holding;
     c.given = g;
     c.granted_at = world_.time.now();
-    const bool on_time = c.where->paused_until() + promptly < world_.time.now();
-    if (c.deadline && c.where->now() > *c.deadline + promptly && on_time) {
+    const bool on_time = c.where->paused_until() + promptly_ < world_.time.now();
+    if (c.deadline && c.where->now() > *c.deadline + promptly_ && on_time) {
         world_.violate(label(c) + ": granted after its deadline");
     }
     if (g.node.rfind('/') != path_of(c.path).size() || !g.node.starts_with(path_of(c.path))) {
@@ -200,18 +197,18 @@ void checker::check()
 /// A holder whose lease has ended has been told so, unless it did not run.
 void checker::check_told(contender_record& c)
 {
-    if (c.now != phase::holding || c.where->dead() || c.where->paused_until() + promptly > world_.time.now()) return;
+    if (c.now != phase::holding || c.where->dead() || c.where->paused_until() + promptly_ > world_.time.now()) return;
     const auto until = c.handle->held_until();
     const bool known_lost = until == process::time_point(); // and the news is on its way
     if (known_lost && !c.seen_lost) c.seen_lost = world_.time.now();
-    if (c.seen_lost && world_.time.now() > *c.seen_lost + promptly) {
+    if (c.seen_lost && world_.time.now() > *c.seen_lost + promptly_) {
         world_.violate(label(c) + ": lost, and it was not told");
     }
-    if (!known_lost && c.where->now() > until + promptly && world_.time.now() > c.granted_at + promptly) {
+    if (!known_lost && c.where->now() > until + promptly_ && world_.time.now() > c.granted_at + promptly_) {
         world_.violate(label(c) + ": its lease has ended and it was not told");
     }
     const auto told = c.store->told_deleted(c.given.node);
-    if (told && world_.time.now() > *told + promptly && world_.time.now() > c.granted_at + promptly) {
+    if (told && world_.time.now() > *told + promptly_ && world_.time.now() > c.granted_at + promptly_) {
         world_.violate(label(c) + ": the client knew that its node was deleted, and did not tell its holder");
     }
 }
@@ -226,14 +223,15 @@ void checker::failed(contender_record& c, boost::system::error_code ec, const re
     if (is(errc::timed_out)) {
         if (!c.deadline) return world_.violate(label(c) + ": timed out without a deadline");
         if (c.where->now() < *c.deadline) return world_.violate(label(c) + ": timed out too early");
-        const bool on_time = c.where->paused_until() + promptly < world_.time.now();
-        if (c.where->now() > *c.deadline + promptly && on_time && world_.time.now() > c.began + promptly) {
+        const bool on_time = c.where->paused_until() + promptly_ < world_.time.now();
+        if (c.where->now() > *c.deadline + promptly_ && on_time && world_.time.now() > c.began + promptly_) {
             return world_.violate(label(c) + ": timed out too late");
         }
         return;
     }
     if (is(errc::closed)) return; // by the schedule, or at its end
-    if (is(errc::lost) && !ended.node.empty() && expects_faults_) return;
+    const bool known = !ended.node.empty() || plan_.set.scarce_memory != 0;
+    if (is(errc::lost) && known && expects_faults_) return;
     if (is(errc::busy) && c.wish.look_once) return;
     if (is(errc::not_connected) && c.wish.look_once) return;
     if (is(errc::access_denied) && expects_refusals_) return;
@@ -241,6 +239,20 @@ void checker::failed(contender_record& c, boost::system::error_code ec, const re
     if (is(errc::over_budget) && plan_.set.node_budget < 1000) return;
     if (c.wish.max_attempts != 0 && expects_faults_) return;
     world_.violate(label(c) + ": failed without a reason: " + ec.message());
+}
+
+void checker::not_begun(contender_record& c)
+{
+    say(c, "cannot begin, for want of memory");
+    if (c.now != phase::waiting) return world_.violate(label(c) + ": has ended, and its call throws");
+    c.now = phase::failed;
+}
+
+void checker::release_threw(contender_record& c, bool held)
+{
+    say(c, "cannot hear how its release ends, for want of memory");
+    if (held) return world_.violate(label(c) + ": the release of a lock that is held throws");
+    c.now = phase::released;
 }
 
 void checker::withdrawn(contender_record& c, bool answer)

@@ -91,6 +91,7 @@ kind_of_plan kind_for(std::string_view mutant)
     kind_of_plan kind;
     for (const auto& [name, which] : recipes)
         if (mutant.starts_with(name.substr(0, name.find('_')) + '_')) kind.which = which;
+    kind.scarce_memory = mutant == "exception_ignored";
     kind.stale_leaders = mutant == "lost_create_looked_for_once";
     return kind;
 }
@@ -191,6 +192,8 @@ int main(int argc, char** argv)
     app.add_flag("--survey", chosen.survey, "go on after a violation, and say at the end how often each kind came");
     app.add_flag("--stale-leaders", chosen.kind.stale_leaders,
                  "leaders are paused too, and answer from the past when they wake");
+    app.add_flag("--scarce-memory", chosen.kind.scarce_memory,
+                 "clients run out of memory now and then, at any allocation of the library's");
     std::string recipe_name;
     app.add_option("--recipe", recipe_name,
                    "whose users act: mutex, reentrant_mutex, multi_lock, election, semaphore, shared_mutex, "

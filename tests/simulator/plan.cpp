@@ -409,7 +409,12 @@ private:
 
 } // namespace
 
-plan make_plan(std::uint64_t seed, kind_of_plan kind) { return planner(seed, kind).make(); }
+plan make_plan(std::uint64_t seed, kind_of_plan kind)
+{
+    plan made = planner(seed, kind).make();
+    if (kind.scarce_memory) made.set.scarce_memory = 4u << seed % 6;
+    return made;
+}
 
 bool is_calm(const plan& p, company allowed)
 {
@@ -417,8 +422,8 @@ bool is_calm(const plan& p, company allowed)
         const bool others = s.what == act::foreign_contender || s.what == act::foreign_child;
         return s.what == act::acquire || s.what == act::list || (others && allowed == company::others_queue);
     };
-    return p.set.one_fault_in == 0 && (!p.faults || p.faults->empty()) && p.set.node_budget > 100'000 &&
-           std::all_of(p.steps.begin(), p.steps.end(), harmless);
+    return p.set.one_fault_in == 0 && p.set.scarce_memory == 0 && (!p.faults || p.faults->empty()) &&
+           p.set.node_budget > 100'000 && std::all_of(p.steps.begin(), p.steps.end(), harmless);
 }
 
 } // namespace zklock::simulator

@@ -95,8 +95,8 @@ private:
         if (counted_) request.options.count_path = count_path(u.paths.front());
         request.count = 1 + u.wish.choice % std::min(permits_, 3u);
         wanted_[&u] = request.count;
-        auto started = own->acquire(std::move(request));
-        acquisitions_[&u] = started;
+        auto& started = acquisitions_[&u];
+        started = own->acquire(std::move(request));
         return started;
     }
 

@@ -26,6 +26,7 @@ struct settings {
     std::int32_t leader_drift_ppm = 0;           ///< how much faster than true time the servers' clocks run
     std::vector<std::int32_t> client_drift_ppm;  ///< one for each client
     double stated_drift = 0.01;                  ///< what the clients believe to be the bound
+    unsigned scarce_memory = 0;                  ///< one in so many of the library's steps runs out of it; 0 for none
     unsigned one_fault_in = 0;                   ///< messages; 0 for none
     std::uint32_t first_sequence = 0;            ///< the parents' counter at the beginning
     std::int32_t scarce_from = queue::sequence_scarce; ///< where it is scarce
@@ -48,6 +49,9 @@ struct settings {
     {
         return granted.empty() ? session_timeout : *std::min_element(granted.begin(), granted.end());
     }
+    /// Longer than a process that is not paused takes to run what it has in line, late timers included; and to make up
+    /// for what an exception has kept from being done.
+    [[nodiscard]] std::chrono::milliseconds promptly() const { return std::chrono::milliseconds(scarce_memory == 0 ? 20 : 500); }
     /// What a message may take, but for rare ones, until those who wait for it know of it.
     [[nodiscard]] std::chrono::microseconds slow_message() const { return delay + delay_spread + follower_lag; }
     /// Longer than any exchange takes while nothing goes wrong, and nobody is waited for.

@@ -1,5 +1,7 @@
 #include "simulated_store.hpp"
 
+#include "scarce_memory.hpp"
+
 #include <algorithm>
 
 namespace zklock::simulator {
@@ -34,6 +36,7 @@ void simulated_store::say(const std::string& what)
 
 void simulated_store::attach(::zklock::store::observer& o)
 {
+    const plenty_of_memory here;
     if (attached_) return world_.violate(name_ + ": attach() twice");
     attached_ = true;
     observer_ = &o;
@@ -55,6 +58,7 @@ request make_request(operation what, std::string_view path)
 void simulated_store::create(std::string_view path, std::string_view data, ::zklock::store::node_kind kind,
                              create_done call)
 {
+    const plenty_of_memory here;
     auto r = make_request(operation::create, path);
     r.data = data;
     r.kind = kind;
@@ -63,6 +67,7 @@ void simulated_store::create(std::string_view path, std::string_view data, ::zkl
 
 void simulated_store::remove(std::string_view path, std::int32_t version, done call)
 {
+    const plenty_of_memory here;
     auto r = make_request(operation::remove, path);
     r.version = version;
     submit(std::move(r), std::move(call));
@@ -70,6 +75,7 @@ void simulated_store::remove(std::string_view path, std::int32_t version, done c
 
 void simulated_store::set(std::string_view path, std::string_view data, std::int32_t version, stat_done call)
 {
+    const plenty_of_memory here;
     auto r = make_request(operation::set, path);
     r.data = data;
     r.version = version;
@@ -78,6 +84,7 @@ void simulated_store::set(std::string_view path, std::string_view data, std::int
 
 void simulated_store::batch(std::span<const ::zklock::store::batch_write> writes, batch_done call)
 {
+    const plenty_of_memory here;
     static constexpr transaction::kind kinds[] = {transaction::kind::create, transaction::kind::remove,
                                                   transaction::kind::set_data, transaction::kind::check_version};
     auto r = make_request(operation::batch, {});
@@ -95,11 +102,13 @@ void simulated_store::batch(std::span<const ::zklock::store::batch_write> writes
 
 void simulated_store::exists(std::string_view path, stat_done call)
 {
+    const plenty_of_memory here;
     submit(make_request(operation::exists, path), std::move(call));
 }
 
 void simulated_store::get(std::string_view path, bool watch, get_done call)
 {
+    const plenty_of_memory here;
     auto r = make_request(operation::get, path);
     r.watch = watch;
     submit(std::move(r), std::move(call));
@@ -107,6 +116,7 @@ void simulated_store::get(std::string_view path, bool watch, get_done call)
 
 void simulated_store::children(std::string_view path, bool watch, children_done call)
 {
+    const plenty_of_memory here;
     auto r = make_request(operation::children, path);
     r.watch = watch;
     submit(std::move(r), std::move(call));
@@ -114,11 +124,13 @@ void simulated_store::children(std::string_view path, bool watch, children_done 
 
 void simulated_store::unwatch(std::string_view path, done call)
 {
+    const plenty_of_memory here;
     submit(make_request(operation::unwatch, path), std::move(call));
 }
 
 void simulated_store::sync(std::string_view path, done call)
 {
+    const plenty_of_memory here;
     submit(make_request(operation::sync, path), std::move(call));
 }
 
@@ -145,6 +157,7 @@ bool simulated_store::may_submit(const std::string& name, const request& r)
 
 void simulated_store::submit(request r, callback call)
 {
+    const plenty_of_memory here;
     static constexpr const char* names[] = {"connect",  "create",  "remove", "set",  "batch", "exists", "get",
                                             "children", "unwatch", "sync",   "ping", "close_session"};
     std::string name = names[static_cast<int>(r.what)];
@@ -239,7 +252,7 @@ void simulated_store::deliver(const connection_ptr& from, const answer& a)
         }
         if (a.event == ::zklock::store::event_kind::deleted) told_deleted_.emplace(a.path, world_.time.now());
         if (a.event != ::zklock::store::event_kind::children_changed) told_changed_[a.path] = world_.time.now();
-        return observer_->on_node_event(a.event, a.path);
+        return tell([&] { observer_->on_node_event(a.event, a.path); });
     }
     if (outstanding_.empty() || outstanding_.front().xid != a.xid) {
         return world_.violate("simulator: a reply out of order");
@@ -258,6 +271,17 @@ void simulated_store::note_deleted(const waiting& w, const answer& a)
         told_deleted_.emplace(w.path, world_.time.now());
     else if (w.what == operation::batch && a.failed < w.paths.size() && !w.paths[a.failed].empty())
         told_deleted_.emplace(w.paths[a.failed], world_.time.now());
+}
+
+/// Calls a function of the library's, whose memory may fail.
+template <class F> void simulated_store::tell(F f)
+{
+    try {
+        const scarce_memory now(world_, number_);
+        f();
+    } catch (const std::bad_alloc&) {
+        observer_->on_exception();
+    }
 }
 
 void simulated_store::call_back(waiting& w, const answer& a)
@@ -282,12 +306,12 @@ void simulated_store::call_back(waiting& w, const answer& a)
             r.path = a.path;
             r.stat = a.stat;
         }
-        if (*f) (*f)(fill(r));
+        if (*f) tell([&] { (*f)(fill(r)); });
     } else if (auto* s = std::get_if<stat_done>(&w.call)) {
         ::zklock::store::stat_reply r;
         if (ok) r.stat = a.stat;
         if (ok && w.what == operation::exists && on_look) on_look(w.path, a.stat);
-        if (*s) (*s)(fill(r));
+        if (*s) tell([&] { (*s)(fill(r)); });
     } else if (auto* b = std::get_if<batch_done>(&w.call)) {
         ::zklock::store::batch_reply r;
         const std::vector<std::string_view> created(a.names.begin(), a.names.end());
@@ -296,24 +320,24 @@ void simulated_store::call_back(waiting& w, const answer& a)
             r.set = a.set;
         }
         r.failed = a.failed;
-        if (*b) (*b)(fill(r));
+        if (*b) tell([&] { (*b)(fill(r)); });
     } else if (auto* g = std::get_if<get_done>(&w.call)) {
         ::zklock::store::get_reply r;
         if (ok) {
             r.data = a.data;
             r.stat = a.stat;
         }
-        if (*g) (*g)(fill(r));
+        if (*g) tell([&] { (*g)(fill(r)); });
     } else if (auto* l = std::get_if<children_done>(&w.call)) {
         ::zklock::store::children_reply r;
         if (ok) {
             r.names = &a.names;
             r.stat = a.stat;
         }
-        if (*l) (*l)(fill(r));
+        if (*l) tell([&] { (*l)(fill(r)); });
     } else if (auto* d = std::get_if<done>(&w.call); *d) {
         ::zklock::store::reply r;
-        (*d)(fill(r));
+        tell([&] { (*d)(fill(r)); });
     }
 }
 
@@ -350,7 +374,7 @@ void simulated_store::deliver_connect(const answer& a)
         say("learns that its session is over");
         session_ = last_zxid_ = 0;
         attempt_later();
-        observer_->on_expired();
+        tell([&] { observer_->on_expired(); });
         return;
     }
     attempts_ = 0;
@@ -362,7 +386,7 @@ void simulated_store::deliver_connect(const answer& a)
     const bool renewed = session_ != told_session_;
     told_session_ = session_;
     keep_alive();
-    observer_->on_connected({session_, session_timeout_, renewed, asked_});
+    tell([&] { observer_->on_connected({session_, session_timeout_, renewed, asked_}); });
 }
 
 void simulated_store::keep_alive()
@@ -410,11 +434,12 @@ void simulated_store::end_epoch_step()
         process_.now() + std::chrono::milliseconds(world_.choose.below(20, stream::connect, number_)), [this] {
             if (!connection_) attempt();
         });
-    observer_->on_disconnected();
+    tell([&] { observer_->on_disconnected(); });
 }
 
 void simulated_store::cut()
 {
+    const plenty_of_memory here;
     if (state_ != state::open) return;
     say("has its connection cut");
     ensemble_.close(connection_);
@@ -433,6 +458,7 @@ void simulated_store::block(instant duration)
 
 void simulated_store::close(std::function<void()> closed)
 {
+    const plenty_of_memory here;
     if (on_closed_) return world_.violate(name_ + ": close() twice");
     say("closes");
     on_closed_ = std::move(closed);
@@ -447,7 +473,7 @@ void simulated_store::close(std::function<void()> closed)
             a.result = outcome::unknown;
             call_back(w, a);
         }
-        if (was_open && world_.set.disconnect_told_at_close) observer_->on_disconnected();
+        if (was_open && world_.set.disconnect_told_at_close) tell([&] { observer_->on_disconnected(); });
         if (!can_say) return finish_close();
         request r;
         r.what = operation::close_session;

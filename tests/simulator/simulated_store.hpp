@@ -34,6 +34,7 @@ public:
     void unwatch(std::string_view path, done) override;
     void sync(std::string_view path, done) override;
     void close(std::function<void()> closed) override;
+    void give_up() noexcept override { cut(); }
 
     // faults
     void cut();                                  ///< notices at once
@@ -77,6 +78,7 @@ private:
     void deliver(const connection_ptr& from, const answer& a);
     void deliver_connect(const answer& a);
     void call_back(waiting& w, const answer& a);
+    template <class F> void tell(F f);
     void end_epoch(); ///< the client's end of the connection is gone
     void end_epoch_step();
     void keep_alive();

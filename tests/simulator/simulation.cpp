@@ -80,12 +80,14 @@ void mutex_users::acquire(client& where, const step& s)
     request.lost = [this, &c, &where] {
         if (stage_.may_tell(where)) checker_.lost(c);
     };
-    stage_.call(where, [&](recipes::session& session) { c.handle = session.acquire(std::move(request)); });
+    const auto start = [&](recipes::session& session) { c.handle = session.acquire(std::move(request)); };
+    if (!stage_.try_call(where, start)) return checker_.not_begun(c);
     if (s.withdraw_after) {
         (void)where.where.call_at(where.where.now() + *s.withdraw_after, [this, &c, &where] {
             if (c.now != contender_record::phase::waiting) return;
             bool answer = false;
-            stage_.call(where, [&](recipes::session&) { answer = c.handle->withdraw(); });
+            const auto stop = [&](recipes::session&) { answer = c.handle->withdraw(); };
+            if (!stage_.try_call(where, stop)) stage_.world.violate("withdraw() throws");
             checker_.withdrawn(c, answer);
         });
     }
@@ -96,11 +98,13 @@ void mutex_users::release(contender_record& c)
     auto& where = stage_.current(c.client);
     checker_.releasing(c);
     const bool after_the_end = where.closed; // a call made then is answered all the same
-    stage_.call(where, [&](recipes::session&) {
-        c.handle->release([this, &c, &where, after_the_end](boost::system::error_code ec) {
-            if (after_the_end || stage_.may_tell(where)) checker_.released(c, ec);
-        });
-    });
+    std::function<void(boost::system::error_code)> released = [this, &c, &where, after_the_end](const auto& ec) {
+        scarce_memory::ends();
+        if (after_the_end || stage_.may_tell(where)) checker_.released(c, ec);
+    };
+    const bool has_it = c.handle->held(where.where.now());
+    const auto end = [&](recipes::session&) { c.handle->release(std::move(released)); };
+    if (!stage_.try_call(where, end)) checker_.release_threw(c, has_it);
 }
 
 void mutex_users::list(client& where, const step& s)

@@ -6,6 +6,7 @@
 #include "plan.hpp"
 #include "process.hpp"
 #include "recipes/session.hpp"
+#include "scarce_memory.hpp"
 #include "simulated_store.hpp"
 #include "simulation.hpp"
 
@@ -13,20 +14,57 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
 namespace zklock::simulator {
 
+/// A process's time, as a session in it sees it.
+class sessions_time final : public store::scheduler {
+public:
+    sessions_time(world& w, process& p, unsigned number) : world_(w), process_(p), number_(number) {}
+
+    [[nodiscard]] time_point now() const override { return process_.now(); }
+    [[nodiscard]] timer_id call_at(time_point when, std::function<void()> f) override
+    {
+        const plenty_of_memory here;
+        return process_.call_at(when, guarded(std::move(f)));
+    }
+    void cancel(timer_id id) override { process_.cancel(id); }
+    void post(std::function<void()> f) override
+    {
+        const plenty_of_memory here;
+        process_.post(guarded(std::move(f)));
+    }
+
+private:
+    [[nodiscard]] std::function<void()> guarded(std::function<void()> f)
+    {
+        return [this, f = std::move(f)] {
+            try {
+                const scarce_memory now(world_, number_);
+                f();
+            } catch (const std::bad_alloc&) { // met the executor, which goes on
+            }
+        };
+    }
+
+    world& world_;
+    process& process_;
+    const unsigned number_;
+};
+
 /// A process with one session. A restarted one is a new one.
 struct client {
     client(world& w, ensemble& e, unsigned n, std::int32_t drift_ppm)
-        : number(n), where(w, n, drift_ppm), store(w, e, where, n)
+        : number(n), where(w, n, drift_ppm), time(w, where, n), store(w, e, where, n)
     {
     }
 
     unsigned number;
     process where;
+    sessions_time time;
     simulated_store store;
     std::unique_ptr<recipes::session> session; ///< none once the process has died
     bool closing = false;
@@ -88,9 +126,24 @@ public:
         f(*c.session);
         c.inside = false;
     }
+    /// One in which memory may fail: false if it did.
+    template <class F> [[nodiscard]] bool try_call(client& c, F f)
+    {
+        c.inside = true;
+        bool done = true;
+        try {
+            const scarce_memory now(world, c.number);
+            f(*c.session);
+        } catch (const std::bad_alloc&) {
+            done = false;
+        }
+        c.inside = false;
+        return done;
+    }
     /// And whatever users are told through here.
     bool may_tell(client& c)
     {
+        scarce_memory::ends();
         if (c.inside) world.violate("client" + std::to_string(c.number) + ": called back inside a call");
         if (c.closed) world.violate("client" + std::to_string(c.number) + ": called back after it was closed");
         return world.violation.empty();

@@ -15,7 +15,7 @@ bool contains(const auto& list, const auto& what) { return std::find(list.begin(
 
 } // namespace
 
-acquisition_users::acquisition_users(stage& s) : stage_(s), calm_(is_calm(s.the_plan))
+acquisition_users::acquisition_users(stage& s) : promptly(s.the_plan.set.promptly()), stage_(s), calm_(is_calm(s.the_plan))
 {
     for (const auto& t : s.the_plan.steps) refusals_ |= t.what == act::refuse;
 }
@@ -80,7 +80,7 @@ void acquisition_users::give_up(client& c, use& u)
 {
     if (u.now != phase::waiting) return;
     bool answer = false;
-    stage_.call(c, [&](recipes::session&) { answer = u.handle->withdraw(); });
+    if (!stage_.try_call(c, [&](recipes::session&) { answer = u.handle->withdraw(); })) violate(u, "withdraw() throws");
     say(u, answer ? "withdraws" : "is too late to withdraw");
     if (answer)
         u.now = phase::withdrawn;
@@ -117,7 +117,10 @@ void acquisition_users::acquire(client& c, use& u)
         u.lost = true;
         u.now = phase::lost;
     };
-    stage_.call(c, [&](recipes::session&) { u.handle = start(c, u, std::move(w)); });
+    if (stage_.try_call(c, [&](recipes::session&) { u.handle = start(c, u, std::move(w)); })) return;
+    say(u, "cannot begin, for want of memory");
+    if (u.now != phase::waiting) violate(u, "has ended, and its call throws");
+    u.now = phase::failed;
 }
 
 void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
@@ -216,13 +219,18 @@ void acquisition_users::release(client& c, use& u)
     check_told(u);
     u.now = phase::releasing;
     const bool after_the_end = c.closed; // a call made then is answered all the same
-    stage_.call(c, [&](recipes::session&) {
-        u.handle->release([this, &c, &u, after_the_end](boost::system::error_code ec) {
-            if (!after_the_end && !stage_.may_tell(c)) return;
-            released(u, ec);
-            ended(c, u);
-        });
-    });
+    std::function<void(boost::system::error_code)> told = [this, &c, &u, after_the_end](const auto& ec) {
+        scarce_memory::ends();
+        if (!after_the_end && !stage_.may_tell(c)) return;
+        released(u, ec);
+        ended(c, u);
+    };
+    const bool has_it = u.handle->held(u.where->now());
+    if (stage_.try_call(c, [&](recipes::session&) { u.handle->release(std::move(told)); })) return;
+    say(u, "cannot hear how its release ends, for want of memory");
+    if (has_it) violate(u, "the release of a lock that is held throws");
+    u.now = phase::released;
+    ended(c, u);
 }
 
 void acquisition_users::released(use& u, boost::system::error_code ec)
@@ -247,7 +255,7 @@ void acquisition_users::failed(use& u, boost::system::error_code ec, const recip
         }
         return;
     }
-    const bool granted_and_lost = is(errc::lost) && !ended.node.empty() && !calm_;
+    const bool granted_and_lost = is(errc::lost) && !calm_ && (!ended.node.empty() || set.scarce_memory != 0);
     const bool explained = is(errc::closed) || granted_and_lost || ((is(errc::busy) || is(errc::not_connected)) && u.wish.look_once) ||
                            (is(errc::access_denied) && refusals_) ||
                            (u.gave_up_late && ec == boost::system::errc::operation_canceled) ||

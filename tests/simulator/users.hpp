@@ -64,8 +64,7 @@ public:
     [[nodiscard]] std::uint64_t grants() const override { return grants_; }
 
 protected:
-    /// Longer than a process that is not paused takes to run what it has in line, late timers included.
-    static constexpr instant promptly = std::chrono::milliseconds(20);
+    const instant promptly; ///< as in the settings
 
     /// What the step wants: paths and owner.
     virtual void choose(use&) {}

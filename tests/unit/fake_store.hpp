@@ -100,7 +100,10 @@ public:
     std::function<void()> closed;
     unsigned fails_after = 0; ///< the so-many-th request finds no memory; 0: none does
 
+    bool given_up = false; ///< and not ended by the test yet
+
     void attach(zklock::store::observer& o) override { observer = &o; }
+    void give_up() noexcept override { given_up = true; }
     void create(std::string_view path, std::string_view, zklock::store::node_kind kind, create_done done) override
     {
         using zklock::store::node_kind;

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zklock::unit {
@@ -24,6 +26,7 @@ struct scene {
     fake_store servers{clock};
     client_options options;
     int uuids = 0;
+    bool out_of_memory = false; ///< when the next one is made
     std::optional<recipes::session> session;
 
     struct attempt {
@@ -39,6 +42,8 @@ struct scene {
     void start()
     {
         session.emplace(servers, clock, options, [this] {
+            if (std::exchange(out_of_memory, false))
+                throw std::bad_alloc();
             char text[40];
             std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012d", ++uuids);
             return std::string(text);

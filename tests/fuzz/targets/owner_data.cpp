@@ -56,6 +56,7 @@ public:
     scripted_store(manual_scheduler& s, const std::map<std::string, node>& nodes) : scheduler_(s), nodes_(nodes) {}
 
     void attach(zklock::store::observer& o) override { observer = &o; }
+    void give_up() noexcept override {}
     void create(std::string_view, std::string_view, zklock::store::node_kind, create_done) override { unexpected(); }
     void remove(std::string_view, std::int32_t, done) override { unexpected(); }
     void set(std::string_view, std::string_view, std::int32_t, stat_done) override { unexpected(); }

@@ -186,43 +186,34 @@ TEST_SUITE("lock queue, scarce numbers")
         CHECK(q.next_to_create() == 2);
     }
 
-    TEST_CASE("a parent that has to stay: creates go on, up to the limit")
+    TEST_CASE("a parent that has to stay: creates go on, up to the limit; then the question is put for each who comes")
     {
-        scarce_driver q;
-        q.hold_back();
-        CHECK(q.act() == "remove parent, gone 1");
-        CHECK(q.may_remove_parent(3));
-        SUBCASE("it may not be deleted")
-        {
-            q.parent_stays();
-        }
-        SUBCASE("it has a child that is no contender")
-        {
-            q.parent_occupied();
-            CHECK(q.act() == "read");
-            q.children_read({"notes"}, 4, true);
-        }
-        CHECK(q.act() == "");
-        CHECK(q.next_to_create() == 2);
-        q.send_creates();
-        static_cast<void>(q.act());
-        q.created(2, ours(2, sequence_limit), sequence_limit, 7);
-        q.leave(2); // its caller refuses it
-        CHECK(q.act() == "remove 2 " + ours(2, sequence_limit));
-        q.join(3, false);
-        CHECK(q.act() == "");
-        q.removed(2);
-        CHECK(q.act() == "remove parent, gone 2"); // by now it may be possible
-        q.join(4, false);
-        CHECK(q.act() == "");
-        CHECK(q.may_remove_parent(sequence_limit + 1));
-        SUBCASE("it is")
-        {
-            q.parent_absent();
-            CHECK(q.next_to_create() == 3);
-        }
-        SUBCASE("it is not: whoever came before the question is told, and for the others it is put again")
-        {
+        for (const bool strangers : {false, true}) {
+            scarce_driver q;
+            q.hold_back();
+            CHECK(q.act() == "remove parent, gone 1");
+            CHECK(q.may_remove_parent(3));
+            if (strangers) { // a child that is no contender
+                q.parent_occupied();
+                CHECK(q.act() == "read");
+                q.children_read({"notes"}, 4, true);
+            } else { // it may not be deleted
+                q.parent_stays();
+            }
+            CHECK(q.act() == "");
+            CHECK(q.next_to_create() == 2);
+            q.send_creates();
+            static_cast<void>(q.act());
+            q.created(2, ours(2, sequence_limit), sequence_limit, 7);
+            q.leave(2); // its caller refuses it
+            CHECK(q.act() == "remove 2 " + ours(2, sequence_limit));
+            q.join(3, false);
+            CHECK(q.act() == "");
+            q.removed(2);
+            CHECK(q.act() == "remove parent, gone 2"); // by now it may be possible
+            q.join(4, false);
+            CHECK(q.act() == "");
+            CHECK(q.may_remove_parent(sequence_limit + 1));
             q.parent_stays();
             CHECK(q.act() == "remove parent, exhausted 3, gone 3");
             CHECK(q.may_remove_parent(sequence_limit + 1));
@@ -231,6 +222,9 @@ TEST_SUITE("lock queue, scarce numbers")
             CHECK(q.act() == "");
             q.join(5, false);
             CHECK(q.act() == "remove parent");
+            CHECK(q.may_remove_parent(sequence_limit + 1));
+            q.parent_absent();
+            CHECK(q.next_to_create() == 5);
         }
     }
 

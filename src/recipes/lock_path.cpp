@@ -361,10 +361,14 @@ void lock_path::finish_actions()
     for (; performed_ < actions_->size(); ++performed_) {
         const queue::action& action = (*actions_)[performed_];
         const bool granted = action.what == queue::action::kind::granted;
-        if (granted && !queue_.holds(action.id)) // which ended before it could be told
+        const bool holds = granted && queue_.holds(action.id);
+        if (granted && (!holds || !core_.lease_fresh(now))) { // which ended before it could be told
             contenders_.at(action.id)->fail(core_.granted_and_lost());
-        else if (action.is_news())
+            if (holds)
+                queue_.leave(action.id);
+        } else if (action.is_news()) {
             perform(action, now);
+        }
     }
 }
 

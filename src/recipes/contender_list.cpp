@@ -81,7 +81,8 @@ void contender_list::send()
 void contender_list::read()
 {
     const children_in_order::child child = to_read_.front();
-    const auto take = [this, node = queue::child_of(path_, child.name), n = child.read](const store::get_reply& answer) {
+    const auto take = [this, node = queue::child_of(path_, child.name),
+                       n = child.read](const store::get_reply& answer) {
         if (ended())
             return;
         if (answer.result == outcome::ok) {

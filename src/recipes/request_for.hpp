@@ -50,7 +50,10 @@ public:
     void fail_for_memory() noexcept final
     {
         core_.requests.leave(*this);
-        end(make_error_code(boost::system::errc::not_enough_memory), Values()...);
+        if (sent_ && if_lost_ == if_lost::unknown)
+            fail(errc::outcome_unknown);
+        else
+            end(make_error_code(boost::system::errc::not_enough_memory), Values()...);
     }
     void tell_end() noexcept final
     {

@@ -34,7 +34,8 @@ public:
     virtual void begin_again() = 0;
     /// Ends it, unless it has ended.
     virtual void fail(errc why) = 0;
-    /// Ends it with `not_enough_memory`, likewise: a step of it has thrown.
+    /// Ends it likewise, because memory has failed in a step of it: with `not_enough_memory`, or with
+    /// `errc::outcome_unknown` if it may have been done.
     virtual void fail_for_memory() noexcept = 0;
     /// It has ended: has its user told, now or as soon as there is memory for that.
     virtual void tell_end() noexcept = 0;

@@ -1,6 +1,8 @@
 #pragma once
 #include "queue/node_name.hpp"
 
+#include <boost/system/error_code.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -51,7 +53,15 @@ struct settings {
     }
     /// Longer than a process that is not paused takes to run what it has in line, late timers included; and to make up
     /// for what an exception has kept from being done.
-    [[nodiscard]] std::chrono::milliseconds promptly() const { return std::chrono::milliseconds(scarce_memory == 0 ? 20 : 500); }
+    [[nodiscard]] std::chrono::milliseconds promptly() const
+    {
+        return std::chrono::milliseconds(scarce_memory == 0 ? 20 : 500);
+    }
+    /// What has not been done for want of memory may end so.
+    [[nodiscard]] bool explains(boost::system::error_code ec) const
+    {
+        return scarce_memory != 0 && ec == boost::system::errc::not_enough_memory;
+    }
     /// What a message may take, but for rare ones, until those who wait for it know of it.
     [[nodiscard]] std::chrono::microseconds slow_message() const { return delay + delay_spread + follower_lag; }
     /// Longer than any exchange takes while nothing goes wrong, and nobody is waited for.

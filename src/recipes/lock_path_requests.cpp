@@ -52,6 +52,7 @@ void lock_path::perform(const queue::action& action, store::scheduler::time_poin
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
     case kind::lost:
         contender()->lose();
+        contender()->finish_release(errc::lost); // if it was released before this could be told
         forget(action.id);
         break;
     case kind::lingers:

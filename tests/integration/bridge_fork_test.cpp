@@ -292,9 +292,9 @@ TEST_CASE("host names can be looked up before a fork, and after it by both")
 
 TEST_CASE("the first to look up names in a forked process may be several threads at once")
 {
-    asio::io_context io;
-    asio::use_service<bridge::name_lookups>(io);
-    const int result = in_child([&] { // it is not told, and leaves the parent's context alone
+    auto io = std::make_unique<asio::io_context>();
+    asio::use_service<bridge::name_lookups>(*io);
+    const int result = in_child([&] { // it is not told
         asio::io_context own;
         constexpr int crowd = 8;
         int answered = 0;
@@ -307,13 +307,14 @@ TEST_CASE("the first to look up names in a forked process may be several threads
                 ++ready;
                 while (ready != crowd)
                     std::this_thread::yield();
-                asio::use_service<bridge::name_lookups>(io).begin(std::make_shared<bridge::name_lookup>(
+                asio::use_service<bridge::name_lookups>(*io).begin(std::make_shared<bridge::name_lookup>(
                     host, strand, [&](const bridge::name_answer& a) { answered += a.addresses.size() == 1; }));
             });
         for (auto& each : threads)
             each.join();
         while (answered != crowd) // or it is killed in the end
             own.run_one();
+        io.reset(); // its threads are waited for
         return 0;
     });
     CHECK(result == 0);

@@ -110,7 +110,13 @@ private:
                 (void)u.where->call_at(u.where->now() + moments[i], [this, &u, elsewhere] { begin_read(u, elsewhere); });
             }
             if (only_reads || ((u.wish.choice >> i & 1) == 0 && i != 0)) continue;
-            (void)u.where->call_at(u.where->now() + moments[i], [this, &u, i] { begin_write(u, i); });
+            // Where they have to wait for each other there are some that do, also behind such as never leave.
+            const unsigned times = stage_.the_plan.set.users_window < 64 ? 1 + u.wish.choice / 2'048 % 4 : 1;
+            const bool stranded = times > 1 && !calm_ && u.wish.choice / 16'384 % 8 == i;
+            (void)u.where->call_at(u.where->now() + moments[i], [this, &u, i, times, stranded] {
+                if (stranded && !stage_.world.quiet) u.store->cut();
+                for (unsigned n = 0; n < times; ++n) begin_write(u, i);
+            });
         }
     }
 

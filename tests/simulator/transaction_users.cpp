@@ -113,9 +113,13 @@ private:
             // Where they have to wait for each other there are some that do, also behind such as never leave.
             const unsigned times = stage_.the_plan.set.users_window < 64 ? 1 + u.wish.choice / 2'048 % 4 : 1;
             const bool stranded = times > 1 && !calm_ && u.wish.choice / 16'384 % 8 == i;
-            (void)u.where->call_at(u.where->now() + moments[i], [this, &u, i, times, stranded] {
-                if (stranded && !stage_.world.quiet) u.store->cut();
+            const auto write = [this, &u, i, times] {
                 for (unsigned n = 0; n < times; ++n) begin_write(u, i);
+            };
+            (void)u.where->call_at(u.where->now() + moments[i], [this, &u, write, stranded] {
+                if (!stranded || stage_.world.quiet) return write();
+                u.store->cut();
+                u.where->post(write); // when its end is on the way, and not told yet
             });
         }
     }

@@ -127,13 +127,24 @@ void request_line::proceed()
     }
 }
 
-void request_line::epoch_ended()
+void request_line::tell_untold() noexcept
 {
     auto untold = std::exchange(untold_, nullptr);
     while (const auto next = std::exchange(untold, nullptr)) {
         untold = std::exchange(next->next_untold_, nullptr);
         next->tell_end();
     }
+}
+
+void request_line::epoch_began()
+{
+    tell_untold();
+    proceed();
+}
+
+void request_line::epoch_ended()
+{
+    tell_untold();
     while (!going_on_.empty()) {
         const std::shared_ptr<user_request> request = going_on_.front();
         leave(*request);

@@ -90,7 +90,7 @@ public:
     void answered(user_request&) noexcept;
     /// Sends what may go now.
     void proceed();
-    /// For want of memory its user could not be told that it has ended: it is tried again at the end of the epoch.
+    /// For want of memory its user could not be told that it has ended: it is tried again when the epoch is over.
     void tell_later(user_request&) noexcept;
 
     /// How many may be under way. Tests set another before the first is made.
@@ -98,7 +98,9 @@ public:
 
     // --- called by the session --------------------------------------------------------------------------------------
 
-    void epoch_began() { proceed(); }
+    void epoch_began();
+    /// Those who could not be told for want of memory.
+    void tell_untold() noexcept;
     void epoch_ended();
     void stop(errc why);
 

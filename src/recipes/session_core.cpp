@@ -44,7 +44,9 @@ void session_core::deliver_news()
     attempt([this] { notice_lapse(scheduler.now()); });
     if (!stopped_)
         attempt([this] { stop(*over); });
-    if (lapse_untold_ || !stopped_)
+    if (expiry_untold_)
+        attempt([this] { settle(); });
+    if (lapse_untold_ || expiry_untold_ || !stopped_)
         return; // once more
     // What comes up meanwhile is told next time.
     for (std::size_t n = news_.size(); n != 0; --n) {

@@ -31,6 +31,7 @@ void session_core::give_up() noexcept
 void session_core::settle()
 {
     deliver_soon();
+    requests.tell_untold();
     if (over || epoch_open_)
         return;
     if (lost_track_)

@@ -54,10 +54,15 @@ namespace zklock {
 /// `errc::invalid_option` (an option of the client is out of range), `errc::authentication_failed`.
 ///
 /// **Out of memory.** An operation that cannot be started for lack of memory throws `std::bad_alloc` at its caller.
-/// Later, and with whatever else an executor throws that is asked to run something, the exception comes out of the
-/// context's `run()`. The operation that it has met is still there if it was about to begin, and ends when it is
-/// cancelled or the client closes; if it was about to end, its handler is destroyed without being called. The others go
-/// on. What a destructor is to give back needs memory, too: for lack of it there, the process is terminated.
+/// Later, a lack of memory inside the client costs it its connection: it connects again, looks at everything anew, and
+/// goes on with what was asked for. A request for nodes or a list that has met it ends: with
+/// `boost::system::errc::not_enough_memory` if nothing was done, with `errc::outcome_unknown` if it may have been.
+///
+/// Where memory fails as an operation is about to begin or its handler is to be posted, and with whatever else an
+/// executor throws that is asked to run something, the exception comes out of the context's `run()`. The operation that
+/// was about to begin is still there, and ends when it is cancelled or the client closes; the handler that was to be
+/// posted is destroyed without being called. The others go on. What a destructor is to give back needs memory, too: for
+/// lack of it there, the process is terminated.
 ///
 /// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, as with Asio's I/O objects,
 /// except that `state()`, `session_id()` and `get_executor()` may be called from any threads.

@@ -102,7 +102,7 @@ TEST_CASE("several locks as one: what each of them costs, and no more; the first
     expect_clean(server(), {above + "a", above + "b", above + "c"});
 }
 
-TEST_CASE("election: a create and a delete for a term; who stands is a list and the nodes' data; who leads, a list and the first one's")
+TEST_CASE("election: a create and a delete for a term; a list, and the nodes' data or the first one's")
 {
     const std::string path = "/requests_recipes/election";
     const auto body = [&]() -> awaitable<void> {

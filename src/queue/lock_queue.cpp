@@ -321,7 +321,8 @@ void lock_queue::distrust()
             move(c, phase::inspecting);
         c.removing = false;
         c.covered = false;
-        c.waited_for_another = c.holds_on = true;
+        c.waited_for_another = true;
+        c.holds_on = c.now == phase::held || c.now == phase::downgrading; // its watch counts as gone
         if (c.into_reader == change::sent)
             c.into_reader = change::unknown;
     }

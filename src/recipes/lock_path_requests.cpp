@@ -46,7 +46,12 @@ void lock_path::perform(const queue::action& action, store::scheduler::time_poin
         core_.writes.join(*this, !action.may_wait);
         break;
     case kind::remove_parent: send_remove_parent(); break;
-    case kind::granted: grant(*contender(), action.from, now); break;
+    case kind::granted:
+        if (queue_.holds(action.id))
+            grant(*contender(), action.from, now);
+        else // it was lost before an exception let it be told
+            contender()->fail(core_.granted_and_lost());
+        break;
     case kind::shares: contender()->finish_downgrade({}, full(action.node)); break;
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;

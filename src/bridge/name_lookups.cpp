@@ -91,38 +91,38 @@ std::optional<name_answer> answer_of_the_system(const std::string& host) noexcep
     }
 }
 
-/// What is asked about one name, by whoever wants to know.
-struct question {
-    explicit question(const std::shared_ptr<name_lookup>& first) : host(first->host), askers{first} {}
-
-    [[nodiscard]] bool wanted() const noexcept
-    {
-        return std::ranges::any_of(askers, [](const auto& each) { return !each->cancelled; });
-    }
-
-    const std::string host;
-    std::vector<std::shared_ptr<name_lookup>> askers;
-};
-
-/// Who cannot be told finds its lookup lost, when it asks again.
-void tell(const question& q, const std::optional<name_answer>& answer) noexcept
-{
-    for (const auto& lookup : q.askers)
-        try {
-            asio::post(lookup->strand, [lookup, answer = answer.value()] {
-                if (!lookup->cancelled)
-                    lookup->done(answer);
-            });
-        } catch (...) {
-            lookup->lost = true;
-        }
-}
-
 } // namespace
 
 /// What the threads share with each other and with the service.
 struct name_lookups::shared {
     using clock = std::chrono::steady_clock;
+
+    /// What is asked about one name, by whoever wants to know.
+    struct question {
+        explicit question(const std::shared_ptr<name_lookup>& first) : host(first->host), askers{first} {}
+
+        [[nodiscard]] bool wanted() const noexcept
+        {
+            return std::ranges::any_of(askers, [](const auto& each) { return !each->cancelled; });
+        }
+
+        /// Who cannot be told finds its lookup lost, when it asks again.
+        void tell(const std::optional<name_answer>& answer) const noexcept
+        {
+            for (const auto& lookup : askers)
+                try {
+                    asio::post(lookup->strand, [lookup, answer = answer.value()] {
+                        if (!lookup->cancelled)
+                            lookup->done(answer);
+                    });
+                } catch (...) {
+                    lookup->lost = true;
+                }
+        }
+
+        const std::string host;
+        std::vector<std::shared_ptr<name_lookup>> askers;
+    };
 
     struct worker {
         std::thread thread;
@@ -230,7 +230,7 @@ private:
         } catch (const std::exception& no_thread) {
             if (workers.empty()) { // else they come to it
                 for (const auto& each : waiting)
-                    tell(*each, name_answer{{}, no_thread.what()});
+                    each->tell(name_answer{{}, no_thread.what()});
                 waiting.clear();
             }
             return false;
@@ -261,7 +261,7 @@ private:
             lock.lock();
             const auto answered = std::move(self.at); // from here on it is asked anew
             lock.unlock();
-            tell(*answered, answer);
+            answered->tell(answer);
             lock.lock();
         }
         self.ended = true;

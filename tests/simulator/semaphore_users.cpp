@@ -12,8 +12,6 @@ namespace zklock::simulator {
 
 namespace {
 
-constexpr instant promptly = std::chrono::milliseconds(1);
-
 class semaphore_users final : public acquisition_users {
 public:
     explicit semaphore_users(stage& s) : acquisition_users(s), permits_(1 + static_cast<unsigned>(s.the_plan.seed / 8 % 4))

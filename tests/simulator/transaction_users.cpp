@@ -259,12 +259,12 @@ private:
             const auto found = by_data_.find(part.data);
             if (part.what == transaction_entry::kind::set_data && found != by_data_.end()) {
                 done_at_[part.data] = t.zxid;
-                check(*found->second);
+                executed(*found->second);
             }
         }
     }
 
-    void check(write& w)
+    void executed(write& w)
     {
         auto& u = *w.writer;
         if (w.done) violate(u, "its write " + w.data + " is done twice");

@@ -19,8 +19,8 @@ namespace {
 constexpr connector::settings usual{12s, 100ms, 5s};
 
 /// A connector and a clock that the test moves.
-struct scene {
-    explicit scene(connector::settings s = usual, unsigned seed = 1) : c(s, seed) {}
+struct connector_scene {
+    explicit connector_scene(connector::settings s = usual, unsigned seed = 1) : c(s, seed) {}
 
     /// Lets time pass until the connector has something to do.
     step next()
@@ -62,7 +62,7 @@ struct scene {
 
 TEST_CASE("a cycle tries each address once, and then the names are looked up again")
 {
-    scene s;
+    connector_scene s;
     s.begin({"a", "b", "c"});
     CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "b", "c"});
     CHECK(s.c.names_known({{"a", "d"}, false, true}, s.now) == step::attempt);
@@ -71,7 +71,7 @@ TEST_CASE("a cycle tries each address once, and then the names are looked up aga
 
 TEST_CASE("where no name is known any more, the addresses of the last cycle are tried")
 {
-    scene s;
+    connector_scene s;
     s.begin({"a", "b"});
     s.refuse_cycle();
     CHECK(s.c.names_known({}, s.now) == step::attempt);
@@ -80,7 +80,7 @@ TEST_CASE("where no name is known any more, the addresses of the last cycle are 
 
 TEST_CASE("the pause between cycles doubles up to its limit, and is drawn from its upper half")
 {
-    scene s;
+    connector_scene s;
     s.begin({"a"});
     clock_type::duration longest = 100ms;
     for (int cycle = 0; cycle < 12; ++cycle) {
@@ -95,7 +95,7 @@ TEST_CASE("the pause between cycles doubles up to its limit, and is drawn from i
 
 TEST_CASE("while the session may live, the pause is no longer than an eighth of it")
 {
-    scene s({12s, 5s, 5s});
+    connector_scene s({12s, 5s, 5s});
     s.begin({"a"});
     s.c.opened(4s);
     const auto lost_at = s.now += 1min;
@@ -118,7 +118,7 @@ TEST_CASE("while the session may live, the pause is no longer than an eighth of 
 
 TEST_CASE("all silent servers of a list have had their time in a third of the session's time-out")
 {
-    scene s({18s, 100ms, 5s});
+    connector_scene s({18s, 100ms, 5s});
     s.begin({"a", "b", "c"});
     const auto before = s.now;
     for (int attempt = 0; attempt < 3; ++attempt) {
@@ -132,7 +132,7 @@ TEST_CASE("all silent servers of a list have had their time in a third of the se
 
 TEST_CASE("where nobody answers, the next cycle is more patient; a refusal does not make it so")
 {
-    scene s;
+    connector_scene s;
     s.begin({"a"});
     s.refuse_cycle();
     CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
@@ -150,7 +150,7 @@ TEST_CASE("where nobody answers, the next cycle is more patient; a refusal does 
 
 TEST_CASE("after a loss another server is tried, and at once")
 {
-    scene s;
+    connector_scene s;
     s.begin({"a", "b"});
     const std::string first = s.c.address();
     s.c.opened(12s);
@@ -164,7 +164,7 @@ TEST_CASE("after a loss another server is tried, and at once")
 
 TEST_CASE("who is told that the session is over asks the same server for a new one")
 {
-    scene s;
+    connector_scene s;
     s.begin({"a", "b"});
     const std::string first = s.c.address();
     s.now += 1s;
@@ -175,7 +175,7 @@ TEST_CASE("who is told that the session is over asks the same server for a new o
 
 TEST_CASE("a server that drops each connection at once is not stormed")
 {
-    scene s;
+    connector_scene s;
     s.begin({"a"});
     for (int i = 0; i < 10; ++i) {
         const auto before = s.now;
@@ -188,7 +188,7 @@ TEST_CASE("a server that drops each connection at once is not stormed")
 
 TEST_CASE("once connected, pauses and patience begin anew")
 {
-    scene s;
+    connector_scene s;
     s.begin({"a"});
     for (int cycle = 0; cycle < 4; ++cycle) { // silent ones
         CHECK(s.next() == step::give_up);
@@ -211,7 +211,7 @@ TEST_CASE("once connected, pauses and patience begin anew")
 
 TEST_CASE("an address that comes while a server is spared does not end the pause")
 {
-    scene s({60s, 2s, 5s});
+    connector_scene s({60s, 2s, 5s});
     s.begin({"a"});
     s.c.opened(60s);
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
@@ -223,7 +223,7 @@ TEST_CASE("an address that comes while a server is spared does not end the pause
 
 TEST_CASE("the first address of all comes when none could be tried: it is tried at once")
 {
-    scene s;
+    connector_scene s;
     REQUIRE(s.c.begin(s.now) == step::resolve);
     REQUIRE(s.c.names_known({{}, false, true}, s.now) == step::wait);
     CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::wait);
@@ -234,7 +234,7 @@ TEST_CASE("the first address of all comes when none could be tried: it is tried 
 
 TEST_CASE("a session that is over needs no hurry")
 {
-    scene s({60s, 5s, 5s});
+    connector_scene s({60s, 5s, 5s});
     s.begin({"a"});
     s.c.opened(8s);
     s.now += 1min;
@@ -250,7 +250,7 @@ TEST_CASE("a session that is over needs no hurry")
 
 TEST_CASE("refused credentials are the end of all attempts")
 {
-    scene s;
+    connector_scene s;
     s.begin({"a", "b"});
     CHECK(s.c.lost(loss::credentials, s.now) == step::wait);
     CHECK(s.c.now_in() == phase::closed);
@@ -260,7 +260,7 @@ TEST_CASE("refused credentials are the end of all attempts")
 
 TEST_CASE("names")
 {
-    scene s;
+    connector_scene s;
     REQUIRE(s.c.begin(s.now) == step::resolve);
 
     SUBCASE("a cycle waits for those that are looked up, for a moment")
@@ -327,7 +327,7 @@ TEST_CASE("names")
 
 TEST_CASE("closing")
 {
-    scene s;
+    connector_scene s;
 
     SUBCASE("without a connection ends at once")
     {
@@ -362,7 +362,7 @@ TEST_CASE("closing")
 TEST_CASE("the longest times that may be asked for do not overflow")
 {
     constexpr auto most = std::chrono::milliseconds::max();
-    scene s({(1ll << 30) * 1ms, most, most});
+    connector_scene s({(1ll << 30) * 1ms, most, most});
     s.begin({"a"});
     for (int cycle = 0; cycle < 100; ++cycle) {
         const auto before = s.now;

@@ -55,8 +55,8 @@ namespace zklock {
 ///
 /// **Out of memory.** An operation that cannot be started for lack of memory throws `std::bad_alloc` at its caller.
 /// Later, a lack of memory inside the client costs it its connection: it connects again, looks at everything anew, and
-/// goes on with what was asked for. A request for nodes or a list that has met it ends: with
-/// `boost::system::errc::not_enough_memory` if nothing was done, with `errc::outcome_unknown` if it may have been.
+/// goes on with what was asked for; only multi-locks, re-entrant locks and elections may be left waiting. A request for
+/// nodes ends with `not_enough_memory` (`boost::system::errc`), with `errc::outcome_unknown` if it may have been done.
 ///
 /// Where memory fails as an operation is about to begin or its handler is to be posted, and with whatever else an
 /// executor throws that is asked to run something, the exception comes out of the context's `run()`. The operation that

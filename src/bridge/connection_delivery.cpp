@@ -125,7 +125,10 @@ void connection::deliver()
     for (auto n = inbox_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
         auto next = std::move(inbox_.front());
         inbox_.pop_front();
-        guarded([&] { dispatch(std::move(next)); });
+        if (std::holds_alternative<log_line>(next)) // whose function may throw at no cost
+            dispatch(std::move(next));
+        else
+            guarded([&] { dispatch(std::move(next)); });
     }
 }
 

@@ -135,7 +135,7 @@ struct name_lookups::shared {
 
     const unsigned of_process; ///< whose the threads are, by fork_count()
     std::mutex mutex;          // guards what follows
-    std::condition_variable paused_now;
+    std::condition_variable look_again;
     std::deque<std::unique_ptr<question>> waiting;
     std::list<worker> workers;
     bool in_reserve = false; ///< a worker waits until another is late
@@ -150,6 +150,7 @@ struct name_lookups::shared {
         }
         waiting.push_back(std::make_unique<question>(lookup));
         start_workers();
+        look_again.notify_all();
     }
 
     void pause()
@@ -160,7 +161,7 @@ struct name_lookups::shared {
             paused = true;
             all.swap(workers); // each keeps its place in memory
         }
-        paused_now.notify_all();
+        look_again.notify_all();
         for (auto& each : all)
             each.thread.join();
     }
@@ -275,7 +276,7 @@ private:
             if (in_time(each, now))
                 first = std::min(first, each.since + patience);
         in_reserve = true;
-        paused_now.wait_until(lock, first);
+        look_again.wait_until(lock, first);
         in_reserve = false;
     }
 };

@@ -32,7 +32,7 @@ public:
 
     bool withdraw() override
     {
-        if (state_ != state::waiting || !lock_->withdraw())
+        if (state_ != state::waiting || !lock_ || !lock_->withdraw())
             return false;
         waiter_.done = nullptr;
         waiter_.lost = nullptr;
@@ -65,7 +65,7 @@ public:
     /// Its candidate has resigned. True if it is over; else it will be, when the leader stops or the grant comes.
     bool resign(store::scheduler& scheduler)
     {
-        if (state_ != state::waiting || ZKLOCK_MUTANT(election_resigned_candidate_stays) || !lock_->withdraw())
+        if (state_ != state::waiting || ZKLOCK_MUTANT(election_resigned_candidate_stays) || !lock_ || !lock_->withdraw())
             return false;
         refuse(scheduler);
         end();
@@ -131,7 +131,12 @@ std::shared_ptr<acquisition> election::stand(store::scheduler& scheduler, std::s
     std::erase_if(candidates_, [&](const auto& c) { return c.expired() || c.lock() == who; });
     candidates_.push_back(who);
     terms_.push_back(standing);
-    standing->start(acquire);
+    try {
+        standing->start(acquire);
+    } catch (...) {
+        std::erase_if(terms_, [&](const auto& weak) { return weak.lock() == standing; });
+        throw;
+    }
     return standing;
 }
 

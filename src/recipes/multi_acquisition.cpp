@@ -5,6 +5,7 @@
 #include "zklock/errc.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace zklock::recipes {
@@ -76,7 +77,7 @@ void multi_acquisition::on_done(place& p, error_code ec, const grant& given)
     p.now->granted = true;
     p.now->given = given;
     if (reached_ < places_.size())
-        return next();
+        return go_on();
     granted_ = true;
     if (!held(scheduler_.now()) && !ZKLOCK_MUTANT(multi_granted_with_a_lost_member)) {
         granted_ = false;
@@ -120,7 +121,17 @@ void multi_acquisition::begin_anew()
     if (waiter_.mode == patience::look_once)
         finish(make_error_code(errc::lost));
     else
+        go_on();
+}
+
+void multi_acquisition::go_on()
+{
+    try {
         next();
+    } catch (const std::bad_alloc&) {
+        roll_back();
+        finish(make_error_code(boost::system::errc::not_enough_memory));
+    }
 }
 
 /// Gives up all that was asked for, in reverse.
@@ -134,7 +145,7 @@ void multi_acquisition::roll_back()
             std::exchange(attempted->handle, nullptr)->release({});
             if (ZKLOCK_MUTANT(multi_roll_back_stops_early))
                 break;
-        } else if (attempted->handle->withdraw()) {
+        } else if (!attempted->handle || attempted->handle->withdraw()) { // it has none if memory failed
             attempted->handle = nullptr;
         } else {
             attempted->dropped = true;

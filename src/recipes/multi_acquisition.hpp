@@ -55,6 +55,7 @@ private:
     };
 
     void next();
+    void go_on(); ///< with the next, or ends all
     void on_done(place&, error_code, const grant&);
     void on_lost();
     void revoke();

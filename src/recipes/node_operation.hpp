@@ -32,7 +32,7 @@ public:
     {
         return request_for<Values...>::answered([this, f = std::move(f)](const auto& answer) {
             if (access_ == access::write && answer.result == store::outcome::ok)
-                this->core_.wrote(answer);
+                this->core_.attempt([&] { this->core_.wrote(answer); });
             f(*this, answer);
         });
     }

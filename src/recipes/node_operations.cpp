@@ -252,7 +252,7 @@ auto node_operations::commit_guarded(transaction t, std::shared_ptr<const claim>
     bytes += size_of(t);
     const auto send = [this, t = std::make_shared<const transaction>(std::move(t)), guarded](op& self) {
         if (guarded && !ZKLOCK_MUTANT(transaction_after_the_loss)) {
-            core_.notice_lapse(core_.scheduler.now());
+            core_.attempt([this] { core_.notice_lapse(core_.scheduler.now()); });
             if (!guarded->lock->held(core_.scheduler.now()))
                 return self.fail(errc::lost);
             if (!guarded->lock->stands_on(guarded->given)) // it has another node meanwhile, or is about to
@@ -278,7 +278,9 @@ auto node_operations::commit_guarded(transaction t, std::shared_ptr<const claim>
             }
             if (answer.result != outcome::no_node)
                 return o.end(answer.result, {});
-            core_.on_node_event(store::event_kind::deleted, checks[answer.failed].path); // its guard hears of it first
+            core_.attempt([&] { // its guard hears of it first
+                core_.on_node_event(store::event_kind::deleted, checks[answer.failed].path);
+            });
             o.fail(errc::lost);
         }));
     };

@@ -110,8 +110,16 @@ public:
                 if (const auto self = alive.lock())
                     on_deadline(h);
             });
-        if (!lock_)
+        if (lock_)
+            return;
+        try {
             start();
+        } catch (...) {
+            all_.scheduler_.cancel(std::exchange(h->deadline, 0));
+            std::erase(waiting_, h);
+            close_if_unused();
+            throw;
+        }
     }
 
     bool withdraw(const hold_ptr& h)
@@ -290,7 +298,7 @@ private:
         if (takes_all_along && lock_ == nullptr)
             return false; // one before it has done so
         if (waiting_.size() == 1 || takes_all_along) {
-            if (!lock_->withdraw())
+            if (lock_ && !lock_->withdraw())
                 return false;
             lock_ = nullptr;
         }

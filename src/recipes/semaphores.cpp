@@ -82,7 +82,7 @@ void semaphores::path_rests(const std::string& path)
     std::erase_if(leaving_, [](const auto& p) { return p->finished(); });
     for (const auto& p : leaving_) {
         p->wake();
-        p->retire(); // once more: an answer was lost
+        resting_.add(*p); // an answer was lost, or refused: it is retired once more
     }
     const auto found = paths_.find(path);
     if (found == paths_.end())

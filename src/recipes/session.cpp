@@ -147,7 +147,9 @@ std::shared_ptr<acquisition> session::refuse(acquire_request request, errc why)
 std::shared_ptr<user_request> session::contenders(const std::string& path, contender_list::done done, listed what,
                                                   std::size_t most)
 {
-    const auto gone = [this](const std::string& node) { on_node_event(store::event_kind::deleted, node); };
+    const auto gone = [this](const std::string& node) {
+        core_.attempt([&] { on_node_event(store::event_kind::deleted, node); });
+    };
     return begin(std::make_shared<contender_list>(core_, path, gone, std::move(done), what, most),
                  objection(path, in_use(path)));
 }

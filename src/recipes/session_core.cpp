@@ -149,11 +149,12 @@ void session_core::notice_lapse(store::scheduler::time_point now)
 void session_core::look_for_long_holders()
 {
     const auto now = scheduler.now();
-    for (session_member* member : std::exchange(holders_, {})) {
+    const auto lately = std::exchange(holders_, {});
+    for (session_member* member : lately)
         member->among_holders_ = false;
+    for (session_member* member : lately)
         if (member->notice_long_holder(now))
             look_at_later(*member);
-    }
     if (!holders_.empty() && holders_timer_ == 0)
         plan(holders_timer_, now + between_looks_at_holders, &session_core::look_for_long_holders);
 }
@@ -340,6 +341,7 @@ void session_core::stop(errc why)
     connected = false;
     session_id = 0;
     lease_.end();
+    expiry_untold_ = false; // this tells them more
     stopped_ = false;
     for (session_member* member : members())
         member->stop(why);

@@ -39,8 +39,8 @@ multi_acquisition::multi_acquisition(store::scheduler& scheduler, std::vector<me
 
 void multi_acquisition::next()
 {
-    place& p = places_[reached_++];
     const auto attempted = std::make_shared<attempt>();
+    place& p = places_[reached_++];
     p.now = attempted;
     waiter w;
     w.mode = waiter_.mode;

@@ -1,7 +1,6 @@
 #include "recipes/group_commit.hpp"
 
 #include "queue/mutants.hpp"
-#include "recipes/lock_path.hpp"
 #include "recipes/session_core.hpp"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ constexpr unsigned most_under_way = 2;
 constexpr std::size_t most_writes = 64;
 constexpr std::size_t most_spare = 2 * most_under_way; // of others the number is being looked for
 
-/// Whether such an answer to one create is the answer to all below the same path.
+/// Whether such an answer to one create is the answer to all of the same writer, which are below one path.
 constexpr bool concerns_the_path(store::outcome result) noexcept
 {
     using enum store::outcome;
@@ -23,23 +22,23 @@ constexpr bool concerns_the_path(store::outcome result) noexcept
 
 } // namespace
 
-void group_commit::join(lock_path& path, bool urgent)
+void group_commit::join(node_writer& writer, bool urgent)
 {
-    auto& line = urgent ? urgent_paths_ : paths_;
-    bool& in_line = urgent ? path.in_urgent_line : path.in_line;
+    auto& line = urgent ? urgent_line_ : line_;
+    bool& in_line = urgent ? writer.in_urgent_line_ : writer.in_line_;
     if (in_line)
         return;
-    line.push_back(&path);
+    line.push_back(&writer);
     in_line = true;
 }
 
 void group_commit::proceed()
 {
-    if (sending_ || (paths_.empty() && urgent_paths_.empty()) || !core_.connected)
+    if (sending_ || (line_.empty() && urgent_line_.empty()) || !core_.connected)
         return;
     if (under_way_ == 0 && !gathering_)
         return flush();
-    if (under_way_ < most_under_way || !urgent_paths_.empty())
+    if (under_way_ < most_under_way || !urgent_line_.empty())
         gather_until_the_turn_ends();
 }
 
@@ -57,31 +56,31 @@ void group_commit::gather_until_the_turn_ends()
 void group_commit::flush()
 {
     sending_ = true;
-    while (core_.connected && (!urgent_paths_.empty() || (!paths_.empty() && under_way_ < most_under_way)))
+    while (core_.connected && (!urgent_line_.empty() || (!line_.empty() && under_way_ < most_under_way)))
         send();
     sending_ = false;
 }
 
 void group_commit::epoch_ended()
 {
-    for (lock_path* path : std::exchange(paths_, {}))
-        path->in_line = false;
-    for (lock_path* path : std::exchange(urgent_paths_, {}))
-        path->in_urgent_line = false;
-    for (lock_path* path : asked_) // an exception has come between
-        path->touched = false;
+    for (node_writer* writer : std::exchange(line_, {}))
+        writer->in_line_ = false;
+    for (node_writer* writer : std::exchange(urgent_line_, {}))
+        writer->in_urgent_line_ = false;
+    for (node_writer* writer : asked_) // an exception has come between
+        writer->touched_ = false;
     asked_.clear();
     under_way_ = 0;
     sending_ = false;
 }
 
-void group_commit::forget(lock_path& path)
+void group_commit::forget(node_writer& writer)
 {
-    if (path.in_line)
-        std::erase(paths_, &path);
-    if (path.in_urgent_line)
-        std::erase(urgent_paths_, &path);
-    std::erase(asked_, &path);
+    if (writer.in_line_)
+        std::erase(line_, &writer);
+    if (writer.in_urgent_line_)
+        std::erase(urgent_line_, &writer);
+    std::erase(asked_, &writer);
 }
 
 // --- sending ---------------------------------------------------------------------------------------------------------
@@ -97,10 +96,10 @@ group_commit::shared_transaction group_commit::take()
     }
     std::size_t bytes = 0;
     const auto room = [&] { return taken->count < most_writes && bytes < most_bytes_of_a_batch; };
-    while (room() && !urgent_paths_.empty())
-        take_one(urgent_paths_, true, *taken, bytes);
-    while (room() && !paths_.empty())
-        take_one(paths_, false, *taken, bytes);
+    while (room() && !urgent_line_.empty())
+        take_one(urgent_line_, true, *taken, bytes);
+    while (room() && !line_.empty())
+        take_one(line_, false, *taken, bytes);
     return taken;
 }
 
@@ -112,23 +111,23 @@ void group_commit::put_back(const shared_transaction& done)
         spare_.push_back(done);
 }
 
-/// The next write of the path that is first in line.
-void group_commit::take_one(std::deque<lock_path*>& line, bool urgent, transaction& to, std::size_t& bytes)
+/// The next write of the one who is first in line.
+void group_commit::take_one(std::deque<node_writer*>& line, bool urgent, transaction& to, std::size_t& bytes)
 {
-    lock_path& path = *line.front();
+    node_writer& writer = *line.front();
     line.pop_front();
-    (urgent ? path.in_urgent_line : path.in_line) = false;
-    if (!path.touched)
-        asked_.push_back(&path);
-    path.touched = true;
+    (urgent ? writer.in_urgent_line_ : writer.in_line_) = false;
+    if (!writer.touched_)
+        asked_.push_back(&writer);
+    writer.touched_ = true;
     if (to.count == to.room.size())
         to.room.emplace_back();
-    write& next = to.room[to.count];
-    if (!path.next_write(urgent, next))
+    node_write& next = to.room[to.count];
+    if (!writer.next_write(urgent, next))
         return;
-    if (path.has_write(urgent))
-        join(path, urgent);
-    bytes += next.node.size() + (next.creates ? path.data_of(next.id).size() : 0);
+    if (writer.has_write(urgent))
+        join(writer, urgent);
+    bytes += next.node.size() + next.data.size();
     ++to.count;
 }
 
@@ -146,44 +145,46 @@ void group_commit::send()
     }
     // They may have found that somebody is not to have a node after all; what they do about it must not go before the
     // writes.
-    for (lock_path* path : asked_) {
-        path->touched = false;
-        path->after_writes();
+    for (node_writer* writer : asked_) {
+        writer->touched_ = false;
+        writer->after_writes();
     }
     asked_.clear();
 }
 
-void group_commit::send_alone(const write& w)
+void group_commit::send_alone(const node_write& w)
 {
-    const auto answered = [this, path = w.path] {
-        --under_way_;
-        path->advance();
-    };
     if (w.creates)
-        core_.store.create(w.node, w.path->data_of(w.id), store::node_kind::ephemeral_sequential,
-                           [this, answered, path = w.path, id = w.id](const store::create_reply& answer) {
+        core_.store.create(w.node, w.data, store::node_kind::ephemeral_sequential,
+                           [this, by = w.by, id = w.id](const store::create_reply& answer) {
                                core_.wrote(answer);
-                               path->on_created(id, answer);
-                               answered();
+                               by->on_created(id, answer);
+                               alone_answered(*by);
                            });
     else
-        core_.store.remove(w.node, store::any_version,
-                           [this, answered, path = w.path, id = w.id](const store::reply& answer) {
-                               core_.wrote(answer);
-                               path->on_removed(id, answer.result);
-                               answered();
-                           });
+        core_.store.remove(w.node, store::any_version, [this, by = w.by, id = w.id](const store::reply& answer) {
+            core_.wrote(answer);
+            by->on_removed(id, answer.result);
+            alone_answered(*by);
+        });
+}
+
+void group_commit::alone_answered(node_writer& writer)
+{
+    --under_way_;
+    writer.after_writes();
+    proceed();
 }
 
 void group_commit::send_together(const shared_transaction& together)
 {
     batch_.clear();
-    for (const write& w : together->all()) {
+    for (const node_write& w : together->all()) {
         store::batch_write& b = batch_.emplace_back();
         b.what = w.creates ? store::batch_write::kind::create : store::batch_write::kind::remove;
         b.path = w.node;
         if (w.creates)
-            b.data = w.path->data_of(w.id);
+            b.data = w.data;
     }
     core_.store.batch(batch_, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
 }
@@ -202,7 +203,7 @@ void group_commit::on_answer(const shared_transaction& together, const store::ba
         store::create_reply created;
         static_cast<store::reply&>(created) = answer;
         auto node = answer.created.begin();
-        for (const write& w : together->all()) {
+        for (const node_write& w : together->all()) {
             if (w.creates && answer.result == store::outcome::ok)
                 created.path = *node++;
             give(w, created);
@@ -211,27 +212,27 @@ void group_commit::on_answer(const shared_transaction& together, const store::ba
     const bool made = !answer.created.empty();
     if (made)
         number(together, answer.created.back());
-    tell_paths(together->all());
+    tell_writers(together->all());
     if (!made)
         put_back(together);
     proceed();
 }
 
-/// One write was refused, and so none was done. It has its answer; the others go alone. Where no create
-/// on its path can be done, the others on it need not be tried.
+/// One write was refused, and so none was done. It has its answer; the others go alone. Where the answer shows that
+/// none of its writer's creates can be done, they need not be tried.
 void group_commit::on_failure(writes together, const store::batch_reply& answer)
 {
     const bool one_failed = answer.failed < together.size() && answer.result != store::outcome::bad_arguments;
-    const write* const failed = one_failed ? &together[answer.failed] : nullptr;
+    const node_write* const failed = one_failed ? &together[answer.failed] : nullptr;
     const bool path_refused = failed && failed->creates && concerns_the_path(answer.result);
     store::create_reply refused;
     static_cast<store::reply&>(refused) = answer;
-    for (const write& w : together) {
-        const bool hopeless = path_refused && w.creates && w.path == failed->path;
+    for (const node_write& w : together) {
+        const bool hopeless = path_refused && w.creates && w.by == failed->by;
         if (&w != failed && !hopeless) {
             ++under_way_;
             if (w.creates)
-                w.path->create_goes_again(w.id);
+                w.by->create_goes_again(w.id);
             send_alone(w);
         } else {
             give(w, refused);
@@ -240,40 +241,40 @@ void group_commit::on_failure(writes together, const store::batch_reply& answer)
 }
 
 /// Its part of the answer to a transaction.
-void group_commit::give(const write& w, const store::create_reply& answer)
+void group_commit::give(const node_write& w, const store::create_reply& answer)
 {
     if (w.creates)
-        w.path->on_created(w.id, answer);
+        w.by->on_created(w.id, answer);
     else
-        w.path->on_removed(w.id, answer.result);
+        w.by->on_removed(w.id, answer.result);
 }
 
 void group_commit::number(const shared_transaction& together, std::string_view one)
 {
-    for (const write& w : together->all())
+    for (const node_write& w : together->all())
         if (w.creates)
-            w.path->expect_number();
+            w.by->expect_number();
     core_.store.exists(one, [this, together](const store::stat_reply& answer) {
         if (answer.result == store::outcome::unknown)
             core_.contact_lost();
-        for (const write& w : together->all())
+        for (const node_write& w : together->all())
             if (w.creates)
-                w.path->on_number(w, answer.result == store::outcome::ok ? answer.stat.czxid : 0);
-        tell_paths(together->all(), [](const write& w) { return w.creates; }); // the others may be gone by now
+                w.by->on_number(w, answer.result == store::outcome::ok ? answer.stat.czxid : 0);
+        tell_writers(together->all(), [](const node_write& w) { return w.creates; }); // the others may be gone by now
         put_back(together);
         proceed();
     });
 }
 
-/// Lets each path that has one of those writes do what is next, once.
-template <class Which> void group_commit::tell_paths(writes together, Which which)
+/// Lets each who has one of those writes do what is next, once.
+template <class Which> void group_commit::tell_writers(writes together, Which which)
 {
-    for (const write& w : together)
+    for (const node_write& w : together)
         if (which(w))
-            w.path->touched = true;
-    for (const write& w : together)
-        if (which(w) && std::exchange(w.path->touched, false))
-            w.path->after_writes();
+            w.by->touched_ = true;
+    for (const node_write& w : together)
+        if (which(w) && std::exchange(w.by->touched_, false))
+            w.by->after_writes();
 }
 
 } // namespace zklock::recipes

@@ -10,6 +10,8 @@
 
 namespace zklock::recipes {
 
+class lock_path;
+
 /// One acquire on a lock_path: what its caller asked, and what it has been told so far.
 class lock_contender final : public acquisition, public std::enable_shared_from_this<lock_contender> {
 public:

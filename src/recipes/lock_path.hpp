@@ -1,7 +1,7 @@
 #pragma once
 #include "queue/lock_queue.hpp"
-#include "recipes/group_commit.hpp"
 #include "recipes/lock_contender.hpp"
+#include "recipes/node_writer.hpp"
 #include "recipes/resting_member.hpp"
 
 #include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
@@ -36,7 +36,7 @@ inline constexpr unsigned turns_of_a_czxid = 4096; ///< grants that the tokens o
 
 /// All contenders of one client for the lock of one path. Carries out what the lock_queue decides: sends its requests,
 /// hands it the answers, and tells the callers. Creates and deletes go by way of group_commit.
-class lock_path final : public resting_member {
+class lock_path final : public resting_member, private node_writer {
 public:
     /// `idle` is called, later, when nobody needs the path any more.
     lock_path(session_core&, std::string path, path_options, std::function<void()> idle);
@@ -81,29 +81,21 @@ public:
     void on_own_event(store::event_kind, std::string_view path) override;
     void on_node_event(store::event_kind, std::string_view path, std::string_view node) override;
 
-    // --- called by group_commit --------------------------------------------------------------------------------------
-
-    /// What the path has to write next: a delete, or else a create. Only deletes that do not wait, if `urgent`.
-    bool next_write(bool urgent, group_commit::write&);
-    /// Whether there may be one.
-    [[nodiscard]] bool has_write(bool urgent) const;
-    [[nodiscard]] const std::string& data_of(queue::contender_id id) const { return contenders_.at(id)->data(); }
-    /// A create that was refused together with others is sent alone.
-    void create_goes_again(queue::contender_id);
-    void on_created(queue::contender_id, const store::create_reply&);
-    void on_removed(queue::contender_id, store::outcome);
-    /// The czxid of a node follows.
-    void expect_number() { answer_due(); }
-    /// Of the node that was made by that write; 0: it could not be learnt.
-    void on_number(const group_commit::write&, std::int64_t czxid);
-    /// Writes were sent, or answered.
-    void after_writes();
-    bool in_line = false;
-    bool in_urgent_line = false;
-    bool touched = false;
-
 private:
     using contender_ptr = std::shared_ptr<lock_contender>;
+
+    // --- called by group_commit --------------------------------------------------------------------------------------
+
+    bool next_write(bool urgent, node_write&) override; ///< a delete, or else a create
+    [[nodiscard]] bool has_write(bool urgent) const override;
+    void create_goes_again(queue::contender_id) override;
+    void on_created(queue::contender_id, const store::create_reply&) override;
+    void on_removed(queue::contender_id, store::outcome) override;
+    void expect_number() override { answer_due(); }
+    void on_number(const node_write&, std::int64_t czxid) override;
+    void after_writes() override;
+
+    // -----------------------------------------------------------------------------------------------------------------
 
     [[nodiscard]] const std::string& own_path() const noexcept override { return path_; }
     void own_path_gone() override { queue_.parent_absent(); }
@@ -113,7 +105,7 @@ private:
     void finish_actions();
     void reconcile(lock_contender&);
     [[nodiscard]] bool may_create_next() const;
-    bool next_create(group_commit::write&);
+    bool next_create(node_write&);
     bool reserve(lock_contender&);
     void make_path(parent_kind);
     /// `now` is read where there may be a grant.

@@ -18,7 +18,7 @@ constexpr std::int64_t largest_zxid = std::int64_t{1} << 51;
 
 } // namespace
 
-bool lock_path::next_write(bool urgent, group_commit::write& next)
+bool lock_path::next_write(bool urgent, node_write& next)
 {
     for (auto* line : {&urgent_removes_, &removes_}) {
         while (!line->empty()) {
@@ -26,9 +26,10 @@ bool lock_path::next_write(bool urgent, group_commit::write& next)
             line->pop_front();
             if (!queue_.knows(id))
                 continue; // others have deleted its node meanwhile
-            next.path = this;
+            next.by = this;
             next.id = id;
             next.creates = false;
+            next.data = {};
             queue::child_of(path_, queue_.node_to_remove(id), next.node);
             answer_due();
             return true;
@@ -49,7 +50,7 @@ bool lock_path::may_create_next() const
     return id != 0 && !parents_.busy() && (may_have_room || contenders_.at(id)->reserved != 0);
 }
 
-bool lock_path::next_create(group_commit::write& next)
+bool lock_path::next_create(node_write& next)
 {
     while (may_create_next()) {
         const queue::contender_id id = queue_.next_to_create();
@@ -63,9 +64,10 @@ bool lock_path::next_create(group_commit::write& next)
         if (!reserve(contender))
             continue;
         std::string prefix = queue::name_prefix(options_.names, contender.kind(), core_.new_uuid());
-        next.path = this;
+        next.by = this;
         next.id = id;
         next.creates = true;
+        next.data = contender.data();
         queue::child_of(path_, prefix, next.node);
         queue_.create_sent(id, std::move(prefix));
         ++contender.attempts;
@@ -154,7 +156,7 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
     }
 }
 
-void lock_path::on_number(const group_commit::write& made, std::int64_t czxid)
+void lock_path::on_number(const node_write& made, std::int64_t czxid)
 {
     answer_came();
     // Another node was looked at: that of this contender may be gone meanwhile, and another one may be on its way.

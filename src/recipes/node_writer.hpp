@@ -1,0 +1,54 @@
+#pragma once
+#include "store/store.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace zklock::recipes {
+
+class node_writer;
+
+/// A create or a delete that a writer wants done.
+struct node_write {
+    node_writer* by = nullptr;
+    std::uint64_t id = 0; ///< the writer's own, by which it knows the node
+    bool creates = false; ///< or deletes
+    std::string node;     ///< full path; of a create, without the number
+    std::string_view data; ///< of a create; to be kept by the writer until the answer
+};
+
+/// Who makes and deletes nodes by way of group_commit: it joins the line there, and is asked what it has to write when
+/// that can be sent.
+class node_writer {
+public:
+    node_writer() = default;
+    node_writer(const node_writer&) = delete;
+    node_writer& operator=(const node_writer&) = delete;
+
+    /// What it has to write next; false if there is nothing after all. Only a delete that does not wait, if `urgent`.
+    virtual bool next_write(bool urgent, node_write&) = 0;
+    /// Whether there may be one.
+    [[nodiscard]] virtual bool has_write(bool urgent) const = 0;
+    /// A create that was refused together with others is sent alone.
+    virtual void create_goes_again(std::uint64_t id) = 0;
+    virtual void on_created(std::uint64_t id, const store::create_reply&) = 0;
+    virtual void on_removed(std::uint64_t id, store::outcome) = 0;
+    /// The czxid of a node follows.
+    virtual void expect_number() = 0;
+    /// Of the node that was made by that write; 0: it could not be learnt.
+    virtual void on_number(const node_write&, std::int64_t czxid) = 0;
+    /// Writes of its were sent, or answered: it does what is next.
+    virtual void after_writes() = 0;
+
+protected:
+    ~node_writer() = default;
+
+private:
+    friend class group_commit;
+    bool in_line_ = false;
+    bool in_urgent_line_ = false;
+    bool touched_ = false; ///< after_writes() is to be called
+};
+
+} // namespace zklock::recipes

@@ -2,9 +2,12 @@
 #include "adapter/connection_waits.hpp"
 #include "bridge/asio_scheduler.hpp"
 #include "bridge/zookeeper_store.hpp"
-#include "recipes/reentrant_locks.hpp"
-#include "recipes/semaphores.hpp"
-#include "recipes/session.hpp"
+#include "recipes/composed/reentrant_locks.hpp"
+#include "recipes/locks/locks.hpp"
+#include "recipes/requests/node_operations.hpp"
+#include "recipes/requests/queue_requests.hpp"
+#include "recipes/semaphore/semaphores.hpp"
+#include "recipes/session/session.hpp"
 #include "zklock/client_options.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -25,7 +28,8 @@ struct client_core {
                 std::shared_ptr<recipes::hold_counts> holds)
         : scheduler(strand, turns), store(strand, options, turns),
           session(store, scheduler, options, [this] { return to_string(uuids()); }),
-          reentrant(session, scheduler, std::move(holds)), semaphores(session),
+          locks(session), queue_requests(session), nodes(session), reentrant(locks, scheduler, std::move(holds)),
+          semaphores(locks),
           waits(store, scheduler, session,
                 (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
     {
@@ -36,6 +40,9 @@ struct client_core {
     bridge::asio_scheduler scheduler;
     bridge::zookeeper_store store;
     recipes::session session;
+    recipes::locks locks;
+    recipes::queue_requests queue_requests;
+    recipes::node_operations nodes;
     recipes::reentrant_locks reentrant;
     recipes::semaphores semaphores;
     connection_waits waits;

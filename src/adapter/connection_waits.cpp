@@ -1,6 +1,6 @@
 #include "adapter/connection_waits.hpp"
 
-#include "recipes/error_mapping.hpp"
+#include "recipes/session/error_mapping.hpp"
 #include "zklock/errc.hpp"
 
 #include <utility>

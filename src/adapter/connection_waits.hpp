@@ -1,5 +1,5 @@
 #pragma once
-#include "recipes/session.hpp"
+#include "recipes/session/session.hpp"
 #include "store/scheduler.hpp"
 #include "store/store.hpp"
 #include "zklock/result.hpp"

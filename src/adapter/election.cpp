@@ -1,7 +1,7 @@
 #include "zklock/election.hpp"
 #include "adapter/mutex_target.hpp"
 #include "adapter/request_operation.hpp"
-#include "recipes/election.hpp"
+#include "recipes/composed/election.hpp"
 #include "zklock/detail/access.hpp"
 
 namespace zklock {
@@ -155,11 +155,11 @@ void start_wait_for_leadership(std::shared_ptr<lock_state> election, void_handle
 
 void start_leader(std::shared_ptr<lock_state> election, leader_handler handler)
 {
-    auto ask = [path = election->target()->path()](recipes::session& session, auto answer) {
+    auto ask = [path = election->target()->path()](client_core& core, auto answer) {
         const auto told = [answer = std::move(answer)](error_code ec, std::vector<contender> first) {
             answer(ec, first.empty() ? std::nullopt : std::optional(std::move(first.front())));
         };
-        return session.contenders(path, told, recipes::listed::queue, 1);
+        return core.queue_requests.contenders(path, told, recipes::listed::queue, 1);
     };
     launch_request<std::optional<contender>>(election->client(), std::move(ask), std::move(handler));
 }

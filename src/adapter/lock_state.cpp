@@ -10,8 +10,8 @@ namespace {
 
 void list(const lock_state& lock, lock_target::place where, contenders_handler handler)
 {
-    auto ask = [where = std::move(where)](recipes::session& session, auto answer) {
-        return session.contenders(where.path, std::move(answer), where.what);
+    auto ask = [where = std::move(where)](client_core& core, auto answer) {
+        return core.queue_requests.contenders(where.path, std::move(answer), where.what);
     };
     launch_request<std::vector<contender>>(lock.client(), std::move(ask), std::move(handler));
 }
@@ -33,17 +33,17 @@ void start_holders(std::shared_ptr<lock_state> lock, contenders_handler handler)
 
 void start_revoke(std::shared_ptr<lock_state> lock, std::string node, void_handler handler)
 {
-    auto ask = [where = lock->target()->holders(), node = std::move(node)](recipes::session& session, auto answer) {
+    auto ask = [where = lock->target()->holders(), node = std::move(node)](client_core& core, auto answer) {
         const auto told = [answer = std::move(answer)](error_code ec, std::size_t) { answer(ec); };
-        return session.revoke(where.path, node, told, where.what);
+        return core.queue_requests.revoke(where.path, node, told, where.what);
     };
     launch_request<>(lock->client(), std::move(ask), std::move(handler));
 }
 
 void start_revoke_holders(std::shared_ptr<lock_state> lock, count_handler handler)
 {
-    auto ask = [where = lock->target()->holders()](recipes::session& session, auto answer) {
-        return session.revoke_holders(where.path, std::move(answer), where.what);
+    auto ask = [where = lock->target()->holders()](client_core& core, auto answer) {
+        return core.queue_requests.revoke_holders(where.path, std::move(answer), where.what);
     };
     launch_request<std::size_t>(lock->client(), std::move(ask), std::move(handler));
 }

@@ -2,7 +2,7 @@
 #include "adapter/acquire_operation.hpp"
 #include "adapter/guard_state.hpp"
 #include "adapter/lock_state.hpp"
-#include "recipes/multi_acquisition.hpp"
+#include "recipes/composed/multi_acquisition.hpp"
 #include "zklock/detail/access.hpp"
 
 #include <algorithm>

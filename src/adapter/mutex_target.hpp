@@ -21,7 +21,7 @@ public:
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
                                                                 recipes::waiter waiter) const override
     {
-        return core.session.acquire({std::move(waiter), path_, options_, kind_});
+        return core.locks.acquire({std::move(waiter), path_, options_, kind_});
     }
 
 private:

@@ -14,8 +14,8 @@ template <class... Values, class Start>
 void launch(const std::shared_ptr<client_handle>& client, Start start,
             asio::any_completion_handler<void(error_code, Values...)> handler)
 {
-    auto ask = [start = std::move(start)](recipes::session& session, auto told) mutable {
-        return start(session.nodes(), std::move(told));
+    auto ask = [start = std::move(start)](client_core& core, auto told) mutable {
+        return start(core.nodes, std::move(told));
     };
     launch_request<Values...>(client->state(), std::move(ask), std::move(handler));
 }
@@ -43,12 +43,12 @@ private:
         }
     }
 
-    std::shared_ptr<recipes::user_request> ask(recipes::session& session, answer told) override
+    std::shared_ptr<recipes::user_request> ask(client_core& core, answer told) override
     {
         const auto guard = watched_.lock();
         place_ = guard->add(std::static_pointer_cast<commit_operation>(shared_from_this()));
-        return session.nodes().commit(std::move(what_), nodes::claim(guard->acquisition(), guard->grant()),
-                                      std::move(told));
+        return core.nodes.commit(std::move(what_), nodes::claim(guard->acquisition(), guard->grant()),
+                                 std::move(told));
     }
 
     void answered(error_code ec, commit_result result) override

@@ -2,7 +2,7 @@
 
 #include "bridge/host_list.hpp"
 #include "queue/owner_data.hpp"
-#include "recipes/lease.hpp"
+#include "recipes/session/lease.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>

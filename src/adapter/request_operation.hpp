@@ -2,8 +2,7 @@
 #include "adapter/client_core.hpp"
 #include "adapter/client_state.hpp"
 #include "adapter/operation.hpp"
-#include "recipes/request_line.hpp"
-#include "recipes/session.hpp"
+#include "recipes/session/request_line.hpp"
 #include "zklock/errc.hpp"
 
 #include <functional>
@@ -20,14 +19,14 @@ protected:
     using operation<Values...>::operation;
 
     /// On the strand: starts the request.
-    [[nodiscard]] virtual std::shared_ptr<recipes::user_request> ask(recipes::session&, answer) = 0;
+    [[nodiscard]] virtual std::shared_ptr<recipes::user_request> ask(client_core&, answer) = 0;
     /// On the strand: it has ended by itself.
     virtual void answered(error_code ec, Values... values) { this->complete(ec, std::move(values)...); }
 
     void begin() override
     {
         if (auto* const core = this->enter_open_client())
-            request_ = ask(core->session, [this, self = this->weak_from_this()](error_code ec, Values... values) {
+            request_ = ask(*core, [this, self = this->weak_from_this()](error_code ec, Values... values) {
                 if (const auto alive = self.lock())
                     answered(ec, std::move(values)...);
             });
@@ -55,7 +54,7 @@ protected:
 template <class... Values> class plain_request_operation final : public request_operation<Values...> {
 public:
     using typename request_operation<Values...>::answer;
-    using question = std::function<std::shared_ptr<recipes::user_request>(recipes::session&, answer)>;
+    using question = std::function<std::shared_ptr<recipes::user_request>(client_core&, answer)>;
 
     plain_request_operation(std::shared_ptr<client_state> client, question ask,
                             typename operation<Values...>::handler_type handler)
@@ -64,9 +63,9 @@ public:
     }
 
 private:
-    std::shared_ptr<recipes::user_request> ask(recipes::session& session, answer told) override
+    std::shared_ptr<recipes::user_request> ask(client_core& core, answer told) override
     {
-        return std::exchange(ask_, nullptr)(session, std::move(told));
+        return std::exchange(ask_, nullptr)(core, std::move(told));
     }
 
     question ask_;

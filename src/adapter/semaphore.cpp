@@ -3,8 +3,8 @@
 #include "adapter/guard_state.hpp"
 #include "adapter/lock_state.hpp"
 #include "adapter/operation.hpp"
-#include "recipes/semaphore_layout.hpp"
-#include "recipes/semaphores.hpp"
+#include "recipes/semaphore/semaphore_layout.hpp"
+#include "recipes/semaphore/semaphores.hpp"
 #include "zklock/detail/access.hpp"
 
 #include <functional>

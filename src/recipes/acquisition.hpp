@@ -2,7 +2,7 @@
 #include "zklock/held_lock.hpp"
 #include "zklock/mutex_options.hpp"
 #include "queue/node_name.hpp"
-#include "recipes/lease.hpp"
+#include "recipes/session/lease.hpp"
 #include "store/scheduler.hpp"
 #include "store/unique_function.hpp"
 
@@ -72,7 +72,7 @@ struct acquire_request : waiter {
     queue::contender_kind kind = queue::contender_kind::mutex; ///< mutexes and others do not go together on a path
 };
 
-/// One acquire, from its call until its node is gone, made by a recipe: session::acquire() for the mutex. Once the
+/// One acquire, from its call until its node is gone, made by a recipe: locks::acquire() for the mutex. Once the
 /// session is destroyed only the observers may be called.
 class acquisition {
 public:

@@ -3,7 +3,7 @@
 #include "adapter/client_core.hpp"
 #include "queue/node_name.hpp"
 #include "queue/node_path.hpp"
-#include "recipes/hold_counts.hpp"
+#include "recipes/composed/hold_counts.hpp"
 
 #include "integration/fault_scene.hpp"
 #include "support/expect_clean.hpp"
@@ -45,7 +45,7 @@ struct member {
                            fault_options(server().address(), milliseconds{30'000}),
                            std::make_shared<recipes::hold_counts>())
     {
-        core_.session.core().numbers_scarce_from = scarce_from;
+        core_.session.numbers_scarce_from = scarce_from;
         s.until("connected", [this] { return core_.session.state() == connection_state::connected; });
     }
     ~member()
@@ -79,7 +79,7 @@ struct member {
             if (ended)
                 ended(*a);
         };
-        a->handle = core_.session.acquire(std::move(request));
+        a->handle = core_.locks.acquire(std::move(request));
         return a;
     }
     void release(const std::shared_ptr<attempt>& a)
@@ -90,7 +90,7 @@ struct member {
         });
         stage_.until("released", [&] { return a->released; });
     }
-    [[nodiscard]] recipes::session& session() { return core_.session; }
+    [[nodiscard]] recipes::queue_requests& queues() { return core_.queue_requests; }
 
 private:
     stage& stage_;
@@ -180,7 +180,7 @@ TEST_CASE("a contender of another program is waited for, and data of somebody el
         member m(s, 2);
         const auto first = m.acquire(path);
         bool listed = false; // and so its create answered
-        const auto list = m.session().contenders(path, [&](error_code ec, const std::vector<contender>& queue) {
+        const auto list = m.queues().contenders(path, [&](error_code ec, const std::vector<contender>& queue) {
             CHECK_FALSE(ec);
             CHECK(queue.size() == 2);
             listed = true;

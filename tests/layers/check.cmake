@@ -1,15 +1,22 @@
 # cmake -DROOT=<repository> -P check.cmake: fails, naming the lines, where a file includes what its layer may not see.
 cmake_policy(VERSION 3.25)
 
-# What each folder may include of the project's own files, as the first part of the path in the #include.
+# What each layer may include of the project's own files. A layer is a folder below src/, or a public header (zklock); the
+# folders of src/recipes are layers of their own.
 set(zklock_sees zklock)
 set(store_sees store zklock)
 set(queue_sees queue zklock)
-set(recipes_sees recipes queue store zklock)
+set(recipes/session_sees recipes/session queue store zklock)
+set(recipes_sees recipes ${recipes/session_sees})
+set(recipes/locks_sees recipes/locks ${recipes_sees})
+set(recipes/requests_sees recipes/requests ${recipes_sees})
+set(recipes/semaphore_sees recipes/semaphore ${recipes/locks_sees})
+set(recipes/composed_sees recipes/composed ${recipes/locks_sees})
+set(all_recipes recipes recipes/session recipes/locks recipes/requests recipes/semaphore recipes/composed)
 set(bridge_sees bridge store zklock)
-set(adapter_sees adapter recipes queue bridge store zklock)
+set(adapter_sees adapter ${all_recipes} queue bridge store zklock)
 set(demo_sees demo zklock)
-set(layers zklock store queue recipes bridge adapter demo)
+set(layers zklock store queue ${all_recipes} bridge adapter demo)
 
 set(violations 0)
 function(violation text)
@@ -38,10 +45,10 @@ function(locate include from out)
   endforeach()
 endfunction()
 
-# layer_of(FILE OUT): the folder below src/, or zklock for a public header.
+# layer_of(FILE OUT): which layer the file is in.
 function(layer_of file out)
   cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${ROOT})
-  string(REGEX REPLACE "^(src|include)/([^/]+)/.*$" "\\2" layer ${file})
+  string(REGEX REPLACE "^(src|include)/(recipes/[^/]+|[^/]+)/.*$" "\\2" layer ${file})
   set(${out} ${layer} PARENT_SCOPE)
 endfunction()
 

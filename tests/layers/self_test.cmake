@@ -7,9 +7,15 @@ function(make_sound_tree)
   file(WRITE ${SCRATCH}/include/zklock/client.hpp "#include \"zklock/options.hpp\"\n#include <boost/asio/post.hpp>\n")
   file(WRITE ${SCRATCH}/src/store/store.hpp "#include \"zklock/options.hpp\"\n")
   file(WRITE ${SCRATCH}/src/queue/queue.hpp "#include <vector>\n")
-  file(WRITE ${SCRATCH}/src/recipes/mutex.cpp "#include \"queue/queue.hpp\"\n#include \"store/store.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/recipes/session/session.hpp "#include \"queue/queue.hpp\"\n#include \"store/store.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/recipes/acquisition.hpp "#include \"recipes/session/session.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/recipes/locks/mutex.hpp "#include \"recipes/acquisition.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/recipes/requests/list.hpp "#include \"recipes/acquisition.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/recipes/semaphore/permits.hpp "#include \"recipes/locks/mutex.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/recipes/composed/several.hpp "#include \"recipes/locks/mutex.hpp\"\n")
   file(WRITE ${SCRATCH}/src/bridge/wire.cpp "#include \"store/store.hpp\"\n#include <zookeeper/zookeeper.h>\n")
-  file(WRITE ${SCRATCH}/src/adapter/client.cpp "#include \"bridge/wire.hpp\"\n#include \"zklock/client.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/adapter/client.cpp
+    "#include \"bridge/wire.hpp\"\n#include \"recipes/composed/several.hpp\"\n#include \"zklock/client.hpp\"\n")
   file(WRITE ${SCRATCH}/bench/c_client/session.cpp "#include <zookeeper/zookeeper.h>\n")
 endfunction()
 
@@ -25,10 +31,16 @@ make_sound_tree()
 check(passes "the sound tree")
 
 foreach(fault
-    "src/queue/queue.hpp|store/store.hpp" "src/store/store.hpp|queue/queue.hpp" "src/bridge/wire.cpp|recipes/mutex.cpp"
-    "src/recipes/mutex.cpp|bridge/wire.cpp" "include/zklock/options.hpp|store/store.hpp"
-    "src/recipes/mutex.cpp|zookeeper/zookeeper.h" "tests/unit/x.cpp|zookeeper.h" "bench/x.cpp|zookeeper/zookeeper_log.h"
-    "src/queue/queue.hpp|boost/asio.hpp" "src/recipes/mutex.cpp|zklock/client.hpp" "src/elsewhere/x.cpp|vector")
+    "src/queue/queue.hpp|store/store.hpp" "src/store/store.hpp|queue/queue.hpp" "src/bridge/wire.cpp|recipes/locks/mutex.hpp"
+    "src/recipes/acquisition.hpp|bridge/wire.cpp" "include/zklock/options.hpp|store/store.hpp"
+    "src/recipes/session/session.hpp|recipes/locks/mutex.hpp" "src/recipes/session/session.hpp|recipes/acquisition.hpp"
+    "src/recipes/locks/mutex.hpp|recipes/requests/list.hpp" "src/recipes/requests/list.hpp|recipes/locks/mutex.hpp"
+    "src/recipes/locks/mutex.hpp|recipes/semaphore/permits.hpp" "src/recipes/locks/mutex.hpp|bridge/wire.cpp"
+    "src/recipes/semaphore/permits.hpp|recipes/composed/several.hpp"
+    "src/recipes/composed/several.hpp|recipes/semaphore/permits.hpp"
+    "src/recipes/locks/mutex.hpp|zookeeper/zookeeper.h" "tests/unit/x.cpp|zookeeper.h" "bench/x.cpp|zookeeper/zookeeper_log.h"
+    "src/queue/queue.hpp|boost/asio.hpp" "src/recipes/locks/mutex.hpp|zklock/client.hpp" "src/elsewhere/x.cpp|vector"
+    "src/recipes/elsewhere/x.cpp|vector")
   string(REPLACE "|" ";" parts ${fault})
   list(GET parts 0 file)
   list(GET parts 1 include)

@@ -1,7 +1,7 @@
 #pragma once
 #include "checker.hpp"
 #include "queue/owner_data.hpp"
-#include "recipes/session.hpp"
+#include "recipes/session/session.hpp"
 #include "users.hpp"
 #include "zklock/errc.hpp"
 
@@ -231,11 +231,11 @@ private:
             }
             if (count != 0) expect_all_told(path);
         };
-        stage_.call(c, [&](recipes::session& session) {
+        stage_.call(c, [&](recipes::session&) {
             if (choice % 3 == 0)
-                session.revoke_holders(path_of(path), answered);
+                c.queues->revoke_holders(path_of(path), answered);
             else
-                session.revoke(path_of(path), some, answered);
+                c.queues->revoke(path_of(path), some, answered);
         });
     }
 

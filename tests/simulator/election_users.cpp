@@ -1,8 +1,8 @@
 // Of the election: participants who lead for some terms, and resign.
 #include "users.hpp"
 
-#include "recipes/election.hpp"
-#include "recipes/session.hpp"
+#include "recipes/composed/election.hpp"
+#include "recipes/session/session.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -63,7 +63,7 @@ private:
     {
         auto& s = standings_[&u];
         const auto acquire_lock = [&](recipes::waiter inner) {
-            return c.session->acquire({std::move(inner), path_of(u.paths.front()), options_of(u)});
+            return c.locks->acquire({std::move(inner), path_of(u.paths.front()), options_of(u)});
         };
         auto& where = election_at(c, u.paths.front());
         if (s.terms == 0) {

@@ -1,7 +1,7 @@
 // Of the multi-lock: overlapping sets of paths, given in any order: mutexes, and shared ones to write or read.
 #include "users.hpp"
 
-#include "recipes/multi_acquisition.hpp"
+#include "recipes/composed/multi_acquisition.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ private:
         for (const auto path : u.paths) {
             members.push_back({path_of(path), [this, &c, &u, path](recipes::waiter member) {
                                    const auto kind = kind_of(u, path);
-                                   return c.session->acquire(
+                                   return c.locks->acquire(
                                        {std::move(member), path_of(path), options_of(u, kind), kind});
                                }});
         }

@@ -1,7 +1,7 @@
 // Of the re-entrant mutex: two owners in each client, who acquire again and again.
 #include "users.hpp"
 
-#include "recipes/reentrant_locks.hpp"
+#include "recipes/composed/reentrant_locks.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ private:
     std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
     {
         auto& own = locks_[&c];
-        if (!own.locks) own.locks = std::make_unique<recipes::reentrant_locks>(*c.session, c.where, own.counts);
+        if (!own.locks) own.locks = std::make_unique<recipes::reentrant_locks>(*c.locks, c.where, own.counts);
         return own.locks->acquire(u.owner, path_of(u.paths.front()), options_of(u), std::move(w));
     }
 

@@ -14,7 +14,7 @@ protected:
 
     std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
     {
-        return c.session->acquire({std::move(w), path_of(u.paths.front()), options_of(u)});
+        return c.locks->acquire({std::move(w), path_of(u.paths.front()), options_of(u)});
     }
 };
 

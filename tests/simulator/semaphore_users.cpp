@@ -2,7 +2,7 @@
 // convention, is compared, or is a shared count that an administrator changes.
 #include "users.hpp"
 
-#include "recipes/semaphores.hpp"
+#include "recipes/semaphore/semaphores.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ private:
     std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
     {
         auto& own = semaphores_[&c];
-        if (!own) own = std::make_unique<recipes::semaphores>(*c.session);
+        if (!own) own = std::make_unique<recipes::semaphores>(*c.locks);
         recipes::permits_request request;
         static_cast<recipes::waiter&>(request) = std::move(w);
         const auto common = options_of(u);

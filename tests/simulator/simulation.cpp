@@ -80,7 +80,7 @@ void mutex_users::acquire(client& where, const step& s)
     request.lost = [this, &c, &where] {
         if (stage_.may_tell(where)) checker_.lost(c);
     };
-    const auto start = [&](recipes::session& session) { c.handle = session.acquire(std::move(request)); };
+    const auto start = [&](recipes::session&) { c.handle = where.locks->acquire(std::move(request)); };
     if (!stage_.try_call(where, start)) return checker_.not_begun(c);
     if (s.withdraw_after) {
         (void)where.where.call_at(where.where.now() + *s.withdraw_after, [this, &c, &where] {
@@ -115,7 +115,7 @@ void mutex_users::list(client& where, const step& s)
             if (!stage_.may_tell(where)) return;
             checker_.listed(s.who, s.path, id == where.session->id() ? id : 0, ec, queue);
         };
-        session.contenders(path_of(s.path), told);
+        where.queues->contenders(path_of(s.path), told);
     });
 }
 

@@ -76,8 +76,11 @@ void stage::start_client(unsigned number)
                       static_cast<unsigned>(b >> 48), static_cast<unsigned long long>(b & 0xffff'ffff'ffff));
         return std::string(text);
     });
-    c.session->core().numbers_scarce_from = the_plan.set.scarce_from;
-    c.session->core().requests.window = the_plan.set.users_window;
+    c.locks = std::make_unique<recipes::locks>(*c.session);
+    c.queues = std::make_unique<recipes::queue_requests>(*c.session);
+    c.operations = std::make_unique<recipes::node_operations>(*c.session);
+    c.session->numbers_scarce_from = the_plan.set.scarce_from;
+    c.session->requests.window = the_plan.set.users_window;
 }
 
 void stage::perform(const step& s)
@@ -170,6 +173,9 @@ void stage::crash(client& c)
 {
     world.log.line(world.time.now(), "admin", "kills client" + std::to_string(c.number));
     users_->client_died(c);
+    c.operations.reset();
+    c.queues.reset();
+    c.locks.reset();
     c.session.reset();
     c.store.abandon();
     c.where.kill();

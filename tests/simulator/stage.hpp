@@ -5,7 +5,10 @@
 #include "numbers.hpp"
 #include "plan.hpp"
 #include "process.hpp"
-#include "recipes/session.hpp"
+#include "recipes/locks/locks.hpp"
+#include "recipes/requests/node_operations.hpp"
+#include "recipes/requests/queue_requests.hpp"
+#include "recipes/session/session.hpp"
 #include "scarce_memory.hpp"
 #include "simulated_store.hpp"
 #include "simulation.hpp"
@@ -67,6 +70,9 @@ struct client {
     sessions_time time;
     simulated_store store;
     std::unique_ptr<recipes::session> session; ///< none once the process has died
+    std::unique_ptr<recipes::locks> locks;     ///< nor these
+    std::unique_ptr<recipes::queue_requests> queues;
+    std::unique_ptr<recipes::node_operations> operations;
     bool closing = false;
     bool closed = false;
     bool inside = false; ///< a call of the session

@@ -3,8 +3,8 @@
 // And of reads: whoever reads the register while it holds the lock sees all that holders have written before.
 #include "users.hpp"
 
-#include "recipes/node_operations.hpp"
-#include "recipes/session.hpp"
+#include "recipes/requests/node_operations.hpp"
+#include "recipes/session/session.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ private:
 
     std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
     {
-        return c.session->acquire({std::move(w), path_of(u.paths.front()), options_of(u)});
+        return c.locks->acquire({std::move(w), path_of(u.paths.front()), options_of(u)});
     }
 
     void check_granted(use& u) override
@@ -145,11 +145,11 @@ private:
         say(u, "writes " + w.data + (w.late ? ", too late" : ""));
         recipes::grant given;
         given.node = u.given.front().node;
-        stage_.call(c, [&](recipes::session& session) {
+        stage_.call(c, [&](recipes::session&) {
             const auto told = [this, &c, &w](error_code ec, const commit_result& r) {
                 if (stage_.may_tell(c)) write_ended(c, w, ec, r);
             };
-            w.handle = session.nodes().commit(t, {u.handle, given}, told);
+            w.handle = c.operations->commit(t, {u.handle, given}, told);
         });
         if (u.wish.choice / 256 % 4 == nth) {
             const auto soon = 2 * stage_.the_plan.set.delay;
@@ -208,7 +208,7 @@ private:
         if (u.believes() && !excused(u)) r.written = node->mzxid;
         if (elsewhere && !stage_.world.quiet) u.store->cut();
         say(u, "reads");
-        stage_.call(c, [&](recipes::session& session) {
+        stage_.call(c, [&](recipes::session&) {
             const auto told = [this, &c, &r](error_code ec, const node_content& n) {
                 if (!stage_.may_tell(c)) return;
                 auto& reader = *r.reader;
@@ -221,7 +221,7 @@ private:
                 if (!ec && n.stat.mzxid < r.written && !excused(reader) && !stage_.ensemble.answers_from_the_past())
                     violate(reader, "holds the lock, and reads " + n.data + ", which is not what was written last");
             };
-            session.nodes().get(register_of(u.paths.front()), told);
+            c.operations->get(register_of(u.paths.front()), told);
         });
     }
 
@@ -230,7 +230,7 @@ private:
     void look(client& c, write& w)
     {
         if (c.closing || !c.session) return;
-        stage_.call(c, [&](recipes::session& session) {
+        stage_.call(c, [&](recipes::session&) {
             const auto told = [this, &c, &w](error_code ec, const node_content& n) {
                 if (!stage_.may_tell(c) || ec) return;
                 say(*w.writer, "reads " + n.data + " after the unknown outcome of " + w.data);
@@ -239,7 +239,7 @@ private:
                     violate(*w.writer, "does not see its write " + w.data);
                 settle(w);
             };
-            session.nodes().get(register_of(w.writer->paths.front()), told);
+            c.operations->get(register_of(w.writer->paths.front()), told);
         });
     }
 

@@ -2,10 +2,10 @@
 // in between for longer than its lease.
 #include "session_scene.hpp"
 
-#include "recipes/election.hpp"
-#include "recipes/multi_acquisition.hpp"
-#include "recipes/reentrant_locks.hpp"
-#include "recipes/semaphores.hpp"
+#include "recipes/composed/election.hpp"
+#include "recipes/composed/multi_acquisition.hpp"
+#include "recipes/composed/reentrant_locks.hpp"
+#include "recipes/semaphore/semaphores.hpp"
 
 #include <string>
 #include <utility>
@@ -47,7 +47,7 @@ struct sleepy_scene : connected_scene {
             recipes::acquire_request request;
             static_cast<recipes::waiter&>(request) = std::move(w);
             request.path = path;
-            return session->acquire(std::move(request));
+            return locks->acquire(std::move(request));
         };
     }
     /// The answer that grants a node with that number, above 0, has come; the news has not gone out.
@@ -133,7 +133,7 @@ TEST_SUITE("granted, and lost before it could be told")
     TEST_CASE("a re-entrant mutex")
     {
         sleepy_scene s;
-        recipes::reentrant_locks locks(*s.session, s.clock, std::make_shared<recipes::hold_counts>());
+        recipes::reentrant_locks locks(*s.locks, s.clock, std::make_shared<recipes::hold_counts>());
         auto [a, waits] = s.somebody();
         a->handle = locks.acquire(1, "/p", {}, std::move(waits));
         s.clock.run();
@@ -144,7 +144,7 @@ TEST_SUITE("granted, and lost before it could be told")
     TEST_CASE("a further acquire of an owner who holds a re-entrant mutex")
     {
         sleepy_scene s;
-        recipes::reentrant_locks locks(*s.session, s.clock, std::make_shared<recipes::hold_counts>());
+        recipes::reentrant_locks locks(*s.locks, s.clock, std::make_shared<recipes::hold_counts>());
         auto [first, waits] = s.somebody();
         first->handle = locks.acquire(1, "/p", {}, std::move(waits));
         s.clock.run();
@@ -187,7 +187,7 @@ TEST_SUITE("granted, and lost before it could be told")
     TEST_CASE("a semaphore")
     {
         sleepy_scene s;
-        recipes::semaphores semaphores(*s.session);
+        recipes::semaphores semaphores(*s.locks);
         const auto a = s.want_a_permit(semaphores);
         s.decide(3);
         s.clock.run();
@@ -204,7 +204,7 @@ TEST_SUITE("granted, and lost before it could be told")
     TEST_CASE("the lock of a semaphore's line: its user was promised nothing yet, and lines up again")
     {
         sleepy_scene s;
-        recipes::semaphores semaphores(*s.session);
+        recipes::semaphores semaphores(*s.locks);
         const auto a = s.want_a_permit(semaphores);
         s.grant_and_sleep(3);
         CHECK_FALSE(a->ended);

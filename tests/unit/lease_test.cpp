@@ -1,5 +1,5 @@
-#include "recipes/lease.hpp"
-#include "recipes/node_budget.hpp"
+#include "recipes/session/lease.hpp"
+#include "recipes/session/node_budget.hpp"
 
 #include <doctest/doctest.h>
 

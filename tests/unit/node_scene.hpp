@@ -2,8 +2,8 @@
 // What the tests of the user's own operations on nodes have in common.
 #include "session_scene.hpp"
 
-#include "recipes/multi_acquisition.hpp"
-#include "recipes/node_operations.hpp"
+#include "recipes/composed/multi_acquisition.hpp"
+#include "recipes/requests/node_operations.hpp"
 
 #include <functional>
 #include <optional>
@@ -46,7 +46,7 @@ struct node_scene : scene {
         start();
     }
 
-    recipes::node_operations& nodes() { return session->nodes(); }
+    recipes::node_operations& nodes() { return *operations; }
     void disconnect()
     {
         servers.observer->on_disconnected();
@@ -58,7 +58,7 @@ struct node_scene : scene {
                     recipes::acquire_request request;
                     static_cast<recipes::waiter&>(request) = std::move(w);
                     request.path = path;
-                    return session->acquire(std::move(request));
+                    return locks->acquire(std::move(request));
                 }};
     }
     recipes::node_operations::claim claim_of(const attempt& a) { return {a.handle, a.given}; }

@@ -1,7 +1,7 @@
 // What users ask for besides locks: how much of it is under way at once, and who comes next.
 #include "node_scene.hpp"
 
-#include "recipes/children_in_order.hpp"
+#include "recipes/requests/children_in_order.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -49,7 +49,7 @@ struct line_scene : node_scene {
     /// Reads the queue of a path.
     void contenders(listing& to, const std::string& path, std::size_t most = recipes::contender_list::all)
     {
-        to.handle = session->contenders(
+        to.handle = queues->contenders(
             path,
             [&to](error_code ec, std::vector<contender> found) {
                 CHECK_FALSE(to.ended);
@@ -347,7 +347,7 @@ TEST_SUITE("a client's line")
     TEST_CASE("what is not sent when a guard ends is known not to be done")
     {
         line_scene s;
-        s.session->core().requests.window = 1;
+        s.session->requests.window = 1;
         s.connect();
         told<node_stat> first, second;
         told_end third;
@@ -367,7 +367,7 @@ TEST_SUITE("a client's line")
     TEST_CASE("a transaction that could not be sent before a writer became a reader is refused; no lock is lost")
     {
         line_scene s;
-        s.session->core().requests.window = 1;
+        s.session->requests.window = 1;
         s.connect();
         const auto a = s.hold_as_writer("/p");
         told<commit_result> sent, waiting, after;
@@ -440,7 +440,7 @@ TEST_SUITE("a client's line")
             readers.push_back(numbered("a-__READ__", i));
         readers.push_back(numbered("a-__WRIT__", 3 * window));
         std::optional<std::size_t> asked;
-        s.session->revoke_holders("/p", [&](error_code ec, std::size_t n) { asked = ec ? 0 : n; });
+        s.queues->revoke_holders("/p", [&](error_code ec, std::size_t n) { asked = ec ? 0 : n; });
         s.list(readers);
         CHECK(s.servers.requests.size() == window);
         for (std::size_t i = 0; i < 10; ++i)
@@ -459,7 +459,7 @@ TEST_SUITE("a client's line")
         // A writer that reads on is asked by its reader's node, once, whatever the connection does.
         const std::string uuid = "_c_00000000-0000-4000-8000-999999999999-";
         asked.reset();
-        s.session->revoke("/p", "/p/" + uuid + "__WRIT__0000000003",
+        s.queues->revoke("/p", "/p/" + uuid + "__WRIT__0000000003",
                           [&](error_code ec, std::size_t n) { asked = ec ? 0 : n; });
         s.answer(outcome::no_node);
         CHECK(s.servers.pending() == "set /p/" + uuid + "__READ__0000000003");

@@ -226,13 +226,13 @@ TEST_SUITE("revocation")
         connected_scene s;
         const std::string uuid = "_c_00000000-0000-4000-8000-999999999999-";
         std::optional<std::size_t> told;
-        s.session->revoke("/p", "/p/" + uuid + "__WRIT__0000000003", [&](error_code, std::size_t n) { told = n; });
+        s.queues->revoke("/p", "/p/" + uuid + "__WRIT__0000000003", [&](error_code, std::size_t n) { told = n; });
         s.answer(outcome::no_node);
         CHECK(s.servers.pending() == "set /p/" + uuid + "__READ__0000000003");
         s.answer(outcome::ok);
         CHECK(told == 1);
         told.reset();
-        s.session->revoke_holders("/p", [&](error_code, std::size_t n) { told = n; });
+        s.queues->revoke_holders("/p", [&](error_code, std::size_t n) { told = n; });
         s.list({uuid + "__READ__0000000003", "_c_1-__READ__0000000004", uuid + "__WRIT__0000000005"});
         CHECK(s.servers.pending() == "set /p/" + uuid + "__READ__0000000003, set /p/_c_1-__READ__0000000004");
         s.answer(outcome::no_node); // gone for good: no writer
@@ -246,13 +246,13 @@ TEST_SUITE("revocation")
         connected_scene s;
         std::optional<std::size_t> told;
         const auto answer = [&](error_code ec, std::size_t n) { told = ec ? 100 : n; };
-        s.session->revoke("/p/leases", "/p/leases/_c_1-lease-0000000003", answer, recipes::listed::leases);
+        s.queues->revoke("/p/leases", "/p/leases/_c_1-lease-0000000003", answer, recipes::listed::leases);
         s.answer(outcome::ok);
         CHECK(told == 1);
-        s.session->revoke("/p/leases", "/p/locks/_c_1-lease-0000000003", answer, recipes::listed::leases);
+        s.queues->revoke("/p/leases", "/p/locks/_c_1-lease-0000000003", answer, recipes::listed::leases);
         s.clock.run();
         CHECK(told == 100);
-        s.session->revoke_holders("/p/leases", answer, recipes::listed::leases);
+        s.queues->revoke_holders("/p/leases", answer, recipes::listed::leases);
         s.list({"_c_1-lease-0000000003", "0a1b"});
         CHECK(s.servers.pending() == "set /p/leases/_c_1-lease-0000000003, set /p/leases/0a1b");
         s.answer(outcome::ok);
@@ -272,31 +272,31 @@ TEST_SUITE("revocation")
         };
         const auto begin = [&] { told.reset(); };
 
-        s.session->revoke("/p", "/p/" + scene::node(9, 7), answer);
+        s.queues->revoke("/p", "/p/" + scene::node(9, 7), answer);
         CHECK(s.servers.pending() == "set /p/" + scene::node(9, 7));
         s.answer(outcome::ok);
         CHECK(told == 1);
         begin();
-        s.session->revoke("/p", "/p/" + scene::node(9, 7), answer);
+        s.queues->revoke("/p", "/p/" + scene::node(9, 7), answer);
         s.answer(outcome::no_node); // it has let go
         CHECK(told == 0);
         CHECK(failed == error_code());
         begin();
-        s.session->revoke("/p", "/q/" + scene::node(9, 7), answer);
+        s.queues->revoke("/p", "/q/" + scene::node(9, 7), answer);
         s.clock.run();
         CHECK(failed == make_error_code(errc::invalid_path));
         begin();
-        s.session->revoke("/p", "/p/notes", answer); // no contender's: its data are not to be overwritten
+        s.queues->revoke("/p", "/p/notes", answer); // no contender's: its data are not to be overwritten
         CHECK(s.servers.pending() == "");
         s.clock.run();
         CHECK(failed == make_error_code(errc::invalid_path));
         begin();
-        s.session->revoke("/p", "/p/" + scene::node(9, 7), answer);
+        s.queues->revoke("/p", "/p/" + scene::node(9, 7), answer);
         s.answer(outcome::no_auth);
         CHECK(failed == make_error_code(errc::access_denied));
 
         begin();
-        s.session->revoke_holders("/p", answer);
+        s.queues->revoke_holders("/p", answer);
         CHECK(s.servers.pending() == "children /p");
         s.list({"notes", scene::node(3, 8), "_c_00000000-0000-4000-8000-999999999999-lock-0000000007"});
         CHECK(s.servers.pending() == "set /p/_c_00000000-0000-4000-8000-999999999999-lock-0000000007");
@@ -310,14 +310,14 @@ TEST_SUITE("revocation")
         CHECK(told == 1);
         CHECK(failed == error_code());
         begin();
-        s.session->revoke_holders("/p", answer);
+        s.queues->revoke_holders("/p", answer);
         CHECK(s.servers.pending() == "sync /, children /p"); // the first that is read on this connection
         s.answer(outcome::ok);
         s.answer(outcome::no_node);
         CHECK(told == 0);
         CHECK(failed == error_code());
         begin();
-        const auto withdrawn = s.session->revoke_holders("/p", answer);
+        const auto withdrawn = s.queues->revoke_holders("/p", answer);
         CHECK(withdrawn->withdraw() == recipes::user_request::withdrawal::withdrawn);
         CHECK(withdrawn->withdraw() == recipes::user_request::withdrawal::ended);
         s.list({scene::node(3, 8)});

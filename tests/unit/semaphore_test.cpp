@@ -1,7 +1,7 @@
 #include "session_scene.hpp"
 
-#include "recipes/semaphore_layout.hpp"
-#include "recipes/semaphores.hpp"
+#include "recipes/semaphore/semaphore_layout.hpp"
+#include "recipes/semaphore/semaphores.hpp"
 
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ struct semaphore_scene : scene {
     semaphore_scene()
     {
         start();
-        semaphores.emplace(*session);
+        semaphores.emplace(*locks);
         connect();
     }
     std::shared_ptr<attempt> want(std::size_t count, semaphore_options o,
@@ -371,7 +371,7 @@ TEST_SUITE("semaphore")
         int lost = 0, told = 0;
         error_code ended;
         const auto commit = [&] {
-            s.session->nodes().commit(transaction().set("/stock", "1"), {a->handle, a->given},
+            s.operations->commit(transaction().set("/stock", "1"), {a->handle, a->given},
                                       [&](error_code ec, const commit_result&) {
                                           ++told;
                                           ended = ec;

@@ -21,7 +21,7 @@ TEST_SUITE("session, exceptions")
             request.path = path;
             request.mode = recipes::patience::look_once;
             request.done = [done](error_code, const recipes::grant&) { done(); };
-            return s.session->acquire(std::move(request));
+            return s.locks->acquire(std::move(request));
         };
         const auto first = look_once("/a", [] { throw std::runtime_error("out of the user's executor"); });
         const auto second = look_once("/b", [&] { told += 'b'; });

@@ -18,7 +18,7 @@ struct scarce_scene : connected_scene {
 
     scarce_scene()
     {
-        session->core().numbers_scarce_from = 1;
+        session->numbers_scarce_from = 1;
         held = acquire("/p");
         number(42, 0);
         alone(1, 42);

@@ -1,7 +1,7 @@
 // What an idle path keeps, and nodes that serve more than one.
 #include "session_scene.hpp"
 
-#include "recipes/semaphores.hpp"
+#include "recipes/semaphore/semaphores.hpp"
 
 #include <string>
 
@@ -90,7 +90,7 @@ TEST_SUITE("session, watches that are left")
         const auto held = s.hold("/p", 0);
         s.release(*held);
         s.answer(outcome::ok);
-        s.session.reset();
+        s.destroy();
         CHECK(s.servers.pending() == "");
     }
 
@@ -103,7 +103,7 @@ TEST_SUITE("session, watches that are left")
         const auto held = s.hold("/p", 0);
         s.release(*held);
         s.answer(outcome::ok);
-        recipes::semaphores semaphores(*s.session);
+        recipes::semaphores semaphores(*s.locks);
         recipes::permits_request request;
         request.path = "/s";
         request.options.count_path = "/p";

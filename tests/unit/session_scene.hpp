@@ -1,7 +1,10 @@
 #pragma once
 #include "fake_store.hpp"
 
-#include "recipes/session.hpp"
+#include "recipes/locks/locks.hpp"
+#include "recipes/requests/node_operations.hpp"
+#include "recipes/requests/queue_requests.hpp"
+#include "recipes/session/session.hpp"
 
 #include <doctest/doctest.h>
 
@@ -28,6 +31,9 @@ struct scene {
     int uuids = 0;
     bool out_of_memory = false; ///< when the next one is made
     std::optional<recipes::session> session;
+    std::optional<recipes::locks> locks;
+    std::optional<recipes::queue_requests> queues;
+    std::optional<recipes::node_operations> operations;
 
     struct attempt {
         std::shared_ptr<recipes::acquisition> handle;
@@ -48,6 +54,16 @@ struct scene {
             std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012d", ++uuids);
             return std::string(text);
         });
+        locks.emplace(*session);
+        queues.emplace(*session);
+        operations.emplace(*session);
+    }
+    void destroy()
+    {
+        operations.reset();
+        queues.reset();
+        locks.reset();
+        session.reset();
     }
     void connect(std::int64_t id = 5, bool renewed = true, std::chrono::milliseconds timeout = 10s)
     {
@@ -79,7 +95,7 @@ struct scene {
             a->given = g;
         };
         request.lost = [a] { ++a->losses; };
-        a->handle = session->acquire(std::move(request));
+        a->handle = locks->acquire(std::move(request));
         CHECK_FALSE(a->ended);
         clock.run();
         return a;

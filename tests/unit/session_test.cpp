@@ -289,8 +289,8 @@ TEST_SUITE("session")
         request.deadline = s.clock.now() + 1s;
         bool told = false;
         request.done = [&](error_code, const recipes::grant&) { told = true; };
-        const auto waiting = s.session->acquire(std::move(request));
-        s.session.reset();
+        const auto waiting = s.locks->acquire(std::move(request));
+        s.destroy();
         s.clock.pass(2s);
         CHECK_FALSE(told);
         CHECK_FALSE(waiting->withdraw());
@@ -430,7 +430,7 @@ TEST_SUITE("session, contenders")
         scene s;
         s.start();
         std::optional<std::vector<contender>> found;
-        s.session->contenders("/p", [&](error_code ec, std::vector<contender> all) {
+        s.queues->contenders("/p", [&](error_code ec, std::vector<contender> all) {
             CHECK_FALSE(ec);
             found = std::move(all);
         });
@@ -457,8 +457,8 @@ TEST_SUITE("session, contenders")
     {
         connected_scene s;
         int ended = 0;
-        const auto kept = s.session->contenders("/p", [&](error_code, const std::vector<contender>&) { ++ended; });
-        const auto dropped = s.session->contenders("/q", [&](error_code, const std::vector<contender>&) { ++ended; });
+        const auto kept = s.queues->contenders("/p", [&](error_code, const std::vector<contender>&) { ++ended; });
+        const auto dropped = s.queues->contenders("/q", [&](error_code, const std::vector<contender>&) { ++ended; });
         s.answer(outcome::unknown);
         s.answer(outcome::unknown);
         s.servers.observer->on_disconnected();

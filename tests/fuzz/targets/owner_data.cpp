@@ -2,7 +2,8 @@
 #include "input.hpp"
 #include "queue/node_name.hpp"
 #include "queue/owner_data.hpp"
-#include "recipes/session.hpp"
+#include "recipes/requests/queue_requests.hpp"
+#include "recipes/session/session.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -194,14 +195,14 @@ void check(const std::map<std::string, node>& nodes, error_code ec, const std::v
 }
 
 template <class As>
-void list(recipes::session& session, manual_scheduler& scheduler, const std::map<std::string, node>& nodes)
+void list(recipes::queue_requests& queues, manual_scheduler& scheduler, const std::map<std::string, node>& nodes)
 {
     int answers = 0;
     const auto answered = [&](error_code ec, const std::vector<contender>& listed) {
         ++answers;
         check<As>(nodes, ec, listed);
     };
-    session.contenders(std::string(path), answered, As::what());
+    queues.contenders(std::string(path), answered, As::what());
     scheduler.run();
     require(answers == 1, "the list is answered once");
 }
@@ -221,8 +222,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     connected.renewed = true;
     connected.sent = scheduler.now();
     store.observer->on_connected(connected);
+    recipes::queue_requests queues(session);
 
-    list<as_queue>(session, scheduler, nodes);
-    list<as_leases>(session, scheduler, nodes);
+    list<as_queue>(queues, scheduler, nodes);
+    list<as_leases>(queues, scheduler, nodes);
     return 0;
 }

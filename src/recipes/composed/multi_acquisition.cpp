@@ -1,0 +1,228 @@
+#include "recipes/composed/multi_acquisition.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_path.hpp"
+#include "zklock/errc.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace zklock::recipes {
+
+std::shared_ptr<acquisition> multi_acquisition::start(store::scheduler& scheduler, std::vector<member> members,
+                                                      waiter w)
+{
+    if (!ZKLOCK_MUTANT(multi_takes_members_as_given))
+        std::sort(members.begin(), members.end(), [](const member& a, const member& b) { return a.path < b.path; });
+    const auto same = [](const member& a, const member& b) { return a.path == b.path; };
+    const bool twice = std::adjacent_find(members.begin(), members.end(), same) != members.end();
+    const bool invalid = members.empty() || twice;
+    const auto all = std::make_shared<multi_acquisition>(scheduler, std::move(members), std::move(w));
+    if (invalid)
+        scheduler.post([all] {
+            if (all->waiter_.done)
+                all->finish(make_error_code(errc::invalid_option));
+        });
+    else
+        all->next();
+    return all;
+}
+
+multi_acquisition::multi_acquisition(store::scheduler& scheduler, std::vector<member> members, waiter w)
+    : scheduler_(scheduler), began_(scheduler.now()), waiter_(std::move(w))
+{
+    places_.reserve(members.size());
+    for (member& m : members)
+        places_.push_back({std::move(m), nullptr});
+}
+
+void multi_acquisition::next()
+{
+    const auto attempted = std::make_shared<attempt>();
+    place& p = places_[reached_++];
+    p.now = attempted;
+    waiter w;
+    w.mode = waiter_.mode;
+    w.deadline = waiter_.deadline;
+    if (w.deadline && ZKLOCK_MUTANT(multi_full_time_for_each_member))
+        *w.deadline += scheduler_.now() - began_;
+    // Both ends keep this alive until the wait is over.
+    w.done = [self = shared_from_this(), &p, attempted](error_code ec, const grant& given) {
+        if (attempted->dropped) {
+            if (const auto late = std::exchange(attempted->handle, nullptr); !ec)
+                late->release({});
+        } else {
+            self->on_done(p, ec, given);
+        }
+    };
+    w.lost = [weak = weak_from_this(), attempted] {
+        const auto self = weak.lock();
+        if (self && !attempted->dropped)
+            self->on_lost();
+    };
+    attempted->handle = p.what.acquire(std::move(w));
+}
+
+void multi_acquisition::on_done(place& p, error_code ec, const grant& given)
+{
+    if (ec) {
+        p.now = nullptr;
+        --reached_;
+        if (ec == errc::lost && !given.node.empty()) // before it could be told
+            return begin_anew();
+        roll_back();
+        return finish(ec);
+    }
+    p.now->granted = true;
+    p.now->given = given;
+    if (reached_ < places_.size())
+        return go_on();
+    granted_ = true;
+    if (!held(scheduler_.now()) && !ZKLOCK_MUTANT(multi_granted_with_a_lost_member)) {
+        granted_ = false;
+        return begin_anew();
+    }
+    finish({});
+}
+
+void multi_acquisition::finish(error_code ec)
+{
+    grant all;
+    if (!ec) {
+        std::vector<held_lock> parts;
+        parts.reserve(places_.size());
+        for (const place& p : places_)
+            parts.push_back({p.what.path, p.now->given.node, p.now->given.fencing_token});
+        all.parts = std::make_shared<const std::vector<held_lock>>(std::move(parts));
+    } else {
+        waiter_.lost = nullptr;
+    }
+    std::exchange(waiter_.done, nullptr)(ec, all);
+}
+
+/// A member was lost.
+void multi_acquisition::on_lost()
+{
+    if (!waiter_.done) { // all were granted
+        asked_ = nullptr;
+        if (!std::exchange(told_lost_, true) && waiter_.lost && !ZKLOCK_MUTANT(multi_loss_of_one_ignored))
+            std::exchange(waiter_.lost, nullptr)();
+        return;
+    }
+    if (!ZKLOCK_MUTANT(multi_granted_with_a_lost_member))
+        begin_anew();
+}
+
+/// What was held is not held any more.
+void multi_acquisition::begin_anew()
+{
+    roll_back();
+    if (waiter_.mode == patience::look_once)
+        finish(make_error_code(errc::lost));
+    else
+        go_on();
+}
+
+void multi_acquisition::go_on()
+{
+    try {
+        next();
+    } catch (const std::bad_alloc&) {
+        roll_back();
+        finish(make_error_code(boost::system::errc::not_enough_memory));
+    }
+}
+
+/// Gives up all that was asked for, in reverse.
+void multi_acquisition::roll_back()
+{
+    while (reached_ != 0) {
+        place& p = places_[--reached_];
+        const auto attempted = std::exchange(p.now, nullptr);
+        if (attempted->granted) {
+            attempted->dropped = true;
+            std::exchange(attempted->handle, nullptr)->release({});
+            if (ZKLOCK_MUTANT(multi_roll_back_stops_early))
+                break;
+        } else if (!attempted->handle || attempted->handle->withdraw()) { // it has none if memory failed
+            attempted->handle = nullptr;
+        } else {
+            attempted->dropped = true;
+        }
+    }
+    reached_ = 0;
+}
+
+bool multi_acquisition::withdraw()
+{
+    if (!waiter_.done)
+        return false;
+    waiter_.done = nullptr;
+    waiter_.lost = nullptr;
+    roll_back();
+    return true;
+}
+
+void multi_acquisition::release(std::function<void(error_code)> released)
+{
+    granted_ = false;
+    waiter_.lost = nullptr;
+    asked_ = nullptr;
+    struct endings {
+        std::size_t due;
+        error_code first;
+        std::function<void(error_code)> released;
+    };
+    const auto all = std::make_shared<endings>(endings{places_.size(), {}, std::move(released)});
+    for (auto p = places_.rbegin(); p != places_.rend(); ++p)
+        p->now->handle->release([all](error_code ec) {
+            if (ec && (!all->first || ec == errc::lost))
+                all->first = ec;
+            if (--all->due == 0 && all->released)
+                all->released(all->first);
+        });
+}
+
+void multi_acquisition::on_revoked(std::function<void()> asked)
+{
+    asked_ = std::move(asked);
+    for (place& p : places_)
+        p.now->handle->on_revoked([weak = weak_from_this()] {
+            if (const auto self = weak.lock())
+                self->revoke();
+        });
+}
+
+void multi_acquisition::revoke()
+{
+    if (asked_)
+        std::exchange(asked_, nullptr)();
+}
+
+std::vector<std::string> multi_acquisition::nodes_of(const grant&) const
+{
+    std::vector<std::string> all;
+    for (const place& p : places_)
+        for (std::string& node : p.now->handle->nodes_of(p.now->given))
+            all.push_back(std::move(node));
+    return all;
+}
+
+bool multi_acquisition::held(store::scheduler::time_point now) const noexcept
+{
+    if (ZKLOCK_MUTANT(multi_held_while_one_is))
+        return granted_ && places_.front().now->handle->held(now);
+    const auto is_held = [now](const place& p) { return p.now->handle->held(now); };
+    return granted_ && std::all_of(places_.begin(), places_.end(), is_held);
+}
+
+store::scheduler::time_point multi_acquisition::held_until() const noexcept
+{
+    auto first = store::scheduler::time_point::max();
+    for (const place& p : places_)
+        first = std::min(first, p.now->handle->held_until());
+    return first;
+}
+
+} // namespace zklock::recipes

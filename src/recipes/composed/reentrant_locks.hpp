@@ -1,0 +1,43 @@
+#pragma once
+#include "recipes/acquisition.hpp"
+#include "recipes/composed/hold_counts.hpp"
+#include "recipes/locks/locks.hpp"
+#include "store/scheduler.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace zklock::recipes {
+
+/// The re-entrant locks of one client: which owner has which lock, and how often. Each owner has one contender per
+/// path, that of a mutex; what counts is kept here. Same strand and lifetime as the locks.
+///
+/// An owner whose lock was lost gets it back only when all of the lost holds have been released: none of its acquires
+/// succeeds on the strength of a hold that is no longer there.
+class reentrant_locks {
+public:
+    reentrant_locks(locks&, store::scheduler&, std::shared_ptr<hold_counts>);
+    ~reentrant_locks();
+    reentrant_locks(const reentrant_locks&) = delete;
+    reentrant_locks& operator=(const reentrant_locks&) = delete;
+
+    /// For an owner that holds the lock: one hold more, without a request. For one that is acquiring it: the same
+    /// grant, or the same failure, under a deadline of its own. Otherwise: as locks::acquire().
+    ///
+    /// Of the options, those of the acquire that made the contender count; `errc::invalid_option` for other names.
+    std::shared_ptr<acquisition> acquire(owner_id, std::string path, shared_options, waiter);
+
+private:
+    class tenure;
+    class hold;
+    using key = std::pair<std::string, owner_id>;
+
+    locks& locks_;
+    store::scheduler& scheduler_;
+    std::shared_ptr<hold_counts> counts_;
+    std::map<key, std::shared_ptr<tenure>> tenures_;
+};
+
+} // namespace zklock::recipes

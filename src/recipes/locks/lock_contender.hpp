@@ -1,0 +1,101 @@
+#pragma once
+#include "queue/lock_queue.hpp"
+#include "recipes/acquisition.hpp"
+#include "recipes/session/session.hpp"
+#include "zklock/lock_event.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+namespace zklock::recipes {
+
+class lock_path;
+
+/// One acquire on a lock_path: what its caller asked, and what it has been told so far.
+class lock_contender final : public acquisition, public std::enable_shared_from_this<lock_contender> {
+public:
+    /// Without a path it can only fail.
+    lock_contender(session&, lock_path*, queue::contender_id, acquire_request);
+
+    bool withdraw() override;
+    void release(std::function<void(error_code)> released) override;
+    void on_revoked(std::function<void()> asked) override;
+    bool downgrade(std::function<void(error_code, const recipes::grant&)> done) override;
+    [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;
+    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
+    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
+
+    // --- for its path ------------------------------------------------------------------------------------------------
+
+    [[nodiscard]] bool waiting() const noexcept { return state_ == state::waiting; }
+    [[nodiscard]] bool holding() const noexcept { return state_ == state::held; }
+    [[nodiscard]] patience mode() const noexcept { return request_.mode; }
+    [[nodiscard]] bool looks_once() const noexcept { return mode() == patience::look_once; }
+    [[nodiscard]] queue::contender_kind kind() const noexcept { return request_.kind; }
+    [[nodiscard]] const mutex_options& options() const noexcept { return *request_.options; }
+    /// What its node's data says of it.
+    [[nodiscard]] const std::string& data() const noexcept;
+
+    void arm_deadline();
+    void resume();
+    [[nodiscard]] bool listens() const noexcept { return options().listener != nullptr; }
+    /// It has a node, of that full path; for its listener, if it has one. Nothing happens when that is known, or when
+    /// it does not wait.
+    void queued(const std::string& node);
+    void grant(std::string node, std::int64_t fencing_token);
+    /// The wait ends without the lock; nothing happens if it has ended.
+    void fail(errc);
+    /// The lock is gone; nothing happens if it is not held.
+    void lose();
+    /// Others have asked it to let go: whoever wants to know is told.
+    void revoke();
+    /// Its downgrade is being sent.
+    void leaves_its_node() noexcept { leaves_its_node_ = true; }
+    /// It is a reader, whose node that is; or the downgrade was refused. Nothing happens if nobody waits for that.
+    void finish_downgrade(error_code, std::string node);
+    /// The node is gone, or could not be deleted now: whoever waits for the release is told.
+    void finish_release(error_code);
+    /// Its path goes away. Nobody will be told anything any more.
+    void detach() noexcept;
+
+    const queue::contender_id id;
+    unsigned attempts = 0;                      ///< creates sent
+    errc setback = errc::lost;                  ///< why the last one was not enough
+    std::int64_t czxid = 0;                     ///< of its node
+    unsigned turn = 0;                          ///< which grant of that czxid its node is
+    unsigned further_turns = 0;                 ///< how many grants more its node can count
+    std::size_t reserved = 0;                   ///< bytes of the node budget
+    store::scheduler::time_point held_since{};
+
+private:
+    enum class state : std::uint8_t { waiting, held, lost, done };
+
+    void end_wait(state);
+    class end_of_wait;
+
+    void tell_end(error_code);
+    void tell_done(error_code);
+    [[nodiscard]] const std::string& identifier() const noexcept;
+    [[nodiscard]] lock_event& event();
+    void notify(lock_event::kind, error_code = {});
+
+    session& session_;
+    lock_path* path_;
+    acquire_request request_;
+    recipes::grant given_; ///< until it is told
+    std::function<void(error_code)> released_;
+    std::string data_;                      ///< if it says more than who it is
+    std::unique_ptr<lock_event> last_event_; ///< for a listener
+    std::function<void()> asked_; ///< to be called when it is revoked
+    std::function<void(error_code, const recipes::grant&)> downgraded_;
+    bool leaves_its_node_ = false;
+    std::int64_t fencing_token_ = 0;
+    store::scheduler::timer_id deadline_ = 0;
+    std::atomic<state> state_{state::waiting};
+    // Set before the caller hears of the grant, and not changed after.
+    std::shared_ptr<const lease_term> term_;
+    lease::duration notice_{};
+};
+
+} // namespace zklock::recipes

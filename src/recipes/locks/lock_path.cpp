@@ -1,0 +1,382 @@
+#include "recipes/locks/lock_path.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_name.hpp"
+#include "queue/node_path.hpp"
+#include "recipes/session/error_mapping.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace zklock::recipes {
+
+using store::outcome;
+
+namespace {
+
+std::size_t cost_of_a_node(const session& s, const std::string& path, const path_options& options)
+{
+    using kind = queue::contender_kind;
+    const kind longest = options.shared ? kind::writer : kind::mutex; // a reader's name is no longer
+    const std::string prefix = queue::name_prefix(options.names, longest, std::string(36, '-'));
+    return node_budget::cost(s.options.chroot.size() + path.size() + 1 + prefix.size() + queue::sequence_digits);
+}
+
+} // namespace
+
+lock_path::lock_path(session& s, std::string path, path_options options, std::function<void()> idle)
+    : recipe_path(s, std::move(idle)), path_(std::move(path)), options_(options),
+      node_cost_(cost_of_a_node(s, path_, options)),
+      queue_({options.linger.count() > 0, options.cohort}, s.numbers_scarce_from)
+{
+    session_.add(*this);
+    try {
+        session_.listen(path_, *this);
+    } catch (...) {
+        session_.remove(*this);
+        throw;
+    }
+    if (session_.connected)
+        queue_.epoch_began();
+}
+
+lock_path::~lock_path()
+{
+    session_.scheduler.cancel(linger_timer_);
+    for (auto& [id, contender] : contenders_)
+        contender->detach();
+    session_.writes.forget(*this);
+    session_.remove(*this);
+    try {
+        if (session_.stop_listening(path_, *this, queue_.watches_parent()) && session_.connected)
+            send_unwatch();
+    } catch (...) { // with the epoch, the watch goes
+        session_.give_up();
+    }
+}
+
+void lock_path::retire_the_rest()
+{
+    const bool tell_server = queue_.watches_parent() && session_.connected && session_.leave_watch(path_);
+    queue_.forget_parent();
+    if (tell_server)
+        send_unwatch();
+    act();
+}
+
+/// It need not stay until the answer: whoever uses the path meanwhile may have other options.
+void lock_path::send_unwatch()
+{
+    session_.store.unwatch(path_, [&s = session_](const store::reply& answer) {
+        if (answer.result == outcome::unknown)
+            s.contact_lost();
+    });
+}
+
+bool lock_path::idle() const noexcept
+{
+    return contenders_.empty() && !answers_due() && queue_.idle() && !parents_.busy();
+}
+
+std::string lock_path::full(std::string_view node) const
+{
+    return queue::child_of(path_, node);
+}
+
+// --- contenders ------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_request request)
+{
+    use();
+    const auto contender = std::make_shared<lock_contender>(session_, this, id, std::move(request));
+    parent_kind_ = contender->options().parents;
+    try {
+        contenders_.emplace(id, contender);
+        contender->arm_deadline();
+        if (!contender->looks_once())
+            queue_.join(id, false, contender->kind());
+    } catch (...) {
+        contender->detach();
+        contenders_.erase(id);
+        throw;
+    }
+    session_.attempt([&] {
+        if (contender->looks_once())
+            look(contender);
+        advance();
+    });
+    return contender;
+}
+
+/// Whoever looks once writes nothing when it can see that the lock is busy.
+void lock_path::look(const contender_ptr& contender)
+{
+    const auto refuse = [this](lock_contender& c, errc why) {
+        c.fail(why);
+        forget(c.id);
+    };
+    if (!session_.connected)
+        return refuse(*contender, errc::not_connected);
+    // Readers of ours may hold it: behind others that want to read it would wait for the node budget.
+    if (queue_.contended(contender->kind()) || (queue_.has_node() && wants_budget_))
+        return refuse(*contender, errc::busy);
+    if (queue_.lingering())
+        return queue_.join(contender->id, true, contender->kind());
+    session_.store.children(path_, false, expect([this, contender, refuse](const store::children_reply& answer) {
+        if (!contender->waiting())
+            return forget(contender->id);
+        if (answer.result != outcome::ok && answer.result != outcome::no_node)
+            return refuse(*contender, error_of(answer.result));
+        // Others of ours may have come meanwhile: behind them it might wait for the node budget.
+        if (queue_.contended(contender->kind()) || (queue_.has_node() && wants_budget_) ||
+            (answer.result == outcome::ok && queue_.busy(*answer.names, contender->kind())))
+            return refuse(*contender, errc::busy);
+        queue_.join(contender->id, true, contender->kind());
+    }));
+}
+
+void lock_path::leave(lock_contender& contender)
+{
+    if (queue_.knows(contender.id))
+        queue_.leave(contender.id);
+    advance();
+}
+
+void lock_path::watch_for_revocation(lock_contender& contender)
+{
+    if (!queue_.knows(contender.id))
+        return;
+    if (queue_.revoked(contender.id) && !ZKLOCK_MUTANT(revocation_before_the_wait_missed))
+        return contender.revoke();
+    queue_.hold_on(contender.id);
+    advance();
+}
+
+void lock_path::downgrade(lock_contender& contender)
+{
+    queue_.downgrade(contender.id);
+    advance();
+}
+
+void lock_path::give_up(lock_contender& contender, errc why)
+{
+    if (!contender.waiting())
+        return;
+    contender.fail(why);
+    leave(contender);
+}
+
+void lock_path::forget(queue::contender_id id)
+{
+    const auto found = contenders_.find(id);
+    if (found == contenders_.end())
+        return;
+    const contender_ptr contender = found->second;
+    contenders_.erase(found);
+    if (contender->reserved != 0)
+        session_.release(std::exchange(contender->reserved, 0));
+}
+
+void lock_path::fail_waiting(errc why, std::optional<patience> only)
+{
+    std::vector<contender_ptr> waiting;
+    for (const auto& [id, contender] : contenders_)
+        if (contender->waiting() && (!only || *only == contender->mode()) && queue_.knows(id))
+            waiting.push_back(contender);
+    for (const contender_ptr& contender : waiting) {
+        contender->fail(why);
+        queue_.leave(contender->id);
+    }
+}
+
+// --- what the session tells ------------------------------------------------------------------------------------------
+
+void lock_path::epoch_began()
+{
+    queue_.epoch_began();
+    advance();
+}
+
+void lock_path::refuse_all(errc why)
+{
+    fail_waiting(why);
+    advance();
+}
+
+void lock_path::epoch_ended()
+{
+    for (auto* unsent : {&removes_, &urgent_removes_})
+        for (queue::contender_id id : std::exchange(*unsent, {}))
+            queue_.remove_failed(id);
+    queue_.epoch_ended();
+    fail_waiting(errc::not_connected, patience::look_once);
+    advance();
+}
+
+void lock_path::distrust()
+{
+    no_answer_due();
+    parents_.stop_waiting();
+    wants_budget_ = false;
+    last_of_batch_ = nullptr;
+    removes_.clear();
+    urgent_removes_.clear();
+    queue_.distrust();
+    finish_actions();
+    performed_ = 0;
+    actions_ = &queue_.next(false);
+    finish_actions();
+    std::vector<contender_ptr> all;
+    for (const auto& [id, contender] : contenders_)
+        all.push_back(contender);
+    for (const contender_ptr& contender : all)
+        reconcile(*contender);
+}
+
+/// What the contender has been told, or has asked for, and what the queue knows of it.
+void lock_path::reconcile(lock_contender& contender)
+{
+    const queue::contender_id id = contender.id;
+    const bool known = queue_.knows(id);
+    contender.resume();
+    if (contender.holding() && queue_.holds(id) && queue_.revoked(id))
+        contender.revoke();
+    if (contender.waiting() && !known && contender.looks_once()) {
+        contender.fail(errc::not_connected);
+        forget(id);
+    } else if (contender.waiting() && !known) {
+        queue_.join(id, false, contender.kind());
+    } else if (contender.holding() && !queue_.holds(id)) {
+        contender.lose();
+        if (known)
+            queue_.leave(id);
+        else
+            forget(id);
+    } else if (!contender.waiting() && !contender.holding() && known) {
+        queue_.leave(id);
+    } else if (!known) {
+        contender.finish_release({});
+        forget(id);
+    }
+}
+
+void lock_path::session_ended()
+{
+    for (const auto& [id, contender] : contenders_)
+        contender->setback = errc::session_expired;
+    queue_.session_ended();
+    advance();
+}
+
+void lock_path::lease_lapsed()
+{
+    for (const auto& [id, contender] : contenders_)
+        contender->lose();
+    queue_.lapse();
+    advance();
+}
+
+void lock_path::stop(errc why)
+{
+    for (const auto& [id, contender] : contenders_) {
+        contender->fail(why);
+        contender->finish_downgrade(why, {});
+        contender->lose();
+        contender->finish_release(why);
+    }
+}
+
+bool lock_path::notice_long_holder(store::scheduler::time_point now)
+{
+    constexpr std::chrono::milliseconds long_hold{100};
+    bool more = queue_.downgrading(); // it is among the holders before and after
+    for (queue::contender_id id : queue_.holders()) {
+        const bool long_since = now - contenders_.at(id)->held_since >= long_hold;
+        if (long_since)
+            queue_.hold_on(id);
+        else
+            more = true;
+    }
+    advance();
+    return more;
+}
+
+void lock_path::on_node_event(store::event_kind kind, std::string_view, std::string_view node)
+{
+    if (ZKLOCK_MUTANT(revocation_event_lost) && kind == store::event_kind::data_changed &&
+        queue_.contender_of(node) != 0)
+        return;
+    if (kind == store::event_kind::deleted || ZKLOCK_MUTANT(every_event_is_a_deletion))
+        queue_.node_gone(node);
+    else
+        queue_.watch_fired(node);
+    advance();
+}
+
+void lock_path::on_own_event(store::event_kind kind, std::string_view)
+{
+    switch (kind) {
+    case store::event_kind::deleted: queue_.parent_deleted(); break;
+    case store::event_kind::children_changed: queue_.children_changed(); break;
+    case store::event_kind::created:
+    case store::event_kind::data_changed: queue_.parent_changed(); break;
+    }
+    advance();
+}
+
+// --- doing what is to be done ----------------------------------------------------------------------------------------
+
+void lock_path::advance()
+{
+    act();
+    session_.writes.proceed();
+}
+
+void lock_path::act()
+{
+    if (session_.over)
+        return;
+    finish_actions();
+    const bool may_grant = queue_.may_grant() && !session_.lost_track();
+    const auto now = may_grant ? session_.scheduler.now() : store::scheduler::time_point{};
+    performed_ = 0;
+    actions_ = &queue_.next(may_grant && session_.lease_fresh(now));
+    for (; performed_ < actions_->size(); ++performed_)
+        perform((*actions_)[performed_], now);
+    if (may_create_next())
+        session_.writes.join(*this, false);
+    if (wants_budget_ && !queue_.wants_node()) {
+        wants_budget_ = false;
+        session_.want_no_budget(*this);
+    }
+    tell_if_idle();
+}
+
+/// Of news that an exception has kept from being told. What was to be asked for then is decided anew.
+void lock_path::finish_actions()
+{
+    if (!actions_ || performed_ == actions_->size())
+        return;
+    const auto now = session_.scheduler.now();
+    for (; performed_ < actions_->size(); ++performed_) {
+        const queue::action& action = (*actions_)[performed_];
+        const bool granted = action.what == queue::action::kind::granted;
+        const bool holds = granted && queue_.holds(action.id);
+        if (granted && (!holds || !session_.lease_fresh(now))) { // which ended before it could be told
+            contenders_.at(action.id)->fail(session_.granted_and_lost());
+            if (holds)
+                queue_.leave(action.id);
+        } else if (action.is_news()) {
+            perform(action, now);
+        }
+    }
+}
+
+void lock_path::budget_freed()
+{
+    wants_budget_ = false;
+    if (!session_.over)
+        session_.writes.join(*this, false);
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,150 @@
+#pragma once
+#include "queue/lock_queue.hpp"
+#include "recipes/locks/lock_contender.hpp"
+#include "recipes/session/node_writer.hpp"
+#include "recipes/session/recipe_path.hpp"
+
+#include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace zklock::recipes {
+
+/// What holds for a path, not for one contender: all that use the path at the same time have to agree.
+struct path_options {
+    naming names = naming::curator;
+    std::chrono::milliseconds linger{0};
+    unsigned cohort = 1;
+    bool shared = false; ///< contenders are readers and writers
+
+    path_options(const mutex_options& o, queue::contender_kind kind)
+        : names(o.names), linger(o.linger), cohort(o.cohort), shared(kind != queue::contender_kind::mutex)
+    {
+    }
+    friend bool operator==(const path_options&, const path_options&) = default;
+};
+
+inline constexpr unsigned turns_of_a_czxid = 4096; ///< grants that the tokens of one czxid can tell apart
+
+/// All contenders of one client for the lock of one path. Carries out what the lock_queue decides: sends its requests,
+/// hands it the answers, and tells the callers. Creates and deletes go by way of group_commit.
+class lock_path final : public recipe_path, private node_writer {
+public:
+    /// `idle` is called, later, when nobody needs the path any more.
+    lock_path(session&, std::string path, path_options, std::function<void()> idle);
+    ~lock_path() override;
+    lock_path(const lock_path&) = delete;
+    lock_path& operator=(const lock_path&) = delete;
+
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+    [[nodiscard]] const path_options& options() const noexcept { return options_; }
+    [[nodiscard]] bool idle() const noexcept override;
+    [[nodiscard]] bool finished() const noexcept override
+    {
+        return idle() && !queue_.watches_parent() && !parents_.made.any();
+    }
+
+    std::shared_ptr<acquisition> acquire(queue::contender_id, acquire_request);
+
+    // --- called by its contenders -----------------------------------------------------------------------------------
+
+    /// The caller wants no more of it.
+    void leave(lock_contender&);
+    /// It holds, and wants to know when others ask it to let go, or whether they have.
+    void watch_for_revocation(lock_contender&);
+    /// A writer wants to go on as a reader.
+    void downgrade(lock_contender&);
+    /// It has waited, and has to stop.
+    void give_up(lock_contender&, errc why);
+
+    // --- called by the session ---------------------------------------------------------------------------------------
+
+    void epoch_began() override;
+    void contact_lost() override { queue_.contact_lost(); }
+    void refuse_all(errc why) override;
+    void epoch_ended() override;
+    void session_ended() override;
+    void distrust() override;
+    void lease_lapsed() override;
+    void stop(errc why) override;
+    bool notice_long_holder(store::scheduler::time_point now) override;
+    void advance() override;
+    void budget_freed() override;
+    void on_own_event(store::event_kind, std::string_view path) override;
+    void on_node_event(store::event_kind, std::string_view path, std::string_view node) override;
+
+private:
+    using contender_ptr = std::shared_ptr<lock_contender>;
+
+    // --- called by group_commit --------------------------------------------------------------------------------------
+
+    bool next_write(bool urgent, node_write&) override; ///< a delete, or else a create
+    [[nodiscard]] bool has_write(bool urgent) const override;
+    void create_goes_again(queue::contender_id) override;
+    void on_created(queue::contender_id, const store::create_reply&) override;
+    void on_removed(queue::contender_id, store::outcome) override;
+    void expect_number() override { answer_due(); }
+    void on_number(const node_write&, std::int64_t czxid) override;
+    void after_writes() override;
+
+    // -----------------------------------------------------------------------------------------------------------------
+
+    [[nodiscard]] const std::string& own_path() const noexcept override { return path_; }
+    void own_path_gone() override { queue_.parent_absent(); }
+    void retire_the_rest() override;
+    void look(const contender_ptr&);
+    void act();
+    void finish_actions();
+    void reconcile(lock_contender&);
+    [[nodiscard]] bool may_create_next() const;
+    bool next_create(node_write&);
+    bool reserve(lock_contender&);
+    void make_path(parent_kind);
+    /// `now` is read where there may be a grant.
+    void perform(const queue::action&, store::scheduler::time_point now);
+    void send_read(bool watch);
+    void send_parent_watch();
+    void send_unwatch();
+    void send_remove_parent();
+    void send_inspect(const contender_ptr&, const std::string& node);
+    void send_watch(const std::string& node);
+    void send_downgrade(const contender_ptr&, const std::string& node, std::string_view data, std::int32_t version);
+    void downgrade_as_found(const contender_ptr&, const std::string& node);
+    void look_for_downgraded(const contender_ptr&, const std::string& node, errc refused);
+    void look_at_data(const std::string& node, std::string_view data);
+    void plan_end_of_lingering();
+    void end_lingering();
+    /// Takes the token from the czxid of the contender's node, and checks it.
+    void number(lock_contender&, std::int64_t czxid);
+    void refuse_number(lock_contender&, errc why);
+    void grant(lock_contender&, queue::contender_id from, store::scheduler::time_point now);
+    void forget(queue::contender_id);
+    /// Ends the wait of all, or only of those who wait like that.
+    void fail_waiting(errc why, std::optional<patience> only = {});
+    [[nodiscard]] std::string full(std::string_view node) const;
+
+    const std::string path_;
+    const path_options options_;
+    const std::size_t node_cost_; ///< of one node, in the node budget
+    parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
+    queue::lock_queue queue_;
+    std::unordered_map<queue::contender_id, contender_ptr> contenders_;
+    const std::vector<queue::action>* actions_ = nullptr; ///< of the queue's, lately
+    std::size_t performed_ = 0;                           ///< how many of them were
+    boost::container::deque<queue::contender_id> removes_;        ///< to be sent in company
+    boost::container::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
+    lock_contender* last_of_batch_ = nullptr;        ///< whose create went into the transaction that is being gathered
+    bool wants_budget_ = false;
+    store::scheduler::time_point lingers_since_{};
+    store::scheduler::timer_id linger_timer_ = 0;
+};
+
+} // namespace zklock::recipes

@@ -1,0 +1,315 @@
+// What the lock_queue wants done, as requests and news.
+#include "recipes/locks/lock_path.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_name.hpp"
+#include "queue/owner_data.hpp"
+#include "recipes/session/error_mapping.hpp"
+
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace zklock::recipes {
+
+using store::outcome;
+
+namespace {
+
+/// How many children a node ever had: its cversion counts each once when it comes and once when it goes.
+std::int32_t children_ever(const store::node_stat& stat)
+{
+    const auto changes = static_cast<std::uint32_t>(stat.cversion) + static_cast<std::uint32_t>(stat.num_children);
+    return static_cast<std::int32_t>(changes / 2);
+}
+
+} // namespace
+
+void lock_path::perform(const queue::action& action, store::scheduler::time_point now)
+{
+    using kind = queue::action::kind;
+    const auto contender = [&]() -> const contender_ptr& { return contenders_.at(action.id); };
+    switch (action.what) {
+    case kind::synchronize: session_.catch_up(); break;
+    case kind::watch_parent: send_parent_watch(); break;
+    case kind::read_children: send_read(false); break;
+    case kind::watch_children: send_read(true); break;
+    case kind::inspect: send_inspect(contender(), action.node); break;
+    case kind::watch: send_watch(action.node); break;
+    case kind::downgrade: send_downgrade(contender(), action.node, contender()->data(), 0); break;
+    case kind::unwatch:
+        session_.store.unwatch(full(action.node),
+                            expect([this, node = action.node](const store::reply&) { queue_.unwatched(node); }));
+        break;
+    case kind::remove:
+        (action.may_wait ? removes_ : urgent_removes_).push_back(action.id);
+        session_.writes.join(*this, !action.may_wait);
+        break;
+    case kind::remove_parent: send_remove_parent(); break;
+    case kind::granted:
+        if (queue_.holds(action.id))
+            grant(*contender(), action.from, now);
+        else // it was lost before an exception let it be told
+            contender()->fail(session_.granted_and_lost());
+        break;
+    case kind::shares: contender()->finish_downgrade({}, full(action.node)); break;
+    case kind::refused: contender()->fail(errc::busy); break;
+    case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
+    case kind::lost:
+        contender()->lose();
+        contender()->finish_release(errc::lost); // if it was released before this could be told
+        forget(action.id);
+        break;
+    case kind::lingers:
+        contender()->finish_release({});
+        lingers_since_ = session_.scheduler.now();
+        plan_end_of_lingering();
+        break;
+    case kind::doubted: session_.in_doubt.not_found(path_, action.node); break;
+    case kind::gone:
+        contender()->finish_release({});
+        forget(action.id);
+        break;
+    }
+}
+
+void lock_path::send_parent_watch()
+{
+    session_.store.get(path_, true, expect([this](const store::get_reply& answer) {
+        switch (answer.result) {
+        case outcome::ok:
+            return queue_.parent_watched(answer.stat.num_children, children_ever(answer.stat), answer.stat.pzxid);
+        case outcome::no_node: return queue_.parent_absent();
+        default:
+            queue_.parent_watch_failed();
+            if (answer.result != outcome::unknown)
+                fail_waiting(error_of(answer.result));
+        }
+    }));
+}
+
+/// What others have put into it would be lost: then it stays. The servers are asked although there are children, for
+/// they look at the permission first: all clients are to find alike whether the parent may go.
+void lock_path::send_remove_parent()
+{
+    const auto removed = [this](const store::reply& answer) {
+        session_.wrote(answer);
+        switch (answer.result) {
+        case outcome::ok:
+            queue_.parent_absent();
+            if (!queue_.wants_node() && parent_kind_ == parent_kind::persistent && !parents_.busy())
+                make_path(parent_kind_); // others may rely on it
+            return;
+        case outcome::no_node: return queue_.parent_absent();
+        case outcome::not_empty:
+        case outcome::bad_version: return queue_.parent_occupied();
+        case outcome::unknown: return queue_.remove_parent_unknown();
+        default: return queue_.parent_stays();
+        }
+    };
+    session_.store.get(path_, false, expect([this, removed](const store::get_reply& answer) {
+        switch (answer.result) {
+        case outcome::ok:
+            if (!queue_.may_remove_parent(children_ever(answer.stat)))
+                return;
+            if (!answer.data.empty())
+                return queue_.parent_stays();
+            return session_.store.remove(path_, answer.stat.version, expect(removed));
+        case outcome::no_node: return queue_.parent_absent();
+        case outcome::unknown: return queue_.remove_parent_unknown();
+        default: return queue_.parent_stays();
+        }
+    }));
+}
+
+void lock_path::send_read(bool watch)
+{
+    session_.store.children(path_, watch, expect([this](const store::children_reply& answer) {
+        static const std::vector<std::string> none;
+        switch (answer.result) {
+        case outcome::ok: return queue_.children_read(*answer.names, children_ever(answer.stat), session_.caught_up());
+        case outcome::no_node:
+            queue_.children_read(none, 0, session_.caught_up());
+            return queue_.parent_absent(); // nor is there a watch
+        case outcome::unknown: return queue_.read_failed();
+        default:
+            queue_.read_refused();
+            fail_waiting(error_of(answer.result));
+            after_a_while([this] { queue_.look_up_again(); }); // who left is still looked for
+        }
+    }));
+}
+
+void lock_path::send_inspect(const contender_ptr& contender, const std::string& node)
+{
+    session_.store.get(full(node), true, expect([this, contender, node](const store::get_reply& answer) {
+        switch (answer.result) {
+        case outcome::ok: {
+            const bool ours = answer.stat.ephemeral_owner == session_.id();
+            queue_.inspected(contender->id, node, ours);
+            look_at_data(node, answer.data);
+            if (ours && contender->listens())
+                contender->queued(full(node));
+            if (ours && ZKLOCK_MUTANT(token_not_read_after_a_look_up))
+                queue_.numbered(contender->id, 0);
+            else if (ours)
+                number(*contender, answer.stat.czxid);
+            return;
+        }
+        case outcome::no_node: return queue_.node_gone(node);
+        case outcome::unknown: return queue_.inspect_unknown(contender->id);
+        default: // it is ours, but what it is worth cannot be known
+            queue_.watch_failed(node);
+            contender->fail(error_of(answer.result));
+            if (queue_.knows(contender->id))
+                queue_.leave(contender->id);
+        }
+    }));
+}
+
+void lock_path::send_watch(const std::string& node)
+{
+    session_.store.get(full(node), true, expect([this, node](const store::get_reply& answer) {
+        switch (answer.result) {
+        case outcome::ok:
+            queue_.watched(node, answer.stat.ephemeral_owner == 0);
+            look_at_data(node, answer.data);
+            if (ZKLOCK_MUTANT(users_node_taken_for_a_lost_one) && answer.stat.ephemeral_owner == session_.id() &&
+                queue_.contender_of(node) == 0)
+                session_.store.remove(full(node), store::any_version, expect([](const store::reply&) {}));
+            return;
+        case outcome::no_node:
+            if (ZKLOCK_MUTANT(no_second_look_at_a_predecessor_gone))
+                return queue_.watched(node);
+            return queue_.node_gone(node);
+        case outcome::unknown: return queue_.watch_failed(node);
+        default:
+            fail_waiting(error_of(answer.result));
+            after_a_while([this, node] { queue_.watch_failed(node); }); // a holder goes on asking for its own
+        }
+    }));
+}
+
+/// A read of a node of ours that holds on comes with its watch, or with a check of the version that was read: so nobody
+/// asks us to let go unseen.
+void lock_path::look_at_data(const std::string& node, std::string_view data)
+{
+    if (data != queue::revocation_request && !ZKLOCK_MUTANT(revocation_by_any_data))
+        return;
+    const auto found = contenders_.find(queue_.contender_of(node));
+    if (found == contenders_.end())
+        return;
+    queue_.revoke(found->first);
+    found->second->revoke();
+}
+
+/// Both or none: so nobody sees the path without one of the two. It can be repeated when the answer was lost. The
+/// reader's node is to say what the writer's says at that moment, which may be a request to let go: so its version must
+/// be the one that goes with those data.
+void lock_path::send_downgrade(const contender_ptr& contender, const std::string& node, std::string_view data,
+                               std::int32_t version)
+{
+    using kind = store::batch_write::kind;
+    contender->leaves_its_node();
+    const std::string writer = full(node);
+    const std::string reader = full(queue::reader_name(node));
+    store::batch_write both[2];
+    both[0].what = kind::create;
+    both[0].path = reader;
+    both[0].data = data;
+    both[0].created = store::node_kind::ephemeral;
+    both[1].what = kind::remove;
+    both[1].path = writer;
+    both[1].version = ZKLOCK_MUTANT(revocation_lost_in_a_downgrade) ? store::any_version : version;
+    const auto answered = expect([this, contender, node](const store::batch_reply& answer) {
+        session_.wrote(answer);
+        const queue::contender_id id = contender->id;
+        switch (answer.result) {
+        case outcome::ok: return queue_.downgraded(id);
+        case outcome::node_exists: return queue_.downgraded(id, true); // by the one whose answer was lost
+        case outcome::no_node: return queue_.downgrade_lost(id);
+        case outcome::unknown: return queue_.downgrade_unknown(id);
+        case outcome::bad_version: return downgrade_as_found(contender, node);
+        default: look_for_downgraded(contender, node, error_of(answer.result));
+        }
+    });
+    if (ZKLOCK_MUTANT(shared_downgrade_in_two_steps)) {
+        session_.store.batch(std::span(both).last<1>(), [](const store::batch_reply&) {});
+        return session_.store.batch(std::span(both).first<1>(), answered);
+    }
+    session_.store.batch(both, answered);
+}
+
+/// Somebody has written on the writer's node.
+void lock_path::downgrade_as_found(const contender_ptr& contender, const std::string& node)
+{
+    session_.store.get(full(node), false, expect([this, contender, node](const store::get_reply& answer) {
+        switch (answer.result) {
+        case outcome::ok:
+            if (!contender->holding()) // the node is to go
+                return queue_.downgrade_refused(contender->id);
+            look_at_data(node, answer.data);
+            return send_downgrade(contender, node, answer.data, answer.stat.version);
+        case outcome::no_node: return queue_.downgrade_lost(contender->id);
+        case outcome::unknown: return queue_.downgrade_unknown(contender->id);
+        default: return look_for_downgraded(contender, node, error_of(answer.result));
+        }
+    }));
+}
+
+/// What was refused may be the repetition of one that was done, and whose answer was lost. Whoever may not write may
+/// still ask whether a node exists; and the refusal, like every answer to a write, comes after all that was done before
+/// it.
+void lock_path::look_for_downgraded(const contender_ptr& contender, const std::string& node, errc refused)
+{
+    const auto answered = [this, contender, node, refused](const store::stat_reply& answer) {
+        const queue::contender_id id = contender->id;
+        switch (ZKLOCK_MUTANT(shared_refused_downgrade_never_done) ? outcome::no_node : answer.result) {
+        case outcome::ok: return queue_.downgraded(id, true);
+        case outcome::no_node:
+            contender->finish_downgrade(refused, full(node));
+            return queue_.downgrade_refused(id);
+        case outcome::unknown: return queue_.downgrade_unknown(id);
+        default: // once more: another answer to it has to come first
+            after_a_while([this, id] { queue_.downgrade_unknown(id); });
+        }
+    };
+    session_.store.exists(full(queue::reader_name(node)), expect(answered));
+}
+
+void lock_path::grant(lock_contender& contender, queue::contender_id from, store::scheduler::time_point now)
+{
+    if (from != 0) {
+        lock_contender& before = *contenders_.at(from);
+        contender.czxid = before.czxid;
+        contender.turn = before.turn + (ZKLOCK_MUTANT(turn_not_counted_on) ? 0 : 1);
+        if (contender.reserved == 0) // or else it has room already, of a node that others deleted
+            contender.reserved = std::exchange(before.reserved, 0);
+    }
+    contender.held_since = now;
+    contender.grant(full(queue_.node(contender.id)), contender.czxid * turns_of_a_czxid + contender.turn);
+    session_.granted(*this);
+}
+
+/// One timer serves many releases: it looks how long ago the last one was.
+void lock_path::plan_end_of_lingering()
+{
+    if (linger_timer_ != 0)
+        return;
+    linger_timer_ = session_.scheduler.call_at(lingers_since_ + options_.linger, [this] {
+        linger_timer_ = 0;
+        session_.attempt([this] { end_lingering(); });
+    });
+}
+
+void lock_path::end_lingering()
+{
+    if (!queue_.lingering())
+        return;
+    if (session_.scheduler.now() < lingers_since_ + options_.linger)
+        return plan_end_of_lingering();
+    queue_.stop_lingering();
+    advance();
+}
+
+} // namespace zklock::recipes

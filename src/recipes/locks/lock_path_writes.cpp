@@ -1,0 +1,224 @@
+// The nodes of a lock_path's contenders: created, numbered and deleted, by way of group_commit.
+#include "recipes/locks/lock_path.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_name.hpp"
+#include "queue/node_path.hpp"
+#include "recipes/session/error_mapping.hpp"
+
+#include <utility>
+
+namespace zklock::recipes {
+
+using store::outcome;
+
+namespace {
+
+constexpr std::int64_t largest_zxid = std::int64_t{1} << 51;
+
+} // namespace
+
+bool lock_path::next_write(bool urgent, node_write& next)
+{
+    for (auto* line : {&urgent_removes_, &removes_}) {
+        while (!line->empty()) {
+            const queue::contender_id id = line->front();
+            line->pop_front();
+            if (!queue_.knows(id))
+                continue; // others have deleted its node meanwhile
+            next.by = this;
+            next.id = id;
+            next.creates = false;
+            next.data = {};
+            queue::child_of(path_, queue_.node_to_remove(id), next.node);
+            answer_due();
+            return true;
+        }
+    }
+    return !urgent && next_create(next);
+}
+
+bool lock_path::has_write(bool urgent) const
+{
+    return !urgent_removes_.empty() || !removes_.empty() || (!urgent && may_create_next());
+}
+
+bool lock_path::may_create_next() const
+{
+    const queue::contender_id id = queue_.next_to_create();
+    const bool may_have_room = !wants_budget_ || !queue_.has_node(); // the first of a path need not wait
+    return id != 0 && !parents_.busy() && (may_have_room || contenders_.at(id)->reserved != 0);
+}
+
+bool lock_path::next_create(node_write& next)
+{
+    while (may_create_next()) {
+        const queue::contender_id id = queue_.next_to_create();
+        lock_contender& contender = *contenders_.at(id);
+        const unsigned allowed = contender.options().max_attempts;
+        if (allowed != 0 && contender.attempts >= allowed) {
+            contender.fail(contender.setback);
+            queue_.leave(id);
+            continue;
+        }
+        if (!reserve(contender))
+            continue;
+        std::string prefix = queue::name_prefix(options_.names, contender.kind(), session_.new_uuid());
+        next.by = this;
+        next.id = id;
+        next.creates = true;
+        next.data = contender.data();
+        queue::child_of(path_, prefix, next.node);
+        queue_.create_sent(id, std::move(prefix));
+        ++contender.attempts;
+        // Nodes of one transaction share a czxid, and only the last of them can count on from its own place.
+        contender.turn = 0;
+        if (last_of_batch_ && !ZKLOCK_MUTANT(places_in_a_batch_ignored)) {
+            contender.turn = last_of_batch_->turn + 1;
+            last_of_batch_->further_turns = 0;
+        }
+        contender.further_turns = turns_of_a_czxid - 1 - contender.turn;
+        last_of_batch_ = &contender;
+        answer_due();
+        return true;
+    }
+    return false;
+}
+
+/// Room for the contender's node. Where there is none it waits, or fails.
+bool lock_path::reserve(lock_contender& contender)
+{
+    if (contender.reserved != 0)
+        return true;
+    switch (session_.reserve(node_cost_, !queue_.has_node())) {
+    case node_budget::verdict::granted: contender.reserved = node_cost_; return true;
+    case node_budget::verdict::wait:
+        wants_budget_ = true;
+        session_.wait_for_budget(*this);
+        for (queue::contender_id id : queue_.looking_without_node()) { // among readers, for the others are no obstacle
+            contenders_.at(id)->fail(errc::busy);
+            queue_.leave(id);
+        }
+        return false;
+    case node_budget::verdict::exhausted: break;
+    }
+    contender.fail(errc::over_budget);
+    queue_.leave(contender.id);
+    return false;
+}
+
+void lock_path::after_writes()
+{
+    last_of_batch_ = nullptr;
+    act();
+}
+
+void lock_path::create_goes_again(queue::contender_id id)
+{
+    queue_.create_sent_again(id);
+    lock_contender& contender = *contenders_.at(id);
+    contender.turn = 0;
+    contender.further_turns = turns_of_a_czxid - 1;
+}
+
+void lock_path::on_created(queue::contender_id id, const store::create_reply& answer)
+{
+    answer_came();
+    lock_contender& contender = *contenders_.at(id);
+    switch (answer.result) {
+    case outcome::ok: {
+        const std::string_view node = queue::name_of(answer.path);
+        const std::int32_t sequence = queue::sequence_of(node).value_or(queue::sequence_limit);
+        queue_.created(id, node, sequence, answer.stat.czxid);
+        if (sequence < 0 || sequence >= queue::sequence_limit)
+            return refuse_number(contender, errc::sequence_exhausted);
+        if (contender.listens())
+            contender.queued(full(node));
+        if (answer.stat.czxid != 0)
+            number(contender, answer.stat.czxid);
+        break;
+    }
+    case outcome::unknown:
+        contender.setback = errc::not_connected;
+        queue_.create_unknown(id);
+        break;
+    case outcome::no_node:
+        --contender.attempts; // there was nothing to attempt
+        queue_.create_failed(id);
+        if (!parents_.busy() && queue_.next_to_create() != 0)
+            make_path(contender.options().parents);
+        break;
+    default:
+        contender.fail(error_of(answer.result));
+        queue_.create_failed(id);
+        if (queue_.knows(id))
+            queue_.leave(id);
+    }
+}
+
+void lock_path::on_number(const node_write& made, std::int64_t czxid)
+{
+    answer_came();
+    // Another node was looked at: that of this contender may be gone meanwhile, and another one may be on its way.
+    if (!queue_.stands_on(made.id, queue::name_of(made.node)) && !ZKLOCK_MUTANT(number_of_an_earlier_node))
+        return;
+    const auto found = contenders_.find(made.id);
+    if (found == contenders_.end())
+        return;
+    if (czxid != 0)
+        number(*found->second, czxid);
+    else
+        queue_.not_numbered(made.id);
+}
+
+void lock_path::number(lock_contender& contender, std::int64_t czxid)
+{
+    contender.czxid = czxid;
+    if (czxid > 0 && czxid < largest_zxid)
+        queue_.numbered(contender.id, contender.further_turns, czxid);
+    else
+        refuse_number(contender, errc::token_exhausted);
+}
+
+void lock_path::refuse_number(lock_contender& contender, errc why)
+{
+    if (!contender.waiting())
+        return;
+    contender.fail(why);
+    queue_.leave(contender.id);
+}
+
+void lock_path::on_removed(queue::contender_id id, outcome result)
+{
+    answer_came();
+    switch (result) {
+    case outcome::ok:
+    case outcome::no_node: return queue_.removed(id);
+    case outcome::unknown:
+        if (ZKLOCK_MUTANT(unknown_delete_counts_as_done))
+            return queue_.removed(id);
+        return queue_.remove_failed(id);
+    default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
+        queue_.remove_failed(id);
+        if (const auto found = contenders_.find(id); found != contenders_.end())
+            found->second->finish_release(error_of(result));
+        after_a_while([this, id] { queue_.retry_remove(id); });
+    }
+}
+
+void lock_path::make_path(parent_kind kind)
+{
+    answer_due();
+    parents_.make(path_, kind, [this](outcome result) {
+        answer_came();
+        if (result == outcome::unknown)
+            session_.contact_lost();
+        else if (result == outcome::no_node)
+            fail_waiting(errc::no_such_chroot);
+        else if (result != outcome::ok)
+            fail_waiting(error_of(result));
+        advance();
+    });
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,46 @@
+#pragma once
+#include "queue/lock_queue.hpp"
+#include "recipes/acquisition.hpp"
+#include "recipes/locks/lock_path.hpp"
+#include "recipes/session/recipe_paths.hpp"
+#include "recipes/session/session.hpp"
+#include "store/store.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace zklock::recipes {
+
+/// The locks of one client: a lock_path for each path in use. Same strand as the session, which outlives it.
+class locks {
+public:
+    explicit locks(recipes::session& s) : session_(s), paths_(s) {}
+    ~locks() { session_.connected = false; } ///< with them the session goes: nothing is sent any more
+    locks(const locks&) = delete;
+    locks& operator=(const locks&) = delete;
+
+    /// Queues for the lock of a path. Errors come through `request.done` too, later.
+    std::shared_ptr<acquisition> acquire(acquire_request request);
+
+    // --- for the recipes that are made of locks ----------------------------------------------------------------------
+
+    [[nodiscard]] recipes::session& session() const noexcept { return session_; }
+    /// Why acquire() would refuse such a request at once, if it would.
+    [[nodiscard]] std::optional<errc> objection(const std::string& path, const mutex_options&) const;
+    /// The containers above the path that were made for it.
+    [[nodiscard]] made_containers containers_above(const std::string& path) const;
+    /// This client has set the data of the node so many levels above the path.
+    void written_above(const std::string& path, std::size_t level, const store::node_stat&) noexcept;
+
+private:
+    [[nodiscard]] std::optional<errc> objection(const std::string& path, const lock_path* known,
+                                                const mutex_options&) const;
+
+    recipes::session& session_;
+    queue::contender_id last_contender_ = 0;
+    recipe_paths<lock_path> paths_;
+};
+
+} // namespace zklock::recipes

@@ -1,0 +1,129 @@
+#include "recipes/requests/contender_list.hpp"
+
+#include "queue/node_path.hpp"
+#include "queue/owner_data.hpp"
+#include "recipes/session/error_mapping.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace zklock::recipes {
+
+using store::outcome;
+
+namespace {
+
+bool numbered_before(const contender& a, const contender& b)
+{
+    return std::tie(a.sequence, a.node) < std::tie(b.sequence, b.node);
+}
+
+std::optional<queue::contender_name> any_child(std::string_view name) noexcept
+{
+    return queue::contender_name{lease_sequence(name), queue::contender_kind::mutex};
+}
+
+/// kazoo's leases have no numbers: of those, their age tells the order.
+bool lease_before(const contender& a, const contender& b)
+{
+    return std::tie(a.sequence, a.created, a.node) < std::tie(b.sequence, b.created, b.node);
+}
+
+std::vector<std::string> all_children(const std::vector<std::string>& children)
+{
+    return children;
+}
+
+} // namespace
+
+std::int32_t lease_sequence(std::string_view child) noexcept
+{
+    const auto dash = child.rfind('-');
+    std::int32_t number = 0;
+    if (dash == std::string_view::npos)
+        return number;
+    const bool negative = dash != 0 && child[dash - 1] == '-'; // past 2^31; nothing depends on the order of leases
+    std::from_chars(child.data() + dash + (negative ? 0 : 1), child.data() + child.size(), number);
+    return number;
+}
+
+constinit const listed listed::queue{queue::parse_name, numbered_before, queue::holders_of};
+constinit const listed listed::leases{any_child, lease_before, all_children};
+
+contender_list::contender_list(session& s, std::string path, std::function<void(const std::string&)> gone,
+                               done f, listed what, std::size_t most)
+    : request_of_several(s, if_lost::asked_again, std::move(f)), path_(std::move(path)), gone_(std::move(gone)),
+      what_(what), most_(most)
+{
+}
+
+bool contender_list::has_more() const noexcept
+{
+    return !ended() && !to_read_.empty() && found_.size() + answers_due() < most_;
+}
+
+/// What an earlier connection has told is read again.
+void contender_list::restart()
+{
+    listing_ = false;
+    to_read_.clear();
+    found_.clear();
+}
+
+void contender_list::send()
+{
+    if (std::exchange(listing_, true))
+        return read();
+    session_.store.children(path_, false, answered([this](const store::children_reply& answer) {
+        if (ended())
+            return;
+        if (answer.result != outcome::ok && answer.result != outcome::no_node)
+            return fail(error_of(answer.result));
+        if (answer.result == outcome::ok)
+            to_read_.assign(*answer.names, what_.read);
+        advance();
+    }));
+}
+
+void contender_list::read()
+{
+    const children_in_order::child child = to_read_.front();
+    const auto take = [this, node = queue::child_of(path_, child.name),
+                       n = child.read](const store::get_reply& answer) {
+        if (ended())
+            return;
+        if (answer.result == outcome::ok) {
+            contender& c = found_.emplace_back();
+            c.node = node;
+            c.sequence = n.sequence;
+            c.shared = queue::is_shared(n.kind);
+            c.session_id = answer.stat.ephemeral_owner;
+            c.ours = c.session_id == session_.id();
+            queue::owner_data owner = queue::read_owner_data(answer.data);
+            c.identifier = std::move(owner.identifier);
+            c.properties = std::move(owner.more);
+            c.revoked = owner.revoked;
+            c.created = answer.stat.created;
+        } else if (answer.result == outcome::no_node) {
+            gone_(node);
+        } else {
+            fail(error_of(answer.result));
+        }
+    };
+    session_.store.get(queue::child_of(path_, child.name), false, one_answered(take));
+    to_read_.pop();
+}
+
+/// They were read in the order of their numbers.
+void contender_list::finish()
+{
+    if (!std::is_sorted(found_.begin(), found_.end(), what_.before))
+        std::sort(found_.begin(), found_.end(), what_.before);
+    end({}, std::move(found_));
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,46 @@
+#include "recipes/requests/queue_requests.hpp"
+
+#include "queue/node_path.hpp"
+
+#include <utility>
+
+namespace zklock::recipes {
+
+std::shared_ptr<user_request> queue_requests::contenders(const std::string& path, contender_list::done done,
+                                                         listed what, std::size_t most)
+{
+    const auto gone = [&s = session_](const std::string& node) {
+        s.attempt([&] { s.on_node_event(store::event_kind::deleted, node); });
+    };
+    return begin(std::make_shared<contender_list>(session_, path, gone, std::move(done), what, most),
+                 session_.objection(path));
+}
+
+std::shared_ptr<user_request> queue_requests::revoke(const std::string& path, const std::string& node,
+                                                     revocation::done done, listed what)
+{
+    std::optional<errc> why = session_.objection(path);
+    // The data of anything else below the path are its owner's.
+    const bool of_the_lock = queue::valid_path(node) && queue::parent_of(node) == path &&
+                             what.read(queue::name_of(node)).has_value();
+    if (!why && !of_the_lock)
+        why = errc::invalid_path;
+    return begin(std::make_shared<revocation>(session_, node, std::move(done)), why);
+}
+
+std::shared_ptr<user_request> queue_requests::revoke_holders(const std::string& path, revocation::done done,
+                                                             listed what)
+{
+    return begin(std::make_shared<revocation>(session_, path, what, std::move(done)), session_.objection(path));
+}
+
+std::shared_ptr<user_request> queue_requests::begin(std::shared_ptr<user_request> asked, std::optional<errc> why)
+{
+    if (why)
+        asked->fail(*why);
+    else
+        session_.requests.enter(asked);
+    return asked;
+}
+
+} // namespace zklock::recipes

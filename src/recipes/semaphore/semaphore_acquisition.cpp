@@ -1,0 +1,368 @@
+#include "recipes/semaphore/semaphore_acquisition.hpp"
+
+#include "queue/mutants.hpp"
+#include "recipes/semaphore/semaphore_path.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::recipes {
+
+semaphore_acquisition::semaphore_acquisition(session& s, semaphore_path* path, permits_request request)
+    : session_(s), path_(path), request_(std::move(request))
+{
+}
+
+const std::string& semaphore_acquisition::data() const noexcept
+{
+    const std::string& own = request_.options.identifier;
+    return own.empty() ? session_.options.identifier : own;
+}
+
+void semaphore_acquisition::begin()
+{
+    if (request_.deadline)
+        deadline_ = session_.scheduler.call_at(*request_.deadline, [this] {
+            deadline_ = 0;
+            session_.attempt([this] { fail(errc::timed_out); });
+        });
+    if (looks_once())
+        session_.attempt([this] { path_->look(shared_from_this()); });
+    else
+        line_up();
+}
+
+/// After an exception: what was to be told of it, or done for it, may have been lost.
+void semaphore_acquisition::resume()
+{
+    const auto self = shared_from_this();
+    const auto is_gone = [](const lease_ptr& lease) { return lease->now == lease_node::phase::gone; };
+    const bool lacks_some = std::any_of(leases.begin(), leases.end(), is_gone);
+    if (waiting() && looks_once())
+        return fail(errc::not_connected);
+    if (waiting() && request_.deadline && deadline_ == 0)
+        deadline_ = session_.scheduler.call_at(*request_.deadline, [this] {
+            deadline_ = 0;
+            session_.attempt([this] { fail(errc::timed_out); });
+        });
+    if (waiting() && !turn_)
+        line_up();
+    else if (waiting() && turn_->granted && (lacks_some || leases.size() != request_.count))
+        begin_anew();
+    else if (holding() && lacks_some)
+        lose();
+}
+
+// --- the line --------------------------------------------------------------------------------------------------------
+
+void semaphore_acquisition::line_up()
+{
+    acquire_request lock;
+    lock.path = path_->layout().line;
+    lock.mode = request_.mode;
+    mutex_options line;
+    line.names = path_->layout().names;
+    line.parents = request_.options.parents;
+    line.identifier = request_.options.identifier;
+    lock.options = std::move(line);
+    const auto mine = std::make_shared<turn>();
+    lock.done = [self = shared_from_this(), mine](error_code ec, const grant& given) {
+        self->session_.attempt([&] { self->on_turn(mine, ec, given); });
+    };
+    lock.lost = [weak = weak_from_this(), mine] {
+        if (const auto self = weak.lock(); self && !mine->dropped)
+            self->session_.attempt([&] { self->begin_anew(); });
+    };
+    mine->lock = path_->take_place(std::move(lock));
+    turn_ = mine;
+}
+
+void semaphore_acquisition::on_turn(const std::shared_ptr<turn>& mine, error_code ec, const grant& given)
+{
+    if (mine->dropped) {
+        if (const auto late = std::exchange(mine->lock, nullptr); !ec)
+            late->release({});
+    } else if (ec == errc::lost && !looks_once()) { // before it could be told
+        turn_ = nullptr;
+        line_up();
+    } else if (ec) {
+        turn_ = nullptr;
+        fail(ec);
+    } else {
+        mine->granted = true;
+        token_ = given.fencing_token;
+        path_->make_leases(*this);
+        if (ZKLOCK_MUTANT(semaphore_line_left_with_the_creates))
+            leave_line();
+    }
+}
+
+bool semaphore_acquisition::at_head() const
+{
+    if (ZKLOCK_MUTANT(semaphore_line_left_with_the_creates))
+        return waiting();
+    return turn_ && turn_->granted && turn_->lock->held(session_.scheduler.now());
+}
+
+void semaphore_acquisition::leave_line()
+{
+    const auto mine = std::exchange(turn_, nullptr);
+    if (!mine || mine->dropped)
+        return;
+    if (!mine->granted && mine->lock->withdraw()) {
+        mine->lock = nullptr;
+        return;
+    }
+    mine->dropped = true;
+    if (mine->granted)
+        std::exchange(mine->lock, nullptr)->release({});
+}
+
+void semaphore_acquisition::begin_anew()
+{
+    if (!waiting())
+        return;
+    if (looks_once())
+        return fail(errc::lost);
+    path_->step_back(*this);
+    let_go();
+    line_up();
+    path_->advance();
+}
+
+// --- how it ends -----------------------------------------------------------------------------------------------------
+
+void semaphore_acquisition::end_wait(state next)
+{
+    session_.scheduler.cancel(std::exchange(deadline_, 0));
+    state_ = next;
+    if (path_) {
+        path_->step_back(*this);
+        path_->wait_ended();
+    }
+}
+
+void semaphore_acquisition::drop_leases(const std::shared_ptr<permits_release>& ending)
+{
+    const auto dropped = std::exchange(leases, {});
+    for (const lease_ptr& lease : dropped) {
+        lease->owner = nullptr;
+        lease->ending = ending;
+    }
+    for (const lease_ptr& lease : dropped)
+        path_->drop(lease);
+    path_->flush(); // before the lock: whoever has it next shall not find them
+}
+
+/// Of what it had or wanted: of its place in the line, too, if memory fails over the leases.
+void semaphore_acquisition::let_go()
+{
+    try {
+        drop_leases(nullptr);
+    } catch (...) {
+        leave_line();
+        throw;
+    }
+    leave_line();
+}
+
+/// A bug, for the simulator.
+void semaphore_acquisition::disown_leases()
+{
+    for (const lease_ptr& lease : std::exchange(leases, {}))
+        lease->owner = nullptr;
+}
+
+bool semaphore_acquisition::withdraw()
+{
+    if (!waiting() || !path_)
+        return false;
+    const auto self = shared_from_this();
+    end_wait(state::done);
+    request_.done = nullptr;
+    request_.lost = nullptr;
+    path_->forget(*this);
+    session_.attempt([this] {
+        if (ZKLOCK_MUTANT(semaphore_withdrawn_lease_stays))
+            disown_leases();
+        let_go();
+        path_->advance();
+    });
+    return true;
+}
+
+void semaphore_acquisition::fail(error_code why)
+{
+    if (!waiting())
+        return;
+    const auto self = shared_from_this();
+    session_.tell([self, why] {
+        if (self->request_.done)
+            std::exchange(self->request_.done, nullptr)(why, {});
+    });
+    end_wait(state::done);
+    request_.lost = nullptr;
+    if (path_) {
+        path_->forget(*this);
+        if (ZKLOCK_MUTANT(semaphore_lease_kept_after_a_time_out) && why == make_error_code(errc::timed_out))
+            disown_leases();
+        let_go();
+        path_->advance();
+    }
+}
+
+grant semaphore_acquisition::given() const
+{
+    return {path_->node_of(*leases.front()), token_};
+}
+
+void semaphore_acquisition::grant_all()
+{
+    const auto self = shared_from_this();
+    term_ = session_.term();
+    notice_ = session_.loss_notice();
+    held_since_ = session_.scheduler.now();
+    count_ = leases.size();
+    ending_ = std::make_shared<permits_release>();
+    session_.tell([self, what = given()]() mutable {
+        if (!self->request_.done) // its path is gone
+            return;
+        const auto done = std::exchange(self->request_.done, nullptr);
+        if (self->holding() || ZKLOCK_MUTANT(semaphore_grant_told_after_the_loss))
+            return done({}, std::move(what));
+        self->request_.lost = nullptr;
+        done(self->session_.granted_and_lost(), std::move(what));
+    });
+    end_wait(state::held);
+    leave_line();
+    session_.granted(*path_);
+}
+
+void semaphore_acquisition::lose()
+{
+    if (!holding())
+        return;
+    const auto self = shared_from_this();
+    if (!ZKLOCK_MUTANT(semaphore_loss_not_told))
+        session_.tell([self] {
+            if (self->request_.lost) // not released meanwhile
+                std::exchange(self->request_.lost, nullptr)();
+        });
+    state_ = state::lost;
+    asked_ = nullptr;
+    path_->forget(*this);
+    drop_leases(nullptr);
+}
+
+void semaphore_acquisition::lease_gone()
+{
+    if (holding())
+        lose();
+    else
+        begin_anew();
+}
+
+void semaphore_acquisition::release(std::function<void(error_code)> released)
+{
+    session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
+    request_.lost = nullptr;
+    if (holding() && path_) {
+        const auto self = shared_from_this();
+        const auto ending = std::move(ending_);
+        state_ = state::done;
+        asked_ = nullptr;
+        ending->due = leases.size();
+        ending->released = std::move(released);
+        path_->forget(*this);
+        session_.attempt([&] {
+            drop_leases(ending);
+            path_->advance();
+        });
+    } else if (released) {
+        const error_code ec = state_ == state::lost ? errc::lost : errc::not_owner;
+        session_.tell([released = std::move(released), ec] { released(ec); });
+    }
+}
+
+void semaphore_acquisition::on_revoked(std::function<void()> asked)
+{
+    if (!holding() || !path_)
+        return;
+    asked_ = std::move(asked);
+    session_.attempt([this] { path_->watch(*this); });
+}
+
+void semaphore_acquisition::revoked()
+{
+    if (asked_ && holding())
+        session_.tell([self = shared_from_this()] {
+            if (self->holding() && self->asked_) // not told meanwhile
+                std::exchange(self->asked_, nullptr)();
+        });
+}
+
+std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t count, std::function<void()> lost)
+{
+    session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
+    if (!holding() || !path_ || count == 0 || count > leases.size())
+        return nullptr;
+    permits_request request;
+    request.lost = std::move(lost);
+    const auto self = shared_from_this();
+    const auto part = std::make_shared<semaphore_acquisition>(session_, path_, std::move(request));
+    const auto first = leases.end() - static_cast<std::ptrdiff_t>(count);
+    part->leases.assign(first, leases.end());
+    part->ending_ = std::make_shared<permits_release>();
+    path_->adopt(part);
+    leases.erase(first, leases.end());
+    count_ = leases.size();
+    if (leases.empty()) {
+        state_ = state::done;
+        asked_ = nullptr;
+        request_.lost = nullptr;
+        path_->forget(*this);
+    }
+    for (const lease_ptr& lease : part->leases)
+        lease->owner = part.get();
+    part->token_ = token_;
+    part->term_ = term_;
+    part->notice_ = notice_;
+    part->held_since_ = held_since_;
+    part->count_ = count;
+    part->state_ = state::held;
+    return part;
+}
+
+void semaphore_acquisition::detach() noexcept
+{
+    session_.scheduler.cancel(std::exchange(deadline_, 0));
+    path_ = nullptr;
+    asked_ = nullptr;
+    request_.done = nullptr;
+    request_.lost = nullptr;
+    turn_ = nullptr;
+    leases.clear();
+    state_ = state_ == state::held ? state::lost : state_.load();
+}
+
+/// All its permits', as of now: some may have been released since the grant.
+std::vector<std::string> semaphore_acquisition::nodes_of(const grant&) const
+{
+    std::vector<std::string> all;
+    all.reserve(leases.size());
+    for (const lease_ptr& lease : leases)
+        all.push_back(path_->node_of(*lease));
+    return all;
+}
+
+bool semaphore_acquisition::held(store::scheduler::time_point now) const noexcept
+{
+    return holding() && count_ != 0 && now < term_->until() - notice_;
+}
+
+store::scheduler::time_point semaphore_acquisition::held_until() const noexcept
+{
+    return state_ == state::lost ? store::scheduler::time_point{} : term_->until();
+}
+
+} // namespace zklock::recipes

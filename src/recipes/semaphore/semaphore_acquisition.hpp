@@ -1,0 +1,118 @@
+#pragma once
+#include "queue/mutants.hpp"
+#include "recipes/acquisition.hpp"
+#include "recipes/semaphore/lease_node.hpp"
+#include "recipes/session/session.hpp"
+#include "zklock/semaphore_options.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zklock::recipes {
+
+class semaphore_path;
+
+struct permits_request : waiter {
+    std::string path;
+    semaphore_options options;
+    std::size_t count = 1; ///< of permits
+};
+
+/// One acquire of some permits of a semaphore: all of them, or none. First it takes the lock of the waiting line; with
+/// it, it makes its leases, and waits until there are no more leases than permits; then it gives the lock back.
+class semaphore_acquisition final : public acquisition, public std::enable_shared_from_this<semaphore_acquisition> {
+public:
+    /// Without a path it can only fail.
+    semaphore_acquisition(session&, semaphore_path*, permits_request);
+
+    bool withdraw() override;
+    void release(std::function<void(error_code)> released) override;
+    void on_revoked(std::function<void()> asked) override;
+    [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
+    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
+    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
+
+    /// How many permits it has. From any thread, after a grant.
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+    /// What a grant of so many of them, taken out, would be; they are then held and lost by themselves. Null, and
+    /// nothing happens, when it does not hold, or not so many. At least one.
+    [[nodiscard]] std::shared_ptr<semaphore_acquisition> split(std::size_t count, std::function<void()> lost);
+    /// Of its permits: the node of the first, and the token of all.
+    [[nodiscard]] grant given() const;
+
+    // --- for its path ------------------------------------------------------------------------------------------------
+
+    /// Starts to wait.
+    void begin();
+    void resume();
+    /// Takes its place in the waiting line.
+    void line_up();
+    [[nodiscard]] bool waiting() const noexcept { return state_ == state::waiting; }
+    [[nodiscard]] bool holding() const noexcept { return state_ == state::held; }
+    [[nodiscard]] bool looks_once() const noexcept
+    {
+        return request_.mode == patience::look_once && !ZKLOCK_MUTANT(semaphore_try_waits);
+    }
+    [[nodiscard]] const permits_request& request() const noexcept { return request_; }
+    /// What its nodes' data says: the identifier on the first line.
+    [[nodiscard]] const std::string& data() const noexcept;
+    /// It has the lock of the line.
+    [[nodiscard]] bool at_head() const;
+    [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return held_since_; }
+
+    void grant_all();
+    /// The wait ends without permits; nothing happens if it has ended.
+    void fail(error_code why);
+    /// The permits are gone; nothing happens if none are held.
+    void lose();
+    /// What it had at the head of the line is not worth anything any more.
+    void begin_anew();
+    /// Others have deleted one of its leases.
+    void lease_gone();
+    /// Somebody has asked the holder of one of its leases to let go.
+    void revoked();
+    /// Its path goes away. Nobody will be told anything any more.
+    void detach() noexcept;
+
+    std::uint64_t number = 0;      ///< in the order in which its path got to know them
+    std::vector<lease_ptr> leases; ///< those that it wants or has
+
+private:
+    enum class state : std::uint8_t { waiting, held, lost, done };
+    /// A place in the line.
+    struct turn {
+        std::shared_ptr<acquisition> lock;
+        std::int64_t token = 0;
+        bool granted = false;
+        bool dropped = false; ///< too late to withdraw: given back when it comes
+    };
+
+    void end_wait(state);
+    void leave_line();
+    void drop_leases(const std::shared_ptr<permits_release>& ending);
+    void let_go();
+    void disown_leases();
+    void on_turn(const std::shared_ptr<turn>&, error_code, const grant&);
+
+    session& session_;
+    semaphore_path* path_;
+    permits_request request_;
+    std::shared_ptr<turn> turn_;
+    std::shared_ptr<permits_release> ending_; ///< for the release, which needs no memory then
+    std::function<void()> asked_; ///< to be told of a revocation
+    std::int64_t token_ = 0;
+    store::scheduler::timer_id deadline_ = 0;
+    store::scheduler::time_point held_since_{};
+    std::atomic<state> state_{state::waiting};
+    std::atomic<std::size_t> count_{0};
+    // Set before the caller hears of the grant, and not changed after.
+    std::shared_ptr<const lease_term> term_;
+    lease::duration notice_{};
+};
+
+} // namespace zklock::recipes

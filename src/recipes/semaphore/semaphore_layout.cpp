@@ -1,0 +1,57 @@
+#include "recipes/semaphore/semaphore_layout.hpp"
+
+#include "queue/node_name.hpp"
+
+namespace zklock::recipes {
+
+semaphore_layout::semaphore_layout(const std::string& path, naming n)
+    : line(path + (n == naming::curator ? "/locks" : "-__lock__")),
+      leases(n == naming::curator ? path + "/leases" : path), names(n)
+{
+}
+
+store::node_kind semaphore_layout::kind() const noexcept
+{
+    return names == naming::curator ? store::node_kind::ephemeral_sequential : store::node_kind::ephemeral;
+}
+
+std::string semaphore_layout::lease_name(std::string_view uuid) const
+{
+    if (names == naming::curator)
+        return std::string("_c_").append(uuid).append("-lease-");
+    std::string hex(uuid);
+    std::erase(hex, '-');
+    return hex;
+}
+
+bool semaphore_layout::made_from(std::string_view asked, std::string_view child) const noexcept
+{
+    return names == naming::curator ? child.starts_with(asked) : child == asked;
+}
+
+std::size_t semaphore_layout::longest_name() const
+{
+    const std::size_t number = names == naming::curator ? queue::sequence_digits + 1 : 0; // it may be negative
+    return lease_name(std::string(36, 'x')).size() + number;
+}
+
+std::string count_data(std::int32_t count)
+{
+    const auto bits = static_cast<std::uint32_t>(count);
+    std::string data;
+    for (int shift = 24; shift >= 0; shift -= 8)
+        data.push_back(static_cast<char>(bits >> shift & 0xff));
+    return data;
+}
+
+std::optional<std::int32_t> count_of(std::string_view data) noexcept
+{
+    if (data.size() != 4)
+        return std::nullopt;
+    std::uint32_t bits = 0;
+    for (const char c : data)
+        bits = bits << 8 | static_cast<unsigned char>(c);
+    return static_cast<std::int32_t>(bits);
+}
+
+} // namespace zklock::recipes

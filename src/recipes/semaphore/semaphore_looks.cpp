@@ -1,0 +1,244 @@
+// What the head of a semaphore's line looks at, and what it decides: the leases, and how many permits there are.
+#include "recipes/semaphore/semaphore_path.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_path.hpp"
+#include "recipes/session/error_mapping.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <unordered_set>
+
+namespace zklock::recipes {
+
+using store::outcome;
+
+namespace {
+
+/// A decimal number and nothing else.
+std::optional<std::int64_t> number_in(std::string_view text)
+{
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size())
+        return std::nullopt;
+    return number;
+}
+
+} // namespace
+
+/// Whoever looks once writes nothing when it can see that there is no room.
+void semaphore_path::look(const std::shared_ptr<semaphore_acquisition>& acquisition)
+{
+    if (!session_.connected)
+        return acquisition->fail(errc::not_connected);
+    if (!options_.count_path.empty() && !count_watched_)
+        read_count(false);
+    session_.store.children(layout_.leases, false, expect([this, acquisition](const store::children_reply& answer) {
+        if (!acquisition->waiting())
+            return;
+        if (answer.result != outcome::ok && answer.result != outcome::no_node)
+            return acquisition->fail(error_of(answer.result));
+        const std::size_t leases = answer.result == outcome::ok ? answer.names->size() : 0;
+        // A shared count that is not there yet will be made.
+        const auto after = static_cast<std::int64_t>(leases + acquisition->request().count);
+        if (after > maximum_.value_or(options_.permits))
+            return acquisition->fail(errc::busy);
+        acquisition->line_up();
+    }));
+}
+
+bool semaphore_path::look_is_due() const
+{
+    const bool all_sent = to_create_.empty() && unknown_.empty() && look_up_ == look_up::none && !parents_.busy();
+    return stale_ && !listing_ && !heads_.empty() && all_sent && session_.lease_fresh();
+}
+
+/// The first look goes along with the creates and needs no watch, unless it is known to be in vain.
+void semaphore_path::send_look()
+{
+    const auto known = static_cast<std::int64_t>(others_ + leases_.size());
+    const bool in_vain = maximum_ && known > *maximum_;
+    const bool watch = std::exchange(shall_watch_, false) || in_vain;
+    stale_ = false;
+    listing_ = true;
+    if (check_ == check::due)
+        send_check();
+    if (!options_.count_path.empty() && !count_watched_)
+        read_count(watch);
+    const bool armed = watch && !ZKLOCK_MUTANT(semaphore_list_without_watch);
+    session_.store.children(layout_.leases, armed, expect([this, watch](const store::children_reply& answer) {
+        static const std::vector<std::string> none;
+        listing_ = false;
+        switch (answer.result) {
+        case outcome::ok:
+            watching_ = watching_ || watch;
+            return on_list(*answer.names);
+        case outcome::no_node: return on_list(none);
+        case outcome::unknown: stale_ = true; return;
+        default: fail_heads(error_of(answer.result));
+        }
+    }));
+}
+
+void semaphore_path::on_list(const std::vector<std::string>& names)
+{
+    std::unordered_set<std::string_view> listed;
+    std::size_t others = 0;
+    for (const std::string& name : names) {
+        if (by_name_.contains(name))
+            listed.insert(name);
+        else
+            ++others;
+    }
+    others_ = others;
+    for (const auto& head : heads()) {
+        const auto missing = [&](const lease_ptr& lease) {
+            return lease->now == lease_node::phase::there && !listed.contains(lease->name);
+        };
+        const auto found = std::find_if(head->leases.begin(), head->leases.end(), missing);
+        if (found != head->leases.end())
+            lost_to_others(lease_ptr(*found));
+        else
+            decide(*head, ZKLOCK_MUTANT(semaphore_counts_without_own_leases) ? others : names.size());
+    }
+}
+
+/// `leases` is how many there are, its own among them.
+void semaphore_path::decide(semaphore_acquisition& head, std::size_t leases)
+{
+    const auto is_there = [](const lease_ptr& lease) { return lease->now == lease_node::phase::there; };
+    const bool all_there = head.leases.size() == head.request().count &&
+                           std::all_of(head.leases.begin(), head.leases.end(), is_there);
+    const bool outdated = count_outdated_ && !ZKLOCK_MUTANT(semaphore_granted_by_an_outdated_count);
+    if (!all_there || !maximum_ || outdated || check_ != check::none)
+        return; // what is missing makes it look again
+    if (static_cast<std::int64_t>(leases) <= *maximum_) {
+        // And so with a fresh lease: that of its lock has not ended.
+        if (head.at_head() || ZKLOCK_MUTANT(semaphore_granted_without_the_line))
+            head.grant_all();
+    } else if (head.looks_once()) {
+        head.fail(errc::busy);
+    } else if (!watches()) {
+        shall_watch_ = true;
+        stale_ = true;
+    }
+}
+
+/// Nobody is left who would look at what they tell.
+void semaphore_path::stop_watching()
+{
+    if (waiting_ != 0 || ZKLOCK_MUTANT(semaphore_watch_left_on_the_server))
+        return;
+    const auto take_back = [this](const std::string& path) {
+        session_.store.unwatch(path, expect([](const store::reply&) {}));
+    };
+    if (std::exchange(watching_, false) && !session_.shares(layout_.leases))
+        take_back(layout_.leases);
+    if (counting_ && count_reads_ == 0) {
+        counting_ = false;
+        if (session_.stop_listening(options_.count_path, *this, std::exchange(count_watched_, false)))
+            take_back(options_.count_path);
+    }
+}
+
+// --- the shared count ------------------------------------------------------------------------------------------------
+
+void semaphore_path::read_count(bool watch)
+{
+    ++count_reads_;
+    session_.store.get(options_.count_path, watch, expect([this, watch](const store::get_reply& answer) {
+        --count_reads_;
+        count_outdated_ = count_outdated_ && answer.result == outcome::unknown;
+        switch (answer.result) {
+        case outcome::ok:
+            count_watched_ = count_watched_ || watch;
+            maximum_ = count_of(answer.data);
+            if (!maximum_)
+                fail_heads(errc::invalid_option);
+            return;
+        case outcome::no_node:
+            maximum_ = std::nullopt;
+            return make_count();
+        case outcome::unknown: return;
+        default:
+            maximum_ = std::nullopt;
+            fail_heads(error_of(answer.result));
+        }
+    }));
+}
+
+void semaphore_path::make_count()
+{
+    if (heads_.empty() || count_parents_.busy())
+        return;
+    const auto seed = static_cast<std::int32_t>(options_.permits);
+    session_.store.create(options_.count_path, count_data(seed), store::node_kind::persistent,
+                       expect([this](const store::create_reply& answer) {
+                           switch (answer.result) {
+                           case outcome::ok:
+                           case outcome::node_exists: stale_ = true; return; // it is read now
+                           case outcome::unknown: return;
+                           case outcome::no_node: {
+                               const std::string parent(queue::parent_of(options_.count_path));
+                               return parent.empty() ? fail_heads(errc::no_such_chroot)
+                                                     : make_path(count_parents_, parent);
+                           }
+                           default: fail_heads(error_of(answer.result));
+                           }
+                       }));
+}
+
+// --- whether all mean the same number --------------------------------------------------------------------------------
+
+void semaphore_path::send_check()
+{
+    check_ = check::under_way;
+    session_.store.get(path_, false, expect([this](const store::get_reply& answer) { on_check(answer); }));
+}
+
+/// So it is not somebody else's data that would be lost with a container that was made for this.
+void semaphore_path::permits_written(const store::node_stat& stat) noexcept
+{
+    const bool above = path_ != layout_.leases;
+    written_above(above ? 1 : 0, stat);
+    if (above)
+        locks_.written_above(layout_.line, 1, stat);
+}
+
+void semaphore_path::on_check(const store::get_reply& answer)
+{
+    check_ = check::due;
+    switch (answer.result) {
+    case outcome::ok: break;
+    case outcome::no_node: // it is made with the leases
+    case outcome::unknown: stale_ = true; return;
+    default: return fail_heads(error_of(answer.result));
+    }
+    if (answer.data.empty()) {
+        check_ = check::under_way;
+        session_.store.set(path_, std::to_string(options_.permits), answer.stat.version,
+                        expect([this](const store::stat_reply& written) {
+                            // Somebody else was faster, or what was written is not known: then it is read again.
+                            const bool again = written.result == outcome::bad_version ||
+                                               written.result == outcome::no_node ||
+                                               written.result == outcome::unknown;
+                            check_ = written.result == outcome::ok ? check::none : check::due;
+                            if (written.result == outcome::ok)
+                                permits_written(written.stat);
+                            stale_ = true;
+                            if (!again && written.result != outcome::ok)
+                                fail_heads(error_of(written.result));
+                        }));
+        return;
+    }
+    const auto number = number_in(answer.data);
+    if (!number || *number == static_cast<std::int64_t>(options_.permits) ||
+        ZKLOCK_MUTANT(semaphore_maxima_not_compared))
+        check_ = check::none; // other text is somebody's own business
+    else
+        fail_heads(errc::invalid_option);
+}
+
+} // namespace zklock::recipes

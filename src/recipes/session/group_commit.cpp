@@ -1,0 +1,280 @@
+#include "recipes/session/group_commit.hpp"
+
+#include "queue/mutants.hpp"
+#include "recipes/session/session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::recipes {
+namespace {
+
+constexpr unsigned most_under_way = 2;
+constexpr std::size_t most_writes = 64;
+constexpr std::size_t most_spare = 2 * most_under_way; // of others the number is being looked for
+
+/// Whether such an answer to one create is the answer to all of the same writer, which are below one path.
+constexpr bool concerns_the_path(store::outcome result) noexcept
+{
+    using enum store::outcome;
+    return result == no_node || result == no_auth || result == invalid_acl || result == no_child_allowed;
+}
+
+} // namespace
+
+void group_commit::join(node_writer& writer, bool urgent)
+{
+    auto& line = urgent ? urgent_line_ : line_;
+    bool& in_line = urgent ? writer.in_urgent_line_ : writer.in_line_;
+    if (in_line)
+        return;
+    line.push_back(&writer);
+    in_line = true;
+}
+
+void group_commit::proceed()
+{
+    if (sending_ || (line_.empty() && urgent_line_.empty()) || !session_.connected)
+        return;
+    if (under_way_ == 0 && !gathering_)
+        return flush();
+    if (under_way_ < most_under_way || !urgent_line_.empty())
+        gather_until_the_turn_ends();
+}
+
+void group_commit::gather_until_the_turn_ends()
+{
+    if (gathering_)
+        return;
+    session_.tell([this] {
+        gathering_ = false;
+        session_.attempt([this] { flush(); });
+    });
+    gathering_ = true;
+}
+
+void group_commit::flush()
+{
+    sending_ = true;
+    while (session_.connected && (!urgent_line_.empty() || (!line_.empty() && under_way_ < most_under_way)))
+        send();
+    sending_ = false;
+}
+
+void group_commit::epoch_ended()
+{
+    for (node_writer* writer : std::exchange(line_, {}))
+        writer->in_line_ = false;
+    for (node_writer* writer : std::exchange(urgent_line_, {}))
+        writer->in_urgent_line_ = false;
+    for (node_writer* writer : asked_) // an exception has come between
+        writer->touched_ = false;
+    asked_.clear();
+    under_way_ = 0;
+    sending_ = false;
+}
+
+void group_commit::forget(node_writer& writer)
+{
+    if (writer.in_line_)
+        std::erase(line_, &writer);
+    if (writer.in_urgent_line_)
+        std::erase(urgent_line_, &writer);
+    std::erase(asked_, &writer);
+}
+
+// --- sending ---------------------------------------------------------------------------------------------------------
+
+group_commit::shared_transaction group_commit::take()
+{
+    shared_transaction taken;
+    if (spare_.empty()) {
+        taken = std::make_shared<transaction>();
+    } else {
+        taken = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    std::size_t bytes = 0;
+    const auto room = [&] { return taken->count < most_writes && bytes < most_bytes_of_a_batch; };
+    while (room() && !urgent_line_.empty())
+        take_one(urgent_line_, true, *taken, bytes);
+    while (room() && !line_.empty())
+        take_one(line_, false, *taken, bytes);
+    return taken;
+}
+
+/// It has been answered, or its writes are sent one by one: what is sent next may take its memory.
+void group_commit::put_back(const shared_transaction& done)
+{
+    done->count = 0;
+    if (spare_.size() < most_spare)
+        spare_.push_back(done);
+}
+
+/// The next write of the one who is first in line.
+void group_commit::take_one(std::deque<node_writer*>& line, bool urgent, transaction& to, std::size_t& bytes)
+{
+    node_writer& writer = *line.front();
+    line.pop_front();
+    (urgent ? writer.in_urgent_line_ : writer.in_line_) = false;
+    if (!writer.touched_)
+        asked_.push_back(&writer);
+    writer.touched_ = true;
+    if (to.count == to.room.size())
+        to.room.emplace_back();
+    node_write& next = to.room[to.count];
+    if (!writer.next_write(urgent, next))
+        return;
+    if (writer.has_write(urgent))
+        join(writer, urgent);
+    bytes += next.node.size() + next.data.size();
+    ++to.count;
+}
+
+void group_commit::send()
+{
+    const shared_transaction taken = take();
+    if (taken->count != 0)
+        ++under_way_;
+    if (taken->count > 1) {
+        send_together(taken);
+    } else {
+        if (taken->count == 1)
+            send_alone(taken->all().front());
+        put_back(taken);
+    }
+    // They may have found that somebody is not to have a node after all; what they do about it must not go before the
+    // writes.
+    for (node_writer* writer : asked_) {
+        writer->touched_ = false;
+        writer->after_writes();
+    }
+    asked_.clear();
+}
+
+void group_commit::send_alone(const node_write& w)
+{
+    if (w.creates)
+        session_.store.create(w.node, w.data, store::node_kind::ephemeral_sequential,
+                           [this, by = w.by, id = w.id](const store::create_reply& answer) {
+                               session_.wrote(answer);
+                               by->on_created(id, answer);
+                               alone_answered(*by);
+                           });
+    else
+        session_.store.remove(w.node, store::any_version, [this, by = w.by, id = w.id](const store::reply& answer) {
+            session_.wrote(answer);
+            by->on_removed(id, answer.result);
+            alone_answered(*by);
+        });
+}
+
+void group_commit::alone_answered(node_writer& writer)
+{
+    --under_way_;
+    writer.after_writes();
+    proceed();
+}
+
+void group_commit::send_together(const shared_transaction& together)
+{
+    batch_.clear();
+    for (const node_write& w : together->all()) {
+        store::batch_write& b = batch_.emplace_back();
+        b.what = w.creates ? store::batch_write::kind::create : store::batch_write::kind::remove;
+        b.path = w.node;
+        if (w.creates)
+            b.data = w.data;
+    }
+    session_.store.batch(batch_, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
+}
+
+// --- answers ---------------------------------------------------------------------------------------------------------
+
+void group_commit::on_answer(const shared_transaction& together, const store::batch_reply& answer)
+{
+    --under_way_;
+    session_.wrote(answer);
+    const bool sent_again = answer.result != store::outcome::ok && answer.result != store::outcome::unknown &&
+                            !ZKLOCK_MUTANT(failed_batch_counts_as_done);
+    if (sent_again) {
+        on_failure(together->all(), answer);
+    } else {
+        store::create_reply created;
+        static_cast<store::reply&>(created) = answer;
+        auto node = answer.created.begin();
+        for (const node_write& w : together->all()) {
+            if (w.creates && answer.result == store::outcome::ok)
+                created.path = *node++;
+            give(w, created);
+        }
+    }
+    const bool made = !answer.created.empty();
+    if (made)
+        number(together, answer.created.back());
+    tell_writers(together->all());
+    if (!made)
+        put_back(together);
+    proceed();
+}
+
+/// One write was refused, and so none was done. It has its answer; the others go alone. Where the answer shows that
+/// none of its writer's creates can be done, they need not be tried.
+void group_commit::on_failure(writes together, const store::batch_reply& answer)
+{
+    const bool one_failed = answer.failed < together.size() && answer.result != store::outcome::bad_arguments;
+    const node_write* const failed = one_failed ? &together[answer.failed] : nullptr;
+    const bool path_refused = failed && failed->creates && concerns_the_path(answer.result);
+    store::create_reply refused;
+    static_cast<store::reply&>(refused) = answer;
+    for (const node_write& w : together) {
+        const bool hopeless = path_refused && w.creates && w.by == failed->by;
+        if (&w != failed && !hopeless) {
+            ++under_way_;
+            if (w.creates)
+                w.by->create_goes_again(w.id);
+            send_alone(w);
+        } else {
+            give(w, refused);
+        }
+    }
+}
+
+/// Its part of the answer to a transaction.
+void group_commit::give(const node_write& w, const store::create_reply& answer)
+{
+    if (w.creates)
+        w.by->on_created(w.id, answer);
+    else
+        w.by->on_removed(w.id, answer.result);
+}
+
+void group_commit::number(const shared_transaction& together, std::string_view one)
+{
+    for (const node_write& w : together->all())
+        if (w.creates)
+            w.by->expect_number();
+    session_.store.exists(one, [this, together](const store::stat_reply& answer) {
+        if (answer.result == store::outcome::unknown)
+            session_.contact_lost();
+        for (const node_write& w : together->all())
+            if (w.creates)
+                w.by->on_number(w, answer.result == store::outcome::ok ? answer.stat.czxid : 0);
+        tell_writers(together->all(), [](const node_write& w) { return w.creates; }); // the others may be gone by now
+        put_back(together);
+        proceed();
+    });
+}
+
+/// Lets each who has one of those writes do what is next, once.
+template <class Which> void group_commit::tell_writers(writes together, Which which)
+{
+    for (const node_write& w : together)
+        if (which(w))
+            w.by->touched_ = true;
+    for (const node_write& w : together)
+        if (which(w) && std::exchange(w.by->touched_, false))
+            w.by->after_writes();
+}
+
+} // namespace zklock::recipes

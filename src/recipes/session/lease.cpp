@@ -1,0 +1,131 @@
+#include "recipes/session/lease.hpp"
+
+#include "queue/mutants.hpp"
+
+#include <algorithm>
+
+namespace zklock::recipes {
+
+lease_times::duration lease_times::margin() const noexcept
+{
+    if (ZKLOCK_MUTANT(lease_margin_below_a_tick))
+        return timeout / 4;
+    return stated_margin.value_or(std::max(timeout / 4, tick));
+}
+
+lease_times::duration lease_times::sure() const noexcept
+{
+    return std::chrono::duration_cast<duration>(timeout * (1.0 - drift));
+}
+
+lease_times::duration lease_times::interval() const noexcept
+{
+    // Two of them fit into the rest. One that is longer than the margin stands for it, too.
+    const duration fits = rest() <= 2 * margin() ? rest() / 2 : (rest() + margin()) / 3;
+    const duration longest = std::min(timeout / 4, fits);
+    if (longest <= duration::zero())
+        return timeout / 4; // no lease is possible
+    if (margin() <= longest)
+        return longest;
+    const auto in_a_margin = (margin() - duration(1)) / longest + 1;
+    return (margin() - duration(1)) / in_a_margin + duration(1);
+}
+
+bool lease_times::possible() const noexcept
+{
+    constexpr duration on_any_network = std::chrono::milliseconds(50);
+    return rest() / 2 >= std::max({std::min(on_any_network, timeout / 8), timeout / 64, duration(1)});
+}
+
+lease::lease(const lease_times& times) : times_(times)
+{
+    times_.timeout = {};
+    begin_term();
+}
+
+void lease::begin_term()
+{
+    term_ = std::make_shared<lease_term>();
+    shown_ = term_;
+    ended_ = false;
+}
+
+void lease::open(duration session_timeout)
+{
+    end();
+    times_.timeout = session_timeout;
+    margin_ = times_.margin();
+    interval_ = times_.interval();
+    sure_ = times_.sure();
+    last_beat_ = {};
+    uncounted_.clear();
+}
+
+void lease::opened(time_point sent, time_point now)
+{
+    confirmed(sent - std::min(margin_, times_.rest() / 2), now);
+    last_beat_ = {}; // a heartbeat at once: what it confirms is worth more
+}
+
+void lease::confirmed(time_point sent, time_point now)
+{
+    // A reader may have seen the term end: it stays ended, whatever came in too late.
+    if (lapsed(now))
+        end();
+    const time_point until = sent + sure_;
+    if (ended_)
+        begin_term();
+    if (until > term_->until())
+        term_->until_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+void lease::answered(time_point sent, time_point now)
+{
+    std::optional<time_point> counted;
+    while (!uncounted_.empty() && uncounted_.front().answered <= sent - margin_) {
+        counted = uncounted_.front().sent;
+        uncounted_.pop_front();
+    }
+    if (margin_ == duration::zero())
+        counted = sent;
+    if (counted)
+        confirmed(*counted, now);
+    constexpr int remembered = 16; // in an interval; many more may be answered
+    if (uncounted_.empty() || now - uncounted_.back().answered >= std::min(margin_, interval_) / remembered)
+        uncounted_.push_back({sent, now});
+}
+
+void lease::heartbeat_answered(time_point sent, time_point now) noexcept
+{
+    // One that stands for a margin waits for its answer. Where several fit into one, their round trips would add up.
+    last_beat_ = margin_ <= interval_ ? now : sent;
+}
+
+lease::time_point lease::next_heartbeat() const noexcept
+{
+    const time_point due = last_beat_ + interval_;
+    if (margin_ <= interval_)
+        return due;
+    // At about that time an earlier exchange begins to count. Before that moment this one would be for nothing, and later it
+    // would be late.
+    time_point best = due;
+    duration off_by = interval_ / 2;
+    for (const exchange& earlier : uncounted_) {
+        const time_point counts = earlier.answered + margin_;
+        if (const duration off = counts < due ? due - counts : counts - due; off < off_by) {
+            off_by = off;
+            best = counts;
+        }
+    }
+    return best;
+}
+
+void lease::end() noexcept
+{
+    if (term_->until() == time_point{})
+        return;
+    term_->until_.store(0, std::memory_order_relaxed);
+    ended_ = true;
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,107 @@
+#include "recipes/session/lost_creates.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_path.hpp"
+#include "recipes/session/session.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace zklock::recipes {
+
+using store::outcome;
+
+void lost_creates::not_found(const std::string& parent, std::string name)
+{
+    if (!session_.server_proved() && !ZKLOCK_MUTANT(lost_create_looked_for_once))
+        doubts_[parent].emplace(std::move(name), true);
+}
+
+void lost_creates::epoch_began()
+{
+    ++epoch_;
+    to_be_looked_up_.clear();
+    for (auto& [parent, names] : doubts_) {
+        for (auto& [name, looked_for] : names)
+            looked_for = false;
+        look_up(parent);
+    }
+}
+
+void lost_creates::server_proved()
+{
+    for (auto& [parent, names] : doubts_)
+        std::erase_if(names, [](const auto& doubt) { return doubt.second; });
+    std::erase_if(doubts_, [](const auto& entry) { return entry.second.empty(); });
+}
+
+void lost_creates::look_up(const std::string& parent)
+{
+    session_.catch_up();
+    session_.store.children(parent, false, [this, parent](const store::children_reply& answer) {
+        static const std::vector<std::string> none;
+        if (answer.result == outcome::unknown)
+            session_.contact_lost(); // it is done in the next epoch
+        else if (session_.caught_up() && answer.result == outcome::ok)
+            on_list(parent, *answer.names);
+        else if (session_.caught_up() && answer.result == outcome::no_node)
+            on_list(parent, none);
+        else
+            look_up_later(parent);
+    });
+}
+
+/// For what the server has refused, and may not refuse for ever.
+void lost_creates::look_up_later(const std::string& parent)
+{
+    constexpr std::chrono::seconds before_next_try{1};
+    if (!to_be_looked_up_.insert(parent).second)
+        return;
+    session_.later(before_next_try, [this, parent, epoch = epoch_] {
+        if (epoch != epoch_)
+            return;
+        to_be_looked_up_.erase(parent);
+        if (session_.connected && doubts_.contains(parent))
+            look_up(parent);
+    });
+}
+
+void lost_creates::on_list(const std::string& parent, const std::vector<std::string>& children)
+{
+    const auto entry = doubts_.find(parent);
+    if (entry == doubts_.end())
+        return;
+    for (auto& [name, looked_for] : entry->second)
+        looked_for = true;
+    for (const std::string& child : children) {
+        const auto after = entry->second.upper_bound(child);
+        if (after == entry->second.begin())
+            continue;
+        auto& [name, looked_for] = *std::prev(after); // none of them begins with another one
+        if (!child.starts_with(name))
+            continue;
+        looked_for = false;
+        remove(parent, name, child);
+    }
+    if (session_.server_proved())
+        server_proved();
+}
+
+void lost_creates::remove(const std::string& parent, const std::string& name, std::string_view child)
+{
+    const auto answered = [this, parent, name](const store::reply& answer) {
+        session_.wrote(answer);
+        const auto entry = doubts_.find(parent);
+        if (entry == doubts_.end() || answer.result == outcome::unknown)
+            return;
+        if (answer.result != outcome::ok && answer.result != outcome::no_node)
+            return look_up_later(parent);
+        entry->second.erase(name);
+        if (entry->second.empty())
+            doubts_.erase(entry);
+    };
+    session_.store.remove(queue::child_of(parent, child), store::any_version, answered);
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,52 @@
+#pragma once
+#include "store/store.hpp"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zklock::recipes {
+
+class session;
+
+/// Creates whose answer was lost, and whose node a look-up after the next connection did not find. That may have been
+/// asked of a leader which others had replaced unawares: then the node may be there all the same, nobody would ever
+/// delete it, and everybody would wait for it. So at each new connection they are looked for again, and deleted where
+/// they appear; until a server that has looked has also done a write over the same connection. It was in touch with the
+/// others then, and what had not been done by that time never will be: the session had moved to another server.
+///
+/// Each is known by a name that this session made up and nobody else can have: a user's own node is never taken for
+/// one.
+class lost_creates {
+public:
+    explicit lost_creates(session& s) : session_(s) {}
+    lost_creates(const lost_creates&) = delete;
+    lost_creates& operator=(const lost_creates&) = delete;
+
+    /// A look-up of this epoch, complete as far as the server knew, found no child of `parent` whose name begins so.
+    void not_found(const std::string& parent, std::string name);
+
+    // --- called by session
+
+    void epoch_began();
+    void server_proved();
+    void session_ended() { doubts_.clear(); }
+
+private:
+    using names = std::map<std::string, bool, std::less<>>; ///< and whether it was looked for in this epoch, in vain
+
+    void look_up(const std::string& parent);
+    void look_up_later(const std::string& parent);
+    void on_list(const std::string& parent, const std::vector<std::string>& children);
+    void remove(const std::string& parent, const std::string& name, std::string_view child);
+
+    session& session_;
+    std::map<std::string, names> doubts_; ///< by parent
+    std::set<std::string> to_be_looked_up_; ///< parents, once more in this epoch
+    std::uint64_t epoch_ = 0;
+};
+
+} // namespace zklock::recipes

@@ -1,0 +1,130 @@
+#include "recipes/session/parent_maker.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_path.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace zklock::recipes {
+
+bool made_container::may_go(const store::node_stat& found) const noexcept
+{
+    if (found.num_children != 0)
+        return false;
+    if (ZKLOCK_MUTANT(container_of_others_deleted))
+        return true;
+    if (czxid == 0)
+        return found.cversion == 0 && found.version == 0 && found.data_length == 0;
+    return found.czxid == czxid && (found.mzxid == mzxid || ZKLOCK_MUTANT(container_with_data_deleted));
+}
+
+void made_containers::add(const made_container& made)
+{
+    const auto at = std::ranges::lower_bound(made_, made.level, {}, &made_container::level);
+    if (at != made_.end() && at->level == made.level)
+        *at = made;
+    else
+        made_.insert(at, made);
+}
+
+void made_containers::add(const made_containers& others)
+{
+    for (const made_container& other : others.made_) {
+        const auto known = std::ranges::find(made_, other.level, &made_container::level);
+        if (known == made_.end() || std::tie(known->czxid, known->mzxid) < std::tie(other.czxid, other.mzxid))
+            add(other);
+    }
+}
+
+std::vector<made_container>::iterator made_containers::find(const made_container& made) noexcept
+{
+    return std::ranges::find_if(made_, [&](const made_container& known) {
+        return known.level == made.level && known.czxid == made.czxid;
+    });
+}
+
+void made_containers::remove(const made_container& made) noexcept
+{
+    if (const auto known = find(made); known != made_.end())
+        made_.erase(known);
+}
+
+void made_containers::remove_from(const made_container& made) noexcept
+{
+    made_.erase(find(made), made_.end());
+}
+
+void made_containers::written(std::size_t level, const store::node_stat& stat) noexcept
+{
+    for (made_container& known : made_)
+        if (known.level == level && known.czxid == stat.czxid)
+            known.mzxid = stat.mzxid;
+}
+
+made_containers made_containers::upper() const
+{
+    made_containers all;
+    std::ranges::copy_if(made_, std::back_inserter(all.made_), [](const made_container& m) { return m.level != 0; });
+    return all;
+}
+
+std::string_view path_above(std::string_view path, std::size_t level) noexcept
+{
+    for (std::size_t up = level; up != 0; --up)
+        path = queue::parent_of(path);
+    return path;
+}
+
+void parent_maker::make(std::string path, parent_kind kind, std::function<void(store::outcome)> done)
+{
+    kind_ = kind == parent_kind::container ? store::node_kind::container : store::node_kind::persistent;
+    done_ = std::move(done);
+    missing_.push_back(std::move(path));
+    create_next();
+}
+
+void parent_maker::create_next()
+{
+    made.make_room();
+    store_.create(missing_.back(), {}, kind_, [this](const store::create_reply& answer) {
+        const bool lost = answer.result == store::outcome::unknown && !answer.undone &&
+                          !ZKLOCK_MUTANT(container_of_a_lost_answer_stays);
+        if ((answer.result == store::outcome::ok || lost) && kind_ == store::node_kind::container)
+            made.add({missing_.size() - 1, answer.stat.czxid, answer.stat.czxid});
+        switch (answer.result) {
+        case store::outcome::ok:
+        case store::outcome::node_exists:
+            if (ZKLOCK_MUTANT(parent_made_by_another_is_an_error) && answer.result != store::outcome::ok)
+                return finish(store::outcome::server_error);
+            missing_.pop_back();
+            if (missing_.empty())
+                return finish(store::outcome::ok);
+            return create_next();
+        case store::outcome::no_node: {
+            std::string parent(queue::parent_of(missing_.back()));
+            if (parent.empty())
+                return finish(store::outcome::no_node);
+            missing_.push_back(std::move(parent));
+            return create_next();
+        }
+        case store::outcome::unimplemented:
+            if (kind_ == store::node_kind::container) { // servers before 3.5
+                kind_ = store::node_kind::persistent;
+                return create_next();
+            }
+            return finish(answer.result);
+        default: return finish(answer.result);
+        }
+    });
+}
+
+void parent_maker::finish(store::outcome result)
+{
+    missing_.clear();
+    std::exchange(done_, nullptr)(result);
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,121 @@
+#pragma once
+#include "recipes/session/idle_containers.hpp"
+#include "recipes/session/parent_maker.hpp"
+#include "recipes/session/requesting_member.hpp"
+#include "store/scheduler.hpp"
+
+#include <boost/intrusive/list_hook.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace zklock::recipes {
+
+class resting_paths;
+
+/// What a recipe does at one path. It stays for a while when nobody uses it any more, for what it knows is worth
+/// requests to whoever comes next. Before it goes, the containers that this client has made for it are deleted, as far
+/// as they are empty: servers clear away so few in a second that those of a path for each order, say, would pile up.
+class recipe_path : public requesting_member, public boost::intrusive::list_base_hook<> {
+public:
+    ~recipe_path() override;
+
+    /// Nobody uses it, and it waits for no answer.
+    [[nodiscard]] virtual bool idle() const noexcept = 0;
+    /// Idle, and nothing is left here or on the servers that is worth keeping, or would have to be taken back.
+    [[nodiscard]] virtual bool finished() const noexcept = 0;
+    /// Nobody has used it for long: takes back what it has left on the servers. Then it is finished and tells that it
+    /// is idle, unless it was used meanwhile.
+    void retire();
+    /// Takes over what the one before it at the same path has made.
+    void take_over(recipe_path& before) noexcept { parents_.made = std::exchange(before.parents_.made, {}); }
+    /// What it has made above its path.
+    [[nodiscard]] made_containers upper_containers() const { return parents_.made.upper(); }
+    /// This client has set the data of the node so many levels above its path.
+    void written_above(std::size_t level, const store::node_stat& stat) noexcept { parents_.made.written(level, stat); }
+    /// That it is idle is to be told once more.
+    void wake() noexcept { idle_told_ = false; }
+
+    // --- called by idle_containers -----------------------------------------------------------------------------------
+
+    /// Where it makes containers, and which it has made there.
+    struct making {
+        std::string_view path;
+        made_containers* made;
+    };
+    /// The first of those places where it has made any; or one of the others.
+    [[nodiscard]] virtual making next_making() noexcept { return {own_path(), &parents_.made}; }
+    /// Whether the containers are to be deleted now: it is idle, and was not used since it was retired.
+    [[nodiscard]] bool leaves() const noexcept { return idle() && !used_; }
+    /// What became of the first container of a place; `unknown`: nothing.
+    void on_container_removed(made_containers& made, const made_container& which, store::outcome);
+    /// The servers may clear them away.
+    void leave_containers();
+
+protected:
+    recipe_path(session& s, std::function<void()> idle)
+        : requesting_member(s), parents_(s.store), on_idle_(std::move(idle))
+    {
+    }
+
+    [[nodiscard]] virtual const std::string& own_path() const noexcept = 0;
+    /// That is gone, or even what was above it.
+    virtual void own_path_gone() = 0;
+    /// Takes back what is left besides containers, and advances.
+    virtual void retire_the_rest() = 0;
+    [[nodiscard]] bool retired() const noexcept { return retired_; }
+    void use() noexcept
+    {
+        used_ = true;
+        retired_ = false;
+    }
+    /// Calls `idle`, later, if it is, and that was not told.
+    void tell_if_idle();
+
+    parent_maker parents_;
+
+private:
+    friend class resting_paths;
+    friend class idle_containers;
+    enum class place : std::uint8_t {
+        nowhere,
+        resting, ///< in the list of those that are kept for a while; `idle` is not called meanwhile
+        leaving, ///< in the line of those whose containers are to be deleted; nor here
+        removing ///< one of them is being looked at, or deleted; nor here
+    };
+
+    const std::function<void()> on_idle_;
+    resting_paths* rests_with_ = nullptr;
+    place place_ = place::nowhere;
+    bool used_ = false; ///< since it was looked at last, or retired
+    bool retired_ = false;
+    bool idle_told_ = false;
+};
+
+/// The idle members of a kind. Each is retired when it has not been used from one look to the next, half a session's
+/// time later; the one that has rested longest also when there are too many.
+class resting_paths {
+public:
+    resting_paths(session& s, std::size_t most) : session_(s), most_(most) {}
+    ~resting_paths();
+    resting_paths(const resting_paths&) = delete;
+    resting_paths& operator=(const resting_paths&) = delete;
+
+    void add(recipe_path&);
+    void forget(recipe_path&) noexcept;
+
+private:
+    void look_at_first(bool spare_used);
+    void plan_look();
+
+    session& session_;
+    const std::size_t most_;
+    line_of_paths members_;
+    store::scheduler::timer_id timer_ = 0;
+};
+
+} // namespace zklock::recipes

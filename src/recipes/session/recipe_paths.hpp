@@ -1,0 +1,79 @@
+#pragma once
+#include "recipes/session/recipe_path.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace zklock::recipes {
+
+/// What a recipe does at each path that is in use, and at those that are kept for a while when nobody uses them any
+/// more, for what is known of them is worth requests to whoever comes next.
+template <class Path> class recipe_paths {
+public:
+    explicit recipe_paths(session& s) : resting_(s, most_resting) {}
+    recipe_paths(const recipe_paths&) = delete;
+    recipe_paths& operator=(const recipe_paths&) = delete;
+
+    /// Null: nothing is known of it.
+    [[nodiscard]] Path* find(const std::string& path) const
+    {
+        const auto found = paths_.find(path);
+        return found == paths_.end() ? nullptr : found->second.get();
+    }
+
+    /// The path for one who has those options. `known`: what find() gives. Null: others use it with other options. One
+    /// that is idle gives way to its successor, also while its container is being deleted: that is made again.
+    /// `make(idle)` makes one with those options, which calls `idle` when nobody needs it any more.
+    template <class Options, class Make>
+    Path* get(const std::string& path, Path* known, const Options& options, Make make)
+    {
+        if (known && known->options() == options)
+            return known;
+        if (known && !known->idle())
+            return nullptr;
+        std::unique_ptr<Path> fresh = make([this, path] { rests(path); });
+        std::unique_ptr<Path>& entry = paths_[path];
+        if (known) {
+            leaving_.reserve(leaving_.size() + 1);
+            fresh->take_over(*known);
+        }
+        std::swap(entry, fresh); // the new one hears of the watch that the old one leaves
+        if (known && known->next_making().made->any()) {
+            leaving_.push_back(std::move(fresh));
+            known->retire();
+        }
+        return entry.get();
+    }
+
+private:
+    static constexpr std::size_t most_resting = 4096;
+
+    void rests(const std::string& path)
+    {
+        std::erase_if(leaving_, [](const auto& p) { return p->finished(); });
+        for (const auto& p : leaving_) {
+            p->wake();
+            resting_.add(*p); // an answer was lost, or refused: it is retired once more
+        }
+        const auto found = paths_.find(path);
+        if (found == paths_.end())
+            return;
+        found->second->wake(); // when it is idle the next time, it tells again
+        if (found->second->finished())
+            paths_.erase(found);
+        else if (found->second->idle())
+            resting_.add(*found->second);
+    }
+
+    resting_paths resting_;
+    std::unordered_map<std::string, std::unique_ptr<Path>> paths_;
+    /// Replaced by ones that have their nodes elsewhere, until the containers that they have made are gone.
+    std::vector<std::unique_ptr<Path>> leaving_;
+};
+
+} // namespace zklock::recipes

@@ -1,0 +1,234 @@
+#pragma once
+#include "queue/mutants.hpp"
+#include "recipes/session/request_line.hpp"
+#include "recipes/session/session.hpp"
+#include "store/store.hpp"
+#include "zklock/errc.hpp"
+
+#include <boost/system/error_code.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <new>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace zklock::recipes {
+
+using boost::system::error_code;
+
+/// What becomes of a request that was sent, and whose answer was lost.
+enum class if_lost : std::uint8_t {
+    asked_again, ///< on the next connection: to be asked twice is no harm
+    unknown      ///< it may have been done, and is not repeated: `errc::outcome_unknown`
+};
+
+/// A user's request that ends with some values, told once and later. It is sent when there is a connection and its turn
+/// comes. If it is certain that the servers have not done it, for it never left, it waits for the next one, whatever it
+/// is.
+template <class... Values> class request_for : public user_request {
+public:
+    using done = std::function<void(error_code, Values...)>;
+
+    void send_next() final
+    {
+        if (ended())
+            return;
+        if (!std::exchange(sent_, true)) {
+            restart();
+            if (reads())
+                session_.catch_up_for_users();
+        }
+        send();
+    }
+
+    void begin_again() final { lose_answer(true); }
+
+    void fail(errc why) final { end(make_error_code(why), Values()...); }
+    void fail_for_memory() noexcept final
+    {
+        session_.requests.leave(*this);
+        if (sent_ && if_lost_ == if_lost::unknown)
+            fail(errc::outcome_unknown);
+        else
+            end(make_error_code(boost::system::errc::not_enough_memory), Values()...);
+    }
+    void tell_end() noexcept final
+    {
+        try {
+            session_.tell([this, self = shared_from_this()] { deliver(); });
+        } catch (const std::bad_alloc&) {
+            session_.requests.tell_later(*this);
+            session_.give_up(); // at whose end there is memory again, it is to be hoped
+        }
+    }
+
+    withdrawal withdraw() final
+    {
+        if (ended())
+            return withdrawal::ended;
+        done_ = nullptr;
+        session_.requests.leave(*this);
+        return sent_ && if_lost_ == if_lost::unknown ? withdrawal::too_late : withdrawal::withdrawn;
+    }
+
+    void end_unsent(errc why) final
+    {
+        if (ended())
+            return;
+        unsent_end_ = why;
+        if (sent_)
+            return;
+        session_.requests.leave(*this);
+        fail(why);
+    }
+
+protected:
+    request_for(session& s, if_lost what_then, done d, std::size_t bytes = 0)
+        : user_request(bytes), session_(s), if_lost_(what_then), done_(std::move(d))
+    {
+    }
+
+    /// Nothing has been sent yet, or an answer was lost: what is sent next is the first.
+    virtual void restart() {}
+    /// Makes the next request.
+    virtual void send() = 0;
+
+    /// Whether the next request, the first of a connection, tells its user what others have written.
+    [[nodiscard]] virtual bool reads() const noexcept = 0;
+
+    [[nodiscard]] bool ended() const noexcept { return !done_ || end_; }
+
+    void end(error_code ec, Values... values) noexcept
+    {
+        if (ended())
+            return;
+        end_.emplace(ec, std::move(values)...);
+        tell_end();
+    }
+
+    /// Wraps what takes an answer: `f` hears of it unless it was lost.
+    template <class F> [[nodiscard]] auto answered(F f)
+    {
+        return counted([this, f = std::move(f), was_read = reads()](const auto& answer) {
+            if (answer.result == store::outcome::unknown)
+                lose_answer(answer.undone);
+            else if (was_read && session_.behind_users())
+                did_not_catch_up();
+            else
+                f(answer);
+        });
+    }
+
+    /// Wraps what takes an answer, whatever it is: when it has been taken, others may send theirs.
+    template <class F> [[nodiscard]] auto counted(F f)
+    {
+        session_.requests.sends(*this);
+        return [this, self = shared_from_this(), f = std::move(f)](const auto& answer) {
+            if (!ended() || !ZKLOCK_MUTANT(transaction_withdrawn_stays_under_way))
+                session_.requests.answered(*this);
+            try {
+                f(answer);
+            } catch (const std::bad_alloc&) {
+                fail_for_memory();
+            }
+            session_.requests.proceed();
+        };
+    }
+
+    /// `undone`: it never left, or the servers did not look at it.
+    void lose_answer(bool undone = false)
+    {
+        session_.contact_lost();
+        session_.requests.leave(*this);
+        if (!undone && if_lost_ == if_lost::unknown) {
+            return fail(errc::outcome_unknown);
+        }
+        sent_ = false;
+        if (ended())
+            return;
+        if (unsent_end_)
+            return fail(*unsent_end_);
+        try {
+            session_.requests.enter(shared_from_this());
+        } catch (const std::bad_alloc&) {
+            fail_for_memory();
+        }
+    }
+
+    session& session_;
+
+private:
+    void deliver()
+    {
+        if (const auto done = std::exchange(done_, nullptr))
+            std::apply(done, std::move(*end_));
+    }
+
+    /// It was answered by a server that may be behind.
+    void did_not_catch_up()
+    {
+        if (session_.connected)
+            fail(session_.refusal_to_catch_up());
+        else
+            lose_answer();
+    }
+
+    const if_lost if_lost_;
+    done done_;
+    std::optional<std::tuple<error_code, Values...>> end_; ///< what its user is to be told
+    std::optional<errc> unsent_end_;
+    bool sent_ = false;
+};
+
+/// One that is made of many, each sent when its turn comes. If answers were lost all of it is repeated, once the others
+/// are there.
+template <class... Values> class request_of_several : public request_for<Values...> {
+protected:
+    using request_for<Values...>::request_for;
+
+    /// All have been answered, none was lost, and there are no more to be sent.
+    virtual void finish() = 0;
+
+    [[nodiscard]] std::size_t answers_due() const noexcept { return answers_due_; }
+
+    /// Wraps what takes the answer to one of them: `f` hears of it unless it was lost. There may be more to be sent then.
+    template <class F> [[nodiscard]] auto one_answered(F f)
+    {
+        auto taken = this->counted([this, f = std::move(f)](const auto& answer) {
+            --answers_due_;
+            if (answer.result == store::outcome::unknown) {
+                cut_ = true;
+                this->session_.contact_lost();
+            } else {
+                f(answer);
+            }
+            advance();
+        });
+        ++answers_due_;
+        return taken;
+    }
+
+    /// What is to be done when more is known.
+    void advance()
+    {
+        if (this->ended())
+            return;
+        if (!cut_ && this->has_more())
+            return this->session_.requests.go_on(*this);
+        if (answers_due_ != 0)
+            return;
+        if (std::exchange(cut_, false))
+            this->lose_answer();
+        else
+            finish();
+    }
+
+private:
+    std::size_t answers_due_ = 0;
+    bool cut_ = false; ///< the connection ended meanwhile
+};
+
+} // namespace zklock::recipes

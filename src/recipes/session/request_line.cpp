@@ -1,0 +1,166 @@
+#include "recipes/session/request_line.hpp"
+
+#include "queue/mutants.hpp"
+#include "recipes/session/session.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace zklock::recipes {
+
+void request_line::enter(std::shared_ptr<user_request> request)
+{
+    user_request& entering = *request;
+    if (entering.turn_ == 0 || ZKLOCK_MUTANT(transaction_comes_back_last))
+        entering.turn_ = ++last_turn_;
+    if (session_.over)
+        return entering.fail(*session_.over);
+    if (waiting_.empty() && may_go(entering)) {
+        send(entering);
+        return proceed(); // it may have more to send
+    }
+    waiting_.emplace_hint(waiting_.end(), entering.turn_, std::move(request)); // mostly the last
+}
+
+void request_line::go_on(user_request& more)
+{
+    if (more.goes_on_)
+        return;
+    more.place_ = going_on_.insert(going_on_.end(), more.shared_from_this());
+    more.goes_on_ = true;
+}
+
+void request_line::leave(user_request& gone) noexcept
+{
+    waiting_.erase(gone.turn_);
+    if (std::exchange(gone.goes_on_, false))
+        going_on_.erase(gone.place_);
+}
+
+void request_line::sends(user_request& request) noexcept
+{
+    ++request.under_way_;
+    ++under_way_;
+    bytes_ += request.bytes_;
+}
+
+void request_line::answered(user_request& request) noexcept
+{
+    not_under_way(request, 1);
+}
+
+void request_line::not_under_way(user_request& request, std::size_t count) noexcept
+{
+    count = std::min(count, request.under_way_);
+    request.under_way_ -= count;
+    under_way_ -= count;
+    bytes_ -= count * request.bytes_;
+}
+
+bool request_line::may_go(const user_request& next) const noexcept
+{
+    const bool fits = next.bytes_ == 0 || bytes_ == 0 || bytes_ + next.bytes_ <= most_bytes_under_way;
+    return session_.connected && under_way_ < window && fits;
+}
+
+/// Makes one request.
+void request_line::send(user_request& request)
+{
+    const std::size_t before = request.under_way_;
+    try {
+        request.send_next();
+    } catch (const std::bad_alloc&) { // it may have been counted, and was not made
+        not_under_way(request, request.under_way_ - before);
+        return request.fail_for_memory();
+    }
+    try {
+        if (request.has_more())
+            go_on(request);
+    } catch (const std::bad_alloc&) {
+        request.fail_for_memory();
+    }
+}
+
+void request_line::tell_later(user_request& ended) noexcept
+{
+    ended.next_untold_ = std::exchange(untold_, ended.shared_from_this());
+}
+
+/// One of those that have more to send does so.
+void request_line::take_turn()
+{
+    const std::shared_ptr<user_request> request = going_on_.front();
+    if (request->has_more())
+        send(*request);
+    if (!request->goes_on_)
+        return; // it has left
+    if (request->has_more()) {
+        going_on_.splice(going_on_.end(), going_on_, request->place_);
+    } else {
+        request->goes_on_ = false;
+        going_on_.erase(request->place_);
+    }
+}
+
+std::shared_ptr<user_request> request_line::next_to_come_up()
+{
+    if (waiting_.empty() || !may_go(*waiting_.begin()->second))
+        return nullptr;
+    if (!going_on_.empty() && std::exchange(one_came_up_, false))
+        return nullptr;
+    one_came_up_ = true;
+    return waiting_.extract(waiting_.begin()).mapped();
+}
+
+/// While anybody waits, something is under way whose answer comes back here: or there is no connection, or an exception
+/// has come between, and the heartbeat makes up for it.
+void request_line::proceed()
+{
+    while (session_.connected && under_way_ < window) {
+        if (const auto next = next_to_come_up())
+            send(*next);
+        else if (!going_on_.empty())
+            take_turn();
+        else
+            return;
+    }
+}
+
+void request_line::tell_untold() noexcept
+{
+    auto untold = std::exchange(untold_, nullptr);
+    while (const auto next = std::exchange(untold, nullptr)) {
+        untold = std::exchange(next->next_untold_, nullptr);
+        next->tell_end();
+    }
+}
+
+void request_line::epoch_began()
+{
+    tell_untold();
+    proceed();
+}
+
+void request_line::epoch_ended()
+{
+    tell_untold();
+    while (!going_on_.empty()) {
+        const std::shared_ptr<user_request> request = going_on_.front();
+        leave(*request);
+        request->begin_again();
+    }
+}
+
+void request_line::stop(errc why)
+{
+    for (const auto& [turn, request] : std::exchange(waiting_, {}))
+        request->fail(why);
+    while (!going_on_.empty()) {
+        const std::shared_ptr<user_request> request = going_on_.front();
+        leave(*request);
+        request->fail(why);
+    }
+}
+
+} // namespace zklock::recipes

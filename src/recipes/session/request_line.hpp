@@ -1,0 +1,126 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+
+namespace zklock {
+enum class errc;
+}
+
+namespace zklock::recipes {
+
+class session;
+
+/// What a user has asked for that needs a connection, besides locks; see request_for.hpp.
+class user_request : public std::enable_shared_from_this<user_request> {
+public:
+    enum class withdrawal : std::uint8_t {
+        ended,     ///< before: its user is told, or has been
+        withdrawn, ///< nothing has been done that matters, and nothing will be
+        too_late   ///< it was sent, and is not one to be repeated: it may be done
+    };
+
+    virtual ~user_request() = default;
+    user_request(const user_request&) = delete;
+    user_request& operator=(const user_request&) = delete;
+
+    /// It is its turn, and there is a connection: makes the next request that it has to make, if there is one.
+    virtual void send_next() = 0;
+    /// Whether it has one to make besides the first.
+    [[nodiscard]] virtual bool has_more() const noexcept { return false; }
+    /// The connection has ended, and no answer is due, but it has more to send: begins again.
+    virtual void begin_again() = 0;
+    /// Ends it, unless it has ended.
+    virtual void fail(errc why) = 0;
+    /// Ends it likewise, because memory has failed in a step of it: with `not_enough_memory`, or with
+    /// `errc::outcome_unknown` if it may have been done.
+    virtual void fail_for_memory() noexcept = 0;
+    /// It has ended: has its user told, now or as soon as there is memory for that.
+    virtual void tell_end() noexcept = 0;
+    /// Its user wants to hear no more of it. Not called again, unless it has ended.
+    virtual withdrawal withdraw() = 0;
+    /// Ends it with `why` if it is not under way, or as soon as it turns out that it had not left. What was sent has
+    /// its own end.
+    virtual void end_unsent(errc why) = 0;
+
+protected:
+    /// `bytes`: what each of its requests carries, if that is much.
+    explicit user_request(std::size_t bytes) : bytes_(bytes) {}
+
+private:
+    friend class request_line;
+    const std::size_t bytes_;
+    std::uint64_t turn_ = 0; ///< in the order of the calls
+    std::size_t under_way_ = 0;
+    bool goes_on_ = false; ///< it is among those that have more to send
+    std::list<std::shared_ptr<user_request>>::iterator place_;
+    std::shared_ptr<user_request> next_untold_;
+};
+
+/// What users of a client have asked for, and has to wait: for a connection, or for what is under way.
+///
+/// A request comes up in the order of the calls; one that comes back, for its connection was lost, has its old place.
+/// Those that are made of many, such as lists, send the first when they come up, and then one each in turn, while
+/// those that are still to come up have every second turn. So neither waits for all of the other.
+class request_line {
+public:
+    /// How many of these requests may be under way at once. All requests of a client go one after the other through one
+    /// connection: a heartbeat, a create or a delete that is sent now waits for these answers, and for no more. Servers
+    /// answer 64 reads in a few milliseconds, and more of them under way would make nothing faster.
+    static constexpr std::size_t most_under_way = 64;
+    /// How many bytes of data they may carry to the servers, unless it is one alone: a quarter of the longest request,
+    /// as for the transactions of locks.
+    static constexpr std::size_t most_bytes_under_way = 256 * 1024;
+
+    explicit request_line(session& s) : session_(s) {}
+    request_line(const request_line&) = delete;
+    request_line& operator=(const request_line&) = delete;
+
+    /// Its first request is made at once, or when its turn comes; or it is ended if there will be no connection.
+    void enter(std::shared_ptr<user_request>);
+    /// It has more to send.
+    void go_on(user_request&);
+    /// It waits no more.
+    void leave(user_request&) noexcept;
+    /// One of its requests is being made.
+    void sends(user_request&) noexcept;
+    /// One of its requests was answered. Whoever says so calls proceed() when it has taken the answer.
+    void answered(user_request&) noexcept;
+    /// Sends what may go now.
+    void proceed();
+    /// For want of memory its user could not be told that it has ended: it is tried again when the epoch is over.
+    void tell_later(user_request&) noexcept;
+
+    /// How many may be under way. Tests set another before the first is made.
+    std::size_t window = most_under_way;
+
+    // --- called by the session --------------------------------------------------------------------------------------
+
+    void epoch_began();
+    /// Those who could not be told for want of memory.
+    void tell_untold() noexcept;
+    void epoch_ended();
+    void stop(errc why);
+
+private:
+    using requests = std::list<std::shared_ptr<user_request>>;
+
+    [[nodiscard]] bool may_go(const user_request&) const noexcept;
+    [[nodiscard]] std::shared_ptr<user_request> next_to_come_up();
+    void send(user_request&);
+    void take_turn();
+    void not_under_way(user_request&, std::size_t count) noexcept;
+
+    session& session_;
+    std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< to come up, by their turns
+    requests going_on_;                                              ///< in turn
+    std::shared_ptr<user_request> untold_;                           ///< the first of those that are to be told again
+    std::uint64_t last_turn_ = 0;
+    std::size_t under_way_ = 0;
+    std::size_t bytes_ = 0; ///< of those
+    bool one_came_up_ = false; ///< the last turn was of one that waited
+};
+
+} // namespace zklock::recipes

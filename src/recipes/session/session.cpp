@@ -1,0 +1,224 @@
+#include "recipes/session/session.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_path.hpp"
+
+#include <chrono>
+#include <new>
+#include <utility>
+
+namespace zklock::recipes {
+
+session::session(store::store& the_store, store::scheduler& the_scheduler, const client_options& the_options,
+                 std::function<std::string()> uuid_source)
+    : store(the_store), scheduler(the_scheduler), options(the_options), new_uuid(std::move(uuid_source)),
+      lease_({options.clock_drift, options.server_tick, options.lease_margin, options.loss_notice, {}}),
+      budget_(options.node_budget, options.node_budget_limit), alive_(std::make_shared<session*>(this))
+{
+    store.attach(*this);
+}
+
+session::~session()
+{
+    connected = false; // nothing is sent any more
+    for (store::scheduler::timer_id timer : {beat_timer_, lease_timer_, holders_timer_, settle_timer_})
+        scheduler.cancel(timer);
+}
+
+std::optional<errc> session::objection(const std::string& path, bool known) const
+{
+    if (over)
+        return over;
+    if (!known && !queue::valid_lock_path(options.chroot, path))
+        return errc::invalid_path;
+    if (connected && lease_impossible())
+        return errc::invalid_option;
+    return std::nullopt;
+}
+
+// --- news ------------------------------------------------------------------------------------------------------------
+
+void session::on_state(std::function<void(connection_state)> f)
+{
+    on_state_ = std::move(f);
+}
+
+void session::change(connection_state next)
+{
+    if (state_ == next)
+        return;
+    if (on_state_)
+        tell([this, next] { on_state_(next); });
+    state_ = next;
+}
+
+void session::deliver_news()
+{
+    delivering_ = false;
+    struct later { // also when one of those who are told throws, say out of his executor
+        session& self;
+        ~later()
+        {
+            if (!self.news_.empty())
+                self.deliver_soon();
+        }
+    } const the_rest{*this};
+    // Whoever is told of a grant holds: an end of the lease since the grant was decided is noticed before.
+    attempt([this] { notice_lapse(scheduler.now()); });
+    if (!stopped_)
+        attempt([this] { stop(*over); });
+    if (expiry_untold_)
+        attempt([this] { settle(); });
+    if (lapse_untold_ || expiry_untold_ || !stopped_)
+        return; // once more
+    // What comes up meanwhile is told next time.
+    for (std::size_t n = news_.size(); n != 0; --n) {
+        const auto news = std::move(news_.front());
+        news_.pop_front();
+        news();
+    }
+}
+
+// --- what the store tells --------------------------------------------------------------------------------------------
+
+void session::on_connected(const store::connect_reply& answer)
+{
+    if (over)
+        return; // it was on its way when the session was closed
+    const auto now = scheduler.now();
+    if (answer.renewed)
+        unopened_ = answer.sent;
+    settle();
+    epoch_open_ = true;
+    notice_lapse(now);
+    id_ = answer.session_id;
+    connected = true;
+    reconnected_ = std::exchange(connected_before_, true);
+    server_proved_ = false;
+    refusal_logged_ = false;
+    open_lease(answer, now);
+    // They were called before: what a lock does now may make another node of the one that a transaction looks for.
+    requests.epoch_began();
+    in_doubt.epoch_began();
+    for (session_member* member : members())
+        if (connected) // or one of them has met an exception
+            member->epoch_began();
+    containers.proceed();
+    plan_beat();
+    deliver_soon();
+    if (lease_impossible())
+        refuse_all(answer.session_timeout);
+    change(connection_state::connected);
+}
+
+void session::refuse_all(std::chrono::milliseconds granted)
+{
+    if (options.log)
+        tell([this, granted] {
+            options.log(log_level::error,
+                        "a session of " + std::to_string(granted.count()) +
+                            " ms, as the servers grant it, leaves no time for a lease with this server_tick, "
+                            "lease_margin, clock_drift and loss_notice: every acquire is refused");
+        });
+    for (session_member* member : members())
+        member->refuse_all(errc::invalid_option);
+}
+
+void session::contact_lost() noexcept
+{
+    if (!std::exchange(connected, false))
+        return;
+    if (!ZKLOCK_MUTANT(caught_up_outlives_its_epoch))
+        catching_up_ = catch_up_state::not_asked;
+    for (session_member* member : members_)
+        member->contact_lost();
+}
+
+void session::on_disconnected()
+{
+    if (over)
+        return;
+    attempt([this] {
+        epoch_open_ = false;
+        contact_lost(); // known to all before the end of the epoch makes one of them have another do something
+        end_epoch();
+        deliver_soon();
+    });
+    change(connection_state::suspended);
+}
+
+void session::on_expired()
+{
+    if (over)
+        return;
+    attempt([this] {
+        id_ = 0;
+        lease_.end();
+        expiry_untold_ = true;
+        tell_expiry();
+    });
+    change(connection_state::connecting);
+}
+
+void session::on_authentication_failed()
+{
+    attempt([this] { stop(errc::authentication_failed); });
+    change(connection_state::failed);
+}
+
+// --- end -------------------------------------------------------------------------------------------------------------
+
+void session::stop(errc why)
+{
+    over = why;
+    connected = false;
+    id_ = 0;
+    lease_.end();
+    expiry_untold_ = false; // this tells them more
+    stopped_ = false;
+    for (session_member* member : members())
+        member->stop(why);
+    requests.stop(why);
+    stopped_ = true;
+}
+
+void session::close(std::function<void()> closed)
+{
+    if (gone_)
+        return tell(std::move(closed));
+    closed_.push_back(std::move(closed));
+    if (std::exchange(closing_, true))
+        return;
+    const auto close_store = [this] { store.close([this] { tell_closed(); }); };
+    try {
+        stop(errc::closed);
+        change(connection_state::closed);
+    } catch (const std::bad_alloc&) { // the rest is done before it is told to be closed
+        state_ = connection_state::closed;
+    } catch (...) { // from those who are told: it closes all the same
+        close_store();
+        throw;
+    }
+    close_store();
+}
+
+/// Last of all: also after the answers to what was called while this was on its way.
+void session::tell_closed()
+{
+    const auto last = [this] {
+        gone_ = true;
+        for (auto& f : std::exchange(closed_, {}))
+            f();
+    };
+    try {
+        tell([this, last] {
+            if (has_news())
+                return tell_closed();
+            last();
+        });
+    } catch (const std::bad_alloc&) { // what users were to be told is dropped with the session
+        last();
+    }
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,263 @@
+#pragma once
+#include "queue/node_name.hpp"
+#include "recipes/session/group_commit.hpp"
+#include "recipes/session/idle_containers.hpp"
+#include "recipes/session/lease.hpp"
+#include "recipes/session/lost_creates.hpp"
+#include "recipes/session/node_budget.hpp"
+#include "recipes/session/request_line.hpp"
+#include "recipes/session/session_member.hpp"
+#include "store/scheduler.hpp"
+#include "store/store.hpp"
+#include "store/unique_function.hpp"
+#include "zklock/client_options.hpp"
+#include "zklock/connection_state.hpp"
+#include "zklock/errc.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <new>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zklock::recipes {
+
+/// The session of one client, as its recipes share it: what the connection tells, the lease with its heartbeat (which
+/// goes on while nobody waits or holds, so that a lock can be granted by the first answer), the node budget, and the
+/// way out for news. Everything is called on one strand unless it says otherwise; no function given to it is called
+/// inside a call to it, and it must not be destroyed inside a function it calls.
+class session final : store::observer {
+public:
+    /// Uses `store` and `scheduler` until it is destroyed. `new_uuid` gives 36 fresh characters at each call.
+    session(store::store&, store::scheduler&, const client_options&, std::function<std::string()> new_uuid);
+    ~session() override; ///< calls nobody; pending functions are dropped
+    session(const session&) = delete;
+    session& operator=(const session&) = delete;
+
+    /// Who is told of each change of state(), if anybody.
+    void on_state(std::function<void(connection_state)>);
+    /// From any thread.
+    [[nodiscard]] connection_state state() const noexcept { return state_; }
+    /// 0 when there is none. From any thread.
+    [[nodiscard]] std::int64_t id() const noexcept { return id_; }
+
+    /// Ends it. What waits, and releases under way, end with `errc::closed`: a session that cannot be told to end takes
+    /// its nodes with it later. What is held is lost. Then `closed` is called. Again: called when the first is done.
+    void close(std::function<void()> closed);
+
+    // --- for the recipes ---------------------------------------------------------------------------------------------
+
+    store::store& store;
+    store::scheduler& scheduler;
+    const client_options options;
+    const std::function<std::string()> new_uuid;
+
+    /// Takes note of an outcome that is unknown: nothing is sent any more in this epoch, whose end is on its way.
+    void contact_lost() noexcept;
+
+    /// Does a step that the store does not guard. If memory fails in it, nobody knows how far the protocol has come:
+    /// the epoch is given up, and nothing is granted before all has been looked at anew. That is no more than a lost
+    /// connection; what users have been told or have asked for still holds. Other exceptions are passed on.
+    template <class Step> void attempt(Step&& step)
+    {
+        try {
+            step();
+        } catch (const std::bad_alloc&) {
+            give_up();
+        } catch (...) {
+            give_up();
+            throw;
+        }
+    }
+    void give_up() noexcept;
+    /// An exception has left a step, and what it has left half done has not been seen to yet.
+    [[nodiscard]] bool lost_track() const noexcept { return lost_track_; }
+
+    /// Has the server catch up with all that was done before this epoch: one sync serves everybody who asks. Whoever
+    /// sends a read after this call asks caught_up() when its answer comes.
+    void catch_up();
+    /// The sync of this epoch went well. So what is answered from now on was read after it.
+    [[nodiscard]] bool caught_up() const noexcept { return catching_up_ == catch_up_state::done; }
+    /// Before something is read for a user: he may hold a lock, and shall see what others wrote who held it before. It
+    /// may be known from an event of an earlier connection that they have let go, and the server of this one may not
+    /// have got so far. (Events do not count in the zxid by which the C client keeps away from such servers.) What is
+    /// known from this connection, this server knows. So the first epoch needs nothing, and the next ones a sync each,
+    /// if somebody reads. A write whose outcome is unknown is seen likewise, or will never be done.
+    void catch_up_for_users();
+    /// Whether an answer to a read may be older than that: the sync was refused, or its answer lost.
+    [[nodiscard]] bool behind_users() const noexcept;
+    /// What users are told whose reads were answered behind a sync that was refused.
+    [[nodiscard]] errc refusal_to_catch_up() const noexcept { return refusal_to_catch_up_; }
+
+    bool connected = false; ///< and no answer has been lost
+    /// Why nothing can be done any more, once that is so.
+    std::optional<errc> over;
+    /// Why nothing can be asked for at that path, if that is so; `known`: the path itself has been looked at.
+    [[nodiscard]] std::optional<errc> objection(const std::string& path, bool known = false) const;
+
+    /// Where a path's numbers are scarce. Tests set another before the first path is used.
+    std::int32_t numbers_scarce_from = queue::sequence_scarce;
+
+    /// Calls `news` soon, after what is running now and in the order of the calls. Everything users are told goes this
+    /// way, so that whatever they do about it finds the protocol at rest. A lease that has ended meanwhile is noticed
+    /// first: news of a grant looks whether it still holds, and else tells granted_and_lost().
+    /// Nothing has changed, and `news` can be told later, if it throws.
+    template <class News> void tell(News&& news)
+    {
+        news_.emplace_back();
+        try {
+            news_.back() = store::unique_function<void()>(std::forward<News>(news));
+        } catch (...) {
+            news_.pop_back();
+            throw;
+        }
+        deliver_soon();
+    }
+    /// Why a wait fails whose grant came to an end before it was told.
+    [[nodiscard]] errc granted_and_lost() const { return over.value_or(errc::lost); }
+    [[nodiscard]] bool has_news() const noexcept { return !news_.empty(); }
+
+    // --- lease ------------------------------------------------------------------------------------------------------
+
+    [[nodiscard]] bool lease_fresh() const { return lease_fresh(scheduler.now()); }
+    [[nodiscard]] bool lease_fresh(store::scheduler::time_point now) const { return lease_.fresh(now); }
+    [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return lease_.term(); }
+    [[nodiscard]] lease::duration loss_notice() const noexcept { return lease_.times().notice; }
+    /// The lease cannot last from one heartbeat to the next: the margin and the notice take too much of it.
+    [[nodiscard]] bool lease_impossible() const noexcept { return !lease_.times().possible(); }
+
+    /// Takes note of an answer that came through the leader: to a write or a sync. A follower cut off from its leader
+    /// answers reads for a while, although the leader may have ended the session.
+    void heard(const store::reply&);
+    /// The same of a write. That one was done also shows that the server is none that others have replaced unawares.
+    void wrote(const store::reply&);
+    /// Whether a write was done over the present connection.
+    [[nodiscard]] bool server_proved() const noexcept { return server_proved_; }
+
+    /// Tells the holders if the lease has ended meanwhile: before anything renews it, or a release hides it. The timer
+    /// for that may be late, when the process was not running.
+    void notice_lapse(store::scheduler::time_point now);
+
+    /// A lock of that member was granted: the end of the lease matters from now on, and whether somebody else deletes
+    /// the node.
+    void granted(session_member&);
+
+    /// Calls `f` after a while, unless the session is destroyed before.
+    void later(lease_clock::duration, std::function<void()> f);
+
+    // --- node budget -------------------------------------------------------------------------------------------------
+
+    [[nodiscard]] node_budget::verdict reserve(std::size_t bytes, bool first_of_path);
+    void release(std::size_t bytes);
+    /// It has contenders without a node, for want of budget.
+    void wait_for_budget(session_member&);
+    /// They have given up: whoever waits behind it may find room.
+    void want_no_budget(session_member&);
+
+    // --- members -----------------------------------------------------------------------------------------------------
+
+    void add(session_member&);
+    void remove(session_member&);
+    /// The member is told of the node events of a path and its children. `path` has to live as long as it listens.
+    void listen(std::string_view path, session_member&);
+    /// `watched`: it has a watch there, which others who listen may have, too. True when none does any more, and a
+    /// watch is there, of whomever: it should be taken back.
+    bool stop_listening(std::string_view path, session_member&, bool watched = false);
+    /// Likewise of a member that goes on listening, but has no use for the watch any more.
+    bool leave_watch(std::string_view path);
+    /// Whether others listen to the path, too: a watch that is taken back is taken from all.
+    [[nodiscard]] bool shares(std::string_view path) const { return listeners_.count(path) > 1; }
+
+    /// In the order in which they came; a copy, because they may go while it is gone through.
+    [[nodiscard]] std::vector<session_member*> members() const { return {members_.begin(), members_.end()}; }
+
+    /// Something has happened to a node: an event tells, or an answer.
+    void on_node_event(store::event_kind, std::string_view node) override;
+
+    group_commit writes{*this};
+    request_line requests{*this};
+    lost_creates in_doubt{*this};
+    idle_containers containers{*this};
+
+private:
+    enum class catch_up_state : std::uint8_t { not_asked, under_way, done };
+
+    void on_connected(const store::connect_reply&) override;
+    void on_disconnected() override;
+    void on_expired() override;
+    void on_authentication_failed() override;
+    void on_exception() noexcept override { give_up(); }
+
+    void change(connection_state);
+    void tell_closed();
+    void stop(errc why); ///< nothing will be sent any more; may be called again if it throws
+    void open_lease(const store::connect_reply&, store::scheduler::time_point now);
+    void refuse_all(std::chrono::milliseconds granted);
+    void catching_up_refused(store::outcome);
+    template <class F> void tell_listeners(std::string_view path, F);
+    void deliver_soon() noexcept;
+    void deliver_news();
+    void tell_lapse();
+    void tell_expiry();
+    void end_epoch();
+    void settle();
+    void look_at_everything_again();
+    void share_budget();
+    void share_budget_soon();
+    void beat();
+    void plan_beat();
+    void watch_lease();
+    void plan_lease_watch();
+    void look_at_later(session_member&);
+    void look_for_long_holders();
+    void plan(store::scheduler::timer_id& timer, store::scheduler::time_point when, void (session::*what)());
+
+    std::function<void(connection_state)> on_state_;
+    std::atomic<connection_state> state_{connection_state::connecting};
+    std::atomic<std::int64_t> id_{0};
+    std::vector<std::function<void()>> closed_; ///< whom to tell, while closing
+    bool closing_ = false;
+    bool gone_ = false; ///< the store is closed
+    lease lease_;
+    std::chrono::nanoseconds first_granted_{0}; ///< time-out, when the session began
+    std::chrono::nanoseconds last_granted_{0};  ///< by the connection before, or by this one
+    node_budget budget_;
+    std::list<session_member*> members_;
+    std::multimap<std::string_view, session_member*> listeners_; ///< by path
+    std::set<std::string, std::less<>> left_watches_; ///< of those who do not listen any more, while others do
+    std::deque<session_member*> wanting_budget_;
+    bool budget_freed_ = false;
+    std::deque<store::unique_function<void()>> news_;
+    bool delivering_ = false;
+    bool epoch_open_ = false; ///< also after an answer was lost: others may come
+    bool lost_track_ = false;
+    bool stopped_ = true;        ///< or not over yet
+    bool lapse_untold_ = false;  ///< members have not all heard of it yet
+    bool expiry_untold_ = false; ///< likewise
+    std::optional<store::scheduler::time_point> unopened_; ///< a session that has no lease yet began after that
+    bool beating_ = false; ///< a sync is under way
+    bool server_proved_ = false;
+    catch_up_state catching_up_ = catch_up_state::not_asked; ///< in this epoch
+    errc refusal_to_catch_up_{};                             ///< the last
+    bool refusal_logged_ = false;                            ///< in this epoch
+    bool connected_before_ = false;
+    bool reconnected_ = false; ///< this epoch is not the first
+    store::scheduler::timer_id beat_timer_ = 0;
+    store::scheduler::timer_id lease_timer_ = 0;
+    store::scheduler::timer_id holders_timer_ = 0;
+    store::scheduler::timer_id settle_timer_ = 0;
+    std::vector<session_member*> holders_; ///< granted lately
+    /// Whether posted functions may still touch this object.
+    std::shared_ptr<session*> alive_;
+};
+
+} // namespace zklock::recipes

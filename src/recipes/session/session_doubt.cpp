@@ -1,0 +1,105 @@
+// After an exception: how the protocol comes to rest again. What a step has left half done is taken for unknown, as at
+// the end of an epoch, and whoever has not heard of something hears of it then.
+#include "recipes/session/session.hpp"
+
+#include "queue/mutants.hpp"
+
+#include <utility>
+
+namespace zklock::recipes {
+
+void session::give_up() noexcept
+{
+    if (ZKLOCK_MUTANT(exception_ignored))
+        return;
+    lost_track_ = true;
+    contact_lost();
+    store.give_up();
+    if (epoch_open_ && !over)
+        return; // its end is on its way
+    constexpr std::chrono::milliseconds before_next_try{10};
+    constexpr int most_tries = 16; // for a shortage of a moment; in a longer one the next connection sees to it
+    for (int tries = 0; settle_timer_ == 0 && tries < most_tries; ++tries)
+        try {
+            plan(settle_timer_, scheduler.now() + before_next_try, &session::settle);
+        } catch (const std::bad_alloc&) {
+            continue;
+        }
+}
+
+/// Makes up for what an exception has kept from being done. To be called again if it throws.
+void session::settle()
+{
+    deliver_soon();
+    requests.tell_untold();
+    if (over || epoch_open_)
+        return;
+    if (lost_track_)
+        end_epoch();
+    if (lapse_untold_)
+        tell_lapse();
+    if (expiry_untold_)
+        tell_expiry();
+}
+
+void session::end_epoch()
+{
+    left_watches_.clear();
+    writes.epoch_ended();
+    requests.epoch_ended();
+    if (lost_track_)
+        look_at_everything_again();
+    for (session_member* member : members())
+        member->epoch_ended();
+    containers.epoch_ended();
+    lost_track_ = false;
+}
+
+void session::look_at_everything_again()
+{
+    beating_ = false;
+    wanting_budget_.clear(); // they ask again
+    for (session_member* member : members()) {
+        member->distrust();
+        look_at_later(*member);
+    }
+    if (!holders_.empty() && holders_timer_ == 0)
+        plan(holders_timer_, scheduler.now(), &session::look_for_long_holders);
+    notice_lapse(scheduler.now());
+    if (lease_fresh())
+        plan_lease_watch();
+}
+
+void session::tell_lapse()
+{
+    lapse_untold_ = true;
+    for (session_member* member : members())
+        member->lease_lapsed();
+    lapse_untold_ = false;
+}
+
+void session::tell_expiry()
+{
+    in_doubt.session_ended();
+    for (session_member* member : members())
+        member->session_ended();
+    expiry_untold_ = false;
+}
+
+/// If it cannot be posted now, what is told next or the next connection brings it along.
+void session::deliver_soon() noexcept
+{
+    if (delivering_ || news_.empty())
+        return;
+    try {
+        scheduler.post([alive = std::weak_ptr(alive_)] {
+            if (const auto self = alive.lock())
+                (*self)->deliver_news();
+        });
+        delivering_ = true;
+    } catch (const std::bad_alloc&) {
+        give_up();
+    }
+}
+
+} // namespace zklock::recipes

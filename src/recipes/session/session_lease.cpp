@@ -1,0 +1,199 @@
+// A session's lease: what renews it, and who hears of its end.
+#include "recipes/session/session.hpp"
+
+#include "queue/mutants.hpp"
+#include "recipes/session/error_mapping.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::recipes {
+namespace {
+
+constexpr std::chrono::milliseconds between_looks_at_holders{100};
+
+} // namespace
+
+void session::open_lease(const store::connect_reply& answer, store::scheduler::time_point now)
+{
+    // A leader that takes over knows of no other time than the one the session began with; and what the server that the
+    // session has just left reports of it may come late. So the shortest of these times and the new one counts.
+    const std::chrono::nanoseconds granted = answer.session_timeout;
+    if (unopened_)
+        first_granted_ = last_granted_ = granted;
+    const auto timeout = std::min({first_granted_, std::exchange(last_granted_, granted), granted});
+    if (unopened_ || timeout != lease_.times().timeout) {
+        // A server with other limits has taken the same session over: what is held was granted on another lease.
+        lease_.open(timeout);
+        // They were planned for the earlier lease, which may have been longer.
+        for (store::scheduler::timer_id* timer : {&beat_timer_, &lease_timer_})
+            scheduler.cancel(std::exchange(*timer, 0));
+        tell_lapse();
+    }
+    // A session comes into being by a majority. That it goes on may be the word of a leader that was paused, and does
+    // not know yet that others have taken over.
+    if (unopened_)
+        lease_.opened(*unopened_, now);
+    else
+        lease_.answered(answer.sent, now);
+    unopened_.reset();
+}
+
+void session::heard(const store::reply& answer)
+{
+    if (answer.result == store::outcome::unknown)
+        return contact_lost();
+    const auto now = scheduler.now();
+    notice_lapse(now);
+    const bool was_fresh = lease_.fresh(now);
+    lease_.answered(answer.sent, now);
+    if (ZKLOCK_MUTANT(lease_counts_from_the_answer))
+        lease_.confirmed(now, now);
+    if (!was_fresh && lease_.fresh(now))
+        for (session_member* member : members())
+            member->advance();
+}
+
+void session::wrote(const store::reply& answer)
+{
+    heard(answer);
+    if (answer.result == store::outcome::ok && connected && !std::exchange(server_proved_, true))
+        in_doubt.server_proved();
+}
+
+void session::plan_beat()
+{
+    if (beat_timer_ == 0 && connected)
+        plan(beat_timer_, std::max(scheduler.now(), lease_.next_heartbeat()), &session::beat);
+}
+
+/// A sync, because it goes through the leader.
+void session::beat()
+{
+    if (!connected || ZKLOCK_MUTANT(no_heartbeat))
+        return;
+    requests.proceed();
+    if (scheduler.now() < lease_.next_heartbeat())
+        return plan_beat();
+    if (beating_)
+        return; // its answer plans the next
+    store.sync("/", [this](const store::reply& answer) {
+        beating_ = false;
+        lease_.heartbeat_answered(answer.sent, scheduler.now());
+        heard(answer);
+        if (!ZKLOCK_MUTANT(heartbeat_sent_once))
+            plan_beat();
+    });
+    beating_ = true;
+}
+
+void session::granted(session_member& member)
+{
+    if (!ZKLOCK_MUTANT(lease_not_watched))
+        plan_lease_watch();
+    look_at_later(member);
+    if (holders_timer_ == 0)
+        plan(holders_timer_, scheduler.now() + between_looks_at_holders, &session::look_for_long_holders);
+}
+
+void session::look_at_later(session_member& member)
+{
+    if (member.among_holders_)
+        return;
+    holders_.push_back(&member);
+    member.among_holders_ = true;
+}
+
+void session::plan_lease_watch()
+{
+    if (lease_timer_ == 0)
+        plan(lease_timer_, lease_.ends(), &session::watch_lease);
+}
+
+void session::watch_lease()
+{
+    notice_lapse(scheduler.now());
+    if (lease_fresh() && !ZKLOCK_MUTANT(lease_watched_once))
+        plan_lease_watch();
+}
+
+void session::notice_lapse(store::scheduler::time_point now)
+{
+    if (lease_.lapsed(now)) {
+        lease_.end();
+        lapse_untold_ = true;
+    }
+    if (lapse_untold_)
+        tell_lapse();
+}
+
+void session::look_for_long_holders()
+{
+    const auto now = scheduler.now();
+    const auto lately = std::exchange(holders_, {});
+    for (session_member* member : lately)
+        member->among_holders_ = false;
+    for (session_member* member : lately)
+        if (member->notice_long_holder(now))
+            look_at_later(*member);
+    if (!holders_.empty() && holders_timer_ == 0)
+        plan(holders_timer_, now + between_looks_at_holders, &session::look_for_long_holders);
+}
+
+void session::later(lease_clock::duration delay, std::function<void()> f)
+{
+    // The timer stays with the scheduler: it may run after this object is gone.
+    static_cast<void>(scheduler.call_at(scheduler.now() + delay, [alive = std::weak_ptr(alive_), f = std::move(f)] {
+        if (const auto self = alive.lock())
+            (*self)->attempt(f);
+    }));
+}
+
+void session::plan(store::scheduler::timer_id& timer, store::scheduler::time_point when,
+                        void (session::*what)())
+{
+    timer = scheduler.call_at(when, [this, &timer, what] {
+        timer = 0;
+        attempt([this, what] { (this->*what)(); });
+    });
+}
+
+// --- catching up -----------------------------------------------------------------------------------------------------
+
+void session::catch_up()
+{
+    if (!connected || catching_up_ != catch_up_state::not_asked)
+        return;
+    store.sync("/", [this](const store::reply& answer) {
+        const bool done = answer.result == store::outcome::ok;
+        catching_up_ = done ? catch_up_state::done : catch_up_state::not_asked; // whoever needs it asks again
+        if (!done && answer.result != store::outcome::unknown)
+            catching_up_refused(answer.result);
+        heard(answer);
+    });
+    catching_up_ = catch_up_state::under_way;
+}
+
+void session::catching_up_refused(store::outcome why)
+{
+    refusal_to_catch_up_ = error_of(why);
+    if (std::exchange(refusal_logged_, true) || !options.log)
+        return;
+    tell([this] {
+        options.log(log_level::error, "the servers refuse a sync, so what they answer may be older than what former "
+                                      "holders of a lock have written: reads of users fail until one is granted");
+    });
+}
+
+void session::catch_up_for_users()
+{
+    if (reconnected_ && !ZKLOCK_MUTANT(transaction_reads_behind_no_sync))
+        catch_up();
+}
+
+bool session::behind_users() const noexcept
+{
+    return reconnected_ && !caught_up() && !ZKLOCK_MUTANT(transaction_reads_behind_no_sync);
+}
+
+} // namespace zklock::recipes

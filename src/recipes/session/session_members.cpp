@@ -1,0 +1,122 @@
+// Who is in a session: whom it tells of nodes, and who waits for room in the node budget.
+#include "recipes/session/session.hpp"
+
+#include "queue/node_path.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace zklock::recipes {
+
+void session::add(session_member& member)
+{
+    member.place_ = members_.insert(members_.end(), &member);
+}
+
+void session::remove(session_member& member)
+{
+    members_.erase(member.place_);
+    std::erase(wanting_budget_, &member);
+    std::erase(holders_, &member);
+}
+
+void session::listen(std::string_view path, session_member& member)
+{
+    listeners_.emplace(path, &member);
+}
+
+bool session::stop_listening(std::string_view path, session_member& member, bool watched)
+{
+    const auto [first, last] = listeners_.equal_range(path);
+    const auto own = std::find_if(first, last, [&](const auto& entry) { return entry.second == &member; });
+    if (own != last)
+        listeners_.erase(own);
+    if (!listeners_.contains(path))
+        return left_watches_.erase(std::string(path)) != 0 || watched;
+    if (watched)
+        left_watches_.emplace(path);
+    return false;
+}
+
+bool session::leave_watch(std::string_view path)
+{
+    if (shares(path)) {
+        left_watches_.emplace(path);
+        return false;
+    }
+    left_watches_.erase(std::string(path));
+    return true;
+}
+
+/// Whom it is told may listen to something else then.
+template <class F> void session::tell_listeners(std::string_view path, F tell)
+{
+    const auto [first, last] = listeners_.equal_range(path);
+    if (first == last)
+        return;
+    if (std::next(first) == last)
+        return tell(*first->second);
+    std::vector<session_member*> several;
+    std::transform(first, last, std::back_inserter(several), [](const auto& entry) { return entry.second; });
+    for (session_member* member : several)
+        tell(*member);
+}
+
+void session::on_node_event(store::event_kind kind, std::string_view node)
+{
+    tell_listeners(node, [&](session_member& member) { member.on_own_event(kind, node); });
+    const std::string_view parent = queue::parent_of(node);
+    tell_listeners(parent, [&](session_member& m) { m.on_node_event(kind, parent, queue::name_of(node)); });
+}
+
+// --- node budget -----------------------------------------------------------------------------------------------------
+
+node_budget::verdict session::reserve(std::size_t bytes, bool first_of_path)
+{
+    // Whoever has waited longer comes first, also when it is the path itself that has freed some.
+    if (!first_of_path && !wanting_budget_.empty())
+        return node_budget::verdict::wait;
+    return budget_.reserve(bytes, first_of_path);
+}
+
+void session::release(std::size_t bytes)
+{
+    budget_.release(bytes);
+    attempt([this] { share_budget_soon(); });
+}
+
+void session::want_no_budget(session_member& member)
+{
+    if (std::erase(wanting_budget_, &member) != 0)
+        share_budget_soon();
+}
+
+void session::share_budget_soon()
+{
+    if (wanting_budget_.empty() || budget_freed_)
+        return;
+    tell([this] {
+        budget_freed_ = false;
+        attempt([this] { share_budget(); });
+    });
+    budget_freed_ = true;
+}
+
+void session::wait_for_budget(session_member& member)
+{
+    wanting_budget_.push_back(&member);
+}
+
+/// Each in turn may send one create, and waits again when that was not the last one.
+void session::share_budget()
+{
+    for (std::size_t n = wanting_budget_.size(); n != 0 && !wanting_budget_.empty(); --n) {
+        session_member* const member = wanting_budget_.front();
+        wanting_budget_.pop_front();
+        member->budget_freed();
+    }
+    writes.proceed();
+}
+
+} // namespace zklock::recipes

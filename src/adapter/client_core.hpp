@@ -1,13 +1,13 @@
 #pragma once
 #include "adapter/connection_waits.hpp"
-#include "bridge/asio_scheduler.hpp"
-#include "bridge/zookeeper_store.hpp"
+#include "bridge/connection.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/locks/locks.hpp"
 #include "recipes/requests/node_operations.hpp"
 #include "recipes/requests/queue_requests.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 #include "recipes/session/session.hpp"
+#include "runtime/asio_scheduler.hpp"
 #include "zklock/client_options.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -26,19 +26,19 @@ namespace asio = boost::asio;
 struct client_core {
     client_core(const asio::strand<asio::any_io_executor>& strand, const client_options& options,
                 std::shared_ptr<recipes::hold_counts> holds)
-        : scheduler(strand, turns), store(strand, options, turns),
-          session(store, scheduler, options, [this] { return to_string(uuids()); }),
+        : scheduler(strand, turns), store(bridge::make_connection(strand, options, turns)),
+          session(*store, scheduler, options, [this] { return to_string(uuids()); }),
           locks(session), queue_requests(session), nodes(session), reentrant(locks, scheduler, std::move(holds)),
           semaphores(locks),
-          waits(store, scheduler, session,
+          waits(*store, scheduler, session,
                 (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
     {
     }
 
     boost::uuids::random_generator_mt19937 uuids; // seeded by the system; asking the system each time costs more
-    const std::shared_ptr<bridge::turns> turns = std::make_shared<bridge::turns>();
-    bridge::asio_scheduler scheduler;
-    bridge::zookeeper_store store;
+    const std::shared_ptr<runtime::turns> turns = std::make_shared<runtime::turns>();
+    runtime::asio_scheduler scheduler;
+    const bridge::owned_connection store;
     recipes::session session;
     recipes::locks locks;
     recipes::queue_requests queue_requests;

@@ -155,9 +155,9 @@ void client_state::open()
     if (options_->identifier.empty())
         options_->identifier = host_and_process();
     core_ = std::make_unique<client_core>(strand_->strand, *options_, holds_);
-    forks_.store(bridge::fork_count(), std::memory_order_relaxed);
+    forks_.store(runtime::fork_count(), std::memory_order_relaxed);
     options_.reset();
-    core_->turns->add(std::shared_ptr<bridge::turns::part>(shared_from_this(), this));
+    core_->turns->add(std::shared_ptr<runtime::turns::part>(shared_from_this(), this));
     core_->session.on_state([this](connection_state now) {
         session_id_.store(core_->session.id(), std::memory_order_release);
         if (!closing_)
@@ -168,7 +168,7 @@ void client_state::open()
 
 void client_state::turn_ends()
 {
-    waits_for_nothing_.store(core_ && core_->store.waits_for_nothing(), std::memory_order_release);
+    waits_for_nothing_.store(core_ && core_->store->waits_for_nothing(), std::memory_order_release);
 }
 
 void client_state::close()
@@ -243,7 +243,7 @@ void client_state::drop_all(bool told_of_fork)
         while (!list->empty())
             pending_operation::take_front(*list)->abandon();
     if (core_) {
-        core_->store.shutdown(told_of_fork);
+        core_->store->stop(told_of_fork);
         core_->scheduler.shutdown();
         core_.reset();
     }

@@ -2,7 +2,7 @@
 #include "adapter/client_core.hpp"
 #include "adapter/client_executors.hpp"
 #include "adapter/context_service.hpp"
-#include "bridge/forks.hpp"
+#include "runtime/forks.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
 #include "zklock/lease_clock.hpp"
@@ -70,7 +70,7 @@ using pending_list = boost::intrusive::list<pending_operation, boost::intrusive:
 ///
 /// It may outlive the execution context; what must not is the strand, the executor and the core, which go in
 /// context_gone(). Everything is done on the strand unless it says otherwise.
-class client_state final : public std::enable_shared_from_this<client_state>, private bridge::turns::part {
+class client_state final : public std::enable_shared_from_this<client_state>, private runtime::turns::part {
 public:
     /// Makes the state and starts to open it.
     [[nodiscard]] static std::shared_ptr<client_state> make(const asio::any_io_executor&, client_options);
@@ -96,7 +96,7 @@ public:
     [[nodiscard]] bool is_forked() const noexcept
     {
         const auto then = forks_.load(std::memory_order_relaxed);
-        return then != not_opened && then != bridge::fork_count();
+        return then != not_opened && then != runtime::fork_count();
     }
     /// Why a client that cannot be used cannot.
     [[nodiscard]] error_code refusal() const noexcept;

@@ -24,18 +24,40 @@ connector::settings settings_of(const client_options& o)
 
 } // namespace
 
-connection::connection(const strand_type& strand, std::shared_ptr<turns> turns, client_options options,
-                       std::vector<host_port> servers, std::string chroot)
-    : turns_(std::move(turns)), options_(std::move(options)), wire_(inbox_, options_, std::move(chroot)),
-      io_(std::in_place, strand, servers), connector_(settings_of(options_), std::random_device{}()),
-      has_servers_(!servers.empty())
+connection::target::target(const client_options& options)
+{
+    auto parsed = parse_servers(options.servers);
+    auto root = parse_chroot(options.chroot);
+    if (!parsed)
+        error = parsed.error();
+    else if (!root)
+        error = root.error();
+    if (error)
+        return;
+    servers = std::move(parsed.value());
+    chroot = std::move(root.value());
+}
+
+connection::connection(const strand_type& strand, std::shared_ptr<runtime::turns> turns, client_options options)
+    : turns_(std::move(turns)), options_(std::move(options)), target_(options_),
+      wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, target_.servers),
+      connector_(settings_of(options_), std::random_device{}())
 {
 }
 
-void connection::start(store::observer& observer)
+owned_connection make_connection(const connection::strand_type& strand, const client_options& options,
+                                 const std::shared_ptr<runtime::turns>& turns)
+{
+    auto made = std::make_shared<connection>(strand, turns, options);
+    turns->add(made);
+    connection* const c = made.get();
+    return {c, stops_connection{std::move(made)}};
+}
+
+void connection::attach(zklock::store::observer& observer)
 {
     observer_ = &observer;
-    if (io_ && has_servers_)
+    if (io_ && !target_.servers.empty())
         post([](connection& c) { c.take(c.connector_.begin(clock::now())); });
 }
 

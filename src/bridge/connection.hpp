@@ -3,8 +3,11 @@
 #include "bridge/delivery.hpp"
 #include "bridge/host_list.hpp"
 #include "bridge/host_resolver.hpp"
-#include "bridge/turns.hpp"
 #include "bridge/wire.hpp"
+#include "runtime/turns.hpp"
+#include "store/store.hpp"
+#include "zklock/client_options.hpp"
+#include "zklock/result.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
@@ -14,53 +17,58 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/stat.h>
 
 namespace zklock::bridge {
 
-/// Keeps a wire connected, on a strand, as its connector decides: resolves, connects, waits for the socket and for time,
-/// corks and uncorks the requests of a turn, and delivers what came in. No function of its caller is ever called inside
-/// a call to it or to the wire.
-class connection final : public turns::part, public std::enable_shared_from_this<connection> {
+/// The store over the ZooKeeper C client, on an Asio strand. It keeps a wire connected until close(), as its connector
+/// decides: resolves, connects, waits for the socket and for time, corks and uncorks the requests of a turn, and
+/// delivers what came in. It starts no thread (but for host names, see name_lookups) and blocks nobody. No function of
+/// its caller is ever called inside a call to it or to the wire. See make_connection().
+///
+/// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before
+/// anything runs there. Until it is closed or stopped, it keeps the executor in work.
+class connection final : public zklock::store::store,
+                         public runtime::turns::part,
+                         public std::enable_shared_from_this<connection> {
 public:
     using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
 
-    connection(const strand_type& strand, std::shared_ptr<turns> turns, client_options options,
-               std::vector<host_port> servers, std::string chroot);
+    connection(const strand_type& strand, std::shared_ptr<runtime::turns> turns, client_options options);
 
-    /// Starts to connect. `observer` must live until `closed` of close() is called, or stop().
-    void start(store::observer& observer);
+    /// Why it will never connect: `errc::invalid_option` for a host list or a chroot that cannot be read.
+    [[nodiscard]] error_code configuration_error() const noexcept { return target_.error; }
 
-    /// Makes a request on the epoch that the caller knows of; `call` hands it to the wire.
-    template <class Call> void submit(std::unique_ptr<request> r, Call call)
-    {
-        if (!may_send()) {
-            strand_request(std::move(r));
-            return;
-        }
-        turns_->run([&] {
-            hold_back();
-            call(wire_, std::move(r));
-            if (!inbox_.empty())
-                deliver_later();
-        });
-    }
+    /// Starts to connect. The observer must live until `closed` of close() is called, or stop().
+    void attach(zklock::store::observer&) override;
 
-    void close(std::function<void()> closed);
-    void give_up() noexcept;
+    void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, create_done) override;
+    void remove(std::string_view path, std::int32_t version, done) override;
+    void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
+    void batch(std::span<const zklock::store::batch_write> writes, batch_done) override;
+    void exists(std::string_view path, stat_done) override;
+    void get(std::string_view path, bool watch, get_done) override;
+    void children(std::string_view path, bool watch, children_done) override;
+    void unwatch(std::string_view path, done) override;
+    void sync(std::string_view path, done) override;
+    void close(std::function<void()> closed) override;
+    void give_up() noexcept override;
 
     /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left. In a
     /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made its own kernel objects for
     /// this one.
     void stop(bool told_of_fork = false);
 
-    /// The caller knows of an open connection, and was told the answers to all that it asked.
+    /// Connected, and every request was answered, and told.
     [[nodiscard]] bool waits_for_nothing() const noexcept
     {
         return may_send() && wire_.unanswered() == 0 && inbox_.empty();
@@ -91,6 +99,18 @@ private:
         bool waited_for_writing = false; // since it was made
         bool corked = false;
     };
+
+    /// Where to connect, as the options say.
+    struct target {
+        std::vector<host_port> servers{}; ///< none if there is an error
+        std::string chroot{};
+        error_code error{};
+
+        explicit target(const client_options&);
+    };
+
+    /// Makes a request on the epoch that the caller knows of; `call` hands it to the wire.
+    template <class Done, class Call> void submit(Done, Call call);
 
     // Connecting.
     void take(connector::step);
@@ -146,14 +166,14 @@ private:
         });
     }
 
-    const std::shared_ptr<turns> turns_;
+    const std::shared_ptr<runtime::turns> turns_;
     const client_options options_;
+    const target target_;
     inbox inbox_;
     wire wire_;
     std::optional<io_objects> io_;
-    store::observer* observer_ = nullptr;
+    zklock::store::observer* observer_ = nullptr;
     connector connector_;
-    const bool has_servers_;
     lease_clock::time_point attempt_began_{}; // of the present or last one
 
     std::optional<clock::time_point> waking_; // when the timer fires, due or not
@@ -175,5 +195,17 @@ private:
     std::function<void()> closed_;
     std::array<char, 4096> scratch_{};
 };
+
+/// A connection is stopped when its owner goes. What is under way may keep it in memory for a while.
+struct stops_connection {
+    std::shared_ptr<connection> kept;
+    void operator()(connection* c) const { c->stop(); }
+};
+using owned_connection = std::unique_ptr<connection, stops_connection>;
+
+/// The requests of a turn leave together, at its end.
+[[nodiscard]] owned_connection make_connection(
+    const connection::strand_type&, const client_options&,
+    const std::shared_ptr<runtime::turns>& = std::make_shared<runtime::turns>());
 
 } // namespace zklock::bridge

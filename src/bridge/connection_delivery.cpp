@@ -90,7 +90,7 @@ void connection::strand_request(std::unique_ptr<request> r)
         stranded_.push_back(std::move(r));
         return;
     }
-    inbox_.emplace_back(answer{std::move(r), store::outcome::unknown, {}, {}, {}, true});
+    inbox_.emplace_back(answer{std::move(r), zklock::store::outcome::unknown, {}, {}, {}, true});
     deliver_later();
 }
 
@@ -190,7 +190,7 @@ void connection::dispatch_disconnected()
     }
     inbox_.emplace_front(disconnected{});
     for (; !stranded_.empty(); stranded_.pop_back())
-        inbox_.emplace_front(answer{std::move(stranded_.back()), store::outcome::unknown, {}, {}, {}, true});
+        inbox_.emplace_front(answer{std::move(stranded_.back()), zklock::store::outcome::unknown, {}, {}, {}, true});
 }
 
 } // namespace zklock::bridge

@@ -1,5 +1,5 @@
 #include "bridge/host_list.hpp"
-#include "bridge/node_path.hpp"
+#include "bridge/path_check.hpp"
 #include "zklock/errc.hpp"
 
 #include <boost/asio/ip/address.hpp>

@@ -1,5 +1,5 @@
 #include "bridge/name_lookups.hpp"
-#include "bridge/forks.hpp"
+#include "runtime/forks.hpp"
 
 #include <boost/asio/ip/address_v4.hpp>
 #include <boost/asio/ip/address_v6.hpp>
@@ -133,7 +133,7 @@ struct name_lookups::shared {
 
     explicit shared(unsigned forks) : of_process(forks) {}
 
-    const unsigned of_process; ///< whose the threads are, by fork_count()
+    const unsigned of_process; ///< whose the threads are, by runtime::fork_count()
     std::mutex mutex;          // guards what follows
     std::condition_variable look_again;
     std::deque<std::unique_ptr<question>> waiting;
@@ -282,7 +282,7 @@ private:
 };
 
 name_lookups::name_lookups(asio::execution_context& context)
-    : service(context), current_(std::make_unique<shared>(fork_count()).release())
+    : service(context), current_(std::make_unique<shared>(runtime::fork_count()).release())
 {
 }
 
@@ -295,7 +295,7 @@ void name_lookups::begin(const std::shared_ptr<name_lookup>& lookup) { of_this_p
 auto name_lookups::of_this_process() -> shared&
 {
     shared* own = current_.load(std::memory_order_acquire);
-    const unsigned forks = fork_count();
+    const unsigned forks = runtime::fork_count();
     if (own->of_process != forks) {
         auto fresh = std::make_unique<shared>(forks);
         if (current_.compare_exchange_strong(own, fresh.get(), std::memory_order_acq_rel))

@@ -1,8 +1,8 @@
 #include "bridge/wire.hpp"
 #include "bridge/first_answer.hpp"
-#include "bridge/forks.hpp"
 #include "bridge/result_codes.hpp"
 #include "bridge/wire_library.hpp"
+#include "runtime/forks.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -40,7 +40,7 @@ bool is_ready(int fd, short events)
 } // namespace
 
 wire::wire(inbox& in, const client_options& options, std::string chroot)
-    : inbox_(in), options_(options), chroot_(std::move(chroot)), fork_count_(fork_count())
+    : inbox_(in), options_(options), chroot_(std::move(chroot)), fork_count_(runtime::fork_count())
 {
 }
 
@@ -199,7 +199,7 @@ void wire::close()
     end_epoch();
 }
 
-bool wire::is_forked() const noexcept { return fork_count() != fork_count_; }
+bool wire::is_forked() const noexcept { return runtime::fork_count() != fork_count_; }
 
 void wire::abandon()
 {

@@ -1,4 +1,4 @@
-#include "bridge/node_path.hpp"
+#include "bridge/path_check.hpp"
 #include "bridge/result_codes.hpp"
 #include "bridge/wire.hpp"
 #include "bridge/wire_library.hpp"

@@ -153,7 +153,7 @@ public:
         options.session_timeout = 60s;
         options.connect_backoff = 5ms;
         options.connect_backoff_limit = 50ms;
-        stores_[c] = std::make_unique<bridge::zookeeper_store>(strand_, options);
+        stores_[c] = bridge::make_connection(strand_, options);
         recorders_[c] = std::make_unique<recorder>();
         stores_[c]->attach(told(c));
         run_until([&] { return told(c).connections != 0; });
@@ -177,7 +177,7 @@ private:
     boost::asio::strand<boost::asio::any_io_executor> strand_{boost::asio::any_io_executor{context_.get_executor()}};
     std::vector<std::unique_ptr<test::proxy>> links_;
     std::vector<std::unique_ptr<recorder>> recorders_;
-    std::vector<std::unique_ptr<bridge::zookeeper_store>> stores_;
+    std::vector<bridge::owned_connection> stores_;
 };
 
 class simulated_side final : public side {

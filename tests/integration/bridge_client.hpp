@@ -1,7 +1,7 @@
 #pragma once
 // What the tests of the bridge have in common: a store on a thread's io_context, with everything it said in order.
-#include "bridge/asio_scheduler.hpp"
-#include "bridge/zookeeper_store.hpp"
+#include "runtime/asio_scheduler.hpp"
+#include "bridge/connection.hpp"
 #include "support/failure_report.hpp"
 #include "support/polling.hpp"
 
@@ -92,7 +92,7 @@ inline client_options options_for(const std::string& servers)
 class bridge_client : public store::observer {
 public:
     explicit bridge_client(client_options options, bool attach = true)
-        : store_(std::make_unique<bridge::zookeeper_store>(strand_, with_log(std::move(options))))
+        : store_(bridge::make_connection(strand_, with_log(std::move(options))))
     {
         if (attach)
             store_->attach(*this);
@@ -100,7 +100,7 @@ public:
 
     asio::io_context& context() { return context_; }
     const asio::strand<asio::any_io_executor>& strand() const { return strand_; }
-    bridge::zookeeper_store& store() { return *store_; }
+    bridge::connection& store() { return *store_; }
     void destroy_store() { store_.reset(); }
 
     void run_until(const std::function<bool()>& holds, milliseconds limit = default_limit)
@@ -279,7 +279,7 @@ private:
 
     asio::io_context context_{1};
     asio::strand<asio::any_io_executor> strand_{asio::any_io_executor{context_.get_executor()}};
-    std::unique_ptr<bridge::zookeeper_store> store_;
+    bridge::owned_connection store_;
 };
 
 } // namespace zklock::test

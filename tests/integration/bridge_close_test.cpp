@@ -239,23 +239,23 @@ TEST_CASE("the context goes first: shutdown drops everything uncalled, and what 
         if (early)
             asio::use_service<going_away>(*context);
         std::optional<asio::strand<asio::any_io_executor>> strand{asio::any_io_executor{context->get_executor()}};
-        bridge::zookeeper_store store{*strand, long_lived(server.address())};
-        bridge::asio_scheduler scheduler{*strand};
+        const auto store = bridge::make_connection(*strand, long_lived(server.address()));
+        runtime::asio_scheduler scheduler{*strand};
         strand.reset();
         asio::use_service<going_away>(*context).ending = [&] {
-            store.shutdown();
+            store->stop();
             scheduler.shutdown();
         };
-        store.attach(observer);
+        store->attach(observer);
         while (!observer.connected)
             context->run_one();
         (void)scheduler.call_at(lease_clock::now() + 1h, [] { FAIL("called"); });
         scheduler.post([] { FAIL("called"); });
         auto alive = std::make_shared<int>();
-        store.create("/e", "", node_kind::ephemeral, [alive](const store::create_reply&) { FAIL("called"); });
+        store->create("/e", "", node_kind::ephemeral, [alive](const store::create_reply&) { FAIL("called"); });
         CHECK(waits_in([&] { context.reset(); }) == 0);
         CHECK(alive.use_count() == 1);
-        store.sync("/", [alive](const store::reply&) { FAIL("called"); });
+        store->sync("/", [alive](const store::reply&) { FAIL("called"); });
         scheduler.post([alive] { FAIL("called"); });
         CHECK(alive.use_count() == 1);
     }

@@ -46,18 +46,18 @@ TEST_CASE("stores on strands of a thread pool")
     asio::thread_pool pool{3};
     struct worker : store::observer {
         worker(asio::thread_pool& p, const std::string& servers)
-            : strand(asio::any_io_executor{p.get_executor()}), store(strand, options_for(servers)), scheduler(strand)
+            : strand(asio::any_io_executor{p.get_executor()}), store(bridge::make_connection(strand, options_for(servers))), scheduler(strand)
         {
-            store.attach(*this);
+            store->attach(*this);
         }
         void on_connected(const zklock::store::connect_reply&) override
         {
             for (int i = 0; i < 200; ++i)
-                store.create("/p-", "", node_kind::ephemeral_sequential, [this](const zklock::store::create_reply& r) {
+                store->create("/p-", "", node_kind::ephemeral_sequential, [this](const zklock::store::create_reply& r) {
                     good += r.result == outcome::ok;
                     if (++answered == 200)
                         (void)scheduler.call_at(scheduler.now() + 5ms,
-                                                [this] { store.close([this] { done.set_value(); }); });
+                                                [this] { store->close([this] { done.set_value(); }); });
                 });
         }
         void on_disconnected() override {}
@@ -66,8 +66,8 @@ TEST_CASE("stores on strands of a thread pool")
         void on_node_event(event_kind, std::string_view) override {}
 
         asio::strand<asio::any_io_executor> strand;
-        bridge::zookeeper_store store;
-        bridge::asio_scheduler scheduler;
+        bridge::owned_connection store;
+        runtime::asio_scheduler scheduler;
         int answered = 0, good = 0;
         std::promise<void> done;
     };
@@ -85,7 +85,7 @@ TEST_CASE("stores on strands of a thread pool")
 TEST_CASE("the scheduler: order, cancel, times that have passed, and a flood")
 {
     asio::io_context context;
-    bridge::asio_scheduler s{asio::strand<asio::any_io_executor>{asio::any_io_executor{context.get_executor()}}};
+    runtime::asio_scheduler s{asio::strand<asio::any_io_executor>{asio::any_io_executor{context.get_executor()}}};
     std::vector<int> ran;
     auto now = s.now();
     (void)s.call_at(now + 30ms, [&] { ran.push_back(3); });

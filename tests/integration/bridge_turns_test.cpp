@@ -1,6 +1,6 @@
 // What a turn of the client's strand leaves to its end, and what becomes of it when an exception ends the turn.
-#include "bridge/asio_scheduler.hpp"
-#include "bridge/turns.hpp"
+#include "runtime/asio_scheduler.hpp"
+#include "runtime/turns.hpp"
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"
 #include "support/zookeeper_server.hpp"
@@ -26,8 +26,8 @@ namespace {
 struct scene {
     asio::io_context context;
     asio::strand<asio::any_io_executor> strand{asio::any_io_executor{context.get_executor()}};
-    std::shared_ptr<bridge::turns> turns = std::make_shared<bridge::turns>();
-    bridge::asio_scheduler scheduler{strand, turns};
+    std::shared_ptr<runtime::turns> turns = std::make_shared<runtime::turns>();
+    runtime::asio_scheduler scheduler{strand, turns};
     std::vector<std::string> said;
 
     std::function<void()> says(std::string what)
@@ -110,7 +110,7 @@ TEST_CASE("an exception leaves the executor, and nothing that was posted is lost
 TEST_CASE("a part may go in the turn, and nothing that was posted is run then")
 {
     scene s;
-    auto own = std::make_unique<bridge::asio_scheduler>(s.strand, s.turns);
+    auto own = std::make_unique<runtime::asio_scheduler>(s.strand, s.turns);
     s.in_turn([&] {
         own->post(s.says("nothing"));
         own->shutdown();

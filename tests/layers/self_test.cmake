@@ -13,7 +13,9 @@ function(make_sound_tree)
   file(WRITE ${SCRATCH}/src/recipes/requests/list.hpp "#include \"recipes/acquisition.hpp\"\n")
   file(WRITE ${SCRATCH}/src/recipes/semaphore/permits.hpp "#include \"recipes/locks/mutex.hpp\"\n")
   file(WRITE ${SCRATCH}/src/recipes/composed/several.hpp "#include \"recipes/locks/mutex.hpp\"\n")
-  file(WRITE ${SCRATCH}/src/bridge/wire.cpp "#include \"store/store.hpp\"\n#include <zookeeper/zookeeper.h>\n")
+  file(WRITE ${SCRATCH}/src/runtime/turns.hpp "#include \"store/store.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/bridge/wire.cpp
+    "#include \"runtime/turns.hpp\"\n#include \"store/store.hpp\"\n#include <zookeeper/zookeeper.h>\n")
   file(WRITE ${SCRATCH}/src/adapter/client.cpp
     "#include \"bridge/wire.hpp\"\n#include \"recipes/composed/several.hpp\"\n#include \"zklock/client.hpp\"\n")
   file(WRITE ${SCRATCH}/bench/c_client/session.cpp "#include <zookeeper/zookeeper.h>\n")
@@ -40,6 +42,7 @@ foreach(fault
     "src/recipes/composed/several.hpp|recipes/semaphore/permits.hpp"
     "src/recipes/locks/mutex.hpp|zookeeper/zookeeper.h" "tests/unit/x.cpp|zookeeper.h" "bench/x.cpp|zookeeper/zookeeper_log.h"
     "src/queue/queue.hpp|boost/asio.hpp" "src/recipes/locks/mutex.hpp|zklock/client.hpp" "src/elsewhere/x.cpp|vector"
+    "src/runtime/turns.hpp|bridge/wire.cpp"
     "src/recipes/elsewhere/x.cpp|vector")
   string(REPLACE "|" ";" parts ${fault})
   list(GET parts 0 file)

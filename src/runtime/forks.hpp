@@ -1,9 +1,9 @@
 #pragma once
 
-namespace zklock::bridge {
+namespace zklock::runtime {
 
 /// Differs from what it was before in a process that was forked off since. Cheap: no system call.
 /// @throws std::bad_alloc, the first time.
 [[nodiscard]] unsigned fork_count();
 
-} // namespace zklock::bridge
+} // namespace zklock::runtime

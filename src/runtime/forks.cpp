@@ -1,11 +1,11 @@
-#include "bridge/forks.hpp"
+#include "runtime/forks.hpp"
 
 #include <atomic>
 #include <new>
 
 #include <pthread.h>
 
-namespace zklock::bridge {
+namespace zklock::runtime {
 
 namespace {
 
@@ -28,4 +28,4 @@ unsigned fork_count()
     return forks.load(std::memory_order_relaxed);
 }
 
-} // namespace zklock::bridge
+} // namespace zklock::runtime

@@ -1,4 +1,4 @@
-#include "bridge/node_path.hpp"
+#include "bridge/path_check.hpp"
 
 #include <algorithm>
 #include <array>

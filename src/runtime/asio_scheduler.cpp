@@ -1,4 +1,4 @@
-#include "bridge/asio_scheduler.hpp"
+#include "runtime/asio_scheduler.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace zklock::bridge {
+namespace zklock::runtime {
 
 namespace asio = boost::asio;
 
@@ -165,4 +165,4 @@ void asio_scheduler::cancel(timer_id id) { state_->cancel(id); }
 void asio_scheduler::post(std::function<void()> f) { state_->post(std::move(f)); }
 void asio_scheduler::shutdown() { state_->shutdown(); }
 
-} // namespace zklock::bridge
+} // namespace zklock::runtime

@@ -1,5 +1,5 @@
 #pragma once
-#include "bridge/turns.hpp"
+#include "runtime/turns.hpp"
 #include "store/scheduler.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace zklock::bridge {
+namespace zklock::runtime {
 
 /// The scheduler of a client: any number of deadlines on the lease clock, served by one Asio timer.
 class asio_scheduler final : public store::scheduler {
@@ -33,4 +33,4 @@ private:
     std::shared_ptr<state> state_;
 };
 
-} // namespace zklock::bridge
+} // namespace zklock::runtime

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-namespace zklock::bridge {
+namespace zklock::runtime {
 
 /// The turns of a client's strand. A turn is what runs there in one go for one cause: what came from the socket, a
 /// timer, operations that begin. At its end its parts finish what the turn has left to them: the scheduler runs what
@@ -57,4 +57,4 @@ private:
     bool open_ = false;
 };
 
-} // namespace zklock::bridge
+} // namespace zklock::runtime

@@ -31,7 +31,7 @@ public:
                                                                 recipes::waiter waiter) const override
     {
         const auto start = [&](recipes::waiter w) { return where_->acquire(core, std::move(w)); };
-        return where_->election()->stand(core.scheduler, who_, start, std::move(waiter));
+        return where_->election()->stand(core.session, who_, start, std::move(waiter));
     }
 
 private:
@@ -58,7 +58,7 @@ private:
         if (!core)
             return end_as_closed();
         // Cancelled or not: that only concerns the waiting.
-        election_->resign(core->scheduler, [this, self = weak_from_this()] {
+        election_->resign(core->session, [this, self = weak_from_this()] {
             if (const auto alive = self.lock())
                 complete({});
         });
@@ -83,7 +83,7 @@ private:
     void begin() override
     {
         if (auto* const core = enter_open_client())
-            wait_ = election_->wait_for_leadership(core->scheduler, [this, self = weak_from_this()](bool leads) {
+            wait_ = election_->wait_for_leadership(core->session, [this, self = weak_from_this()](bool leads) {
                 if (const auto alive = self.lock())
                     complete(leads ? error_code() : asio::error::operation_aborted);
             });

@@ -92,7 +92,7 @@ bool guard_state::downgrade(std::function<void(error_code)> done)
     return downgrading_;
 }
 
-bool guard_state::release(std::function<void(error_code)> released)
+bool guard_state::release(store::unique_function<void(error_code)> released)
 {
     if (!acquisition_)
         return false;

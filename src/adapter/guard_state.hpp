@@ -54,7 +54,7 @@ public:
     /// writer's.
     [[nodiscard]] bool downgrade(std::function<void(error_code)> done);
     /// False, and nothing happens, when it was released before.
-    [[nodiscard]] bool release(std::function<void(error_code)> released);
+    [[nodiscard]] bool release(store::unique_function<void(error_code)> released);
     /// All that was held by it has been taken out.
     void emptied();
 

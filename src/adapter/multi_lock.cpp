@@ -28,7 +28,7 @@ public:
             members.push_back({target->path(), [&core, target](recipes::waiter w) {
                                    return target->acquire(core, std::move(w));
                                }});
-        return recipes::multi_acquisition::start(core.scheduler, std::move(members), std::move(waiter));
+        return recipes::multi_acquisition::start(core.session, std::move(members), std::move(waiter));
     }
 
 private:

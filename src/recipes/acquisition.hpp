@@ -79,13 +79,13 @@ public:
     virtual ~acquisition() = default;
 
     /// Stops waiting: `done` will not be called, and the node's delete is queued before this returns.
-    /// False, and nothing happens, when `done` was called already.
+    /// False, and nothing happens, when `done` was called already. It does not fail.
     virtual bool withdraw() = 0;
 
     /// Gives the lock back. `released` is called later, once, when the node is gone or its session is; with
     /// `errc::lost` if the lock was lost before, and why it cannot be told if the session is closed first or the server
-    /// refuses. May be empty. Only after a grant, and once.
-    virtual void release(std::function<void(error_code)> released) = 0;
+    /// refuses. May be empty. Only after a grant, and once. It does not fail: what memory it needs was taken before.
+    virtual void release(store::unique_function<void(error_code)> released) = 0;
 
     /// Calls `asked`, later and once, when somebody asks the holder to let go, or has done so: its node is looked at
     /// from now on. Not after release() was called, nor once the lock is lost. In place of what was to be called

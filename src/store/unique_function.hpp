@@ -15,7 +15,17 @@ template <class Signature> class unique_function;
 ///
 /// As with std::function, a call through a const one may change what is called.
 template <class R, class... Args> class unique_function<R(Args...)> {
+    static constexpr std::size_t words = 5;
+    template <class F>
+    static constexpr bool fits = sizeof(F) <= words * sizeof(void*) && alignof(F) <= alignof(void*) &&
+                                 std::is_nothrow_move_constructible_v<F>;
+
 public:
+    /// Made of that argument it cannot fail.
+    template <class F>
+    static constexpr bool takes_no_memory =
+        fits<std::decay_t<F>> && std::is_nothrow_constructible_v<std::decay_t<F>, F>;
+
     unique_function() noexcept = default;
     unique_function(std::nullptr_t) noexcept {}
 
@@ -53,11 +63,6 @@ public:
     R operator()(Args... args) const { return with_->call(room_, std::forward<Args>(args)...); }
 
 private:
-    static constexpr std::size_t words = 5;
-    template <class F>
-    static constexpr bool fits = sizeof(F) <= words * sizeof(void*) && alignof(F) <= alignof(void*) &&
-                                 std::is_nothrow_move_constructible_v<F>;
-
     struct operations {
         R (*call)(void* room, Args&&...);
         void (*move)(void* from, void* to) noexcept; ///< and leaves nothing to destroy

@@ -67,7 +67,7 @@ private:
         };
         auto& where = election_at(c, u.paths.front());
         if (s.terms == 0) {
-            where.wait_for_leadership(c.where, [this, &c, &u](bool leads) {
+            where.wait_for_leadership(*c.session, [this, &c, &u](bool leads) {
                 if (!stage_.may_tell(c) || !leads) return;
                 const bool anybody = std::any_of(uses_.begin(), uses_.end(), [&](const use& o) {
                     return o.where == u.where && o.paths == u.paths && (o.now != use::phase::failed);
@@ -75,7 +75,7 @@ private:
                 if (!anybody) violate(u, "told of a leadership that is nobody's");
             });
         }
-        return where.stand(c.where, s.who, acquire_lock, std::move(w));
+        return where.stand(*c.session, s.who, acquire_lock, std::move(w));
     }
 
     /// Whoever has resigned is refused at once when he stands again.
@@ -129,7 +129,7 @@ private:
         }
         say(u, "resigns for its client");
         stage_.call(c, [&](recipes::session&) {
-            election_at(c, r.path).resign(c.where, [this, &c, &r] {
+            election_at(c, r.path).resign(*c.session, [this, &c, &r] {
                 if (!stage_.may_tell(c)) return;
                 r.out = true;
                 for (const auto* leader : r.leaders) {

@@ -45,7 +45,7 @@ private:
         }
         const auto turn = static_cast<std::ptrdiff_t>(u.wish.choice / 16 % members.size());
         std::rotate(members.begin(), members.begin() + turn, members.end());
-        return recipes::multi_acquisition::start(c.where, std::move(members), std::move(w));
+        return recipes::multi_acquisition::start(*c.session, std::move(members), std::move(w));
     }
 
     void check_granted(use& u) override { check_parts(u); }
@@ -66,7 +66,7 @@ private:
 
     bool may_fail(const use& u, boost::system::error_code ec) const override
     {
-        return u.wish.look_once && ec == make_error_code(errc::lost);
+        return (u.wish.look_once && ec == make_error_code(errc::lost)) || stage_.the_plan.set.explains(ec);
     }
 };
 

@@ -180,7 +180,8 @@ private:
             if (r.results.empty() || !r.results.front().stat) violate(u, "done without results");
         } else if (ec == make_error_code(errc::lost)) {
             settle(w);
-            if (u.now == use::phase::holding && u.handle->held(u.where->now())) {
+            // Where memory fails as the holder is to hear of it, it hears when the next connection has looked at its node.
+            if (stage_.world.set.scarce_memory == 0 && u.now == use::phase::holding && u.handle->held(u.where->now())) {
                 violate(u, "its write was refused for the loss of a lock that it holds");
             }
         } else if (ec == make_error_code(errc::bad_version)) {

@@ -164,7 +164,7 @@ TEST_SUITE("granted, and lost before it could be told")
         sleepy_scene s;
         const auto where = std::make_shared<recipes::election>();
         auto [a, waits] = s.somebody();
-        a->handle = where->stand(s.clock, std::make_shared<recipes::candidate>(), s.lock_of("/p"), std::move(waits));
+        a->handle = where->stand(*s.session, std::make_shared<recipes::candidate>(), s.lock_of("/p"), std::move(waits));
         s.clock.run();
         s.grant_and_sleep(3);
         CHECK_FALSE(where->leads(s.clock.now()));
@@ -175,7 +175,7 @@ TEST_SUITE("granted, and lost before it could be told")
     {
         sleepy_scene s;
         auto [a, waits] = s.somebody();
-        a->handle = recipes::multi_acquisition::start(s.clock, {{"/p", s.lock_of("/p")}, {"/q", s.lock_of("/q")}},
+        a->handle = recipes::multi_acquisition::start(*s.session, {{"/p", s.lock_of("/p")}, {"/q", s.lock_of("/q")}},
                                                       std::move(waits));
         s.clock.run();
         s.grant_and_sleep(3);

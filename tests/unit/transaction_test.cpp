@@ -21,7 +21,7 @@ public:
     explicit held_by_many(std::size_t nodes) : nodes_(nodes) {}
 
     bool withdraw() override { return false; }
-    void release(std::function<void(error_code)>) override {}
+    void release(store::unique_function<void(error_code)>) override {}
     void on_revoked(std::function<void()>) override {}
     [[nodiscard]] std::vector<std::string> nodes_of(const recipes::grant&) const override
     {
@@ -226,7 +226,7 @@ TEST_SUITE("transactions")
         };
         waiter.lost = [&both] { ++both.losses; };
         both.handle =
-            recipes::multi_acquisition::start(s.clock, {s.member("/p"), s.member("/q")}, std::move(waiter));
+            recipes::multi_acquisition::start(*s.session, {s.member("/p"), s.member("/q")}, std::move(waiter));
         s.clock.run();
         for (const int number : {3, 4}) {
             s.number(100 + number, number);

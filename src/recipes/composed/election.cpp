@@ -1,18 +1,20 @@
 #include "recipes/composed/election.hpp"
 
 #include "queue/mutants.hpp"
+#include "recipes/session/each_told.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace zklock::recipes {
 
 /// One acquire of a candidate: his wait, his leadership, and its end.
 class election::term final : public acquisition, public std::enable_shared_from_this<term> {
 public:
-    term(std::shared_ptr<election> where, std::shared_ptr<candidate> who, waiter w)
-        : election_(std::move(where)), candidate_(std::move(who)), waiter_(std::move(w))
+    term(session& s, std::shared_ptr<election> where, std::shared_ptr<candidate> who, waiter w)
+        : election_(std::move(where)), candidate_(std::move(who)), waiter_(std::move(w)), to_refuse_(s.make_room())
     {
     }
 
@@ -21,7 +23,7 @@ public:
         waiter w;
         w.mode = waiter_.mode;
         w.deadline = waiter_.deadline;
-        w.done = [self = shared_from_this()](error_code ec, const grant& given) { self->on_done(ec, given); };
+        w.done = [self = shared_from_this()](error_code ec, grant given) { self->on_done(ec, std::move(given)); };
         w.lost = [weak = weak_from_this()] {
             const auto self = weak.lock();
             if (self && self->waiter_.lost && !ZKLOCK_MUTANT(election_loss_not_told))
@@ -40,13 +42,18 @@ public:
         return true;
     }
 
-    void release(std::function<void(error_code)> released) override
+    void release(store::unique_function<void(error_code)> released) override
     {
         waiter_.lost = nullptr;
-        lock_->release([self = shared_from_this(), released = std::move(released)](error_code ec) {
-            if (released)
-                released(ec);
-            self->end();
+        released_ = std::move(released);
+        lock_->release([self = shared_from_this()](error_code ec) {
+            each_told each;
+            each([&] {
+                if (self->released_)
+                    std::exchange(self->released_, nullptr)(ec);
+            });
+            each([&] { self->end(); });
+            each.rethrow();
         });
     }
 
@@ -63,47 +70,49 @@ public:
     }
 
     /// Its candidate has resigned. True if it is over; else it will be, when the leader stops or the grant comes.
-    bool resign(store::scheduler& scheduler)
+    bool resign(session& s)
     {
         if (state_ != state::waiting || ZKLOCK_MUTANT(election_resigned_candidate_stays) || !lock_ || !lock_->withdraw())
             return false;
-        refuse(scheduler);
+        refuse(s);
         end();
         return true;
     }
 
-    void refuse(store::scheduler& scheduler)
+    void refuse(session& s) noexcept
     {
         state_ = state::over;
         waiter_.lost = nullptr;
-        scheduler.post([self = shared_from_this()] { std::exchange(self->waiter_.done, nullptr)(cancelled(), {}); });
+        s.tell(std::move(to_refuse_),
+                  [self = shared_from_this()] { std::exchange(self->waiter_.done, nullptr)(cancelled(), {}); });
     }
 
 private:
     enum class state : std::uint8_t { waiting, leading, over };
 
-    void on_done(error_code ec, const grant& given)
+    void on_done(error_code ec, grant given)
     {
         const auto done = std::exchange(waiter_.done, nullptr);
+        each_told each;
         if (ec) {
             waiter_.lost = nullptr;
-            end();
-            return done(ec, given);
+            each([&] { end(); });
+            each([&] { done(ec, std::move(given)); });
+        } else if (candidate_->resigned() && !ZKLOCK_MUTANT(election_resigned_candidate_stays)) {
+            each([&] { release({}); }); // the grant was on its way
+            each([&] { done(cancelled(), {}); });
+        } else {
+            state_ = state::leading;
+            if (ZKLOCK_MUTANT(election_epoch_of_the_first_term)) {
+                if (candidate_->first_epoch_ == 0)
+                    candidate_->first_epoch_ = given.fencing_token;
+                given.fencing_token = candidate_->first_epoch_;
+            }
+            const auto keep = election_;
+            each([&] { keep->tell_waits(true); });
+            each([&] { done({}, std::move(given)); });
         }
-        if (candidate_->resigned() && !ZKLOCK_MUTANT(election_resigned_candidate_stays)) {
-            release({}); // the grant was on its way
-            return done(cancelled(), {});
-        }
-        state_ = state::leading;
-        grant epoch = given;
-        if (ZKLOCK_MUTANT(election_epoch_of_the_first_term)) {
-            if (candidate_->first_epoch_ == 0)
-                candidate_->first_epoch_ = given.fencing_token;
-            epoch.fencing_token = candidate_->first_epoch_;
-        }
-        const auto keep = election_;
-        keep->tell_waits(true);
-        done({}, epoch);
+        each.rethrow();
     }
 
     void end()
@@ -116,18 +125,22 @@ private:
     const std::shared_ptr<election> election_;
     const std::shared_ptr<candidate> candidate_;
     waiter waiter_;
+    store::unique_function<void(error_code)> released_;
     std::shared_ptr<acquisition> lock_;
     state state_ = state::waiting;
+    session::room to_refuse_;
 };
 
-std::shared_ptr<acquisition> election::stand(store::scheduler& scheduler, std::shared_ptr<candidate> who,
+std::shared_ptr<acquisition> election::stand(session& s, std::shared_ptr<candidate> who,
                                              const acquire_function& acquire, waiter w)
 {
-    const auto standing = std::make_shared<term>(shared_from_this(), who, std::move(w));
+    const auto standing = std::make_shared<term>(s, shared_from_this(), who, std::move(w));
     if (who->resigned() && !ZKLOCK_MUTANT(election_stands_again_after_resigning)) {
-        standing->refuse(scheduler);
+        standing->refuse(s);
         return standing;
     }
+    if (who->to_stop_.empty())
+        who->to_stop_ = s.make_room();
     std::erase_if(candidates_, [&](const auto& c) { return c.expired() || c.lock() == who; });
     candidates_.push_back(who);
     terms_.push_back(standing);
@@ -140,25 +153,29 @@ std::shared_ptr<acquisition> election::stand(store::scheduler& scheduler, std::s
     return standing;
 }
 
-void election::resign(store::scheduler& scheduler, std::function<void()> out)
+void election::resign(session& s, std::function<void()> out)
 {
+    auto for_waits = s.make_room();
+    auto for_caller = s.make_room();
+    const auto terms = terms_;
+    std::list<resignation> leaving(1);
+    leaving.front().due.reserve(terms.size());
     for (const auto& weak : std::exchange(candidates_, {}))
         if (const auto who = weak.lock()) {
             who->resigned_ = true;
             if (!ZKLOCK_MUTANT(election_resigned_leader_not_stopped))
-                scheduler.post([who] { who->ask_to_stop(); });
+                s.tell(std::move(who->to_stop_), [who] { who->ask_to_stop(); });
         }
-    resignation leaving;
-    for (const auto& weak : std::vector(terms_))
-        if (const auto t = weak.lock(); t && !t->resign(scheduler) && !ZKLOCK_MUTANT(election_resign_does_not_wait))
-            leaving.due.push_back(weak);
-    scheduler.post([self = shared_from_this()] { self->tell_waits(false); });
-    if (leaving.due.empty()) {
-        scheduler.post(std::move(out));
+    for (const auto& weak : terms)
+        if (const auto t = weak.lock(); t && !t->resign(s) && !ZKLOCK_MUTANT(election_resign_does_not_wait))
+            leaving.front().due.push_back(weak);
+    s.tell(std::move(for_waits), [self = shared_from_this()] { self->tell_waits(false); });
+    if (leaving.front().due.empty()) {
+        s.tell(std::move(for_caller), std::move(out));
         return;
     }
-    leaving.out = std::move(out);
-    resignations_.push_back(std::move(leaving));
+    leaving.front().out = std::move(out);
+    resignations_.splice(resignations_.end(), leaving);
 }
 
 bool election::leads(store::scheduler::time_point now) const noexcept
@@ -169,19 +186,22 @@ bool election::leads(store::scheduler::time_point now) const noexcept
     });
 }
 
-auto election::wait_for_leadership(store::scheduler& scheduler, std::function<void(bool)> f) -> wait_id
+auto election::wait_for_leadership(session& s, std::function<void(bool)> f) -> wait_id
 {
+    auto for_news = s.make_room();
     const wait_id id = ++last_wait_;
     waits_.emplace(id, std::move(f));
-    if (leads(scheduler.now()))
-        scheduler.post([self = shared_from_this()] { self->tell_waits(true); });
+    if (leads(s.scheduler.now()))
+        s.tell(std::move(for_news), [self = shared_from_this()] { self->tell_waits(true); });
     return id;
 }
 
 void election::tell_waits(bool leads)
 {
+    each_told each;
     for (const auto& [id, f] : std::exchange(waits_, {}))
-        f(leads);
+        each([&f = f, leads] { f(leads); });
+    each.rethrow();
 }
 
 /// A term is over: its release is done, or there was none.
@@ -192,16 +212,18 @@ void election::ended(const term& which)
         return !t || t.get() == &which;
     };
     std::erase_if(terms_, gone);
-    std::vector<std::function<void()>> out;
-    std::erase_if(resignations_, [&](resignation& r) {
-        std::erase_if(r.due, gone);
-        if (!r.due.empty())
-            return false;
-        out.push_back(std::move(r.out));
-        return true;
-    });
-    for (const auto& f : out)
-        f();
+    std::list<resignation> done;
+    for (auto r = resignations_.begin(); r != resignations_.end();) {
+        const auto next = std::next(r);
+        std::erase_if(r->due, gone);
+        if (r->due.empty())
+            done.splice(done.end(), resignations_, r);
+        r = next;
+    }
+    each_told each;
+    for (const resignation& r : done)
+        each(r.out);
+    each.rethrow();
 }
 
 } // namespace zklock::recipes

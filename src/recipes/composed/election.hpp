@@ -1,10 +1,12 @@
 #pragma once
 #include "recipes/acquisition.hpp"
+#include "recipes/session/session.hpp"
 #include "store/scheduler.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <utility>
@@ -36,6 +38,7 @@ private:
     std::int64_t first_epoch_ = 0; ///< for a mutant
     std::atomic<bool> resigned_{false};
     std::function<void()> stop_;
+    session::room to_stop_; ///< to ask it to
 };
 
 /// What one participant of an election does: he leads while he holds the lock of its path. It keeps who stands and who
@@ -46,17 +49,17 @@ public:
 
     /// Stands for one term: an acquire, whose grant is the leadership and whose token is its epoch.
     /// `operation_canceled` (of the system category) once the candidate has resigned.
-    [[nodiscard]] std::shared_ptr<acquisition> stand(store::scheduler&, std::shared_ptr<candidate>,
-                                                     const acquire_function&, waiter);
+    [[nodiscard]] std::shared_ptr<acquisition> stand(session&, std::shared_ptr<candidate>, const acquire_function&,
+                                                     waiter);
 
     /// All who stand resign: those who wait give up at once, those who lead are asked to stop. `out` is called later,
-    /// when none of them leads any more.
-    void resign(store::scheduler&, std::function<void()> out);
+    /// when none of them leads any more. Nobody has resigned if it throws.
+    void resign(session&, std::function<void()> out);
 
     [[nodiscard]] bool leads(store::scheduler::time_point now) const noexcept;
 
     /// Calls `f` when this participant leads, with true; or resigns, with false. Later, at any rate.
-    wait_id wait_for_leadership(store::scheduler&, std::function<void(bool)> f);
+    wait_id wait_for_leadership(session&, std::function<void(bool)> f);
     void remove(wait_id id) { waits_.erase(id); }
 
 private:
@@ -73,7 +76,7 @@ private:
     std::vector<std::weak_ptr<term>> terms_; ///< waiting or leading
     std::map<wait_id, std::function<void(bool)>> waits_;
     wait_id last_wait_ = 0;
-    std::vector<resignation> resignations_;
+    std::list<resignation> resignations_;
 };
 
 } // namespace zklock::recipes

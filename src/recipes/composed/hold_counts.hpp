@@ -14,24 +14,35 @@ using owner_id = std::uint64_t;
 /// How often each owner holds each lock, for whoever asks, from any thread.
 class hold_counts {
 public:
+    using key = std::pair<std::string, owner_id>;
+
     [[nodiscard]] std::size_t of(const std::string& path, owner_id owner) const
     {
         const std::lock_guard lock(mutex_);
         const auto found = counts_.find({path, owner});
         return found == counts_.end() ? 0 : found->second;
     }
-    void set(const std::string& path, owner_id owner, std::size_t count)
+    /// To be called before set(), which cannot fail then. Nothing happens if it is open.
+    void open(const key& who)
     {
         const std::lock_guard lock(mutex_);
-        if (count == 0)
-            counts_.erase({path, owner});
-        else
-            counts_[{path, owner}] = count;
+        counts_.try_emplace(who, 0);
+    }
+    void set(const key& who, std::size_t count) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        if (const auto found = counts_.find(who); found != counts_.end())
+            found->second = count;
+    }
+    void close(const key& who) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        counts_.erase(who);
     }
 
 private:
     mutable std::mutex mutex_;
-    std::map<std::pair<std::string, owner_id>, std::size_t> counts_;
+    std::map<key, std::size_t> counts_;
 };
 
 } // namespace zklock::recipes

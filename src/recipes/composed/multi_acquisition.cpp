@@ -2,6 +2,7 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
+#include "recipes/session/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -10,27 +11,26 @@
 
 namespace zklock::recipes {
 
-std::shared_ptr<acquisition> multi_acquisition::start(store::scheduler& scheduler, std::vector<member> members,
-                                                      waiter w)
+std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<member> members, waiter w)
 {
     if (!ZKLOCK_MUTANT(multi_takes_members_as_given))
         std::sort(members.begin(), members.end(), [](const member& a, const member& b) { return a.path < b.path; });
     const auto same = [](const member& a, const member& b) { return a.path == b.path; };
     const bool twice = std::adjacent_find(members.begin(), members.end(), same) != members.end();
     const bool invalid = members.empty() || twice;
-    const auto all = std::make_shared<multi_acquisition>(scheduler, std::move(members), std::move(w));
+    const auto all = std::make_shared<multi_acquisition>(s, std::move(members), std::move(w));
     if (invalid)
-        scheduler.post([all] {
+        s.tell([all] {
             if (all->waiter_.done)
-                all->finish(make_error_code(errc::invalid_option));
+                all->fail(make_error_code(errc::invalid_option));
         });
     else
         all->next();
     return all;
 }
 
-multi_acquisition::multi_acquisition(store::scheduler& scheduler, std::vector<member> members, waiter w)
-    : scheduler_(scheduler), began_(scheduler.now()), waiter_(std::move(w))
+multi_acquisition::multi_acquisition(session& s, std::vector<member> members, waiter w)
+    : session_(s), began_(s.scheduler.now()), waiter_(std::move(w)), endings_(std::make_shared<endings>())
 {
     places_.reserve(members.size());
     for (member& m : members)
@@ -46,14 +46,14 @@ void multi_acquisition::next()
     w.mode = waiter_.mode;
     w.deadline = waiter_.deadline;
     if (w.deadline && ZKLOCK_MUTANT(multi_full_time_for_each_member))
-        *w.deadline += scheduler_.now() - began_;
+        *w.deadline += session_.scheduler.now() - began_;
     // Both ends keep this alive until the wait is over.
-    w.done = [self = shared_from_this(), &p, attempted](error_code ec, const grant& given) {
+    w.done = [self = shared_from_this(), &p, attempted](error_code ec, grant given) {
         if (attempted->dropped) {
             if (const auto late = std::exchange(attempted->handle, nullptr); !ec)
                 late->release({});
         } else {
-            self->on_done(p, ec, given);
+            self->on_done(p, ec, std::move(given));
         }
     };
     w.lost = [weak = weak_from_this(), attempted] {
@@ -64,7 +64,7 @@ void multi_acquisition::next()
     attempted->handle = p.what.acquire(std::move(w));
 }
 
-void multi_acquisition::on_done(place& p, error_code ec, const grant& given)
+void multi_acquisition::on_done(place& p, error_code ec, grant given)
 {
     if (ec) {
         p.now = nullptr;
@@ -72,33 +72,41 @@ void multi_acquisition::on_done(place& p, error_code ec, const grant& given)
         if (ec == errc::lost && !given.node.empty()) // before it could be told
             return begin_anew();
         roll_back();
-        return finish(ec);
+        return fail(ec);
     }
     p.now->granted = true;
-    p.now->given = given;
+    p.now->given = std::move(given);
     if (reached_ < places_.size())
         return go_on();
     granted_ = true;
-    if (!held(scheduler_.now()) && !ZKLOCK_MUTANT(multi_granted_with_a_lost_member)) {
+    if (!held(session_.scheduler.now()) && !ZKLOCK_MUTANT(multi_granted_with_a_lost_member)) {
         granted_ = false;
         return begin_anew();
     }
-    finish({});
+    finish();
 }
 
-void multi_acquisition::finish(error_code ec)
+void multi_acquisition::finish()
 {
     grant all;
-    if (!ec) {
+    try {
         std::vector<held_lock> parts;
         parts.reserve(places_.size());
         for (const place& p : places_)
             parts.push_back({p.what.path, p.now->given.node, p.now->given.fencing_token});
         all.parts = std::make_shared<const std::vector<held_lock>>(std::move(parts));
-    } else {
-        waiter_.lost = nullptr;
+    } catch (const std::bad_alloc&) {
+        granted_ = false;
+        roll_back();
+        return fail(make_error_code(boost::system::errc::not_enough_memory));
     }
-    std::exchange(waiter_.done, nullptr)(ec, all);
+    std::exchange(waiter_.done, nullptr)({}, std::move(all));
+}
+
+void multi_acquisition::fail(error_code ec)
+{
+    waiter_.lost = nullptr;
+    std::exchange(waiter_.done, nullptr)(ec, {});
 }
 
 /// A member was lost.
@@ -119,7 +127,7 @@ void multi_acquisition::begin_anew()
 {
     roll_back();
     if (waiter_.mode == patience::look_once)
-        finish(make_error_code(errc::lost));
+        fail(make_error_code(errc::lost));
     else
         go_on();
 }
@@ -130,7 +138,7 @@ void multi_acquisition::go_on()
         next();
     } catch (const std::bad_alloc&) {
         roll_back();
-        finish(make_error_code(boost::system::errc::not_enough_memory));
+        fail(make_error_code(boost::system::errc::not_enough_memory));
     }
 }
 
@@ -164,34 +172,34 @@ bool multi_acquisition::withdraw()
     return true;
 }
 
-void multi_acquisition::release(std::function<void(error_code)> released)
+void multi_acquisition::release(store::unique_function<void(error_code)> released)
 {
     granted_ = false;
     waiter_.lost = nullptr;
     asked_ = nullptr;
-    struct endings {
-        std::size_t due;
-        error_code first;
-        std::function<void(error_code)> released;
-    };
-    const auto all = std::make_shared<endings>(endings{places_.size(), {}, std::move(released)});
+    endings_->due = places_.size();
+    endings_->released = std::move(released);
+    each_told each;
     for (auto p = places_.rbegin(); p != places_.rend(); ++p)
-        p->now->handle->release([all](error_code ec) {
-            if (ec && (!all->first || ec == errc::lost))
-                all->first = ec;
-            if (--all->due == 0 && all->released)
-                all->released(all->first);
+        each([&] {
+            p->now->handle->release([all = endings_](error_code ec) {
+                if (ec && (!all->first || ec == errc::lost))
+                    all->first = ec;
+                if (--all->due == 0 && all->released)
+                    std::exchange(all->released, nullptr)(all->first);
+            });
         });
+    each.rethrow();
 }
 
 void multi_acquisition::on_revoked(std::function<void()> asked)
 {
-    asked_ = std::move(asked);
     for (place& p : places_)
         p.now->handle->on_revoked([weak = weak_from_this()] {
             if (const auto self = weak.lock())
                 self->revoke();
         });
+    asked_ = std::move(asked);
 }
 
 void multi_acquisition::revoke()

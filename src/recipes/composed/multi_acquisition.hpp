@@ -1,6 +1,8 @@
 #pragma once
 #include "recipes/acquisition.hpp"
+#include "recipes/session/session.hpp"
 #include "store/scheduler.hpp"
+#include "store/unique_function.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -26,15 +28,16 @@ public:
         acquire_function acquire;
     };
 
-    /// `errc::invalid_option` for no members, and for two of the same path, which would wait for each other.
-    [[nodiscard]] static std::shared_ptr<acquisition> start(store::scheduler&, std::vector<member>, waiter);
+    /// `errc::invalid_option` for no members, and for two of the same path, which would wait for each other;
+    /// `not_enough_memory` (`boost::system::errc`) if memory fails once the first has been asked for.
+    [[nodiscard]] static std::shared_ptr<acquisition> start(session&, std::vector<member>, waiter);
 
-    multi_acquisition(store::scheduler&, std::vector<member>, waiter); ///< for start()
+    multi_acquisition(session&, std::vector<member>, waiter); ///< for start()
 
     bool withdraw() override;
     /// In reverse, whatever becomes of each. `released` is called when all have ended: with `errc::lost` if any was
     /// lost, else with the first error.
-    void release(std::function<void(error_code)> released) override;
+    void release(store::unique_function<void(error_code)> released) override;
     /// When the holder of any of them is asked.
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
@@ -56,18 +59,28 @@ private:
 
     void next();
     void go_on(); ///< with the next, or ends all
-    void on_done(place&, error_code, const grant&);
+    void on_done(place&, error_code, grant);
     void on_lost();
     void revoke();
     void begin_anew();
-    void finish(error_code);
+    void finish(); ///< all are granted
+    void fail(error_code);
     void roll_back();
 
-    store::scheduler& scheduler_;
+    /// How the releases of all end.
+    struct endings {
+        std::size_t due;
+        error_code first;
+        store::unique_function<void(error_code)> released;
+    };
+
+    session& session_;
     const store::scheduler::time_point began_;
     std::vector<place> places_;
     std::size_t reached_ = 0; ///< how many have been asked for
     waiter waiter_;
+    /// Made before the first is asked for, so that a release cannot fail half-way.
+    const std::shared_ptr<endings> endings_;
     std::function<void()> asked_; ///< to be called when a holder is asked to let go
     std::atomic<bool> granted_{false}; ///< and not released
     bool told_lost_ = false;

@@ -1,21 +1,36 @@
 #include "recipes/composed/reentrant_locks.hpp"
 
 #include "queue/mutants.hpp"
+#include "recipes/session/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <vector>
+#include <cstdint>
+#include <iterator>
+#include <list>
+#include <new>
 
 namespace zklock::recipes {
+namespace {
+
+error_code no_memory() noexcept
+{
+    return make_error_code(boost::system::errc::not_enough_memory);
+}
+
+} // namespace
 
 /// One acquire of an owner.
 class reentrant_locks::hold final : public acquisition, public std::enable_shared_from_this<hold> {
 public:
-    hold(std::weak_ptr<tenure> where, waiter w) : where_(std::move(where)), waiter_(std::move(w)) {}
+    hold(session& s, std::weak_ptr<tenure> where, waiter w)
+        : where_(std::move(where)), waiter_(std::move(w)), to_tell_(s.make_room())
+    {
+    }
 
     bool withdraw() override;
-    void release(std::function<void(error_code)> released) override;
+    void release(store::unique_function<void(error_code)> released) override;
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
     {
@@ -33,14 +48,26 @@ public:
     }
     void end() noexcept { active_ = false; }
     [[nodiscard]] bool active() const noexcept { return active_; }
-    /// The wait is over, one way or another.
-    void told(error_code ec, const grant& given)
+    /// Tells that the wait is over, one way or another.
+    void end_wait(error_code ec, grant given)
     {
         told_ = true;
         if (ec)
             waiter_.lost = nullptr;
-        std::exchange(waiter_.done, nullptr)(ec, given);
+        std::exchange(waiter_.done, nullptr)(ec, std::move(given));
     }
+    /// The same; what was granted is left out if there is no memory for it.
+    void fail(error_code ec, const grant& ended)
+    {
+        grant given;
+        try {
+            given = ended;
+        } catch (const std::bad_alloc&) {
+            given = {};
+        }
+        end_wait(ec, std::move(given));
+    }
+    [[nodiscard]] bool told() const noexcept { return told_; }
     /// The caller knows of the grant.
     [[nodiscard]] bool granted() const noexcept { return told_ && active_; }
     void lose()
@@ -62,6 +89,14 @@ public:
         asked_ = nullptr;
     }
 
+    void on_release(store::unique_function<void(error_code)> released) noexcept { released_ = std::move(released); }
+    /// Its owner has the lock still, or has lost it.
+    void tell_released(session& s, error_code ec) noexcept
+    {
+        if (released_)
+            s.tell(std::move(to_tell_), [self = shared_from_this(), ec] { self->released_(ec); });
+    }
+
     store::scheduler::timer_id deadline = 0;
     /// Why it waits no longer, though it could not leave: the result of a look that it joined was on its way.
     error_code given_up;
@@ -71,6 +106,8 @@ private:
     waiter waiter_;
     std::shared_ptr<acquisition> lock_; ///< set before the grant is told, and not changed after
     std::function<void()> asked_;       ///< to be called when its owner is asked to let go
+    store::unique_function<void(error_code)> released_;
+    session::room to_tell_;        ///< how its release ends
     std::atomic<bool> active_{false};   ///< granted and not released
     bool told_ = false;
 };
@@ -95,6 +132,7 @@ public:
     tenure& operator=(const tenure&) = delete;
 
     using hold_ptr = std::shared_ptr<hold>;
+    using holds = std::list<hold_ptr>;
 
     [[nodiscard]] const mutex_options& options() const noexcept { return *options_; }
 
@@ -105,19 +143,17 @@ public:
         if (lock_ && mode_ == patience::queue && h->wish().mode == patience::look_once)
             return fail_later(h, errc::busy); // its owner queues for it
         waiting_.push_back(h);
-        if (h->wish().deadline)
-            h->deadline = all_.scheduler_.call_at(*h->wish().deadline, [this, alive = weak_from_this(), h] {
-                if (const auto self = alive.lock())
-                    on_deadline(h);
-            });
-        if (lock_)
-            return;
         try {
-            start();
+            if (h->wish().deadline)
+                h->deadline = all_.scheduler_.call_at(*h->wish().deadline, [this, alive = weak_from_this(), h] {
+                    if (const auto self = alive.lock())
+                        on_deadline(h);
+                });
+            if (!lock_)
+                start();
         } catch (...) {
             all_.scheduler_.cancel(std::exchange(h->deadline, 0));
-            std::erase(waiting_, h);
-            close_if_unused();
+            waiting_.pop_back();
             throw;
         }
     }
@@ -133,21 +169,19 @@ public:
         return true;
     }
 
-    void release(const hold_ptr& h, std::function<void(error_code)> released)
+    void release(const hold_ptr& h, store::unique_function<void(error_code)> released)
     {
         h->end();
-        std::erase(held_, h);
+        held_.remove(h);
+        ++changes_;
         count();
         if (!held_.empty()) {
             if (ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all))
                 lock_->release({});
             // A lease that has ended unnoticed cannot come back: it is noticed before anything renews it.
             const bool lost = lost_ || !lock_->held(all_.scheduler_.now());
-            if (released)
-                all_.locks_.session().tell([released = std::move(released), lost] {
-                    released(lost ? make_error_code(errc::lost) : error_code());
-                });
-            return;
+            h->on_release(std::move(released));
+            return h->tell_released(all_.locks_.session(), lost ? make_error_code(errc::lost) : error_code());
         }
         const auto lock = std::exchange(lock_, nullptr);
         granted_ = false;
@@ -168,13 +202,32 @@ public:
         });
     }
 
+    void close_if_unused() noexcept
+    {
+        if (!held_.empty() || !waiting_.empty())
+            return;
+        all_.counts_->close(who_);
+        all_.tenures_.erase(who_); // whoever calls keeps a pointer
+    }
+
 private:
     void on_revoked()
     {
         revoked_ = true;
+        tell_holders([](hold& h) { h.revoke(); });
+    }
+
+    /// Calls `tell`, which tells each of them once, for all who hold. They may come and go meanwhile.
+    template <class Tell> void tell_holders(Tell tell)
+    {
         const auto self = shared_from_this();
-        for (const hold_ptr& h : std::vector(held_))
-            h->revoke();
+        each_told each;
+        for (auto h = held_.begin(); h != held_.end();) {
+            const auto before = changes_;
+            each([&, keep = *h] { tell(*keep); });
+            h = before == changes_ ? std::next(h) : held_.begin();
+        }
+        each.rethrow();
     }
 
     /// By an owner who has the lock, or had it.
@@ -183,24 +236,38 @@ private:
         const bool ours = !lost_ && lock_->held(all_.scheduler_.now());
         if (!ours && !ZKLOCK_MUTANT(reentrant_acquire_after_the_loss))
             return fail_later(h, errc::lost);
-        h->begin(lock_);
+        auto room = all_.locks_.session().make_room();
         held_.push_back(h);
+        ++changes_;
+        h->begin(lock_);
         count();
-        all_.locks_.session().tell([alive = weak_from_this(), h] {
+        all_.locks_.session().tell(std::move(room), [alive = weak_from_this(), h] {
             if (const auto self = alive.lock())
-                self->tell_entered(h);
+                self->tell_entered(*h);
         });
     }
 
-    void tell_entered(const hold_ptr& h)
+    void tell_entered(hold& h)
     {
         const bool ours = !lost_ && lock_->held(all_.scheduler_.now());
         if (ours || ZKLOCK_MUTANT(reentrant_acquire_after_the_loss))
-            return h->told({}, grant_);
+            return tell_granted(h);
         // Lost between the call and now: never granted. The lock is given back if this was the last who had it.
-        const grant ended = grant_;
-        release(h, {});
-        h->told(all_.locks_.session().granted_and_lost(), ended);
+        const auto self = shared_from_this();
+        release(h.shared_from_this(), {});
+        h.fail(all_.locks_.session().granted_and_lost(), grant_);
+    }
+
+    void tell_granted(hold& h)
+    {
+        grant given;
+        try {
+            given = grant_;
+        } catch (const std::bad_alloc&) {
+            release(h.shared_from_this(), {});
+            return h.end_wait(no_memory(), {});
+        }
+        h.end_wait({}, std::move(given));
     }
 
     /// Contends for all who wait. A mere look is repeated as a contender if anybody has come who would queue.
@@ -212,9 +279,9 @@ private:
         request.path = who_.first;
         request.options = options_;
         request.mode = mode_ = queues ? patience::queue : patience::look_once;
-        request.done = [alive = weak_from_this()](error_code ec, const grant& given) {
+        request.done = [alive = weak_from_this()](error_code ec, grant given) {
             if (const auto self = alive.lock())
-                self->on_done(ec, given);
+                self->on_done(ec, std::move(given));
         };
         request.lost = [alive = weak_from_this()] {
             if (const auto self = alive.lock())
@@ -223,56 +290,61 @@ private:
         lock_ = all_.locks_.acquire(std::move(request));
     }
 
-    void on_done(error_code ec, const grant& given)
+    void on_done(error_code ec, grant given)
     {
         if (ec)
             return on_failed(ec, given);
         granted_ = true;
         lost_ = revoked_ = watches_ = false;
-        grant_ = given;
+        grant_ = std::move(given);
         grant_.owner = who_.second;
-        const std::vector<hold_ptr> joined = std::exchange(waiting_, {});
-        for (const hold_ptr& h : joined) {
+        for (const hold_ptr& h : waiting_) {
             all_.scheduler_.cancel(std::exchange(h->deadline, 0));
             h->begin(lock_);
-            held_.push_back(h);
         }
+        held_.splice(held_.end(), waiting_);
         count();
-        const auto self = shared_from_this();
-        for (const hold_ptr& h : joined)
-            h->told({}, grant_);
+        tell_holders([this](hold& h) {
+            if (!h.told())
+                tell_granted(h);
+        });
     }
 
     void on_failed(error_code ec, const grant& given)
     {
         lock_ = nullptr;
-        std::vector<hold_ptr> failed;
-        std::erase_if(waiting_, [&](const hold_ptr& h) {
-            const bool fails = mode_ == h->wish().mode || h->given_up;
-            if (fails)
-                failed.push_back(h);
-            return fails;
-        });
+        holds failed;
+        for (auto h = waiting_.begin(); h != waiting_.end();) {
+            const auto next = std::next(h);
+            if (mode_ == (*h)->wish().mode || (*h)->given_up)
+                failed.splice(failed.end(), waiting_, h);
+            h = next;
+        }
         const auto self = shared_from_this();
         if (!waiting_.empty())
-            start();
+            try {
+                start();
+            } catch (const std::bad_alloc&) {
+                for (const hold_ptr& h : waiting_)
+                    h->given_up = no_memory();
+                failed.splice(failed.end(), waiting_);
+            }
         close_if_unused();
+        each_told each;
         for (const hold_ptr& h : failed) {
             all_.scheduler_.cancel(std::exchange(h->deadline, 0));
-            h->told(h->given_up ? h->given_up : ec, given);
+            each([&] { h->fail(h->given_up ? h->given_up : ec, given); });
         }
+        each.rethrow();
     }
 
     void on_lost()
     {
         lost_ = true;
-        const auto self = shared_from_this();
-        for (const hold_ptr& h : std::vector(held_)) {
-            if (h->granted())
-                h->lose();
-            if (ZKLOCK_MUTANT(reentrant_loss_told_to_one))
-                return;
-        }
+        tell_holders([this](hold& h) {
+            if (h.granted() && (&h == held_.front().get() || !ZKLOCK_MUTANT(reentrant_loss_told_to_one)))
+                h.lose();
+        });
     }
 
     void on_deadline(const hold_ptr& h)
@@ -285,7 +357,7 @@ private:
         }
         const auto self = shared_from_this();
         close_if_unused();
-        h->told(make_error_code(errc::timed_out), {});
+        h->end_wait(make_error_code(errc::timed_out), {});
     }
 
     /// Takes it out of those who wait; the last takes the contender along. False if that has ended.
@@ -309,16 +381,10 @@ private:
 
     void fail_later(const hold_ptr& h, errc why)
     {
-        all_.locks_.session().tell([h, why] { h->told(make_error_code(why), {}); });
+        all_.locks_.session().tell([h, why] { h->end_wait(make_error_code(why), {}); });
     }
 
-    void count() { all_.counts_->set(who_.first, who_.second, held_.size()); }
-
-    void close_if_unused()
-    {
-        if (held_.empty() && waiting_.empty())
-            all_.tenures_.erase(who_); // whoever calls keeps a pointer
-    }
+    void count() noexcept { all_.counts_->set(who_, held_.size()); }
 
     reentrant_locks& all_;
     const key who_;
@@ -330,8 +396,9 @@ private:
     bool revoked_ = false; ///< asked to let go
     bool watches_ = false; ///< for that
     grant grant_;
-    std::vector<hold_ptr> waiting_;
-    std::vector<hold_ptr> held_;
+    holds waiting_;
+    holds held_;
+    std::uint64_t changes_ = 0; ///< of those who hold
 };
 
 bool reentrant_locks::hold::withdraw()
@@ -340,7 +407,7 @@ bool reentrant_locks::hold::withdraw()
     return tenure && tenure->withdraw(shared_from_this());
 }
 
-void reentrant_locks::hold::release(std::function<void(error_code)> released)
+void reentrant_locks::hold::release(store::unique_function<void(error_code)> released)
 {
     waiter_.lost = nullptr;
     asked_ = nullptr;
@@ -365,7 +432,7 @@ reentrant_locks::reentrant_locks(locks& l, store::scheduler& scheduler, std::sha
 reentrant_locks::~reentrant_locks()
 {
     for (const auto& [who, ended] : tenures_)
-        counts_->set(who.first, who.second, 0);
+        counts_->close(who);
 }
 
 std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::string path, shared_options options,
@@ -376,16 +443,21 @@ std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::strin
     if (const auto found = tenures_.find(who); found != tenures_.end())
         own = found->second;
     if (own && own->options().names != options->names) {
-        const auto refused = std::make_shared<hold>(std::weak_ptr<tenure>(), std::move(w));
-        locks_.session().tell([refused] { refused->told(make_error_code(errc::invalid_option), {}); });
+        const auto refused = std::make_shared<hold>(locks_.session(), std::weak_ptr<tenure>(), std::move(w));
+        locks_.session().tell([refused] { refused->end_wait(make_error_code(errc::invalid_option), {}); });
         return refused;
     }
-    if (!own) {
+    if (!own)
         own = std::make_shared<tenure>(*this, who, std::move(options));
-        tenures_.emplace(who, own);
+    const auto entered = std::make_shared<hold>(locks_.session(), std::weak_ptr(own), std::move(w));
+    tenures_.emplace(who, own);
+    try {
+        counts_->open(who);
+        own->add(entered);
+    } catch (...) {
+        own->close_if_unused();
+        throw;
     }
-    const auto entered = std::make_shared<hold>(std::weak_ptr(own), std::move(w));
-    own->add(entered);
     return entered;
 }
 

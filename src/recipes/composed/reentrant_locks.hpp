@@ -32,7 +32,7 @@ public:
 private:
     class tenure;
     class hold;
-    using key = std::pair<std::string, owner_id>;
+    using key = hold_counts::key;
 
     locks& locks_;
     store::scheduler& scheduler_;

@@ -37,6 +37,11 @@ lock_contender::lock_contender(session& s, lock_path* path, queue::contender_id 
 {
     if (!options().properties.empty())
         data_ = queue::write_owner_data(identifier(), options().properties);
+    if (listens()) {
+        last_event_ = std::make_unique<lock_event>();
+        last_event_->acquire = id;
+        last_event_->path = request_.path;
+    }
 }
 
 const std::string& lock_contender::identifier() const noexcept
@@ -50,32 +55,21 @@ const std::string& lock_contender::data() const noexcept
     return data_.empty() ? identifier() : data_;
 }
 
-/// Its events so far, of which the last is kept. Only with a listener.
-lock_event& lock_contender::event()
-{
-    if (!last_event_) {
-        last_event_ = std::make_unique<lock_event>();
-        last_event_->acquire = id;
-        last_event_->path = request_.path;
-    }
-    return *last_event_;
-}
-
 void lock_contender::notify(lock_event::kind what, error_code ec)
 {
     if (!listens())
         return;
-    event().what = what;
-    event().error = ec;
-    options().listener->notify(event());
+    last_event_->what = what;
+    last_event_->error = ec;
+    options().listener->notify(*last_event_);
 }
 
 void lock_contender::queued(const std::string& node)
 {
-    if (!waiting() || event().node == node)
+    if (!waiting() || last_event_->node == node)
         return;
-    event().node = node;
-    event().sequence = queue::sequence_of(queue::name_of(node)).value_or(0);
+    last_event_->node = node;
+    last_event_->sequence = queue::sequence_of(queue::name_of(node)).value_or(0);
     notify(lock_event::kind::queued);
 }
 
@@ -140,7 +134,7 @@ void lock_contender::grant(std::string node, std::int64_t fencing_token)
     notice_ = session_.loss_notice();
     if (listens()) {
         queued(node); // if it took over the node of another one
-        event().fencing_token = fencing_token;
+        last_event_->fencing_token = fencing_token;
         notify(lock_event::kind::acquired);
     }
     tell_end({});
@@ -174,6 +168,7 @@ void lock_contender::lose()
 {
     if (!holding())
         return;
+    to_tell_ = session_.make_room();
     notify(lock_event::kind::lost);
     finish_downgrade(errc::lost, {});
     if (!ZKLOCK_MUTANT(loss_not_told))
@@ -185,7 +180,7 @@ void lock_contender::lose()
     asked_ = nullptr;
 }
 
-void lock_contender::release(std::function<void(error_code)> released)
+void lock_contender::release(store::unique_function<void(error_code)> released)
 {
     session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
     if (!ZKLOCK_MUTANT(loss_told_after_the_release))
@@ -199,7 +194,12 @@ void lock_contender::release(std::function<void(error_code)> released)
         session_.attempt([this] { path_->leave(*this); });
     } else if (released) {
         const error_code ec = state_ == state::lost ? errc::lost : errc::not_owner;
-        session_.tell([released = std::move(released), ec] { released(ec); });
+        auto room = to_tell_.empty() ? session_.make_room() : std::move(to_tell_);
+        released_ = std::move(released);
+        session_.tell(std::move(room), [self = shared_from_this(), ec] {
+            if (self->released_)
+                std::exchange(self->released_, nullptr)(ec);
+        });
     }
 }
 

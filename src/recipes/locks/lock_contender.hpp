@@ -19,7 +19,7 @@ public:
     lock_contender(session&, lock_path*, queue::contender_id, acquire_request);
 
     bool withdraw() override;
-    void release(std::function<void(error_code)> released) override;
+    void release(store::unique_function<void(error_code)> released) override;
     void on_revoked(std::function<void()> asked) override;
     bool downgrade(std::function<void(error_code, const recipes::grant&)> done) override;
     [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;
@@ -77,16 +77,16 @@ private:
     void tell_end(error_code);
     void tell_done(error_code);
     [[nodiscard]] const std::string& identifier() const noexcept;
-    [[nodiscard]] lock_event& event();
     void notify(lock_event::kind, error_code = {});
 
     session& session_;
     lock_path* path_;
     acquire_request request_;
     recipes::grant given_; ///< until it is told
-    std::function<void(error_code)> released_;
+    store::unique_function<void(error_code)> released_;
+    session::room to_tell_; ///< how a release ends, once the lock is lost
     std::string data_;                      ///< if it says more than who it is
-    std::unique_ptr<lock_event> last_event_; ///< for a listener
+    std::unique_ptr<lock_event> last_event_; ///< if it has a listener
     std::function<void()> asked_; ///< to be called when it is revoked
     std::function<void(error_code, const recipes::grant&)> downgraded_;
     bool leaves_its_node_ = false;

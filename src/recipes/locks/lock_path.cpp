@@ -154,7 +154,8 @@ void lock_path::watch_for_revocation(lock_contender& contender)
 
 void lock_path::downgrade(lock_contender& contender)
 {
-    queue_.downgrade(contender.id);
+    if (queue_.holds(contender.id)) // or it is about to hear of its loss
+        queue_.downgrade(contender.id);
     advance();
 }
 

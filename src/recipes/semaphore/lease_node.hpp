@@ -1,9 +1,10 @@
 #pragma once
+#include "store/unique_function.hpp"
+
 #include <boost/system/error_code.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,7 +17,7 @@ class semaphore_acquisition;
 struct permits_release {
     std::size_t due = 0;
     boost::system::error_code first; ///< the first error
-    std::function<void(boost::system::error_code)> released;
+    store::unique_function<void(boost::system::error_code)> released;
 
     /// One has ended. `tell` is given what to tell with the last; nothing has changed if it throws.
     template <class Tell>

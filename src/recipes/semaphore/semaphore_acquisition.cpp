@@ -242,6 +242,7 @@ void semaphore_acquisition::lose()
 {
     if (!holding())
         return;
+    to_tell_ = session_.make_room();
     const auto self = shared_from_this();
     if (!ZKLOCK_MUTANT(semaphore_loss_not_told))
         session_.tell([self] {
@@ -262,7 +263,7 @@ void semaphore_acquisition::lease_gone()
         begin_anew();
 }
 
-void semaphore_acquisition::release(std::function<void(error_code)> released)
+void semaphore_acquisition::release(store::unique_function<void(error_code)> released)
 {
     session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
     request_.lost = nullptr;
@@ -280,7 +281,11 @@ void semaphore_acquisition::release(std::function<void(error_code)> released)
         });
     } else if (released) {
         const error_code ec = state_ == state::lost ? errc::lost : errc::not_owner;
-        session_.tell([released = std::move(released), ec] { released(ec); });
+        auto room = to_tell_.empty() ? session_.make_room() : std::move(to_tell_);
+        if (!ending_)
+            ending_ = std::make_shared<permits_release>();
+        ending_->released = std::move(released);
+        session_.tell(std::move(room), [all = std::move(ending_), ec] { all->released(ec); });
     }
 }
 

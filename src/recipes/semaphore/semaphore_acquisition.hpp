@@ -31,7 +31,7 @@ public:
     semaphore_acquisition(session&, semaphore_path*, permits_request);
 
     bool withdraw() override;
-    void release(std::function<void(error_code)> released) override;
+    void release(store::unique_function<void(error_code)> released) override;
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
@@ -104,6 +104,7 @@ private:
     permits_request request_;
     std::shared_ptr<turn> turn_;
     std::shared_ptr<permits_release> ending_; ///< for the release, which needs no memory then
+    session::room to_tell_;              ///< how it ends, once the lock is lost
     std::function<void()> asked_; ///< to be told of a revocation
     std::int64_t token_ = 0;
     store::scheduler::timer_id deadline_ = 0;

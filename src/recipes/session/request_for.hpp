@@ -55,16 +55,6 @@ public:
         else
             end(make_error_code(boost::system::errc::not_enough_memory), Values()...);
     }
-    void tell_end() noexcept final
-    {
-        try {
-            session_.tell([this, self = shared_from_this()] { deliver(); });
-        } catch (const std::bad_alloc&) {
-            session_.requests.tell_later(*this);
-            session_.give_up(); // at whose end there is memory again, it is to be hoped
-        }
-    }
-
     withdrawal withdraw() final
     {
         if (ended())
@@ -87,7 +77,7 @@ public:
 
 protected:
     request_for(session& s, if_lost what_then, done d, std::size_t bytes = 0)
-        : user_request(bytes), session_(s), if_lost_(what_then), done_(std::move(d))
+        : user_request(bytes), session_(s), if_lost_(what_then), done_(std::move(d)), to_tell_(s.make_room())
     {
     }
 
@@ -106,7 +96,7 @@ protected:
         if (ended())
             return;
         end_.emplace(ec, std::move(values)...);
-        tell_end();
+        session_.tell(std::move(to_tell_), [this, self = shared_from_this()] { deliver(); });
     }
 
     /// Wraps what takes an answer: `f` hears of it unless it was lost.
@@ -178,6 +168,7 @@ private:
 
     const if_lost if_lost_;
     done done_;
+    session::room to_tell_; ///< how it ends
     std::optional<std::tuple<error_code, Values...>> end_; ///< what its user is to be told
     std::optional<errc> unsent_end_;
     bool sent_ = false;

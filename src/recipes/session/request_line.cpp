@@ -82,11 +82,6 @@ void request_line::send(user_request& request)
     }
 }
 
-void request_line::tell_later(user_request& ended) noexcept
-{
-    ended.next_untold_ = std::exchange(untold_, ended.shared_from_this());
-}
-
 /// One of those that have more to send does so.
 void request_line::take_turn()
 {
@@ -127,24 +122,13 @@ void request_line::proceed()
     }
 }
 
-void request_line::tell_untold() noexcept
-{
-    auto untold = std::exchange(untold_, nullptr);
-    while (const auto next = std::exchange(untold, nullptr)) {
-        untold = std::exchange(next->next_untold_, nullptr);
-        next->tell_end();
-    }
-}
-
 void request_line::epoch_began()
 {
-    tell_untold();
     proceed();
 }
 
 void request_line::epoch_ended()
 {
-    tell_untold();
     while (!going_on_.empty()) {
         const std::shared_ptr<user_request> request = going_on_.front();
         leave(*request);

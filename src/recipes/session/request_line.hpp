@@ -37,8 +37,6 @@ public:
     /// Ends it likewise, because memory has failed in a step of it: with `not_enough_memory`, or with
     /// `errc::outcome_unknown` if it may have been done.
     virtual void fail_for_memory() noexcept = 0;
-    /// It has ended: has its user told, now or as soon as there is memory for that.
-    virtual void tell_end() noexcept = 0;
     /// Its user wants to hear no more of it. Not called again, unless it has ended.
     virtual withdrawal withdraw() = 0;
     /// Ends it with `why` if it is not under way, or as soon as it turns out that it had not left. What was sent has
@@ -56,7 +54,6 @@ private:
     std::size_t under_way_ = 0;
     bool goes_on_ = false; ///< it is among those that have more to send
     std::list<std::shared_ptr<user_request>>::iterator place_;
-    std::shared_ptr<user_request> next_untold_;
 };
 
 /// What users of a client have asked for, and has to wait: for a connection, or for what is under way.
@@ -90,8 +87,6 @@ public:
     void answered(user_request&) noexcept;
     /// Sends what may go now.
     void proceed();
-    /// For want of memory its user could not be told that it has ended: it is tried again when the epoch is over.
-    void tell_later(user_request&) noexcept;
 
     /// How many may be under way. Tests set another before the first is made.
     std::size_t window = most_under_way;
@@ -99,8 +94,6 @@ public:
     // --- called by the session --------------------------------------------------------------------------------------
 
     void epoch_began();
-    /// Those who could not be told for want of memory.
-    void tell_untold() noexcept;
     void epoch_ended();
     void stop(errc why);
 
@@ -116,7 +109,6 @@ private:
     session& session_;
     std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< to come up, by their turns
     requests going_on_;                                              ///< in turn
-    std::shared_ptr<user_request> untold_;                           ///< the first of those that are to be told again
     std::uint64_t last_turn_ = 0;
     std::size_t under_way_ = 0;
     std::size_t bytes_ = 0; ///< of those

@@ -2,12 +2,18 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
+#include "recipes/session/each_told.hpp"
 
 #include <chrono>
 #include <new>
 #include <utility>
 
 namespace zklock::recipes {
+namespace {
+
+constexpr std::size_t most_spare_news = 64;
+
+} // namespace
 
 session::session(store::store& the_store, store::scheduler& the_scheduler, const client_options& the_options,
                  std::function<std::string()> uuid_source)
@@ -74,7 +80,10 @@ void session::deliver_news()
     // What comes up meanwhile is told next time.
     for (std::size_t n = news_.size(); n != 0; --n) {
         const auto news = std::move(news_.front());
-        news_.pop_front();
+        if (spare_news_.size() < most_spare_news)
+            spare_news_.splice(spare_news_.begin(), news_, news_.begin());
+        else
+            news_.pop_front();
         news();
     }
 }
@@ -203,22 +212,21 @@ void session::close(std::function<void()> closed)
 }
 
 /// Last of all: also after the answers to what was called while this was on its way.
-void session::tell_closed()
+void session::tell_closed() noexcept
 {
     const auto last = [this] {
+        if (has_news())
+            return tell_closed();
         gone_ = true;
-        for (auto& f : std::exchange(closed_, {}))
-            f();
+        each_told each;
+        for (const auto& f : std::exchange(closed_, {}))
+            each(f);
+        each.rethrow();
     };
-    try {
-        tell([this, last] {
-            if (has_news())
-                return tell_closed();
-            last();
-        });
-    } catch (const std::bad_alloc&) { // what users were to be told is dropped with the session
-        last();
-    }
+    if (to_close_.empty()) // it takes the room of the one that is being told
+        tell(last);
+    else
+        tell(std::move(to_close_), last);
 }
 
 } // namespace zklock::recipes

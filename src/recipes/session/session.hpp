@@ -113,13 +113,29 @@ public:
     /// Nothing has changed, and `news` can be told later, if it throws.
     template <class News> void tell(News&& news)
     {
-        news_.emplace_back();
-        try {
-            news_.back() = store::unique_function<void()>(std::forward<News>(news));
-        } catch (...) {
-            news_.pop_back();
-            throw;
-        }
+        if (spare_news_.empty())
+            spare_news_.emplace_back();
+        spare_news_.front() = store::unique_function<void()>(std::forward<News>(news));
+        news_.splice(news_.end(), spare_news_, spare_news_.begin());
+        deliver_soon();
+    }
+
+    /// Room for one piece of news: made beforehand, by what could not take back what it has to tell of.
+    using room = std::list<store::unique_function<void()>>;
+    [[nodiscard]] room make_room()
+    {
+        if (spare_news_.empty())
+            return room(1);
+        room one;
+        one.splice(one.end(), spare_news_, spare_news_.begin());
+        return one;
+    }
+    /// As above, in such a room. Cannot fail.
+    template <class News> void tell(room in, News&& news) noexcept
+    {
+        static_assert(store::unique_function<void()>::takes_no_memory<News>);
+        in.front() = std::forward<News>(news);
+        news_.splice(news_.end(), in);
         deliver_soon();
     }
     /// Why a wait fails whose grant came to an end before it was told.
@@ -198,7 +214,7 @@ private:
     void on_exception() noexcept override { give_up(); }
 
     void change(connection_state);
-    void tell_closed();
+    void tell_closed() noexcept;
     void stop(errc why); ///< nothing will be sent any more; may be called again if it throws
     void open_lease(const store::connect_reply&, store::scheduler::time_point now);
     void refuse_all(std::chrono::milliseconds granted);
@@ -236,7 +252,9 @@ private:
     std::set<std::string, std::less<>> left_watches_; ///< of those who do not listen any more, while others do
     std::deque<session_member*> wanting_budget_;
     bool budget_freed_ = false;
-    std::deque<store::unique_function<void()>> news_;
+    room news_;
+    room spare_news_; ///< empty ones, for the next
+    room to_close_ = make_room();
     bool delivering_ = false;
     bool epoch_open_ = false; ///< also after an answer was lost: others may come
     bool lost_track_ = false;

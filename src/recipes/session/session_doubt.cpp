@@ -31,7 +31,6 @@ void session::give_up() noexcept
 void session::settle()
 {
     deliver_soon();
-    requests.tell_untold();
     if (over || epoch_open_)
         return;
     if (lost_track_)

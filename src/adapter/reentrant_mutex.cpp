@@ -66,7 +66,7 @@ void start_owned_release(std::shared_ptr<lock_state> lock, std::shared_ptr<guard
     if (held)
         start_release(std::move(held), std::move(handler));
     else
-        start_telling(std::move(lock), make_error_code(errc::not_owner), std::move(handler));
+        start_ready(std::move(lock), make_error_code(errc::not_owner), std::move(handler));
 }
 
 } // namespace detail

@@ -93,11 +93,9 @@ std::vector<contender_id> lock_queue::lapse()
 {
     stop_lingering();
     std::vector<contender_id> lost = holders();
-    while (!held_.empty()) {
-        start_leaving(*held_.begin());
-        if (ZKLOCK_MUTANT(lapsed_holder_keeps_its_node))
-            to_remove_.pop_back();
-    }
+    for (contender_id id : lost)
+        if (!ZKLOCK_MUTANT(lapsed_holder_keeps_its_node))
+            start_leaving(at(id));
     for (auto next = downgrading_.begin(); next != downgrading_.end();) {
         contender& c = *next++;
         if (c.abandoned)
@@ -181,8 +179,6 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
         company_ = false;
     else if (dense_)
         company_ = true;
-    if (c.abandoned && ZKLOCK_MUTANT(cancelled_create_not_deleted))
-        return c.spot->second = 0, forget(c, action::kind::gone);
     if (c.abandoned)
         start_leaving(c);
     else

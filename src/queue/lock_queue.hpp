@@ -356,6 +356,8 @@ private:
     [[nodiscard]] view::iterator nearest_below(view::iterator, contender_kind);
     [[nodiscard]] bool may_have_grown(contender_kind) const noexcept;
     bool decide_first(std::vector<action>&, bool lease_fresh);
+    bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);
+    bool grant_first(std::vector<action>&, contender&, bool lease_fresh);
     void seek_coverage(std::vector<action>&, std::uint64_t turn);
     void wait_for(std::vector<action>&, view::iterator predecessor, contender_kind);
     void decide_lingering(std::vector<action>&, bool lease_fresh);

@@ -93,29 +93,37 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
             seek_coverage(actions, c.create_turn);
         return false;
     }
-    const auto predecessor = nearest_below(c.spot, c.kind);
-    if (predecessor != view_.end()) {
-        if (predecessor->second != 0)
-            return false; // one of ours: we shall know
-        if (c.look_once) {
-            if (ZKLOCK_MUTANT(refused_look_keeps_its_node)) {
-                c.spot->second = 0;
-                news_.push_back({action::kind::refused, c.id, {}});
-                return forget(c, action::kind::gone), true;
-            }
-            make_room(news_, 1);
-            start_leaving(c);
-            news_.push_back({action::kind::refused, c.id, {}});
-            return true;
-        }
-        c.waited_for_another = true;
-        if (!connected_)
-            return false;
-        if (!ZKLOCK_MUTANT(own_node_not_watched))
-            arm(actions, node_of(c));
-        wait_for(actions, ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor, c.kind);
-        return false;
+    const bool reader_waits_for_all = is_shared(c.kind) && ZKLOCK_MUTANT(shared_readers_wait_for_later_writers);
+    const auto predecessor = nearest_below(reader_waits_for_all ? view_.end() : c.spot, c.kind);
+    if (predecessor != view_.end() && predecessor->second == 0)
+        return queue_behind(actions, c, predecessor);
+    if (predecessor != view_.end() && !ZKLOCK_MUTANT(own_nodes_do_not_count))
+        return false; // it is one of ours: we shall know
+    return grant_first(actions, c, lease_fresh);
+}
+
+/// The first that waits has to wait for a node of another client. True when it does not, because it looks once.
+bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::iterator predecessor)
+{
+    if (c.look_once) {
+        make_room(news_, 1);
+        start_leaving(c);
+        news_.push_back({action::kind::refused, c.id, {}});
+        return true;
     }
+    c.waited_for_another = true;
+    if (!connected_)
+        return false;
+    if (!ZKLOCK_MUTANT(own_node_not_watched))
+        arm(actions, node_of(c));
+    wait_for(actions, ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor, c.kind);
+    return false;
+}
+
+/// Nothing that is known is in the way of the first that waits: true when it is granted, false when something has to be
+/// made sure of before.
+bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool lease_fresh)
+{
     if (may_have_grown(c.kind)) {
         if (connected_ && last_read_turn_ < growth_turn_)
             read(actions, action::kind::read_children, false);
@@ -166,7 +174,7 @@ void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecess
     if (in_doubt && last_read_turn_ < doubt_turn_)
         read(actions, action::kind::read_children, false);
     if (!in_doubt || is_watched(predecessor->first.node))
-        watch_foreign(predecessor);
+        watch_foreign(ZKLOCK_MUTANT(watch_on_the_first_node) ? view_.begin() : predecessor);
     if (in_doubt)
         return;
     const auto before = nearest_below(predecessor, kind);
@@ -267,6 +275,9 @@ void lock_queue::remove_those_left(std::vector<action>& actions)
         if (found == contenders_.end() || std::exchange(found->second.removing, true))
             continue;
         const contender& c = found->second;
+        if ((c.look_once && ZKLOCK_MUTANT(refused_look_keeps_its_node)) ||
+            (c.abandoned && ZKLOCK_MUTANT(cancelled_create_not_deleted)))
+            continue;
         actions.push_back({action::kind::remove, id, {}, only_ours_wait_for(c.spot->first)});
     }
     to_remove_.clear();
@@ -294,18 +305,13 @@ bool lock_queue::is_watched(const std::string& node) const
 /// The nearest node before that one that excludes a contender of that kind.
 lock_queue::view::iterator lock_queue::nearest_below(view::iterator node, contender_kind kind)
 {
-    auto below = ZKLOCK_MUTANT(watch_on_the_first_node) && node != view_.begin() ? std::next(view_.begin()) : node;
-    while (below != view_.begin()) {
-        --below;
-        if (excludes(below->first.kind, kind)) {
-            if (below->second == 0 || !ZKLOCK_MUTANT(own_nodes_do_not_count))
-                return below;
-        } else if (below->second != 0 && at(below->second).now == phase::held) {
-            break; // nobody excludes one who reads
-        }
+    while (node != view_.begin()) {
+        --node;
+        if (excludes(node->first.kind, kind))
+            return node;
+        if (node->second != 0 && at(node->second).now == phase::held)
+            break; // this reader of ours holds: so no writer is before it
     }
-    if (ZKLOCK_MUTANT(shared_readers_wait_for_later_writers) && is_shared(kind))
-        return std::find_if(std::next(node), view_.end(), [](const auto& p) { return !is_shared(p.first.kind); });
     return view_.end();
 }
 

@@ -95,15 +95,9 @@ private:
             return done(cancelled(), {});
         }
         state_ = state::leading;
-        grant epoch = given;
-        if (ZKLOCK_MUTANT(election_epoch_of_the_first_term)) {
-            if (candidate_->first_epoch_ == 0)
-                candidate_->first_epoch_ = given.fencing_token;
-            epoch.fencing_token = candidate_->first_epoch_;
-        }
         const auto keep = election_;
         keep->tell_waits(true);
-        done({}, epoch);
+        done({}, ZKLOCK_MUTANT(election_epoch_not_told) ? grant{given.node} : given);
     }
 
     void end()

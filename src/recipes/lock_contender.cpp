@@ -83,11 +83,10 @@ void lock_contender::arm_deadline()
 {
     if (!request_.deadline)
         return;
-    const auto again = *request_.deadline - core_.scheduler.now();
-    const auto when = *request_.deadline + (ZKLOCK_MUTANT(deadline_restarted) ? again : again.zero());
-    deadline_ = core_.scheduler.call_at(when, [this] {
+    deadline_ = core_.scheduler.call_at(*request_.deadline, [this] {
         deadline_ = 0;
-        core_.attempt([this] { path_->give_up(*this, errc::timed_out); });
+        if (core_.connected || !ZKLOCK_MUTANT(deadline_waits_for_a_connection))
+            core_.attempt([this] { path_->give_up(*this, errc::timed_out); });
     });
 }
 
@@ -123,11 +122,8 @@ bool lock_contender::withdraw()
     notify(lock_event::kind::failed, cancelled());
     request_.done = nullptr;
     request_.lost = nullptr;
-    if (ZKLOCK_MUTANT(withdrawn_node_stays)) {
-        request_.done = [](error_code, const recipes::grant&) {};
-        return true;
-    }
-    core_.attempt([this] { path_->leave(*this); });
+    if (!ZKLOCK_MUTANT(withdrawn_node_stays))
+        core_.attempt([this] { path_->leave(*this); });
     return true;
 }
 

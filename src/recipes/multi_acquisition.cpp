@@ -30,7 +30,7 @@ std::shared_ptr<acquisition> multi_acquisition::start(store::scheduler& schedule
 }
 
 multi_acquisition::multi_acquisition(store::scheduler& scheduler, std::vector<member> members, waiter w)
-    : scheduler_(scheduler), began_(scheduler.now()), waiter_(std::move(w))
+    : scheduler_(scheduler), waiter_(std::move(w))
 {
     places_.reserve(members.size());
     for (member& m : members)
@@ -44,9 +44,8 @@ void multi_acquisition::next()
     p.now = attempted;
     waiter w;
     w.mode = waiter_.mode;
-    w.deadline = waiter_.deadline;
-    if (w.deadline && ZKLOCK_MUTANT(multi_full_time_for_each_member))
-        *w.deadline += scheduler_.now() - began_;
+    if (reached_ == 1 || !ZKLOCK_MUTANT(multi_deadline_for_the_first_member_only))
+        w.deadline = waiter_.deadline;
     // Both ends keep this alive until the wait is over.
     w.done = [self = shared_from_this(), &p, attempted](error_code ec, const grant& given) {
         if (attempted->dropped) {

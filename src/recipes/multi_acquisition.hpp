@@ -64,7 +64,6 @@ private:
     void roll_back();
 
     store::scheduler& scheduler_;
-    const store::scheduler::time_point began_;
     std::vector<place> places_;
     std::size_t reached_ = 0; ///< how many have been asked for
     waiter waiter_;

@@ -149,8 +149,10 @@ void semaphore_acquisition::drop_leases(const std::shared_ptr<permits_release>& 
         lease->owner = nullptr;
         lease->ending = ending;
     }
+    const bool never_held = state_ == state::done && !ending;
     for (const lease_ptr& lease : dropped)
-        path_->drop(lease);
+        if (!never_held || !ZKLOCK_MUTANT(semaphore_lease_stays_after_the_wait))
+            path_->drop(lease);
     path_->flush(); // before the lock: whoever has it next shall not find them
 }
 
@@ -166,13 +168,6 @@ void semaphore_acquisition::let_go()
     leave_line();
 }
 
-/// A bug, for the simulator.
-void semaphore_acquisition::disown_leases()
-{
-    for (const lease_ptr& lease : std::exchange(leases, {}))
-        lease->owner = nullptr;
-}
-
 bool semaphore_acquisition::withdraw()
 {
     if (!waiting() || !path_)
@@ -183,8 +178,6 @@ bool semaphore_acquisition::withdraw()
     request_.lost = nullptr;
     path_->forget(*this);
     core_.attempt([this] {
-        if (ZKLOCK_MUTANT(semaphore_withdrawn_lease_stays))
-            disown_leases();
         let_go();
         path_->advance();
     });
@@ -204,8 +197,6 @@ void semaphore_acquisition::fail(error_code why)
     request_.lost = nullptr;
     if (path_) {
         path_->forget(*this);
-        if (ZKLOCK_MUTANT(semaphore_lease_kept_after_a_time_out) && why == make_error_code(errc::timed_out))
-            disown_leases();
         let_go();
         path_->advance();
     }

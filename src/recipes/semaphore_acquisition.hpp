@@ -96,7 +96,6 @@ private:
     void leave_line();
     void drop_leases(const std::shared_ptr<permits_release>& ending);
     void let_go();
-    void disown_leases();
     void on_turn(const std::shared_ptr<turn>&, error_code, const grant&);
 
     session_core& core_;

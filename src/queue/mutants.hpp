@@ -121,7 +121,7 @@
     X(transaction_withdrawn_stays_under_way) \
     X(transaction_without_a_check) \
     X(try_waits_for_its_turn) \
-    X(turn_not_counted_on) \
+    X(grants_of_a_node_not_counted) \
     X(turns_without_end) \
     X(unknown_delete_counts_as_done) \
     X(used_up_watch_not_armed_again) \

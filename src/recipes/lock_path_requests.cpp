@@ -282,12 +282,12 @@ void lock_path::grant(lock_contender& contender, queue::contender_id from, store
     if (from != 0) {
         lock_contender& before = *contenders_.at(from);
         contender.czxid = before.czxid;
-        contender.turn = before.turn + (ZKLOCK_MUTANT(turn_not_counted_on) ? 0 : 1);
+        contender.grants_before = before.grants_before + (ZKLOCK_MUTANT(grants_of_a_node_not_counted) ? 0 : 1);
         if (contender.reserved == 0) // or else it has room already, of a node that others deleted
             contender.reserved = std::exchange(before.reserved, 0);
     }
     contender.held_since = now;
-    contender.grant(full(queue_.node(contender.id)), contender.czxid * turns_of_a_czxid + contender.turn);
+    contender.grant(full(queue_.node(contender.id)), contender.czxid * grants_of_a_czxid + contender.grants_before);
     core_.granted(*this);
 }
 

@@ -124,10 +124,10 @@ contender_id lock_queue::next_to_create() const
         connected_ && unknown_.empty() && !wanted_.empty() && lingering_ == nullptr && !holds_back();
     if (!may_create)
         return 0;
-    // Where nodes are passed on, one is enough, and the next one queues while the last turn lasts.
-    if (allowed_.turns > 1 && with_node_ != 0) {
-        const bool last_turn = with_node_ == 1 && held_.size() == 1 && held_.begin()->turns_left == 0;
-        if (!last_turn)
+    // Where nodes are passed on, one is enough, and the next one queues while the last of the cohort holds.
+    if (allowed_.cohort > 1 && with_node_ != 0) {
+        const bool last_of_cohort = with_node_ == 1 && held_.size() == 1 && held_.begin()->cohort_left == 0;
+        if (!last_of_cohort)
             return 0;
     }
     return wanted_.begin()->id;
@@ -195,7 +195,7 @@ void lock_queue::numbered(contender_id id, unsigned further_grants, std::int64_t
     if (czxid != 0)
         c.czxid = czxid;
     c.further_grants = further_grants;
-    c.turns_left = std::min(allowed_.turns - 1, further_grants);
+    c.cohort_left = std::min(allowed_.cohort - 1, further_grants);
     if (last_look_)
         see_whether_alone(); // which may show that it is gone
 }

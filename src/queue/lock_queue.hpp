@@ -284,7 +284,7 @@ private:
         bool revoked = false;            ///< others want its node to go
         bool numbered = false;           ///< the token of its node is known
         unsigned further_grants = 0;     ///< that its token can count
-        unsigned turns_left = 0;         ///< for others of this client that others may have to wait for
+        unsigned cohort_left = 0;        ///< acquires of this client that may still use the node while others wait
         std::uint64_t create_turn = 0;   ///< when its create was sent
         std::int64_t czxid = 0;          ///< of its node, once known
         std::string prefix;              ///< of its node's name, while creating or unknown

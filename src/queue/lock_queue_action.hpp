@@ -44,7 +44,7 @@ struct action {
 /// Whether the nodes of one contender may serve others of this client after it.
 struct reuse {
     bool linger = false; ///< a node that nobody waits behind stays for the next contender
-    unsigned turns = 1;  ///< how many may use it in succession where others may be waiting
+    unsigned cohort = 1; ///< how many may use it in succession where others may be waiting
 };
 
 } // namespace zklock::queue

@@ -196,10 +196,10 @@ bool lock_queue::may_stay(const contender& c) const
         return false;
     if (c.revoked && !ZKLOCK_MUTANT(revocation_node_passed_on))
         return false;
-    return (!wanted_.empty() && c.turns_left > 0) || undisturbed(c);
+    return (!wanted_.empty() && c.cohort_left > 0) || undisturbed(c);
 }
 
-/// Whether a node may stay without a turn being counted: nobody else is known to be behind it.
+/// Whether a node may stay without counting on its cohort: nobody else is known to be behind it.
 bool lock_queue::undisturbed(const contender& c) const
 {
     if (!allowed_.linger || ZKLOCK_MUTANT(lingers_although_others_queue))
@@ -215,12 +215,12 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
 {
     contender& c = *lingering_;
     const bool alone = undisturbed(c);
-    // Also when it is passed on at once: no turn is counted then, and whoever queues has to be noticed.
+    // Also when it is passed on at once: its cohort is not counted then, and those who queue have to be noticed.
     if (alone && connected_ && children_ == watch_state::off) {
         children_ = watch_state::arming;
         read(actions, action::kind::watch_children, false);
     }
-    if (!wanted_.empty() && (alone || c.turns_left > 0)) {
+    if (!wanted_.empty() && (alone || c.cohort_left > 0)) {
         if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
             return;
         make_room(news_, 2);
@@ -230,8 +230,8 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         next.create_turn = c.create_turn;
         next.covered = next.numbered = true;
         next.further_grants = c.further_grants - 1;
-        const bool costs_a_turn = !alone && !ZKLOCK_MUTANT(turns_without_end);
-        next.turns_left = std::min(c.turns_left - (costs_a_turn ? 1 : 0), next.further_grants);
+        const bool counts = !alone && !ZKLOCK_MUTANT(cohort_without_end);
+        next.cohort_left = std::min(c.cohort_left - (counts ? 1 : 0), next.further_grants);
         move(next, phase::held);
         news_.push_back({action::kind::granted, next.id, {}, false, c.id});
         forget(c, action::kind::gone);

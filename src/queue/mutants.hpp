@@ -122,7 +122,7 @@
     X(transaction_without_a_check) \
     X(try_waits_for_its_turn) \
     X(grants_of_a_node_not_counted) \
-    X(turns_without_end) \
+    X(cohort_without_end) \
     X(unknown_delete_counts_as_done) \
     X(used_up_watch_not_armed_again) \
     X(users_node_taken_for_a_lost_one) \

@@ -10,9 +10,9 @@ using namespace zklock::unit;
 namespace {
 
 constexpr reuse lingers{true, 1};
-constexpr reuse cohort_of(unsigned turns)
+constexpr reuse cohort_of(unsigned size)
 {
-    return {false, turns};
+    return {false, size};
 }
 
 /// Contender 1 has given the lock back; its node lingers, and the children are being watched.

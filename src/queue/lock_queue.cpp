@@ -119,7 +119,7 @@ std::vector<contender_id> lock_queue::holders() const
 
 contender_id lock_queue::next_to_create() const
 {
-    // Who is looked for joined before, and is to keep its turn.
+    // Who is looked for joined before, and keeps its place before those who come later.
     const bool may_create =
         connected_ && unknown_.empty() && !wanted_.empty() && lingering_ == nullptr && !holds_back();
     if (!may_create)
@@ -137,7 +137,7 @@ void lock_queue::create_sent(contender_id id, std::string prefix)
 {
     contender& c = at(id);
     c.prefix = std::move(prefix);
-    c.create_turn = ++turn_;
+    c.create_stamp = ++stamp_;
     move(c, phase::creating);
 }
 
@@ -145,7 +145,7 @@ void lock_queue::create_sent_again(contender_id id)
 {
     contender& c = at(id);
     creating_.erase(creating_.iterator_to(c));
-    c.create_turn = ++turn_;
+    c.create_stamp = ++stamp_;
     creating_.insert(creating_.end(), c);
 }
 
@@ -240,7 +240,7 @@ void lock_queue::forget_view()
     }
     while (!left_.empty())
         own_node_gone(left_.begin()->second);
-    growth_turn_ = 0;
+    growth_stamp_ = 0;
 }
 
 void lock_queue::create_failed(contender_id id)
@@ -296,7 +296,7 @@ void lock_queue::epoch_ended()
     lasting_.clear();
     if (next_number_ >= numbers_end)
         next_number_ = 0; // only a number of our own would tell that it has another parent meanwhile
-    last_read_turn_ = answered_turn_ = 0;
+    last_read_stamp_ = answered_stamp_ = 0;
     if (ZKLOCK_MUTANT(disconnection_counts_as_deletion))
         std::erase_if(view_, [](const auto& known) { return known.second == 0; });
     // Whoever left unseen in the meantime is found out when its watch is armed again.
@@ -306,7 +306,7 @@ void lock_queue::distrust()
 {
     contact_lost();
     watched_others_.clear();
-    occupied_turn_ = answered_turn_ = 0;
+    occupied_stamp_ = answered_stamp_ = 0;
     disturbed_ = company_ = true;
     while (!creating_.empty())
         move(*creating_.begin(), phase::unknown);
@@ -342,7 +342,7 @@ void lock_queue::session_ended()
     view_.clear(); // the contenders' places are in them until here
     left_.clear();
     to_remove_.clear();
-    doubt_turn_ = growth_turn_ = 0;
+    doubt_stamp_ = growth_stamp_ = 0;
 }
 
 } // namespace zklock::queue

@@ -55,7 +55,7 @@ inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< of a par
 /// children, or nodes of contenders that no session owns, or data of its own, or may not be deleted), creates go on to
 /// the limit; past it, the question is put once more for each who comes.
 ///
-/// The simulator breaks each of these rules in turn, and shows the harm.
+/// The simulator breaks these rules one by one, and shows the harm.
 class lock_queue {
 public:
     /// `scarce_from`: another number than sequence_scarce is for tests.
@@ -285,7 +285,7 @@ private:
         bool numbered = false;           ///< the token of its node is known
         unsigned further_grants = 0;     ///< that its token can count
         unsigned cohort_left = 0;        ///< acquires of this client that may still use the node while others wait
-        std::uint64_t create_turn = 0;   ///< when its create was sent
+        std::uint64_t create_stamp = 0;   ///< of its create, when that was sent
         std::int64_t czxid = 0;          ///< of its node, once known
         std::string prefix;              ///< of its node's name, while creating or unknown
         view::iterator spot{};           ///< its node, once known
@@ -294,8 +294,8 @@ private:
     struct by_id {
         bool operator()(const contender& a, const contender& b) const { return a.id < b.id; }
     };
-    struct by_create_turn {
-        bool operator()(const contender& a, const contender& b) const { return a.create_turn < b.create_turn; }
+    struct by_create_stamp {
+        bool operator()(const contender& a, const contender& b) const { return a.create_stamp < b.create_stamp; }
     };
     struct by_sequence {
         bool operator()(const contender& a, const contender& b) const
@@ -311,7 +311,7 @@ private:
                                         boost::intrusive::constant_time_size<counted>>;
 
     struct sent_read {
-        std::uint64_t turn;
+        std::uint64_t stamp;
         bool looks_up; ///< follows a sync
         bool watches;  ///< the children
     };
@@ -358,7 +358,7 @@ private:
     bool decide_first(std::vector<action>&, bool lease_fresh);
     bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);
     bool grant_first(std::vector<action>&, contender&, bool lease_fresh);
-    void seek_coverage(std::vector<action>&, std::uint64_t turn);
+    void seek_coverage(std::vector<action>&, std::uint64_t stamp);
     void wait_for(std::vector<action>&, view::iterator predecessor, contender_kind);
     void decide_lingering(std::vector<action>&, bool lease_fresh);
     [[nodiscard]] bool may_stay(const contender&) const;
@@ -374,7 +374,7 @@ private:
     void numbers_begin_again();
     void empty_parent(std::vector<action>&);
     bool wait_for_youngest(std::vector<action>&);
-    void turn_away(action::kind how, contender_id up_to = std::numeric_limits<contender_id>::max());
+    void send_away(action::kind how, contender_id up_to = std::numeric_limits<contender_id>::max());
     void read(std::vector<action>&, action::kind, bool looks_up);
     void arm(std::vector<action>&, const std::string& node);
     void disarm_unneeded(std::vector<action>&);
@@ -384,13 +384,13 @@ private:
     emptying emptying_ = emptying::unasked;
     bool strangers_ = false;          ///< the last list had children that are no contenders
     std::int64_t next_number_ = 0;    ///< that the parent gives, as far as is known
-    std::uint64_t occupied_turn_ = 0; ///< when it was found to be
+    std::uint64_t occupied_stamp_ = 0; ///< when it was found to be
     std::string awaited_;             ///< the youngest node then
     contender_id asked_for_ = 0;      ///< the last who was held back when the parent's delete was asked for
     std::set<std::string, std::less<>> lasting_; ///< which of those that are watched no session owns
     contenders contenders_; // outlives the indexes
     index<by_id> wanted_;
-    index<by_create_turn> creating_;
+    index<by_create_stamp> creating_;
     index<by_id> unknown_;
     index<by_sequence> queued_;
     index<by_id, true> held_;
@@ -428,11 +428,11 @@ private:
     bool connected_ = false;
     bool look_up_refused_ = false;
     boost::container::deque<sent_read> reads_;       ///< unanswered ones
-    std::uint64_t turn_ = 0;            ///< counts creates, reads and doubts, in order
-    std::uint64_t last_read_turn_ = 0;  ///< of the last read sent in this epoch, 0 for none
-    std::uint64_t answered_turn_ = 0;   ///< of the last read answered
-    std::uint64_t doubt_turn_ = 0;      ///< who is before our first is known only by a read sent after this
-    std::uint64_t growth_turn_ = 0;     ///< and whether a reader has come to be there
+    std::uint64_t stamp_ = 0;            ///< the last one given: creates, reads and doubts get one each, in order
+    std::uint64_t last_read_stamp_ = 0;  ///< of the last read sent in this epoch, 0 for none
+    std::uint64_t answered_stamp_ = 0;   ///< of the last read answered
+    std::uint64_t doubt_stamp_ = 0;      ///< who is before our first is known only by a read sent after this
+    std::uint64_t growth_stamp_ = 0;     ///< and whether a reader has come to be there
 };
 
 } // namespace zklock::queue

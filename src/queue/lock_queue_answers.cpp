@@ -18,7 +18,7 @@ void lock_queue::children_read(const std::vector<std::string>& names, std::int32
         children_ = watch_state::armed;
     last_look_.reset();
     update_view(names);
-    answered_turn_ = sent.turn;
+    answered_stamp_ = sent.stamp;
     note_ever(ever);
     company_ = std::any_of(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
     disturbed_ = disturbed_ || company_;
@@ -31,8 +31,8 @@ void lock_queue::read_failed()
 {
     if (reads_.front().watches)
         children_ = watch_state::off;
-    if (reads_.front().turn == last_read_turn_)
-        last_read_turn_ = answered_turn_; // so that it is asked for again
+    if (reads_.front().stamp == last_read_stamp_)
+        last_read_stamp_ = answered_stamp_; // so that it is asked for again
     reads_.pop_front();
 }
 
@@ -107,7 +107,7 @@ void lock_queue::only_ours_remain(bool the_youngest, std::int32_t ever)
     for (contender_id id : missing)
         own_node_gone(id);
     company_ = false;
-    growth_turn_ = 0;
+    growth_stamp_ = 0;
     know_through(ever);
 }
 
@@ -317,14 +317,14 @@ void lock_queue::node_gone(std::string_view node)
     if (ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it))
         view_.erase(view_.begin(), view_.lower_bound(where));
     if (may_read_on && !ZKLOCK_MUTANT(shared_no_second_look_after_a_writer))
-        doubt_turn_ = growth_turn_ = ++turn_;
+        doubt_stamp_ = growth_stamp_ = ++stamp_;
     // Those before it that went unwatched may be gone too.
     const contender_kind kind = queued_.empty() ? contender_kind::mutex : first_queued().kind;
     const auto unwatched = [this, kind](const auto& known) {
         return known.second == 0 && excludes(known.first.kind, kind) && !is_watched(known.first.node);
     };
     if (std::any_of(view_.begin(), view_.lower_bound(where), unwatched))
-        doubt_turn_ = ++turn_;
+        doubt_stamp_ = ++stamp_;
 }
 
 /// Others have deleted one of our nodes, and may have deleted more: the next is to look at its own before it is

@@ -84,13 +84,13 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
 {
     if (queued_.empty()) {
         if (connected_ && !creating_.empty() && (!dense_ || company_))
-            seek_coverage(actions, creating_.begin()->create_turn);
+            seek_coverage(actions, creating_.begin()->create_stamp);
         return false;
     }
     contender& c = ZKLOCK_MUTANT(youngest_waiter_first) ? *queued_.rbegin() : first_queued();
     if (!c.covered && !ZKLOCK_MUTANT(grant_without_a_view)) {
         if (connected_)
-            seek_coverage(actions, c.create_turn);
+            seek_coverage(actions, c.create_stamp);
         return false;
     }
     const bool reader_waits_for_all = is_shared(c.kind) && ZKLOCK_MUTANT(shared_readers_wait_for_later_writers);
@@ -125,7 +125,7 @@ bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::
 bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool lease_fresh)
 {
     if (may_have_grown(c.kind)) {
-        if (connected_ && last_read_turn_ < growth_turn_)
+        if (connected_ && last_read_stamp_ < growth_stamp_)
             read(actions, action::kind::read_children, false);
         return false;
     }
@@ -148,9 +148,9 @@ bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool le
     return true;
 }
 
-/// Asks for what covers a contender whose create went out at that turn, unless that was asked for already. Whoever is
+/// Asks for what covers a contender whose create has that stamp, unless that was asked for already. Whoever is
 /// likely to be alone asks for the parent's own node only: the number of its children may tell.
-void lock_queue::seek_coverage(std::vector<action>& actions, std::uint64_t turn)
+void lock_queue::seek_coverage(std::vector<action>& actions, std::uint64_t stamp)
 {
     if (parent_ == watch_state::off && !ZKLOCK_MUTANT(dense_without_the_parents_watch)) {
         parent_ = watch_state::arming;
@@ -158,7 +158,7 @@ void lock_queue::seek_coverage(std::vector<action>& actions, std::uint64_t turn)
     }
     if (parent_ == watch_state::arming && !company_)
         return;
-    if (last_read_turn_ < turn)
+    if (last_read_stamp_ < stamp)
         read(actions, action::kind::read_children, false);
 }
 
@@ -170,8 +170,8 @@ void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecess
         arm(actions, node->first.node);
         watched_others_.insert(node->first.node);
     };
-    const bool in_doubt = answered_turn_ < doubt_turn_ && (doubt_turn_ != growth_turn_ || may_have_grown(kind));
-    if (in_doubt && last_read_turn_ < doubt_turn_)
+    const bool in_doubt = answered_stamp_ < doubt_stamp_ && (doubt_stamp_ != growth_stamp_ || may_have_grown(kind));
+    if (in_doubt && last_read_stamp_ < doubt_stamp_)
         read(actions, action::kind::read_children, false);
     if (!in_doubt || is_watched(predecessor->first.node))
         watch_foreign(ZKLOCK_MUTANT(watch_on_the_first_node) ? view_.begin() : predecessor);
@@ -185,7 +185,7 @@ void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecess
 /// Whether a writer of another client has gone, of late, that may read on under its number.
 bool lock_queue::may_have_grown(contender_kind kind) const noexcept
 {
-    return !is_shared(kind) && answered_turn_ < growth_turn_;
+    return !is_shared(kind) && answered_stamp_ < growth_stamp_;
 }
 
 /// Whether the node of a holder that gives the lock back may serve another contender of this client.
@@ -227,7 +227,7 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         contender& next = *wanted_.begin();
         next.spot = c.spot;
         next.spot->second = next.id;
-        next.create_turn = c.create_turn;
+        next.create_stamp = c.create_stamp;
         next.covered = next.numbered = true;
         next.further_grants = c.further_grants - 1;
         const bool counts = !alone && !ZKLOCK_MUTANT(cohort_without_end);
@@ -317,8 +317,8 @@ lock_queue::view::iterator lock_queue::nearest_below(view::iterator node, conten
 
 void lock_queue::read(std::vector<action>& actions, action::kind how, bool looks_up)
 {
-    last_read_turn_ = ++turn_;
-    reads_.push_back({last_read_turn_, looks_up, how == action::kind::watch_children});
+    last_read_stamp_ = ++stamp_;
+    reads_.push_back({last_read_stamp_, looks_up, how == action::kind::watch_children});
     if (looks_up && !ZKLOCK_MUTANT(look_up_without_sync) && !ZKLOCK_MUTANT(adopts_a_node_of_the_old_session))
         actions.push_back({action::kind::synchronize, 0, {}});
     actions.push_back({how, 0, {}});

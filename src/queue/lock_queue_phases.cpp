@@ -43,7 +43,7 @@ void lock_queue::move(contender& c, phase to)
 }
 
 /// Takes the contender out of its phase's index and puts it into the next one's: mostly as the last there, for ids,
-/// turns and sequence numbers all grow.
+/// stamps and sequence numbers all grow.
 void lock_queue::put(contender& c, phase to) noexcept
 {
     const auto leaves = [](phase p) { return p == phase::leaving || p == phase::lingering; };

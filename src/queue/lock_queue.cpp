@@ -185,13 +185,13 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
         move(c, phase::queued);
 }
 
-void lock_queue::numbered(contender_id id, unsigned further_grants, std::int64_t czxid)
+void lock_queue::token_known(contender_id id, unsigned further_grants, std::int64_t czxid)
 {
     const auto found = contenders_.find(id);
     if (found == contenders_.end())
         return;
     contender& c = found->second;
-    c.numbered = true;
+    c.token_known = true;
     if (czxid != 0)
         c.czxid = czxid;
     c.further_grants = further_grants;
@@ -200,7 +200,7 @@ void lock_queue::numbered(contender_id id, unsigned further_grants, std::int64_t
         see_whether_alone(); // which may show that it is gone
 }
 
-void lock_queue::not_numbered(contender_id id)
+void lock_queue::token_missed(contender_id id)
 {
     if (contender* const c = find_in(phase::queued, id))
         move(*c, phase::inspecting);
@@ -313,7 +313,7 @@ void lock_queue::distrust()
     for (auto& [id, c] : contenders_) {
         if (c.now == phase::inspecting)
             inspect_unknown(id);
-        else if (c.now == phase::queued && !c.numbered)
+        else if (c.now == phase::queued && !c.token_known)
             move(c, phase::inspecting);
         c.removing = false;
         c.covered = false;

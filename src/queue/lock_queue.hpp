@@ -98,11 +98,10 @@ public:
     void create_sent_again(contender_id);
     /// By the transaction `czxid`, which is known of a create that was sent alone.
     void created(contender_id, std::string_view node, std::int32_t sequence, std::int64_t czxid = 0);
-    /// The transaction that created a contender's node is known, and so its token, which can count so many grants more
-    /// than one.
-    void numbered(contender_id, unsigned further_grants, std::int64_t czxid = 0);
-    /// It could not be read together with others: the node is to be inspected.
-    void not_numbered(contender_id);
+    /// The czxid of a contender's node is known, and so its token, which can count `further_grants` more
+    void token_known(contender_id, unsigned further_grants, std::int64_t czxid = 0);
+    /// The czxid could not be read together with others: the node is to be inspected.
+    void token_missed(contender_id);
     /// The server refused, and created nothing. The contender wants a node again.
     void create_failed(contender_id);
     /// The connection ended before the answer.
@@ -282,7 +281,7 @@ private:
         change into_reader = change::unsent;
         bool lingering_told = false;
         bool revoked = false;            ///< others want its node to go
-        bool numbered = false;           ///< the token of its node is known
+        bool token_known = false;           ///< the token of its node is known
         unsigned further_grants = 0;     ///< that its token can count
         unsigned cohort_left = 0;        ///< acquires of this client that may still use the node while others wait
         std::uint64_t create_stamp = 0;   ///< of its create, when that was sent

@@ -137,7 +137,7 @@ bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool le
             return false;
         }
     }
-    if (!c.numbered)
+    if (!c.token_known)
         return false;
     if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
         return false;
@@ -228,7 +228,7 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         next.spot = c.spot;
         next.spot->second = next.id;
         next.create_stamp = c.create_stamp;
-        next.covered = next.numbered = true;
+        next.covered = next.token_known = true;
         next.further_grants = c.further_grants - 1;
         const bool counts = !alone && !ZKLOCK_MUTANT(cohort_without_end);
         next.cohort_left = std::min(c.cohort_left - (counts ? 1 : 0), next.further_grants);

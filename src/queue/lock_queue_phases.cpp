@@ -101,7 +101,7 @@ void lock_queue::want_again(contender& c)
 {
     move(c, phase::wanted);
     c.prefix.clear();
-    c.covered = c.waited_for_another = c.holds_on = c.removing = c.revoked = c.numbered = false;
+    c.covered = c.waited_for_another = c.holds_on = c.removing = c.revoked = c.token_known = false;
 }
 
 void lock_queue::start_leaving(contender& c)

@@ -151,7 +151,7 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
             if (ours && contender->listens())
                 contender->queued(full(node));
             if (ours && ZKLOCK_MUTANT(token_not_read_after_a_look_up))
-                queue_.numbered(contender->id, 0);
+                queue_.token_known(contender->id, 0);
             else if (ours)
                 number(*contender, answer.stat.czxid);
             return;

@@ -166,14 +166,14 @@ void lock_path::on_number(const group_commit::write& made, std::int64_t czxid)
     if (czxid != 0)
         number(*found->second, czxid);
     else
-        queue_.not_numbered(made.id);
+        queue_.token_missed(made.id);
 }
 
 void lock_path::number(lock_contender& contender, std::int64_t czxid)
 {
     contender.czxid = czxid;
     if (czxid > 0 && czxid < largest_zxid)
-        queue_.numbered(contender.id, contender.further_grants, czxid);
+        queue_.token_known(contender.id, contender.further_grants, czxid);
     else
         refuse_number(contender, errc::token_exhausted);
 }

@@ -116,8 +116,8 @@ private:
                                                       lease_clock::duration::zero(), longest_wait);
         armed_ = now + wait;
         io_->timer.expires_after(wait);
-        io_->timer.async_wait([self = shared_from_this(), turn = ++turn_](const boost::system::error_code& ec) {
-            if (!ec && turn == self->turn_)
+        io_->timer.async_wait([self = shared_from_this(), generation = ++timer_generation_](const boost::system::error_code& ec) {
+            if (!ec && generation == self->timer_generation_)
                 self->turns_->run([&] { self->run(); });
         });
     }
@@ -144,7 +144,7 @@ private:
     std::map<std::pair<time_point, timer_id>, std::function<void()>> deadlines_;
     std::unordered_map<timer_id, time_point> due_;
     std::optional<time_point> armed_; // when the Asio timer wakes
-    std::uint64_t turn_ = 0;
+    std::uint64_t timer_generation_ = 0;
     timer_id last_id_ = 0;
 };
 

@@ -191,7 +191,7 @@ void connection::drop_socket()
 {
     if (!io_)
         return;
-    ++io_->socket_number; // what still comes for the old one is ignored
+    ++io_->socket_generation; // what still comes for the old one is ignored
     io_->socket.reset();
     io_->awaiting_read = io_->awaiting_write = io_->waited_for_writing = false;
     io_->corked = false;
@@ -220,9 +220,9 @@ void connection::await_socket(bool write)
     auto wait = [this](socket_type::wait_type what, bool io_objects::*awaiting, bool writable) {
         if (std::exchange((*io_).*awaiting, true))
             return;
-        io_->socket->async_wait(what, [self = shared_from_this(), number = io_->socket_number, awaiting,
+        io_->socket->async_wait(what, [self = shared_from_this(), generation = io_->socket_generation, awaiting,
                                        writable](const error_code& ec) {
-            if (!self->io_ || number != self->io_->socket_number || ec == asio::error::operation_aborted)
+            if (!self->io_ || generation != self->io_->socket_generation || ec == asio::error::operation_aborted)
                 return;
             (*self->io_).*awaiting = false;
             self->turns_->run([&] { self->on_socket(writable); });
@@ -255,8 +255,8 @@ void connection::on_socket(bool writable)
     }
     if (more && !io_->awaiting_read) {
         io_->awaiting_read = true; // by the post
-        post([number = io_->socket_number](connection& c) {
-            if (number != c.io_->socket_number)
+        post([generation = io_->socket_generation](connection& c) {
+            if (generation != c.io_->socket_generation)
                 return;
             c.io_->awaiting_read = false;
             c.on_socket(false);
@@ -271,8 +271,8 @@ void connection::wake_at(clock::time_point when)
         return;
     waking_ = when;
     io_->timer.expires_at(when);
-    io_->timer.async_wait([self = shared_from_this(), turn = ++timer_turn_](const error_code& ec) {
-        if (ec || !self->io_ || turn != self->timer_turn_)
+    io_->timer.async_wait([self = shared_from_this(), generation = ++timer_generation_](const error_code& ec) {
+        if (ec || !self->io_ || generation != self->timer_generation_)
             return;
         self->waking_.reset();
         self->turns_->run([&] { self->on_time(); });
@@ -282,7 +282,7 @@ void connection::wake_at(clock::time_point when)
 void connection::wake_no_more()
 {
     waking_.reset();
-    ++timer_turn_;
+    ++timer_generation_;
     io_->timer.cancel();
 }
 

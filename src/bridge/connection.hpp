@@ -82,7 +82,7 @@ private:
         timer_type timer;
         std::shared_ptr<host_resolver> resolver;
         std::unique_ptr<socket_type> socket; // a duplicate: the library closes its own when it likes
-        std::uint64_t socket_number = 0;
+        std::uint64_t socket_generation = 0;
         ino_t socket_inode = 0;
         int library_socket = -1;           // what it is a duplicate of
         std::uint64_t connected_epoch = 0; // and which connection it had then, if any
@@ -157,7 +157,7 @@ private:
     lease_clock::time_point attempt_began_{}; // of the present or last one
 
     std::optional<clock::time_point> waking_; // when the timer fires, due or not
-    std::uint64_t timer_turn_ = 0;
+    std::uint64_t timer_generation_ = 0;
 
     bool held_back_ = false;    // requests of this turn, and of others until they are sent
     bool send_posted_ = false;

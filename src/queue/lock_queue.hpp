@@ -98,7 +98,7 @@ public:
     void create_sent_again(contender_id);
     /// By the transaction `czxid`, which is known of a create that was sent alone.
     void created(contender_id, std::string_view node, std::int32_t sequence, std::int64_t czxid = 0);
-    /// The czxid of a contender's node is known, and so its token, which can count `further_grants` more
+    /// The czxid of a contender's node is known, and so its token, which can count that many grants more.
     void token_known(contender_id, unsigned further_grants, std::int64_t czxid = 0);
     /// The czxid could not be read together with others: the node is to be inspected.
     void token_missed(contender_id);

@@ -70,7 +70,7 @@ using pending_list = boost::intrusive::list<pending_operation, boost::intrusive:
 ///
 /// It may outlive the execution context; what must not is the strand, the executor and the core, which go in
 /// context_gone(). Everything is done on the strand unless it says otherwise.
-class client_state final : public std::enable_shared_from_this<client_state>, private bridge::turns::part {
+class client_state final : public std::enable_shared_from_this<client_state>, private bridge::turns::finisher {
 public:
     /// Makes the state and starts to open it.
     [[nodiscard]] static std::shared_ptr<client_state> make(const asio::any_io_executor&, client_options);

@@ -26,7 +26,7 @@ constexpr std::chrono::seconds longest_wait{1};
 
 } // namespace
 
-class asio_scheduler::state final : public turns::part, public std::enable_shared_from_this<state> {
+class asio_scheduler::state final : public turns::finisher, public std::enable_shared_from_this<state> {
 public:
     state(const strand_type& strand, std::shared_ptr<turns> of) : io_(std::in_place, strand), turns_(std::move(of)) {}
 

@@ -27,7 +27,7 @@ namespace zklock::bridge {
 /// Keeps a wire connected, on a strand, as its connector decides: resolves, connects, waits for the socket and for time,
 /// corks and uncorks the requests of a turn, and delivers what came in. No function of its caller is ever called inside
 /// a call to it or to the wire.
-class connection final : public turns::part, public std::enable_shared_from_this<connection> {
+class connection final : public turns::finisher, public std::enable_shared_from_this<connection> {
 public:
     using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
 
@@ -41,7 +41,7 @@ public:
     template <class Call> void submit(std::unique_ptr<request> r, Call call)
     {
         if (!may_send()) {
-            strand_request(std::move(r));
+            answer_unsent(std::move(r));
             return;
         }
         turns_->run([&] {
@@ -122,7 +122,7 @@ private:
     void post_send();
     void cork(bool on);
     [[nodiscard]] bool may_send() const noexcept;
-    void strand_request(std::unique_ptr<request>);
+    void answer_unsent(std::unique_ptr<request>);
 
     // Delivery.
     void deliver_later();
@@ -161,14 +161,14 @@ private:
 
     bool held_back_ = false;    // requests of this turn, and of others until they are sent
     bool send_posted_ = false;
-    bool in_company_ = false;   // others were unanswered when the first was held back
+    bool answers_due_ = false;   // of requests that were sent before the first was held back
     bool refresh_due_ = false;  // at the end of the turn
     bool giving_up_ = false;    // likewise: the epoch
     bool delivery_posted_ = false;
     bool known_open_ = false; // the epoch, as the caller knows it
     std::uint64_t known_epoch_ = 0;
     std::int64_t known_session_ = 0;
-    std::vector<std::unique_ptr<request>> stranded_; // made after a loss that the caller has not been told yet
+    std::vector<std::unique_ptr<request>> unsent_; // of an epoch that has ended, which the caller has not been told yet
 
     bool nudged_ = false;
     bool finished_ = false; // the answer to close() was given

@@ -116,7 +116,8 @@ private:
                                                       lease_clock::duration::zero(), longest_wait);
         armed_ = now + wait;
         io_->timer.expires_after(wait);
-        io_->timer.async_wait([self = shared_from_this(), generation = ++timer_generation_](const boost::system::error_code& ec) {
+        const auto generation = ++timer_generation_;
+        io_->timer.async_wait([self = shared_from_this(), generation](const boost::system::error_code& ec) {
             if (!ec && generation == self->timer_generation_)
                 self->turns_->run([&] { self->run(); });
         });

@@ -25,7 +25,7 @@ public:
 
     /// They finish in the order in which they were added. What the end of one brings up for an earlier one has to be
     /// posted.
-    void add(std::weak_ptr<finisher> p) { finishers_.push_back(std::move(p)); }
+    void add(std::weak_ptr<finisher> last) { finishers_.push_back(std::move(last)); }
 
     [[nodiscard]] bool open() const noexcept { return open_; }
 
@@ -39,13 +39,13 @@ public:
         open_ = true;
         try {
             f();
-            for (const auto& p : finishers_)
-                if (const auto present = p.lock())
+            for (const auto& weak : finishers_)
+                if (const auto present = weak.lock())
                     present->turn_ends();
         } catch (...) {
             open_ = false;
-            for (const auto& p : finishers_)
-                if (const auto present = p.lock())
+            for (const auto& weak : finishers_)
+                if (const auto present = weak.lock())
                     present->turn_failed();
             throw;
         }

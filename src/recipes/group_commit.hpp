@@ -29,7 +29,7 @@ public:
     group_commit(const group_commit&) = delete;
     group_commit& operator=(const group_commit&) = delete;
 
-    /// The path has something to write. It is asked what, by lock_path::next_write(), when it is its turn.
+    /// The path has something to write. It is asked what, by lock_path::next_write(), when it comes up.
     void join(lock_path&, bool urgent);
     /// Sends what may go now. Called when a step of a path is complete.
     void proceed();

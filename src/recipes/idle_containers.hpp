@@ -31,7 +31,7 @@ public:
     idle_containers(const idle_containers&) = delete;
     idle_containers& operator=(const idle_containers&) = delete;
 
-    /// It is idle, and has made some. It is asked which one, by resting_member::next_making(), when it is its turn.
+    /// It is idle, and has made some. It is asked which one, by resting_member::next_making(), when it comes up.
     void enter(resting_member&);
     /// It ends. What is being deleted may be deleted all the same.
     void forget(resting_member&) noexcept;

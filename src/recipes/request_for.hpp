@@ -25,7 +25,7 @@ enum class if_lost : std::uint8_t {
     unknown      ///< it may have been done, and is not repeated: `errc::outcome_unknown`
 };
 
-/// A user's request that ends with some values, told once and later. It is sent when there is a connection and its turn
+/// A user's request that ends with some values, told once and later. It is sent when there is a connection and it has
 /// comes. If it is certain that the servers have not done it, for it never left, it waits for the next one, whatever it
 /// is.
 template <class... Values> class request_for : public user_request {
@@ -183,7 +183,7 @@ private:
     bool sent_ = false;
 };
 
-/// One that is made of many, each sent when its turn comes. If answers were lost all of it is repeated, once the others
+/// One that is made of many, each sent when it comes up. If answers were lost all of it is repeated, once the others
 /// are there.
 template <class... Values> class request_of_several : public request_for<Values...> {
 protected:

@@ -39,7 +39,7 @@ using guard_handler = handle_handler<guard>;
 using count_handler = asio::any_completion_handler<void(error_code, std::size_t)>;
 using contenders_handler = asio::any_completion_handler<void(error_code, std::vector<contender>)>;
 
-enum class acquire_mode : std::uint8_t { wait, try_once };
+enum class acquire_mode : std::uint8_t { wait, look_once };
 
 void start_wait_connected(std::shared_ptr<client_handle>, lease_clock::duration timeout, void_handler);
 void start_close(std::shared_ptr<client_handle>, void_handler);
@@ -108,7 +108,7 @@ template <class Handle>
 }
 template <class Handle> [[nodiscard]] acquire_initiation<Handle> trying(std::shared_ptr<lock_state> lock)
 {
-    return acquire_initiation<Handle>(std::move(lock), acquire_mode::try_once, std::nullopt);
+    return acquire_initiation<Handle>(std::move(lock), acquire_mode::look_once, std::nullopt);
 }
 
 } // namespace zklock::detail

@@ -26,8 +26,8 @@ enum class if_lost : std::uint8_t {
 };
 
 /// A user's request that ends with some values, told once and later. It is sent when there is a connection and it has
-/// comes. If it is certain that the servers have not done it, for it never left, it waits for the next one, whatever it
-/// is.
+/// come up. If it is certain that the servers have not done it, because it never left, it waits for the next connection,
+/// whatever it is.
 template <class... Values> class request_for : public user_request {
 public:
     using done = std::function<void(error_code, Values...)>;

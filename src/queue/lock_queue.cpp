@@ -176,9 +176,9 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
             know_through(1);
     }
     if (c.covered)
-        company_ = false;
+        others_expected_ = false;
     else if (dense_)
-        company_ = true;
+        others_expected_ = true;
     if (c.abandoned)
         start_leaving(c);
     else
@@ -307,7 +307,7 @@ void lock_queue::distrust()
     contact_lost();
     watched_others_.clear();
     occupied_stamp_ = answered_stamp_ = 0;
-    disturbed_ = company_ = true;
+    disturbed_ = others_expected_ = true;
     while (!creating_.empty())
         move(*creating_.begin(), phase::unknown);
     for (auto& [id, c] : contenders_) {

@@ -422,7 +422,7 @@ private:
     bool dense_ = false;                      ///< known_through_ holds
     std::int32_t known_through_ = -1;         ///< every live node up to this number is in the view
     std::int32_t numbers_used_ = 0;           ///< after that, by downgrades of ours: they count as children made
-    bool company_ = false; ///< others were met on this path the last time: it is likely that a read will be needed
+    bool others_expected_ = false; ///< they were met the last time: it is likely that a read will be needed
 
     bool connected_ = false;
     bool look_up_refused_ = false;

@@ -30,7 +30,7 @@ struct action {
         lingers, ///< contender `id` has given the lock back; its node stays for the next one
         lost,    ///< contender `id` held the lock and its node is gone, or its session; forgotten
         gone,    ///< contender `id` had left, and now its node is gone for certain; forgotten
-        doubted  ///< a look-up found no node of contender `id` whose name begins with `node`: it may have been wrong
+        not_found ///< a look-up found no node of contender `id` whose name begins with `node`: it may have been wrong
     };
     kind what;
     contender_id id = 0;

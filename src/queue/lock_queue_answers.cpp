@@ -20,8 +20,8 @@ void lock_queue::children_read(const std::vector<std::string>& names, std::int32
     update_view(names);
     answered_stamp_ = sent.stamp;
     note_ever(ever);
-    company_ = std::any_of(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
-    disturbed_ = disturbed_ || company_;
+    others_expected_ = std::any_of(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
+    disturbed_ = disturbed_ || others_expected_;
     know_through(ever);
     if (!unknown_.empty())
         look_up_unknown(names, sent.looks_up && (synced || ZKLOCK_MUTANT(look_up_without_sync)));
@@ -106,7 +106,7 @@ void lock_queue::only_ours_remain(bool the_youngest, std::int32_t ever)
     }
     for (contender_id id : missing)
         own_node_gone(id);
-    company_ = false;
+    others_expected_ = false;
     growth_stamp_ = 0;
     know_through(ever);
 }
@@ -230,7 +230,7 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
     while (!unknown_.empty()) {
         contender& c = *unknown_.begin();
         make_room(news_, 2);
-        news_.push_back({action::kind::doubted, c.id, c.prefix});
+        news_.push_back({action::kind::not_found, c.id, c.prefix});
         create_failed(c);
     }
 }

@@ -83,7 +83,7 @@ std::vector<contender_id> lock_queue::looking_without_node() const
 bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
 {
     if (queued_.empty()) {
-        if (connected_ && !creating_.empty() && (!dense_ || company_))
+        if (connected_ && !creating_.empty() && (!dense_ || others_expected_))
             seek_coverage(actions, creating_.begin()->create_stamp);
         return false;
     }
@@ -156,7 +156,7 @@ void lock_queue::seek_coverage(std::vector<action>& actions, std::uint64_t stamp
         parent_ = watch_state::arming;
         actions.push_back({action::kind::watch_parent, 0, {}});
     }
-    if (parent_ == watch_state::arming && !company_)
+    if (parent_ == watch_state::arming && !others_expected_)
         return;
     if (last_read_stamp_ < stamp)
         read(actions, action::kind::read_children, false);

@@ -65,12 +65,12 @@ bool lock_queue::wait_for_youngest(std::vector<action>& actions)
             read(actions, action::kind::read_children, false);
         return true;
     }
-    const bool listed = awaited_.empty();
-    if (listed && strangers_) {
+    const bool none_awaited = awaited_.empty();
+    if (none_awaited && strangers_) {
         emptying_ = emptying::impossible; // they may stay for ever
         return false;
     }
-    if (listed && !view_.empty()) {
+    if (none_awaited && !view_.empty()) {
         if (next_number_ >= sequence_limit) { // those who are there do not heed the end, or it would not have come
             send_away(action::kind::exhausted);
             emptying_ = emptying::unasked;

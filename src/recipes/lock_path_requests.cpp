@@ -65,7 +65,7 @@ void lock_path::perform(const queue::action& action, store::scheduler::time_poin
         lingers_since_ = core_.scheduler.now();
         plan_end_of_lingering();
         break;
-    case kind::doubted: core_.in_doubt.not_found(path_, action.node); break;
+    case kind::not_found: core_.in_doubt.not_found(path_, action.node); break;
     case kind::gone:
         contender()->finish_release({});
         forget(action.id);

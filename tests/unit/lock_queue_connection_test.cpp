@@ -79,7 +79,7 @@ TEST_SUITE("lock queue, connection lost")
         {
             q.children_read({}, 0, true);
             CHECK(q.next_to_create() == 1);
-            CHECK(q.act() == "doubted 1 _c_1-lock-");
+            CHECK(q.act() == "not_found 1 _c_1-lock-");
         }
         SUBCASE("not found, but the sync failed: looked for again")
         {
@@ -97,7 +97,7 @@ TEST_SUITE("lock queue, connection lost")
         {
             q.leave(1);
             q.children_read({foreign(4)}, 5, true);
-            CHECK(q.act() == "doubted 1 _c_1-lock-, gone 1");
+            CHECK(q.act() == "not_found 1 _c_1-lock-, gone 1");
         }
         SUBCASE("cut again before the answer: looked for again")
         {

@@ -35,7 +35,7 @@ struct driver : queue::lock_queue {
         static constexpr const char* names[] = {"sync",      "parent",  "read",   "read and watch", "inspect",
                                                 "watch",     "downgrade", "unwatch", "remove", "remove parent",
                                                 "granted",   "refused", "exhausted", "shares",  "lingers", "lost",          "gone",
-                                                "doubted"};
+                                                "not_found"};
         std::string text;
         for (const queue::action& a : next(lease_fresh)) {
             text += text.empty() ? "" : ", ";

@@ -43,10 +43,11 @@ void connection::start(store::observer& observer)
 
 void connection::take(connector::step next)
 {
-    if (connector_.take_names_missing() && options_.log)
-        inbox_.emplace_back(log_line{log_level::warning, next == connector::step::attempt
-                                                             ? "host names are still being resolved; trying known addresses"
-                                                             : "host names are still being resolved"});
+    if (connector_.take_names_missing() && options_.log) {
+        const std::string missing = "host names are still being resolved";
+        const bool tries_others = next == connector::step::attempt;
+        inbox_.emplace_back(log_line{log_level::warning, missing + (tries_others ? "; trying known addresses" : "")});
+    }
     switch (next) {
     case connector::step::wait: break;
     case connector::step::resolve: resolve(); break;

@@ -24,9 +24,9 @@
 
 namespace zklock::bridge {
 
-/// Keeps a wire connected, on a strand, as its connector decides: resolves, connects, waits for the socket and for time,
-/// corks and uncorks the requests of a turn, and delivers what came in. No function of its caller is ever called inside
-/// a call to it or to the wire.
+/// Keeps a wire connected, on a strand, as its connector decides: resolves, connects, waits for the socket and for
+/// time, corks and uncorks the requests of a turn, and delivers what came in. No function of its caller is ever called
+/// inside a call to it or to the wire.
 class connection final : public turns::finisher, public std::enable_shared_from_this<connection> {
 public:
     using strand_type = boost::asio::strand<boost::asio::any_io_executor>;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::chrono::milliseconds shortest_attempt{500};
 constexpr std::chrono::seconds longest_first_attempt{10}; // however long the session: who is silent is soon told of
-constexpr std::chrono::hours longest_backoff{24};         // nobody waits longer, and what is longer need not fit the clock
+constexpr std::chrono::hours longest_backoff{24}; // nobody waits longer, and what is longer need not fit the clock
 // Longer than a resolver that works takes: a cycle begins with all servers, in any order. Those of which it does not
 // know by then join it later.
 constexpr std::chrono::milliseconds time_for_names{200};
@@ -63,8 +63,8 @@ auto connector::names_known(names known, clock::time_point now) -> step
     return step::wait;
 }
 
-/// The system's resolver may take minutes for a name. Meanwhile the servers whose addresses are known get their chance, and
-/// the names that have failed are asked for again, after a pause.
+/// The system's resolver may take minutes for a name. Meanwhile the servers whose addresses are known get their chance,
+/// and the names that have failed are asked for again, after a pause.
 auto connector::try_known(clock::time_point now) -> step
 {
     auto addresses = known_.addresses;

@@ -64,7 +64,8 @@ public:
     [[nodiscard]] std::optional<clock::time_point> due() const;
     /// Of the present or next attempt. There is one once an attempt was asked for.
     [[nodiscard]] const std::string& address() const { return addresses_[next_ % addresses_.size()]; }
-    /// The present cycle, or the pause because no address is known, began before all names were looked up. Says so once.
+    /// The present cycle, or the pause because no address is known, began before all names were looked up. Says so
+    /// once.
     [[nodiscard]] bool take_names_missing() noexcept;
 
     [[nodiscard]] step begin(clock::time_point now);

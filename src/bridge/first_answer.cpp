@@ -9,15 +9,15 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-// The C client believes whatever it reads first: 41 bytes of an HTTP server's error would be a session, or the end of the
-// one that it had.
+// The C client believes whatever it reads first: 41 bytes of an HTTP server's error would be a session, or the end of
+// the one that it had.
 
 namespace zklock::bridge {
 
 namespace {
 
-// Of a ConnectResponse: its length, with or without the flag that servers before 3.4 do not know; the protocol's version;
-// the session's time-out, and its number; the length of its password.
+// Of a ConnectResponse: its length, with or without the flag that servers before 3.4 do not know; the protocol's
+// version; the session's time-out, and its number; the length of its password.
 constexpr std::size_t length_end = 4;
 constexpr std::size_t version_end = 8;
 constexpr std::size_t session_end = 20;

@@ -290,8 +290,8 @@ name_lookups::~name_lookups() { delete current_.load(); }
 
 void name_lookups::begin(const std::shared_ptr<name_lookup>& lookup) { of_this_process().add(lookup); }
 
-/// In a forked process there are no threads, and one of the parent's may have had the mutex: what they shared is left as
-/// it was. No mutex guards that either: of several threads that find it, one is the first.
+/// In a forked process there are no threads, and one of the parent's may have had the mutex: what they shared is left
+/// as it was. No mutex guards that either: of several threads that find it, one is the first.
 auto name_lookups::of_this_process() -> shared&
 {
     shared* own = current_.load(std::memory_order_acquire);

@@ -37,12 +37,12 @@ struct name_lookup {
     std::atomic<bool> lost{false};      ///< there was no memory for it: the answer will not come
 };
 
-/// Looks up the host names of all clients of an execution context. The system's resolver blocks, for minutes if it must,
-/// and Asio's asks it for one name after the other. So it is asked here by some threads, that are there only as
+/// Looks up the host names of all clients of an execution context. The system's resolver blocks, for minutes if it
+/// must, and Asio's asks it for one name after the other. So it is asked here by some threads, that are there only as
 /// long as names are looked up. Whoever asks for a name that is being looked up gets the same answer.
 ///
-/// A lookup cannot be ended. One that takes longer than `patience` no longer counts: others have their turn beside it, as
-/// long as there are no more than `most_threads` in all. Whoever ends the context waits for the names that are being
+/// A lookup cannot be ended. One that takes longer than `patience` no longer counts: others have their turn beside it,
+/// as long as there are no more than `most_threads` in all. Whoever ends the context waits for the names that are being
 /// looked up just then, and so does whoever prepares it for a fork.
 class name_lookups final : public boost::asio::execution_context::service {
 public:

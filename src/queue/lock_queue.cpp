@@ -53,7 +53,7 @@ void lock_queue::leave(contender& c)
     }
 }
 
-/// It is seen to as soon as it is known what its node is.
+/// The contender leaves as soon as it is known what its node is.
 void lock_queue::abandon(contender& c)
 {
     if (std::exchange(c.abandoned, true))
@@ -119,7 +119,7 @@ std::vector<contender_id> lock_queue::holders() const
 
 contender_id lock_queue::next_to_create() const
 {
-    // Who is looked for joined before, and keeps its place before those who come later.
+    // Contenders whose create is looked for joined before, and keep their place before those who come later.
     const bool may_create =
         connected_ && unknown_.empty() && !wanted_.empty() && lingering_ == nullptr && !holds_back();
     if (!may_create)
@@ -226,7 +226,7 @@ bool lock_queue::own_node_from(std::int32_t sequence) const
     return left_.lower_bound(place_name{sequence, {}}) != left_.end();
 }
 
-/// All that was in it is gone.
+/// All nodes that were in the view are gone.
 void lock_queue::forget_view()
 {
     for (auto known = view_.begin(); known != view_.end();) {
@@ -299,7 +299,7 @@ void lock_queue::epoch_ended()
     last_read_stamp_ = answered_stamp_ = 0;
     if (ZKLOCK_MUTANT(disconnection_counts_as_deletion))
         std::erase_if(view_, [](const auto& known) { return known.second == 0; });
-    // Whoever left unseen in the meantime is found out when its watch is armed again.
+    // A node that goes unseen in the meantime is found out when its watch is armed again.
 }
 
 void lock_queue::distrust()

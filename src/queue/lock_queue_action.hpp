@@ -14,7 +14,7 @@ struct action {
         synchronize,   ///< if it was not done in this epoch [none: if it failed, the read that follows it says so]
         watch_parent,  ///< read the path's own node, with a watch on its data [parent_watched]
         read_children, ///< [children_read]
-        watch_children, ///< the same, with a watch on the children [children_read, or as any read]
+        watch_children, ///< read the children, with a watch on them [children_read]
         inspect,       ///< read `node`, found under a contender's own name, with a watch [inspected]
         watch,         ///< read `node`, with a watch [watched]
         downgrade,     ///< create the reader's node for writer `id` and delete its `node`, both or none [downgraded]
@@ -41,7 +41,7 @@ struct action {
     [[nodiscard]] bool is_news() const noexcept { return what >= kind::granted; }
 };
 
-/// Whether the nodes of one contender may serve others of this client after it.
+/// Whether the node of one contender may serve others of this client after it.
 struct reuse {
     bool linger = false; ///< a node that nobody waits behind stays for the next contender
     unsigned cohort = 1; ///< how many may use it in succession where others may be waiting

@@ -67,7 +67,7 @@ void lock_queue::parent_watched(std::int32_t children, std::int32_t ever, std::i
     see_whether_alone();
 }
 
-/// By the last look at the parent, as soon as it can be said.
+/// Whether only nodes of ours are there, by the last look at the parent, as soon as that can be said.
 void lock_queue::see_whether_alone()
 {
     const auto [children, ever, changed_by] = *last_look_;
@@ -135,7 +135,7 @@ void lock_queue::parent_deleted()
 
 void lock_queue::parent_changed()
 {
-    // Whoever sets the data may delete the node next and make it again, and no watch would tell.
+    // A client that sets the data may delete the node next and make it again, and no watch would tell.
     if (ZKLOCK_MUTANT(parents_events_ignored) || ZKLOCK_MUTANT(only_the_parents_deletion_counts))
         return;
     parent_ = watch_state::off;
@@ -167,7 +167,7 @@ void lock_queue::update_view(const std::vector<std::string>& names)
             listed.push_back({parsed->sequence, name, parsed->kind});
     strangers_ = listed.size() != names.size();
     std::sort(listed.begin(), listed.end());
-    // Whose node it is that a downgrade may have made, its answer tells; until then its writer stands in for it.
+    // A downgrade under way may have made its reader's node. Its answer will tell; until then the writer stands for it.
     for (const contender& c : downgrading_)
         std::erase_if(listed, [reader = reader_name(node_of(c))](const place& p) { return p.node == reader; });
 

@@ -78,8 +78,8 @@ std::vector<contender_id> lock_queue::looking_without_node() const
     return found;
 }
 
-/// Only the first of those that wait has to know who is before it: the others wait for the first.
-/// True when that made another one the first.
+/// Only the first of those that wait has to know who is before it: the others wait for the first. True when another one
+/// is the first now.
 bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
 {
     if (queued_.empty()) {
@@ -148,7 +148,7 @@ bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool le
     return true;
 }
 
-/// Asks for what covers a contender whose create has that stamp, unless that was asked for already. Whoever is
+/// Asks for what covers a contender whose create has that stamp, unless that was asked for already. A contender that is
 /// likely to be alone asks for the parent's own node only: the number of its children may tell.
 void lock_queue::seek_coverage(std::vector<action>& actions, std::uint64_t stamp)
 {
@@ -162,8 +162,8 @@ void lock_queue::seek_coverage(std::vector<action>& actions, std::uint64_t stamp
         read(actions, action::kind::read_children, false);
 }
 
-/// Watches the node before the first that waits, and the one before that: when the predecessor is gone too, nobody else
-/// is left, and no read has to find that out. (Without the look-ahead: the fast path of a hand-off would need one.)
+/// Watches the node before the first that waits, and the one before that: when both are gone, nobody else is left, and
+/// no read has to find that out. (Without this look-ahead, each hand-off would need a read.)
 void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecessor, contender_kind kind)
 {
     const auto watch_foreign = [&](view::iterator node) {
@@ -215,7 +215,7 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
 {
     contender& c = *lingering_;
     const bool alone = undisturbed(c);
-    // Also when it is passed on at once: its cohort is not counted then, and those who queue have to be noticed.
+    // Also when the node is passed on at once: its cohort is not counted then, and those who queue have to be noticed.
     if (alone && connected_ && children_ == watch_state::off) {
         children_ = watch_state::arming;
         read(actions, action::kind::watch_children, false);
@@ -283,8 +283,8 @@ void lock_queue::remove_those_left(std::vector<action>& actions)
     to_remove_.clear();
 }
 
-/// Whether the next node above is one of ours, and nothing unknown can be between. Who excludes readers may have
-/// several waiting for it: all up to the next one like it.
+/// Whether the next node above is one of ours, and nothing unknown can be between. Several may wait for a node that
+/// excludes readers: all readers up to the next such node.
 bool lock_queue::only_ours_wait_for(const place& left) const
 {
     for (auto above = view_.upper_bound(left); above != view_.end(); ++above) {
@@ -330,7 +330,7 @@ void lock_queue::arm(std::vector<action>& actions, const std::string& node)
         actions.push_back({action::kind::watch, 0, node});
 }
 
-/// A node of ours takes its watches with it; those of others would stay on the server after us.
+/// A node of ours takes its watches with it; watches on nodes of others would stay on the server after us.
 void lock_queue::disarm_unneeded(std::vector<action>& actions)
 {
     if (ZKLOCK_MUTANT(watch_left_on_the_server))

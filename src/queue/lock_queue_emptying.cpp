@@ -8,7 +8,8 @@
 
 namespace zklock::queue {
 
-/// What a look at the parent says of its next number. Past their end it says too little: a Stat counts to 2^31 only.
+/// What a look at the parent says of its next number. Past the numbers' end it says too little: a Stat counts to 2^31
+/// only.
 void lock_queue::note_ever(std::int32_t ever)
 {
     if (next_number_ < numbers_end)
@@ -25,8 +26,8 @@ void lock_queue::numbers_begin_again()
     awaited_.clear();
 }
 
-/// Has the parent deleted once it is empty, if somebody is held back. Not while a node of ours is there: it says that
-/// the parent is not empty, and its end will be known.
+/// Has the parent deleted once it is empty, if somebody is held back. It does not so while a node of ours is there:
+/// that says that the parent is not empty, and its end will be known.
 void lock_queue::empty_parent(std::vector<action>& actions)
 {
     if (emptying_ == emptying::impossible) {
@@ -93,7 +94,8 @@ bool lock_queue::wait_for_youngest(std::vector<action>& actions)
     return false;
 }
 
-/// Those who are held back and cannot wait: who looks once, or all who came up to that one, when there is no number left.
+/// Ends the wait of contenders that are held back and cannot wait: of those that look once, or, when there is no number
+/// left, of all that came up to `up_to`.
 void lock_queue::send_away(action::kind how, contender_id up_to)
 {
     for (auto next = wanted_.begin(); next != wanted_.end();) {

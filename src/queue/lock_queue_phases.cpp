@@ -9,7 +9,7 @@
 
 namespace zklock::queue {
 
-/// So many more go into it without a throw.
+/// From here on `more` of them go into the list without a throw.
 template <class List> void lock_queue::make_room(List& list, std::size_t more)
 {
     if (list.capacity() - list.size() < more)

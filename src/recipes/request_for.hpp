@@ -26,8 +26,8 @@ enum class if_lost : std::uint8_t {
 };
 
 /// A user's request that ends with some values, told once and later. It is sent when there is a connection and it has
-/// come up. If it is certain that the servers have not done it, because it never left, it waits for the next connection,
-/// whatever it is.
+/// come up. If it is certain that the servers have not done it, because it never left, it waits for the next
+/// connection, whatever it is.
 template <class... Values> class request_for : public user_request {
 public:
     using done = std::function<void(error_code, Values...)>;
@@ -194,7 +194,8 @@ protected:
 
     [[nodiscard]] std::size_t answers_due() const noexcept { return answers_due_; }
 
-    /// Wraps what takes the answer to one of them: `f` hears of it unless it was lost. There may be more to be sent then.
+    /// Wraps what takes the answer to one of them: `f` hears of it unless it was lost. There may be more to be sent
+    /// then.
     template <class F> [[nodiscard]] auto one_answered(F f)
     {
         auto taken = this->counted([this, f = std::move(f)](const auto& answer) {

@@ -56,7 +56,7 @@ private:
             this->complete(once_ && nothing_yet ? make_error_code(errc::timed_out) : ec, Handle());
         } else {
             lock->granted(std::move(acquisition), std::move(grant));
-            // If nobody can take it any more, it is given back here.
+            // If nobody can take the lock any more, it is given back here.
             this->complete({}, access::make<Handle>(std::move(lock)));
         }
     }

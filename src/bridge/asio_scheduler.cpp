@@ -60,7 +60,7 @@ public:
             post_a_turn();
     }
 
-    /// Runs what was posted before; what that posts has to wait, so that others of the executor get their turn.
+    /// Runs what was posted before; what that posts has to wait for the executor's other work.
     void turn_ends() override
     {
         for (auto n = posted_.size(); n != 0 && !posted_.empty(); --n) {
@@ -93,7 +93,7 @@ private:
         timer_type timer;
     };
 
-    /// A turn with nothing in it, for its end.
+    /// Posts a turn with nothing in it, for its end.
     void post_a_turn()
     {
         if (!io_ || std::exchange(turn_posted_, true))

@@ -14,7 +14,7 @@ using boost::system::error_code;
 
 namespace {
 
-// After so many packets the executor's other work has its turn.
+// After so many packets the executor's other work comes first.
 constexpr int packets_at_once = 64;
 
 connector::settings settings_of(const client_options& o)
@@ -155,8 +155,8 @@ connector::loss connection::loss_of_the_wire()
 }
 
 /// Makes Asio watch the library's present socket. The library replaces it at will, mostly by one of the same number;
-/// but not while it is connected without a new epoch. `anew`: even if it watches it already, and if there is a
-/// descriptor left.
+/// but while it is connected, only with a new epoch. `anew`: makes a new duplicate even if Asio watches the socket
+/// already, unless there is no descriptor left.
 bool connection::adopt(int fd, bool anew)
 {
     const std::uint64_t epoch = wire_.is_connected() ? wire_.epoch() : 0;

@@ -56,8 +56,8 @@ public:
     void give_up() noexcept;
 
     /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left. In a
-    /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made its own kernel objects for
-    /// this one.
+    /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made kernel objects of its own
+    /// for this process.
     void stop(bool told_of_fork = false);
 
     /// The caller knows of an open connection, and was told the answers to all that it asked.
@@ -81,14 +81,14 @@ private:
         strand_type strand;
         timer_type timer;
         std::shared_ptr<host_resolver> resolver;
-        std::unique_ptr<socket_type> socket; // a duplicate: the library closes its own when it likes
+        std::unique_ptr<socket_type> socket; // a duplicate, because the library closes its own when it likes
         std::uint64_t socket_generation = 0;
         ino_t socket_inode = 0;
         int library_socket = -1;           // what it is a duplicate of
         std::uint64_t connected_epoch = 0; // and which connection it had then, if any
         bool awaiting_read = false;
         bool awaiting_write = false;
-        bool waited_for_writing = false; // since it was made
+        bool waited_for_writing = false; // at some time since the socket was made
         bool corked = false;
     };
 
@@ -154,7 +154,7 @@ private:
     store::observer* observer_ = nullptr;
     connector connector_;
     const bool has_servers_;
-    lease_clock::time_point attempt_began_{}; // of the present or last one
+    lease_clock::time_point attempt_began_{}; // when the present or last attempt began
 
     std::optional<clock::time_point> waking_; // when the timer fires, due or not
     std::uint64_t timer_generation_ = 0;
@@ -163,7 +163,7 @@ private:
     bool send_posted_ = false;
     bool answers_due_ = false;   // of requests that were sent before the first was held back
     bool refresh_due_ = false;  // at the end of the turn
-    bool giving_up_ = false;    // likewise: the epoch
+    bool giving_up_ = false;    // the epoch, at the end of the turn
     bool delivery_posted_ = false;
     bool known_open_ = false; // the epoch, as the caller knows it
     std::uint64_t known_epoch_ = 0;

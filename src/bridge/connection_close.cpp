@@ -49,7 +49,7 @@ void connection::close(std::function<void()> closed)
         finish_closing();
 }
 
-/// Until everything has left; then asks for something to read.
+/// Waits until everything has left; then asks for something to read.
 void connection::flush()
 {
     wake_at(*connector_.due());

@@ -94,7 +94,7 @@ void connection::answer_unsent(std::unique_ptr<request> r)
     deliver_later();
 }
 
-/// In the turn after this one, if nobody has done so by the end of this one.
+/// Has the inbox delivered in the turn after this one, if that is not done by the end of this one.
 void connection::deliver_later()
 {
     if (!turns_->open())
@@ -125,14 +125,14 @@ void connection::deliver()
     for (auto n = inbox_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
         auto next = std::move(inbox_.front());
         inbox_.pop_front();
-        if (std::holds_alternative<log_line>(next)) // whose function may throw at no cost
+        if (std::holds_alternative<log_line>(next)) // the user's function may throw: no harm is done
             dispatch(std::move(next));
         else
             guarded([&] { dispatch(std::move(next)); });
     }
 }
 
-/// Whoever lets an exception out of what is called may have lost track.
+/// A caller that lets an exception out of what is called may have lost track.
 template <class F> void connection::guarded(F f)
 {
     try {
@@ -145,7 +145,7 @@ template <class F> void connection::guarded(F f)
     }
 }
 
-/// At the end of the turn.
+/// Has the connection given up at the end of the turn.
 void connection::give_up() noexcept
 {
     giving_up_ = known_open_;

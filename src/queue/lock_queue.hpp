@@ -44,7 +44,8 @@ inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< a parent
 /// other event only means that its watch has to be armed again.
 /// **New epoch.** No watch is armed. Unfinished deletes are sent again. Creates of unknown outcome are looked for
 /// before any other create, and after a sync, because the new server may lag behind them. If they are not found, their
-/// contenders want a node again; but they remain in doubt: the server may be a leader that others have replaced unawares.
+/// contenders want a node again; but the creates remain in doubt: the server may be a leader that others have replaced
+/// unawares.
 /// **New session.** The old session's nodes end with it; contenders that wait want a new node, holders are lost.
 /// **Reuse**, where it is allowed: a contender that gives the lock back may pass its node on, or let it linger while a
 /// watch on the children says that nobody else has queued.

@@ -7,7 +7,8 @@ namespace zklock::bridge {
 namespace {
 
 constexpr std::chrono::milliseconds shortest_attempt{500};
-constexpr std::chrono::seconds longest_first_attempt{10}; // however long the session: the user soon hears of a server that is silent
+// However long the session is: the user hears soon of a server that is silent.
+constexpr std::chrono::seconds longest_first_attempt{10};
 constexpr std::chrono::hours longest_backoff{24}; // nobody waits longer, and what is longer need not fit the clock
 // It is longer than a resolver that works takes: so a cycle begins with all servers, in any order. Servers of which it
 // does not know by then join it later.

@@ -3,7 +3,7 @@
 
 namespace zklock::bridge {
 
-/// Whether the C client and the servers take it for a path, be it the root's. With `sequential` the servers put a
+/// Whether the C client and the servers take it for a path, the root's included. With `sequential` the servers put a
 /// number behind it, so that its last component may be anything that is not forbidden, even empty.
 [[nodiscard]] bool is_valid_path(std::string_view path, bool sequential = false) noexcept;
 

@@ -94,7 +94,7 @@ struct client_options {
     /// Once live node paths would total more bytes than this, only a path's first waiter gets a node; the others queue
     /// in the client. At least 1, at most the limit.
     std::size_t node_budget = 512 * 1024;
-    /// Once another node would make them more bytes than this, nothing gets a node: `errc::over_budget`. At most 1 MiB.
+    /// Once live node paths would total more bytes than this, nothing gets a node: `errc::over_budget`. At most 1 MiB.
     std::size_t node_budget_limit = 1024 * 1024;
 
     /// Called on the client's strand; must not block, throw, or call the client. Empty: the client says nothing.

@@ -34,7 +34,7 @@ public:
     /// Whether this participant leads, as far as this process can know. From any thread.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(held_); }
 
-    /// A positive number that is larger for each term of a path than for all before it, whoever led: the fencing token.
+    /// A positive number, larger for each term of a path than for all before it, of any leader: the fencing token.
     /// What a leader writes should carry it, and be refused where a larger one has been seen. From any thread.
     [[nodiscard]] std::int64_t epoch() const noexcept { return held_.fencing_token(); }
 

@@ -13,7 +13,7 @@ enum class errc {
                            ///< could be told, or others deleted its node and no attempts were left
     session_expired,       ///< expired sessions used up the attempts that the options allow
     not_connected,         ///< there is no connection to an ensemble, and the operation does not wait for one
-    not_owner,             ///< the guard is empty, or holds nothing of the kind that release, commit, downgrade, … need
+    not_owner,             ///< the guard is empty, or holds nothing that can be released, downgraded, committed by, …
     access_denied,         ///< the server's ACL forbids it
     authentication_failed, ///< the server refused the credentials; the client is of no further use
     no_such_chroot,        ///< the chroot's own node does not exist

@@ -14,20 +14,20 @@ using store::outcome;
 
 namespace {
 
-std::size_t cost_of_a_node(const session_core& core, const std::string& path, const path_terms& terms)
+std::size_t cost_of_a_node(const session_core& core, const std::string& path, const path_options& options)
 {
     using kind = queue::contender_kind;
-    const kind longest = terms.shared ? kind::writer : kind::mutex; // a reader's name is no longer
-    const std::string prefix = queue::name_prefix(terms.names, longest, std::string(36, '-'));
+    const kind longest = options.shared ? kind::writer : kind::mutex; // a reader's name is no longer
+    const std::string prefix = queue::name_prefix(options.names, longest, std::string(36, '-'));
     return node_budget::cost(core.options.chroot.size() + path.size() + 1 + prefix.size() + queue::sequence_digits);
 }
 
 } // namespace
 
-lock_path::lock_path(session_core& core, std::string path, path_terms terms, std::function<void()> idle)
-    : resting_member(core, std::move(idle)), path_(std::move(path)), terms_(terms),
-      node_cost_(cost_of_a_node(core, path_, terms)),
-      queue_({terms.linger.count() > 0, terms.cohort}, core.numbers_scarce_from)
+lock_path::lock_path(session_core& core, std::string path, path_options options, std::function<void()> idle)
+    : resting_member(core, std::move(idle)), path_(std::move(path)), options_(options),
+      node_cost_(cost_of_a_node(core, path_, options)),
+      queue_({options.linger.count() > 0, options.cohort}, core.numbers_scarce_from)
 {
     core_.add(*this);
     try {

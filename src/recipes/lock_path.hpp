@@ -18,18 +18,18 @@
 
 namespace zklock::recipes {
 
-/// What holds for a lock's path, not for one contender: all that use the path at the same time have to agree.
-struct path_terms {
+/// What holds for a path, not for one contender: all that use the path at the same time have to agree.
+struct path_options {
     naming names = naming::curator;
     std::chrono::milliseconds linger{0};
     unsigned cohort = 1;
     bool shared = false; ///< contenders are readers and writers
 
-    path_terms(const mutex_options& o, queue::contender_kind kind)
+    path_options(const mutex_options& o, queue::contender_kind kind)
         : names(o.names), linger(o.linger), cohort(o.cohort), shared(kind != queue::contender_kind::mutex)
     {
     }
-    friend bool operator==(const path_terms&, const path_terms&) = default;
+    friend bool operator==(const path_options&, const path_options&) = default;
 };
 
 inline constexpr unsigned grants_of_a_czxid = 4096; ///< grants that the tokens of one czxid can tell apart
@@ -39,13 +39,13 @@ inline constexpr unsigned grants_of_a_czxid = 4096; ///< grants that the tokens 
 class lock_path final : public resting_member {
 public:
     /// `idle` is called, later, when nobody needs the path any more.
-    lock_path(session_core&, std::string path, path_terms, std::function<void()> idle);
+    lock_path(session_core&, std::string path, path_options, std::function<void()> idle);
     ~lock_path() override;
     lock_path(const lock_path&) = delete;
     lock_path& operator=(const lock_path&) = delete;
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
-    [[nodiscard]] const path_terms& terms() const noexcept { return terms_; }
+    [[nodiscard]] const path_options& options() const noexcept { return options_; }
     [[nodiscard]] bool idle() const noexcept override;
     [[nodiscard]] bool finished() const noexcept override
     {
@@ -140,7 +140,7 @@ private:
     [[nodiscard]] std::string full(std::string_view node) const;
 
     const std::string path_;
-    const path_terms terms_;
+    const path_options options_;
     const std::size_t node_cost_; ///< of one node, in the node budget
     parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
     queue::lock_queue queue_;

@@ -296,7 +296,7 @@ void lock_path::plan_end_of_lingering()
 {
     if (linger_timer_ != 0)
         return;
-    linger_timer_ = core_.scheduler.call_at(lingers_since_ + terms_.linger, [this] {
+    linger_timer_ = core_.scheduler.call_at(lingers_since_ + options_.linger, [this] {
         linger_timer_ = 0;
         core_.attempt([this] { end_lingering(); });
     });
@@ -306,7 +306,7 @@ void lock_path::end_lingering()
 {
     if (!queue_.lingering())
         return;
-    if (core_.scheduler.now() < lingers_since_ + terms_.linger)
+    if (core_.scheduler.now() < lingers_since_ + options_.linger)
         return plan_end_of_lingering();
     queue_.stop_lingering();
     advance();

@@ -62,7 +62,7 @@ bool lock_path::next_create(group_commit::write& next)
         }
         if (!reserve(contender))
             continue;
-        std::string prefix = queue::name_prefix(terms_.names, contender.kind(), core_.new_uuid());
+        std::string prefix = queue::name_prefix(options_.names, contender.kind(), core_.new_uuid());
         next.path = this;
         next.id = id;
         next.creates = true;

@@ -82,14 +82,14 @@ std::optional<errc> session::objection(const std::string& path, const lock_path*
     return why || valid(options, core_.options.identifier) ? why : errc::invalid_option;
 }
 
-lock_path* session::path_for(const std::string& path, lock_path* known, const path_terms& terms)
+lock_path* session::path_for(const std::string& path, lock_path* known, const path_options& options)
 {
-    if (known && known->terms() == terms)
+    if (known && known->options() == options)
         return known;
     // One that is idle gives way, also while its container is being deleted: it is made again.
     if (known && !known->idle())
         return nullptr;
-    auto fresh = std::make_unique<lock_path>(core_, path, terms, [this, path] { path_rests(path); });
+    auto fresh = std::make_unique<lock_path>(core_, path, options, [this, path] { path_rests(path); });
     if (known)
         fresh->inherit(*known);
     std::unique_ptr<lock_path>& entry = paths_[path]; // the new one hears of the watch that the old one leaves
@@ -128,7 +128,7 @@ std::shared_ptr<acquisition> session::acquire(acquire_request request)
     std::optional<errc> why = objection(request.path, known, *request.options);
     lock_path* path = nullptr;
     if (!why) {
-        path = path_for(request.path, known, path_terms(*request.options, request.kind));
+        path = path_for(request.path, known, path_options(*request.options, request.kind));
         if (!path)
             why = errc::invalid_option;
     }

@@ -87,7 +87,7 @@ private:
     std::shared_ptr<acquisition> refuse(acquire_request request, errc why);
     std::shared_ptr<user_request> begin(std::shared_ptr<user_request>, std::optional<errc> objection);
     [[nodiscard]] lock_path* in_use(const std::string& path) const; ///< null: it is not
-    lock_path* path_for(const std::string& path, lock_path* known, const path_terms&);
+    lock_path* path_for(const std::string& path, lock_path* known, const path_options&);
     void path_rests(const std::string& path);
     [[nodiscard]] std::optional<errc> objection(const std::string& path, const lock_path* known) const;
     [[nodiscard]] std::optional<errc> objection(const std::string& path, const lock_path* known,

@@ -174,7 +174,7 @@ void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecess
     if (in_doubt && last_read_stamp_ < doubt_stamp_)
         read(actions, action::kind::read_children, false);
     if (!in_doubt || is_watched(predecessor->first.node))
-        watch_foreign(ZKLOCK_MUTANT(watch_on_the_first_node) ? view_.begin() : predecessor);
+        watch_foreign(predecessor);
     if (in_doubt)
         return;
     const auto before = nearest_below(predecessor, kind);
@@ -307,6 +307,8 @@ lock_queue::view::iterator lock_queue::nearest_below(view::iterator node, conten
 {
     while (node != view_.begin()) {
         --node;
+        if (ZKLOCK_MUTANT(watch_on_the_first_node) && node != view_.begin())
+            continue;
         if (excludes(node->first.kind, kind))
             return node;
         if (node->second != 0 && at(node->second).now == phase::held)

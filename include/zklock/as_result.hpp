@@ -49,7 +49,7 @@ public:
     using as_default_on_t =
         typename IoObject::template rebind_executor<executor_with_default<typename IoObject::executor_type>>::other;
 
-    /// As `as_default_on_t`, from an object.
+    /// Makes an object of the type `as_default_on_t` from an I/O object.
     template <class IoObject> [[nodiscard]] static auto as_default_on(IoObject&& object)
     {
         return as_default_on_t<std::decay_t<IoObject>>(std::forward<IoObject>(object));

@@ -23,58 +23,61 @@
 
 namespace zklock {
 
-/// A connection to a ZooKeeper ensemble: one session at a time, a new one after an expiry.
+/// A connection to a ZooKeeper ensemble. It has one session at a time, and opens a new one after an expiry.
 ///
 /// **Handles.** A client is a handle to shared state, and so is each mutex made from it; copies are cheap. When the
 /// last of them goes without a `close()`, the client closes in the background: what is pending completes with
-/// `errc::closed`, what is held is lost. A pending operation is no handle, and neither is a guard. A client, or a lock,
+/// `errc::closed`, what is held is lost. A pending operation is no handle, and neither is a guard. A client or lock
 /// that was moved from may be assigned to or destroyed, and nothing else.
 ///
-/// **Executor.** All work is done on the given executor, on a strand of the client's own. Threads are made only to look
-/// up host *names*: up to eight for a context, and up to 32 where some take longer than two seconds. Any number of
-/// threads may run the context. `run()` of an `io_context` does not return while a client is open, unless it has
-/// failed. An operation that is started on a thread of the client's `io_context`, while the client waits for no answer,
-/// takes its first step in the call: it writes to the socket, and waits for nobody's answer.
+/// **Executor.** All work is done on the given executor, on a strand of the client's own. The library makes
+/// threads only to look up host *names*: up to eight for a context, and up to 32 where some take longer than two
+/// seconds. Any number of threads may run the context. `run()` of an `io_context` does not return while a client is
+/// open, unless the client has failed. An operation that is started on a thread of the client's `io_context`, while the
+/// client waits for no answer, takes its first step in the call: it writes to the socket, and waits for nobody's
+/// answer.
 ///
-/// **Lifetime.** The execution context may be destroyed first; that waits for host names that are being looked up.
-/// Pending handlers are destroyed without being called, as Asio does; clients, locks and guards that are left over are
-/// inert: they end with `errc::closed` (a guard's as if lost), on the system executor unless the handler has another.
+/// **Lifetime.** The execution context may be destroyed first; its destructor waits for host names that are being
+/// looked up. Pending handlers are destroyed without being called, as Asio does. Clients, locks and guards that are
+/// left over are inert: a guard counts as lost, and operations of a client or a lock end with `errc::closed`, on the
+/// system executor unless the handler has another.
 ///
 /// **Processes.** After a `fork()`, a client that was run before belongs to the parent, with session, connection and
 /// locks. The child's copies are inert: they are `closed`, and hold nothing; it may destroy them and their context. A
-/// child that goes on with the context tells it (`notify_fork()`, as Asio demands; before the fork it waits for host
-/// names that are being looked up): the copies are then as if the context was gone. No other thread
-/// may be in the context or in any client during the fork. Programs that the process starts inherit no socket of the
-/// client, unless another thread forks in the moment between the C client's `socket()` and our setting `FD_CLOEXEC`.
+/// child that goes on with the context tells the context so (`notify_fork()`, as Asio demands; before the fork that
+/// call waits for host names that are being looked up): the copies are then as if the context were gone. No other
+/// thread may be in the context or in any client during the fork. Programs that the process starts inherit no socket of
+/// the client, unless another thread forks in the moment between the C client's `socket()` and our setting
+/// `FD_CLOEXEC`.
 ///
 /// **Completion.** Each handler is called exactly once, on its associated executor (by default the client's), and never
-/// inside the call that started the operation. Outstanding work is kept on both executors until then.
+/// inside the call that started the operation. Until then the operation counts as outstanding work of both executors.
 ///
-/// **Errors** that any operation of any object of this library can end with, besides its own: `errc::closed`,
-/// `errc::invalid_option` (an option of the client is out of range), `errc::authentication_failed`.
+/// **Errors.** Besides its own errors, any operation of any object of this library can end with `errc::closed`,
+/// `errc::invalid_option` (an option of the client is out of range) and `errc::authentication_failed`.
 ///
 /// **Out of memory.** An operation that cannot be started for lack of memory throws `std::bad_alloc` at its caller.
 /// Later, a lack of memory inside the client costs it its connection: it connects again, looks at everything anew, and
 /// goes on with what was asked for; only multi-locks, re-entrant locks and elections may be left waiting. A request for
 /// nodes ends with `not_enough_memory` (`boost::system::errc`), with `errc::outcome_unknown` if it may have been done.
 ///
-/// Where memory fails as an operation is about to begin or its handler is to be posted, and with whatever else an
-/// executor throws that is asked to run something, the exception comes out of the context's `run()`. The operation that
-/// was about to begin is still there, and ends when it is cancelled or the client closes; the handler that was to be
-/// posted is destroyed without being called. The others go on. What a destructor is to give back needs memory, too: for
-/// lack of it there, the process is terminated.
+/// If memory fails as an operation is about to begin or as its handler is to be posted, the exception comes out of the
+/// context's `run()`; so does anything else that an executor throws when it is asked to run something. The operation
+/// that was about to begin is still there, and ends when it is cancelled or the client closes; the handler that was to
+/// be posted is destroyed without being called. Other operations go on. A destructor that gives something back needs
+/// memory, too: if that fails, the process is terminated.
 ///
-/// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, as with Asio's I/O objects,
-/// except that `state()`, `session_id()` and `get_executor()` may be called from any threads.
+/// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, like Asio's I/O objects, but
+/// `state()`, `session_id()` and `get_executor()` may be called from any threads.
 class client {
 public:
     using executor_type = asio::any_io_executor;
 
     /// Starts to connect, in the background; never blocks. Invalid options are reported by every operation, not here.
-    /// @throws std::bad_alloc; boost::system::system_error when there is no descriptor for what the context waits with.
+    /// @throws std::bad_alloc; boost::system::system_error when the system has no descriptor left for the context.
     client(asio::any_io_executor executor, client_options options);
 
-    /// As above, for an execution context such as `asio::io_context`.
+    /// Makes a client on the executor of an execution context such as `asio::io_context`.
     template <class Context>
         requires std::convertible_to<Context&, asio::execution_context&>
     client(Context& context, client_options options) : client(context.get_executor(), std::move(options))
@@ -87,14 +90,14 @@ public:
     /// Waits for a connection that can be used.
     ///
     /// @param timeout Any duration: one that does not fit means for ever, zero or less looks once. On connecting, the
-    /// client looks at the chroot's node and proves its credentials: who looks once finds it connected only a round trip
-    /// after `state()` has become `connected`.
+    /// client looks at the chroot's node and proves its credentials: so a call that looks once succeeds only a round
+    /// trip after `state()` has become `connected`.
     ///
     /// @par Completion `void(error_code)`.
-    /// - success: connected, and the chroot's node exists.
+    /// - success: the client is connected, and the chroot's node exists.
     /// - `errc::timed_out`: the time is up. The client goes on trying.
-    /// - `errc::no_such_chroot`: the chroot's own node does not exist. Asked again by the next call.
-    /// - `errc::authentication_failed`: the servers refused the credentials. Final.
+    /// - `errc::no_such_chroot`: the chroot's own node does not exist. The next call looks for it again.
+    /// - `errc::authentication_failed`: the servers refused the credentials. That is final.
     /// - `errc::invalid_option`, `errc::closed`; `asio::error::operation_aborted` when cancelled.
     ///
     /// @par Cancellation Terminal, partial and total all end the wait, and nothing else.
@@ -107,13 +110,13 @@ public:
     /// Ends the session. Everything pending completes first: waiting acquires, and releases under way, with
     /// `errc::closed`; held locks are lost. Afterwards every operation ends with `errc::closed`.
     ///
-    /// It is bounded in time, connected or not; but while the system resolves a host name for the client, which cannot
-    /// be interrupted, `run()` of an `io_context` does not return, and its destructor waits, too. Without a connection
-    /// the servers cannot be told: nodes then live until the session's time-out.
+    /// A close takes a bounded time, connected or not. But while the system resolves a host name for the client, which
+    /// cannot be interrupted, `run()` of an `io_context` does not return, and its destructor waits, too. Without a
+    /// connection the servers cannot be told: nodes then live until the session's time-out.
     ///
-    /// @par Completion `void(error_code)`: success, also for a second close (when the first is done); posted after the
-    /// handlers of everything that was pending, or was begun until then. `asio::error::operation_aborted` when
-    /// cancelled.
+    /// @par Completion `void(error_code)`: success; a second close succeeds when the first is done. The handler is
+    /// posted after those of everything that was pending, or was begun until then. `asio::error::operation_aborted`
+    /// when cancelled.
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting: the client closes all the same.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
@@ -123,47 +126,49 @@ public:
     }
 
     /// @name Nodes
-    /// A small set of operations on nodes, besides the locks: no watches, no access lists but the client's own. Paths
-    /// are below the chroot; `/` is the chroot's node.
+    /// A small set of operations on nodes, besides the locks: there are no watches, and no access lists but the
+    /// client's own. Paths are below the chroot; `/` is the chroot's node.
     ///
     /// @par Connection
-    /// Each waits for one, as long as it takes; those that wait are sent in the order of their calls. A read whose
-    /// connection is lost is repeated on the next. A write is done once at most: when its answer is lost, it ends with
-    /// `errc::outcome_unknown`, and is never repeated. What is read after that, through the same client, shows what
-    /// became of it: on the new connection a `sync` goes first. (Except: a leader that the others have just replaced
-    /// answers the `sync` and the read from the past, for up to a tick.) A write that meets a connection that is just
-    /// being lost, or that the servers refuse to look at (the session is another connection's by now, say), is known
-    /// not to be done: it waits for the next connection, in its old place.
+    /// Each operation waits for a connection, as long as it takes; those that wait are sent in the order of their
+    /// calls. A read whose connection is lost is repeated on the next. A write is done once at most: when its answer is
+    /// lost, it ends with `errc::outcome_unknown`, and is never repeated. What is read after that, through the same
+    /// client, shows what became of it: on the new connection a `sync` goes first. (There is one exception: a leader
+    /// that the others have just replaced answers the `sync` and the read from the past, for up to a tick.) A write
+    /// that meets a connection that is just being lost, or that the servers refuse to look at (the session is another
+    /// connection's by now, say), is known not to be done: it waits for the next connection, in its old place.
     ///
     /// @par Order
-    /// The servers execute what a client sends in the order of the calls, all operations and transactions: only a
-    /// read that is repeated comes after what was called meanwhile. Locks have an order of their own.
+    /// The servers execute all operations and transactions of a client in the order of the calls; only a read that is
+    /// repeated comes after what was called meanwhile. Locks have an order of their own.
     ///
     /// @par Window
-    /// 64 of these requests are under way at most, and of those that write, 256 KiB of data or one; the others wait in
-    /// the client, in the order of the calls, and are sent as answers come. So no number of them may delay what locks
-    /// need: heartbeats, creates and deletes never wait in that line, and find little before them. The same window is
-    /// for what reads queues or asks holders (`contenders()`, `holders()`, `participants()`, `leader()`,
-    /// `revoke_holders()` and their like). One that needs many requests shares it with the others: the next call
-    /// does not wait for all of a long list. What is cancelled before its turn is never sent.
+    /// At most 64 of these requests are under way at once, and of those that write, 256 KiB of data or one request; the
+    /// others wait in the client, in the order of the calls, and are sent as answers come. So no number of them can
+    /// delay what locks need: heartbeats, creates and deletes never wait in that line, and find little before them.
+    /// Operations that read queues or ask holders (`contenders()`, `holders()`, `participants()`, `leader()`,
+    /// `revoke_holders()` and their like) use the same window. An operation that needs many requests shares the window
+    /// with the others: the next call does not wait for all of a long list. What is cancelled before its turn is never
+    /// sent.
     ///
     /// @par Errors
-    /// Of all of them, besides their own: `errc::access_denied`, `errc::server_error`, `errc::invalid_path`,
-    /// `errc::invalid_option` (a request longer than the servers' default limit of 1 MiB, and those of the client's),
-    /// `errc::authentication_failed`, `errc::closed`; `errc::outcome_unknown` for writes. A read, or a list, ends with
-    /// `errc::access_denied` or `errc::server_error` too when the servers refuse the `sync` before it: what was read
-    /// might be too old. The next one asks for it again; `client_options::log` is told once for a connection.
+    /// Besides its own errors, each operation can end with `errc::access_denied`, `errc::server_error`,
+    /// `errc::invalid_path`, `errc::invalid_option` (the request is longer than the servers' default limit of 1 MiB, or
+    /// an option of the client is out of range), `errc::authentication_failed` and `errc::closed`, and a write with
+    /// `errc::outcome_unknown`. A read, or a list, also ends with `errc::access_denied` or `errc::server_error` when
+    /// the servers refuse the `sync` before it: what was read might be too old. The next one asks for the `sync` again;
+    /// `client_options::log` is told once for a connection.
     ///
     /// @par Cancellation
     /// Terminal, partial and total all end an operation at once: with `asio::error::operation_aborted` if
     /// nothing was changed and nothing will be. A write that was sent cannot be taken back: it ends with
-    /// `errc::outcome_unknown`. A limit in time is a cancellation:
+    /// `errc::outcome_unknown`. To limit an operation in time, cancel it:
     /// `co_await (client.get(path) || timer.async_wait(asio::use_awaitable))`.
     /// @{
 
     /// Creates a node, with the client's access list; its parent has to exist.
-    /// An ephemeral node lives as long as the session of this client, and does not count in the node budget: see there
-    /// how much a session may have.
+    /// An ephemeral node lives as long as the session of this client. It does not count in
+    /// `client_options::node_budget`; the comment there tells how much a session may have.
     ///
     /// @par Completion `void(error_code, std::string)`: the path of the node, with its number if it is sequential.
     /// `errc::node_exists`; `errc::no_node`: there is no parent, or no chroot. `errc::invalid_path` also below an
@@ -173,18 +178,17 @@ public:
     {
         return detail::begin<Token, detail::start_create>(token, state_, std::move(path), std::move(data), kind);
     }
-    /// As above, a persistent one.
+    /// Creates a persistent node.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::string)) Token = default_token>
     [[nodiscard]] auto create(std::string path, std::string data, Token&& token = Token())
     {
         return create(std::move(path), std::move(data), node_kind::persistent, std::forward<Token>(token));
     }
 
-    /// Reads a node, as the server sees it that the client is connected to: it may lag behind the others. Whoever
-    /// holds a lock of this client sees what others have written before it who held it: a read that is the first on a
-    /// new connection goes behind a `sync`. One server can answer from an older past: a leader that the others have just
-    /// replaced, and that does not know yet, for up to a tick. `guard::commit()` is safe from that:
-    /// such a leader cannot execute it.
+    /// Reads a node, as the server sees it that the client is connected to: that server may lag behind the others. A
+    /// holder of a lock of this client sees what earlier holders have written, for the first read on a new connection
+    /// goes behind a `sync`. One server can answer from an older past: a leader that the others have just replaced, and
+    /// that does not know yet, for up to a tick. `guard::commit()` is safe from that: such a leader cannot execute it.
     /// @par Completion `void(error_code, node_content)`. `errc::no_node`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_content)) Token = default_token>
     [[nodiscard]] auto get(std::string path, Token&& token = Token())
@@ -199,7 +203,7 @@ public:
     {
         return detail::begin<Token, detail::start_set>(token, state_, std::move(path), std::move(data), version);
     }
-    /// As above, whatever its version.
+    /// Replaces a node's data, whatever its version.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_stat)) Token = default_token>
     [[nodiscard]] auto set(std::string path, std::string data, Token&& token = Token())
     {
@@ -213,14 +217,14 @@ public:
     {
         return detail::begin<Token, detail::start_remove>(token, state_, std::move(path), version);
     }
-    /// As above, whatever its version.
+    /// Deletes a node that has no children, whatever its version.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto remove(std::string path, Token&& token = Token())
     {
         return remove(std::move(path), any_version, std::forward<Token>(token));
     }
 
-    /// Lists a node's children: their names, in no order. Seen as by `get()`.
+    /// Lists a node's children: their names, in no order. It answers from the same server as `get()`.
     /// @par Completion `void(error_code, std::vector<std::string>)`. `errc::no_node`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<std::string>)) Token = default_token>
     [[nodiscard]] auto children(std::string path, Token&& token = Token())
@@ -228,7 +232,7 @@ public:
         return detail::begin<Token, detail::start_children>(token, state_, std::move(path));
     }
 
-    /// Looks for a node. Seen as by `get()`.
+    /// Looks for a node. It answers from the same server as `get()`.
     /// @par Completion `void(error_code, std::optional<node_stat>)`: nothing if there is no such node.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<node_stat>)) Token = default_token>
     [[nodiscard]] auto exists(std::string path, Token&& token = Token())
@@ -238,9 +242,10 @@ public:
 
     /// Does all operations of a transaction, or none: see `guard::commit()` for one that a lock guards.
     ///
-    /// @par Completion `void(error_code, commit_result)`. With the error of the operation that was refused, which
-    /// `commit_result::failed` names: `asio::as_tuple(asio::use_awaitable)` gives both. `errc::invalid_option` also for
-    /// the creation of a container. One without operations succeeds without a request, once there is a connection.
+    /// @par Completion `void(error_code, commit_result)`. The error is that of the operation that was refused, and
+    /// `commit_result::failed` tells which one that is: `asio::as_tuple(asio::use_awaitable)` gives both.
+    /// `errc::invalid_option` also for the creation of a container. A transaction without operations succeeds without a
+    /// request, once there is a connection.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
     [[nodiscard]] auto commit(transaction what, Token&& token = Token())
     {
@@ -248,11 +253,11 @@ public:
     }
     /// @}
 
-    /// Where the client stands; from any thread. `failed` also for invalid options, `closed` also when the execution
-    /// context is gone.
+    /// Where the client stands: `failed` also if an option is invalid, `closed` also when the execution context is
+    /// gone. May be called from any thread.
     [[nodiscard]] connection_state state() const noexcept;
 
-    /// The ensemble's number for the session, 0 when there is none; from any thread.
+    /// The session's id, or 0 when there is none. May be called from any thread.
     [[nodiscard]] std::int64_t session_id() const noexcept;
 
 private:

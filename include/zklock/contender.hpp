@@ -13,16 +13,16 @@ struct contender {
     std::string node;           ///< full path
     std::int32_t sequence = 0;  ///< the place in the queue: lower ones come first
     std::int64_t session_id = 0;
-    bool ours = false;          ///< of the client that asked
+    bool ours = false;          ///< it is the client's that asked
     std::string identifier;     ///< first line of the node's data
-    /// The lines `key=value` that follow: `mutex_options::properties` of one of ours.
+    /// The lines `key=value` that follow; this library writes `mutex_options::properties` there.
     std::map<std::string, std::string> properties;
-    bool revoked = false;       ///< was asked to let go: that took the place of the data
+    bool revoked = false;       ///< was asked to let go: the request took the place of the data
     std::chrono::system_clock::time_point created; ///< by the clock of the ensemble's leader
     bool shared = false;        ///< a reader of a `shared_mutex`
 
-    /// How long its node has existed at `now`, never less than 0. As exact as this machine's clock agrees with that of
-    /// the leader: ZooKeeper tells the time only of what is written, and this is a reading.
+    /// How long its node has existed at `now`, never less than 0. It is as exact as this machine's clock agrees with
+    /// that of the leader: ZooKeeper tells the time only of what is written, and this is a reading.
     [[nodiscard]] std::chrono::system_clock::duration
     age(std::chrono::system_clock::time_point now = std::chrono::system_clock::now()) const
     {

@@ -22,19 +22,19 @@
 
 namespace zklock {
 
-/// One term as the leader: what `election::lead()` gives its body. Thread safety: as `guard`.
+/// One term as the leader: what `election::lead()` gives its body. Its thread safety is that of `guard`.
 class leadership {
 public:
     using executor_type = asio::any_io_executor;
 
-    leadership() noexcept = default; ///< of nobody
+    leadership() noexcept = default; ///< nobody leads by it
 
     [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
 
     /// Whether this participant leads, as far as this process can know. From any thread.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(held_); }
 
-    /// A positive number that is larger for each term of a path than for all before it, whoever led: the fencing token.
+    /// A positive number, larger for each term of a path than for all before it, of any leader: the fencing token.
     /// What a leader writes should carry it, and be refused where a larger one has been seen. From any thread.
     [[nodiscard]] std::int64_t epoch() const noexcept { return held_.fencing_token(); }
 
@@ -82,7 +82,7 @@ private:
 
 namespace detail {
 
-/// The body of a leader stops for his resignation, too.
+/// The body of a leader stops for the resignation, too.
 template <> struct when_to_stop<leadership> {
     static void watch(leadership& held, const asio::strand<asio::any_io_executor>& strand, std::function<void()> stop)
     {
@@ -139,13 +139,13 @@ asio::awaitable<result<body_value_t<Body, leadership>>> lead(std::shared_ptr<can
 
 } // namespace detail
 
-/// One participant of an election: among all who stand on a path, one leads at a time. Who leads holds the lock of that
-/// path: the nodes are those of a `mutex`, and so of Curator's `LeaderSelector` and (with `naming::kazoo`) kazoo's
-/// `Election`, whose programs can take part on the same path. First come, first elected.
+/// One participant of an election: among all who stand on a path, one leads at a time. The leader holds the lock of
+/// that path: the nodes are those of a `mutex`, and so of Curator's `LeaderSelector` and (with `naming::kazoo`) kazoo's
+/// `Election`, whose programs can take part on the same path. The first to come is the first to be elected.
 ///
-/// It is a handle to shared state and cheap to copy: copies are the same participant, an object made anew is another
-/// one. See `mutex` for paths, and `client` for executors, lifetimes and the errors that every operation can end with.
-/// Thread safety: distinct objects: safe. One object: not safe, except for `path()` and `get_executor()`.
+/// An election is a handle to shared state and cheap to copy: copies are the same participant, an object made anew is
+/// another one. See `mutex` for paths, and `client` for executors, lifetimes and the errors that every operation can
+/// end with. Thread safety: distinct objects: safe. One object: not safe, except for `path()` and `get_executor()`.
 class election {
 public:
     using executor_type = asio::any_io_executor;
@@ -162,23 +162,23 @@ public:
     ///     auto reign = [&](zklock::leadership& term) -> asio::awaitable<void> { … };
     ///     zklock::result<void> led = co_await chair.lead(reign);
     ///
-    /// @param body Called with `leadership&`; for the rest, see `mutex::run()`. It is cancelled (terminal) when the
-    /// leadership is lost, and when `resign()` is called. The leadership is given up however it ends.
+    /// @param body Called with `leadership&`; what it may be is told at `mutex::run()`. It is cancelled (terminal) when
+    /// the leadership is lost, and when `resign()` is called. The leadership is given up however the body ends.
     ///
-    /// With `election_options::requeue` it stands again, behind all who wait, when the body has returned a value or the
-    /// leadership was lost; the body is then run once for each term, each with a larger epoch. An error or an
-    /// exception of the body ends it.
+    /// With `election_options::requeue` the participant stands again, behind all who wait, when the body has returned a
+    /// value or the leadership was lost; the body is then run once for each term, each with a larger epoch. An error or
+    /// an exception of the body ends the call.
     ///
     /// Several calls at once are several candidates of this participant.
     ///
     /// @returns `awaitable<result<T>>`:
     /// - what the body gave, in the last term if there were several;
-    /// - `errc::lost` when that term's leadership was lost: as `mutex::run()`;
-    /// - `asio::error::operation_aborted` when it resigned before any term, or the body stopped with that because it
-    ///   resigned;
+    /// - `errc::lost` when the leadership was lost before that term's body was done and the leadership given up;
+    /// - `asio::error::operation_aborted` when the participant resigned before any term, or the body stopped with that
+    ///   because of the resignation;
     /// - an error of `mutex::acquire()`.
     ///
-    /// @par Cancellation As `mutex::run()`.
+    /// @par Cancellation It is passed on as `mutex::run()` tells.
     template <class Body> [[nodiscard]] auto lead(Body&& body)
     {
         detail::check_body<Body, leadership>();
@@ -186,8 +186,8 @@ public:
                                                 std::forward<Body>(body));
     }
 
-    /// As `lead(body)`; ends with `errc::timed_out` when this participant has waited that long for a term, for each of
-    /// them if there are several.
+    /// Stands for election like `lead(body)`, but ends with `errc::timed_out` when this participant has waited that
+    /// long for a term. The limit counts anew for each term.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto lead(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
@@ -196,12 +196,12 @@ public:
                                                 std::forward<Body>(body));
     }
 
-    /// Withdraws this participant: every `lead()` under way ends, those that wait at once, those that lead as soon as
-    /// their body, which is cancelled, has returned. Later calls of `lead()` stand again.
+    /// Withdraws this participant. Every `lead()` under way ends: one that waits ends at once; one that leads has its
+    /// body cancelled, and ends as soon as the body has returned. Later calls of `lead()` stand again.
     ///
     /// @par Completion `void(error_code)`
     /// - success: this participant does not lead any more: the bodies have returned and their leadership is given up.
-    ///   At once if it did not lead.
+    ///   If it did not lead, that is so at once.
     /// - `errc::closed`, `asio::error::operation_aborted` (cancelled).
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting.
@@ -211,7 +211,7 @@ public:
         return detail::begin<Token, detail::start_resign>(token, state_);
     }
 
-    /// Waits until this participant leads (it does not stand by that: `lead()` does).
+    /// Waits until this participant leads. To stand for election takes a `lead()`: this does not.
     ///
     /// @par Completion `void(error_code)`
     /// - success: it leads, or did a moment ago.
@@ -224,24 +224,26 @@ public:
         return detail::begin<Token, detail::start_wait_for_leadership>(token, state_);
     }
 
-    /// Reads who stands, the leader first, in the order in which they will lead: as `mutex::contenders()`.
+    /// Reads who stands, the leader first, in the order in which they will lead. Its cost, completion and cancellation
+    /// are those of `mutex::contenders()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
     [[nodiscard]] auto participants(Token&& token = Token())
     {
         return detail::begin<Token, detail::start_contenders>(token, state_);
     }
 
-    /// Reads who leads: the first of `participants()`, if there is any. Two requests, however many stand; one more for
-    /// each that resigns meanwhile.
+    /// Reads who leads: the first of `participants()`, if there is any. It takes two requests, however many stand, and
+    /// one more for each that resigns meanwhile.
     ///
-    /// @par Completion `void(error_code, std::optional<contender>)`. Errors and cancellation: as `participants()`.
+    /// @par Completion `void(error_code, std::optional<contender>)`. Errors and cancellation are those of
+    /// `mutex::contenders()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<contender>)) Token = default_token>
     [[nodiscard]] auto leader(Token&& token = Token())
     {
         return detail::begin<Token, detail::start_leader>(token, state_);
     }
 
-    /// Asks a participant, as `participants()` lists it, to step down: as `mutex::revoke()`. A leader learns of it by
+    /// Asks a participant, as `participants()` lists it, to step down: see `mutex::revoke()`. A leader learns of it by
     /// `leadership::wait_revoked()`; no body is cancelled for it.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
@@ -249,7 +251,7 @@ public:
         return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
     }
 
-    /// Asks whoever leads: as `mutex::revoke_holder()`.
+    /// Asks the leader to step down: see `mutex::revoke_holder()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_leader(Token&& token = Token())
     {

@@ -9,11 +9,11 @@ namespace zklock {
 enum class errc {
     timed_out = 1,         ///< the deadline passed; the contender's node is gone or its delete is queued
     busy,                  ///< try_acquire: somebody holds the lock, or queues for it
-    lost,                  ///< the lock was lost before it was released; of an acquire: before its grant could be
-                           ///< told, or others deleted its node and no attempts were left
-    session_expired,       ///< the attempts the options allow were used up by expired sessions
+    lost,                  ///< the lock was lost before it was released. From an acquire: it was lost before its grant
+                           ///< could be told, or others deleted its node and no attempts were left
+    session_expired,       ///< expired sessions used up the attempts that the options allow
     not_connected,         ///< there is no connection to an ensemble, and the operation does not wait for one
-    not_owner,             ///< the guard is empty, or holds nothing of the kind: of release, commit, downgrade, …
+    not_owner,             ///< the guard is empty, or holds nothing that can be released, downgraded, committed by, …
     access_denied,         ///< the server's ACL forbids it
     authentication_failed, ///< the server refused the credentials; the client is of no further use
     no_such_chroot,        ///< the chroot's own node does not exist
@@ -32,7 +32,8 @@ enum class errc {
     not_upgradable         ///< a reader cannot become a writer: two of them would wait for each other for ever
 };
 
-/// Of all `errc`. Its codes compare equal to the `std::errc` that mean the same, where there is one. Thread safe.
+/// The category of all `errc`. Its codes compare equal to the `std::errc` that mean the same, where there is one.
+/// Thread safe.
 [[nodiscard]] const boost::system::error_category& error_category() noexcept;
 
 /// Found by argument-dependent lookup when an `errc` is made an error code.

@@ -26,7 +26,7 @@ namespace zklock {
 /// it stays lost. What must not happen twice is protected by `fencing_token()`, not by a look at the guard.
 ///
 /// **Lifetime.** A guard does not keep its client open. When the client closes, its guards are lost. A guard may
-/// outlive the execution context of its client: it is then inert, that is lost, and does nothing when destroyed.
+/// outlive the execution context of its client: it then counts as lost, and does nothing when destroyed.
 ///
 /// **Thread safety.** Distinct guards: safe. One guard: its const member functions may be called from any threads at
 /// once, with each other; moving, assigning, releasing and destroying are for one thread at a time, and not at the same
@@ -51,25 +51,25 @@ public:
     /// Looks at the clock, not at the network; costs some 30 ns. From any thread.
     [[nodiscard]] explicit operator bool() const noexcept;
 
-    /// Full path of the lock's node, below the client's chroot: for transactions of the user's own that check that it
+    /// Full path of the lock's node, below the client's chroot. A transaction of the user's own can check that the node
     /// still exists. Empty for an empty guard. From any thread; valid as long as the guard is not moved or destroyed.
     [[nodiscard]] const std::string& node() const noexcept;
 
-    /// A positive number that is larger for each grant of a path than for all grants before it, whoever got them. A
+    /// A positive number that is larger for each grant of a path than for all grants before it, of all clients. A
     /// resource that remembers the largest it has seen, and refuses smaller ones, is safe from a holder that has lost
     /// its lock without noticing. 0 for an empty guard. From any thread.
     [[nodiscard]] std::int64_t fencing_token() const noexcept;
 
     /// Until when the lock is ours at least, under the stated assumptions: the end of the lease. It moves on while the
-    /// servers answer, and is the clock's epoch once the lock is lost or for an empty guard. The loss is declared
-    /// `client_options::loss_notice` before. The clock goes on while the machine is suspended. From any thread.
+    /// servers answer. It is the clock's epoch for an empty guard, and once the lock is lost. The loss is declared
+    /// `client_options::loss_notice` earlier. The clock goes on while the machine is suspended. From any thread.
     [[nodiscard]] lease_clock::time_point held_until() const noexcept;
 
     /// Waits until the lock is lost. The wait does not keep the lock: the guard may go away meanwhile.
     ///
     /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's
     /// own), never inside this call. Several waits may be pending.
-    /// - success: the lock is lost. Also when it was lost before the call: a loss stays.
+    /// - success: the lock is lost, now or since before the call: a loss stays.
     /// - `asio::error::operation_aborted`: it was released, the guard was destroyed, or the wait was cancelled.
     /// - `errc::not_owner`: the guard is empty. That is told by a thread of the system executor, unless the handler has
     ///   an executor of its own.
@@ -88,12 +88,12 @@ public:
     /// to do about it, and when, is the holder's business. The wait does not keep the lock.
     ///
     /// The node is watched from the first wait on; that costs one request, if it was not watched already. A request
-    /// that came before the wait, even before the grant, is seen: it is in the node's data, of which it takes the
-    /// place. While disconnected nothing is heard; what was asked meanwhile is found at the next connection.
+    /// that came before the wait, even before the grant, is seen, for it has replaced the node's data. While
+    /// disconnected the client hears nothing; it finds at the next connection what was asked meanwhile.
     ///
     /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's
     /// own), never inside this call. Several waits may be pending.
-    /// - success: somebody asked. Also when that was before the call: a request stays.
+    /// - success: somebody asked, now or before the call: a request stays.
     /// - `errc::lost`: the lock was lost, before or meanwhile.
     /// - `asio::error::operation_aborted`: it was released, the guard was destroyed, or the wait was cancelled.
     /// - `errc::not_owner`: the guard is empty. That is told by a thread of the system executor, unless the handler has
@@ -101,9 +101,9 @@ public:
     ///
     /// @par Cancellation Terminal, partial and total all end this wait, and nothing else.
     ///
-    /// A request is made of a node. Where contenders pass one on (`mutex_options::linger`, `cohort`), they stop doing
-    /// so once it is noticed; unnoticed, it reaches whoever comes to use the node. The idea, and the request's form,
-    /// are those of Curator's `Revocable`.
+    /// A request is written on a node. Where contenders pass a node on (`mutex_options::linger`, `cohort`), they stop
+    /// doing so once they notice the request; until then it reaches the next contender that uses the node. The idea,
+    /// and the request's form, are those of Curator's `Revocable`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_revoked(Token&& token = Token()) const
     {
@@ -120,34 +120,34 @@ public:
     ///     t.create("/orders/order-", buyer, zklock::node_kind::persistent_sequential);
     ///     zklock::result<zklock::commit_result> sold = co_await held.commit(t);
     ///
-    /// The node is looked for by its name, which no other contender has: its version may be any. (Whoever has the
-    /// permission to create a node of that very name could deceive the check.) A node that is used for several grants
-    /// of this client (`mutex_options::linger`, `cohort`) may outlive the guard: so after the release nothing is sent.
-    /// A commit that was sent before the release, or before a downgrade, is executed before it. One is sent at once, or
-    /// as soon as there is a connection and the client's window (see `client`, Nodes) has room; what still waits for
-    /// that when the guard is released, or the downgrade is sent, ends with `errc::not_owner`.
-    ///
-    /// While it has to wait, it does so as long as the lock is held.
+    /// The node is looked for by its name, which no other contender has: its version may be any. (A program that has
+    /// the permission to create a node of that very name could deceive the check.) A node that is used for several
+    /// grants of this client (`mutex_options::linger`, `cohort`) may outlive the guard: so after the release nothing is
+    /// sent. A commit that was sent before the release, or before a downgrade, is executed before it. A commit is sent
+    /// at once, or as soon as there is a connection and the client's window (see `client`, Nodes) has room. A commit
+    /// that still waits for that when the guard is released, or the downgrade is sent, ends with `errc::not_owner`;
+    /// otherwise it waits as long as the lock is held.
     ///
     /// @par Completion `void(error_code, commit_result)`, exactly once, on the handler's associated executor (by
     /// default the client's own), never inside this call.
-    /// - success: everything was done, and the lock was held. A transaction without operations only asks that.
-    /// - `errc::lost`: nothing was done, for the lock is lost. If it is the servers who said so, the guard is lost with
-    ///   it, before this completes.
+    /// - success: everything was done, and the lock was held. A transaction without operations asks only whether it is.
+    /// - `errc::lost`: nothing was done, for the lock is lost. If the servers said so, the guard counts as lost, too,
+    ///   before this completes.
     /// - `errc::no_node`, `errc::node_exists`, `errc::bad_version`, `errc::not_empty`, `errc::access_denied`,
     ///   `errc::invalid_path` (below an ephemeral node), `errc::server_error`: nothing was done, for one operation was
     ///   refused. `commit_result::failed` tells which; `asio::as_tuple(asio::use_awaitable)` gives it with the error.
     /// - `errc::outcome_unknown`: it was sent, and its answer lost. It may have been done as a whole, or not at all; it
-    ///   is never repeated. What the client reads after that shows which.
-    /// - `errc::invalid_path`, `errc::invalid_option` (longer than the servers' default limit of 1 MiB, checks
-    ///   included; the creation of a container): nothing was sent.
-    /// - `errc::not_owner`: the guard is empty (told by the system executor: see `wait_lost()`), or was released, or
-    ///   its downgrade sent, before it could be sent; or a lazy token started it while the guard was being downgraded.
+    ///   is never repeated. What the client reads after that shows which of the two it is.
+    /// - `errc::invalid_path`, `errc::invalid_option` (it is longer than the servers' default limit of 1 MiB, checks
+    ///   included, or creates a container): nothing was sent.
+    /// - `errc::not_owner`: the guard is empty (told by the system executor: see `wait_lost()`); or the guard was
+    ///   released, or its downgrade sent, before the commit could be sent; or a lazy token started the commit while the
+    ///   guard was being downgraded.
     /// - `asio::error::operation_aborted`: cancelled, and it was not and will not be sent.
     /// - `errc::authentication_failed`.
     ///
-    /// @par Cancellation Terminal, partial and total end it at once. One that was sent cannot be taken back: it ends
-    /// with `errc::outcome_unknown` then.
+    /// @par Cancellation Terminal, partial and total end it at once. A commit that was sent cannot be taken back: it
+    /// then ends with `errc::outcome_unknown`.
     ///
     /// That a write and the check of the lock's node can share a `multi` is ZooKeeper's own idea.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
@@ -159,8 +159,9 @@ public:
 
     /// Gives the lock back: `co_await std::move(g).release()`. The guard is empty after the call.
     ///
-    /// A waiter of the same client has the lock before this completes; others as soon as the servers have the delete.
-    /// While disconnected, the delete waits for the next connection, or for the end of the session.
+    /// A waiter of the same client has the lock before this completes; one of another client has it as soon as the
+    /// servers have the delete. While disconnected, the delete waits for the next connection, or for the end of the
+    /// session.
     ///
     /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's
     /// own), never inside this call.

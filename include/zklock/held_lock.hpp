@@ -6,8 +6,8 @@ namespace zklock {
 
 /// One of several locks that are held together.
 struct held_lock {
-    std::string path;               ///< of the lock
-    std::string node;               ///< full path of the node it is held by
+    std::string path;               ///< the lock's path
+    std::string node;               ///< full path of the node by which it is held
     std::int64_t fencing_token = 0; ///< see `guard::fencing_token()`
 };
 

@@ -6,8 +6,8 @@ namespace zklock {
 
 /// The clock on which a lock is believed to be held.
 ///
-/// It is `CLOCK_BOOTTIME`: monotonic, and it goes on counting while the machine is suspended, because the server's
-/// session timer does too. Its epoch is the start of the machine, so its values mean nothing in another machine.
+/// It is `CLOCK_BOOTTIME`: it is monotonic, and goes on while the machine is suspended, as the servers' session timers
+/// do. Its epoch is the start of the machine, so its values mean nothing on another machine.
 ///
 /// Thread safety: `now()` may be called from any thread.
 struct lease_clock {

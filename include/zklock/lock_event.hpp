@@ -2,6 +2,7 @@
 #include <boost/system/error_code.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace zklock {
@@ -15,8 +16,8 @@ struct lock_event {
     enum class kind : std::uint8_t {
         queued,   ///< it has a node, and so a place in the queue; before `acquired`, also where nobody is before it
         acquired, ///< it holds the lock
-        lost,     ///< the lock was lost while it was held; its release is not told. Also when its acquire fails with
-                  ///< `errc::lost`, because the caller could not be told of the grant before
+        lost,     ///< the lock was lost while it was held; its release is not told. A lock can be lost before its
+                  ///< caller could be told of the grant: then the acquire fails with `errc::lost`
         released, ///< it was given back, and its node is gone or passed on; `error`: the client was closed meanwhile
         failed    ///< it ended without the lock, for the reason in `error`; `operation_aborted` if it was cancelled.
                   ///< An acquire with no time to wait says here what it found (`busy`, `not_connected`), and
@@ -24,15 +25,23 @@ struct lock_event {
     };
 
     kind what = kind::queued;
-    std::uint64_t acquire = 0;      ///< which acquire: a number that no other one of the client has
-    std::string path;               ///< of the lock
-    std::string node;               ///< full path of its node, since it was queued
+    std::uint64_t acquire = 0;      ///< the acquire's id: no other acquire of the client has it
+    std::string path;               ///< the lock's path
+    std::string node;               ///< full path of its node; empty before it was queued
     std::int32_t sequence = 0;      ///< its node's place in the queue: lower ones come first
-    std::int64_t fencing_token = 0; ///< since it was acquired
+    std::int64_t fencing_token = 0; ///< 0 before it was acquired
     boost::system::error_code error;
     /// How many events the listener has left out since the call before, because too many were waiting: see `listen()`.
     /// They are younger than all that were waiting then, of which this event is the first.
     std::uint64_t dropped = 0;
 };
+
+namespace detail {
+class event_sink;
+}
+
+/// Who is told what happens to the acquires of a lock: an option of most locks. `listen()` makes one of a function.
+/// Empty: nobody is told, and it costs nothing.
+using lock_listener = std::shared_ptr<detail::event_sink>;
 
 } // namespace zklock

@@ -1,19 +1,14 @@
 #pragma once
-#include "zklock/detail/event_sink.hpp"
 #include "zklock/lock_event.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 
 namespace zklock {
 
 namespace asio = boost::asio;
-
-/// Who is told what happens to the acquires of a lock (`mutex_options::listener`). Empty: nobody, at no cost.
-using lock_listener = std::shared_ptr<detail::event_sink>;
 
 /// How many events may wait for a listener's executor, unless another number is given. They take 15 MB or so.
 inline constexpr std::size_t most_waiting_events = 65'536;
@@ -24,22 +19,23 @@ inline constexpr std::size_t most_waiting_events = 65'536;
 ///
 /// @param executor Where the function is called, by `post`: never inside a call of the library, and on the client's
 /// strand only if it is that. It may have several threads.
-/// @param told It is called with each event of each lock that has this listener, once; never twice at a time, and in
-/// order: for each acquire the order that `lock_event` states, for all of a client the order in which things happened.
-/// There is no order between these calls and the handlers of operations. What it throws comes out of the executor as from any
-/// function posted there (`io_context::run()`), and the next event follows.
+/// @param told It is called with each event of each lock that has this listener, once, and never twice at a time. The
+/// events of an acquire come in the order that `lock_event` states, and all events of a client in the order in which
+/// things happened. There is no order between these calls and the handlers of operations. What the function throws
+/// comes out of the executor (`io_context::run()`) like an exception of any function posted there, and the next event
+/// follows.
 /// @param most How many events may wait, at least 1 (0 counts as 1), while the executor is slower than they come.
 ///
-/// **A slow executor.** When `most` events wait, what happens next is dropped, the newest first: what waits is told.
-/// But losses (`lost`) have as much room again: one is dropped only when `most` losses wait. The next call carries the
-/// number of what was dropped (`lock_event::dropped`). There always is such a call, for an event is dropped only while
-/// others wait. From then on events of an acquire may be missing: `contenders()` tells how things stand.
+/// **A slow executor.** When `most` events wait, the next ones are dropped, and those that wait are told. But losses
+/// (`lost`) have as much room again: one is dropped only when `most` losses wait. The next call carries the number of
+/// dropped events (`lock_event::dropped`). There always is such a call, for an event is dropped only while others wait.
+/// From then on events of an acquire may be missing: `contenders()` tells how things stand.
 ///
 /// **Lifetime.** The function lives as long as the locks that have the listener, and their acquires; it is destroyed
 /// with the last of them, on whatever thread that is. Events keep the executor busy while they are on their way, and
 /// not between them. With the end of the executor's context the events end; the locks, and the client, may outlive it.
 ///
-/// Thread safety: from any thread; a listener may serve locks of several clients.
+/// Thread safety: it may be called from any thread; a listener may serve locks of several clients.
 ///
 /// That a place in the queue is told before the lock is held was asked for in Curator (CURATOR-592); callbacks of a
 /// lock are known from ZooKeeper's `WriteLock`.

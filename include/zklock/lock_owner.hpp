@@ -3,16 +3,17 @@
 
 namespace zklock {
 
-/// Whoever owns a re-entrant lock: an identity, for coroutines and threads have none that could serve. Each one made by
-/// the default constructor is another owner; copies are the same owner. Give a copy to all who act on its behalf.
+/// The owner of a re-entrant lock. It is an identity, because neither coroutines nor threads have one that could serve.
+/// The default constructor makes a new owner each time; a copy is the same owner. Give a copy to all who act on its
+/// behalf.
 ///
-/// An owner is known within this process only. Trivially copyable; thread safety: as an integer.
+/// An owner is known within this process only. It is trivially copyable, and as thread safe as an integer.
 class lock_owner {
 public:
-    /// A new owner. From any thread. @throws nothing.
+    /// Makes a new owner. May be called from any thread. @throws nothing.
     lock_owner() noexcept;
 
-    /// A number that no other owner of this process has; never 0.
+    /// The owner's id, which no other owner of this process has; never 0.
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
     friend bool operator==(lock_owner, lock_owner) noexcept = default;

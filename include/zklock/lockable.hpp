@@ -11,11 +11,11 @@ namespace zklock {
 /// Any lock that can be acquired, whatever its recipe: what a `multi_lock` is made of. A `mutex` is one; other recipes
 /// say how they are to be acquired: `reentrant_mutex::owned_by()`, for one.
 ///
-/// A handle to shared state, cheap to copy, that keeps its client open. Thread safety: distinct objects: safe. One
-/// object: its const member functions may be called from any threads.
+/// It is a handle to shared state, cheap to copy, that keeps its client open. Thread safety: distinct objects: safe.
+/// One object: its const member functions may be called from any threads.
 class lockable {
 public:
-    /// Where its nodes are; of a `multi_lock`'s members each has its own. Never fails.
+    /// The lock's path. The members of a `multi_lock` must have different ones. Never fails.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
 
 private:

@@ -18,7 +18,8 @@
 namespace zklock {
 
 /// Several locks that are held together: what a successful `multi_lock::acquire()` gives. Everything that is said of
-/// `guard` holds for it: movable, may be empty, releases in the background when it goes away, thread safety.
+/// `guard` holds for it, too: it is movable, may be empty, releases in the background when it goes away, and has the
+/// same thread safety.
 class [[nodiscard]] multi_guard {
 public:
     using executor_type = asio::any_io_executor;
@@ -39,7 +40,7 @@ public:
     /// Until when all of them are ours at least: see `guard::held_until()`. From any thread.
     [[nodiscard]] lease_clock::time_point held_until() const noexcept { return held_.held_until(); }
 
-    /// Waits until one of the locks is lost: with it, all of this is. See `guard::wait_lost()`.
+    /// Waits until one of the locks is lost: all of them count as lost then. See `guard::wait_lost()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_lost(Token&& token = Token()) const
     {
@@ -53,8 +54,8 @@ public:
         return held_.wait_revoked(std::forward<Token>(token));
     }
 
-    /// Does all operations of a transaction if all of the locks are still held: see `guard::commit()`. The nodes of all
-    /// of them are looked for.
+    /// Does all operations of a transaction if all of the locks are still held: see `guard::commit()`. The servers look
+    /// for the nodes of all of them.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
     [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
     {
@@ -63,10 +64,10 @@ public:
 
     /// Gives all of the locks back, in reverse, whatever becomes of each: `co_await std::move(g).release()`.
     ///
-    /// @par Completion `void(error_code)`, when the last release has ended; as `guard::release()`, with `errc::lost` if
-    /// any of the locks had been lost, else with the first error.
+    /// @par Completion `void(error_code)`, when the last release has ended: with `errc::lost` if any of the locks had
+    /// been lost, else with the first error of a release. The errors are those of `guard::release()`.
     ///
-    /// @par Cancellation As `guard::release()`.
+    /// @par Cancellation Terminal, partial and total only stop the waiting: the releases go on in the background.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(Token&& token = Token()) &&
     {
@@ -96,11 +97,11 @@ private:
 /// `InterProcessMultiLock`, which takes its locks as they were given.
 ///
 /// **All or none.** When one lock cannot be had, those that are held already are given back, in reverse, and the error
-/// of the one is the result; errors of the giving back do not hide it, nor do they stop it. When a held lock is lost
-/// while others are waited for, all are given back and the acquire begins anew, under the same deadline.
+/// of the one is the result; an error of a release neither hides that one nor stops the other releases. When a held
+/// lock is lost while others are waited for, all are given back and the acquire begins anew, under the same deadline.
 ///
-/// **Members** are of one client, and of different paths: else, and for none at all, every operation ends with
-/// `errc::invalid_option`.
+/// **Members.** All members belong to one client, and have different paths. If not, or if there is no member at all,
+/// every operation ends with `errc::invalid_option`.
 ///
 /// It is a handle to shared state, cheap to copy, that keeps the client open. See `client` for executors, lifetimes and
 /// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except
@@ -112,7 +113,7 @@ class multi_lock {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Sends nothing: bad input, such as no lock at all or one twice, is told by each operation. The clients of its
+    /// Sends nothing: each operation tells of bad input, such as no lock at all or one twice. The clients of its
     /// members stay open as long as a handle is there. Throws std::bad_alloc.
     explicit multi_lock(std::vector<lockable> locks);
     template <std::convertible_to<lockable>... Locks>
@@ -121,23 +122,25 @@ public:
     {
     }
 
-    /// That of the locks' client; the system executor without a lock.
+    /// The executor of the locks' client; the system executor if there is no lock.
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
 
     /// Waits for all of the locks, for as long as it takes.
     ///
-    /// @par Completion `void(error_code, multi_guard)`, as `mutex::acquire()`: with an error of any of the locks, and
-    /// `errc::invalid_option` for members that cannot be locked together; for none at all that is told by a thread of
-    /// the system executor, unless the handler has an executor of its own.
+    /// @par Completion `void(error_code, multi_guard)`, with the errors that an acquire of any of the locks can have,
+    /// and `errc::invalid_option` for members that cannot be locked together. If there is no member at all, that is
+    /// told by a thread of the system executor, unless the handler has an executor of its own.
     ///
-    /// @par Cancellation As `mutex::acquire()`.
+    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto acquire(Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::waiting<multi_guard>(state_));
     }
 
-    /// Until one deadline for all of the locks, counted from the start of the operation: as `mutex::acquire(timeout)`.
+    /// Waits for all of the locks until one deadline, counted from the start of the operation. Completion and
+    /// cancellation are those of `acquire()`, and `errc::timed_out` at the deadline. `timeout` may be any duration: one
+    /// that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period,
               BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
@@ -145,15 +148,16 @@ public:
         return detail::begin<Token>(token, detail::waiting<multi_guard>(state_, detail::saturate(timeout)));
     }
 
-    /// Takes the locks if all are free now: as `mutex::try_acquire()`. Locks before the first that is busy are taken
-    /// and given back. `errc::lost` if one of those was lost meanwhile.
+    /// Takes the locks if all are free now. Locks before the first that is busy are taken and given back. Completion
+    /// and cancellation are those of `acquire()`, with `errc::busy` and `errc::not_connected` as `mutex::try_acquire()`
+    /// has them, and `errc::lost` if a lock that was taken was lost meanwhile.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::trying<multi_guard>(state_));
     }
 
-    /// Runs `body` with a `multi_guard&` while all of the locks are held: as `mutex::run()`.
+    /// Runs `body` with a `multi_guard&` while all of the locks are held: see `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(Body&& body)
     {
         detail::check_body<Body, multi_guard>();
@@ -161,7 +165,7 @@ public:
                                                             std::forward<Body>(body));
     }
 
-    /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` like `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

@@ -25,15 +25,16 @@ namespace zklock {
 /// is a contender of its own (the same mutex acquired twice waits for itself). A mutex keeps its client open. See
 /// `client` for executors, lifetimes and the errors that every operation can end with.
 ///
-/// A path is absolute, below the client's chroot, such as `/locks/stock`; in `/zookeeper`, the servers' own, it cannot
-/// be. Missing parents are made. What is invalid never throws: `errc::invalid_path`, `errc::invalid_option` are told.
+/// A path is absolute, below the client's chroot, such as `/locks/stock`. It cannot be in `/zookeeper`, which is the
+/// servers' own. Missing parents are made. Invalid paths and options never throw: operations end with
+/// `errc::invalid_path` or `errc::invalid_option`.
 ///
 /// **Thread safety.** Distinct objects: safe. One object: not safe, except for `path()` and `get_executor()`.
 class mutex {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is
+    /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the lock is
     /// there. Throws std::bad_alloc.
     mutex(const client& c, std::string path, mutex_options options = {});
 
@@ -44,8 +45,8 @@ public:
 
     /// Waits for the lock, for as long as it takes.
     ///
-    /// @par Completion `void(error_code, guard)`; the guard is empty unless the error is none. Exactly once, on the
-    /// handler's associated executor (by default the client's), never inside this call.
+    /// @par Completion `void(error_code, guard)`, exactly once, on the handler's associated executor (by default the
+    /// client's), never inside this call. The guard is empty if there is an error.
     /// - success: the guard holds the lock.
     /// - `errc::lost`: it was granted, and the lock was lost before that could be told, because the client did not run
     ///   for so long, say. Nothing is left to release.
@@ -53,15 +54,15 @@ public:
     /// - `errc::session_expired`, `errc::not_connected` (the answer to its create was lost), `errc::lost` (others
     ///   deleted its node): what ended the last of the attempts that `mutex_options::max_attempts` allows. Without such
     ///   a limit none of these ends a wait: it queues again.
-    /// - `errc::access_denied`: by the ACL of a parent, or of a node before it. `errc::no_such_chroot`: the chroot's
-    ///   node does not exist. `errc::server_error`: the servers refused for another reason.
+    /// - `errc::access_denied`: the ACL of a parent, or of a node before it, forbids it. `errc::no_such_chroot`: the
+    ///   chroot's node does not exist. `errc::server_error`: the servers refused for another reason.
     /// - `errc::over_budget`: one more node could harm the ensemble (`client_options::node_budget_limit`).
     /// - `errc::sequence_exhausted`, `errc::token_exhausted`: the path, or the ensemble, has run out of numbers.
     /// - `errc::invalid_path`, `errc::invalid_option`, `errc::authentication_failed`, `errc::closed`.
     ///
     /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
-    /// delete of its node is already queued. Unless the lock had been granted and that result posted: then the handler
-    /// gets the guard. A guard that nobody takes (the coroutine was cancelled, the context destroyed) is released.
+    /// delete of its node is already queued. But if the lock had been granted and that result posted, the handler gets
+    /// the guard. A guard that nobody takes (the coroutine was cancelled, the context destroyed) is released.
     ///
     /// A pending acquire keeps neither the mutex nor the client open: when the last of their handles goes, it ends with
     /// `errc::closed`. So `mutex(c, path).acquire(callback)` needs a client that stays. A coroutine has its handles in
@@ -76,7 +77,8 @@ public:
     ///
     /// @param timeout Any duration: one that does not fit means for ever; zero or less looks once.
     ///
-    /// As `acquire()`, and `errc::timed_out` at the deadline, connected or not; the delete of its node is then queued.
+    /// Completion and cancellation are those of `acquire()`. At the deadline, connected or not, it ends with
+    /// `errc::timed_out`; the delete of its node is then queued.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
@@ -85,18 +87,19 @@ public:
 
     /// Takes the lock if it is free now. When it can see that it is not, nothing is written to the servers.
     ///
-    /// As `acquire()`, and `errc::busy` when somebody holds the lock or queues for it, `errc::not_connected` while
-    /// disconnected: it never waits for a connection. While the servers are silent it lasts until the connection is
-    /// given up, a part of the session's time-out: `acquire(50ms)` is a try with a bound of its own.
+    /// Completion and cancellation are those of `acquire()`. It ends with `errc::busy` when somebody holds the lock or
+    /// queues for it, and with `errc::not_connected` while disconnected: it never waits for a connection. While the
+    /// servers are silent it lasts until the connection is given up, a part of the session's time-out: `acquire(50ms)`
+    /// is a try with a bound of its own.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::trying<guard>(state_));
     }
 
-    /// Reads who holds the lock and who waits, in the order of the queue. Waits for a connection. One request, and one
-    /// for each contender, as the client's window (see `client`, Nodes) lets them go: a long queue takes its time, and
-    /// may change meanwhile.
+    /// Reads who holds the lock and who waits, in the order of the queue. It waits for a connection. It takes one
+    /// request, and one more for each contender, as the client's window (see `client`, Nodes) lets them go: a long
+    /// queue takes its time, and may change meanwhile.
     ///
     /// @par Completion `void(error_code, std::vector<contender>)`. A path that does not exist has no contenders.
     /// `errc::access_denied`, `errc::server_error`, `errc::invalid_path`, `errc::invalid_option`,
@@ -109,17 +112,17 @@ public:
         return detail::begin<Token, detail::start_contenders>(token, state_);
     }
 
-    /// Asks a contender, as `contenders()` lists it, to let go. It is told if it waits for that
-    /// (`guard::wait_revoked()`, Curator's `makeRevocable`), and nobody is forced. Whoever's contender it is: this
-    /// client's own too. One that still waits for the lock is asked likewise: one of ours learns of it when it holds
-    /// the lock, Curator's at once. Waits for a connection.
+    /// Asks a contender, as `contenders()` lists it, to let go. The contender is told if it waits for that
+    /// (`guard::wait_revoked()`, Curator's `makeRevocable`), and nobody is forced. It may be a contender of any client,
+    /// this one included. It may still wait for the lock: a contender of this library then learns of the request when
+    /// it holds the lock, one of Curator's at once. The call waits for a connection, and takes one request.
     ///
-    /// The request takes the place of the contender's data: who it is can be read no more (`contender::revoked`). Other
-    /// forms would not be understood by Curator's programs.
+    /// The request replaces the contender's data: who it is can be read no more (`contender::revoked`). Curator's
+    /// programs would not understand a request of another form.
     ///
     /// @par Completion `void(error_code)`
-    /// - success: it was asked, or is gone already. One request.
-    /// - `errc::invalid_path`: no node of this lock. `errc::access_denied`: by the node's ACL.
+    /// - success: it was asked, or is gone already.
+    /// - `errc::invalid_path`: it is no node of this lock. `errc::access_denied`: the node's ACL forbids it.
     /// - `errc::server_error`, `errc::invalid_option`, `errc::authentication_failed`, `errc::closed`;
     ///   `asio::error::operation_aborted` when cancelled.
     ///
@@ -130,10 +133,12 @@ public:
         return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
     }
 
-    /// Asks whoever holds the lock to let go: as `revoke()`, of the first in the queue at one look. Two requests.
+    /// Asks the holder of the lock to let go: it looks at the queue once, and asks the first in it as `revoke()` does.
+    /// It takes two requests.
     ///
-    /// @par Completion `void(error_code, std::size_t)`: how many were asked, 0 or 1. 0 when nobody holds the lock, or
-    /// the holder has let go meanwhile: who comes next is not asked. Errors and cancellation: as `revoke()`.
+    /// @par Completion `void(error_code, std::size_t)`: how many were asked, 0 or 1. It is 0 when nobody holds the
+    /// lock, or the holder has let go meanwhile: the next holder is not asked. Errors and cancellation are those of
+    /// `revoke()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_holder(Token&& token = Token())
     {
@@ -146,8 +151,8 @@ public:
     ///     zklock::result<order> sold = co_await lock.run(5s, sell);
     ///
     /// @param body Called with `guard&`, gives `awaitable<result<T>>` or `awaitable<void>`. It is copied (or moved) in;
-    /// `std::ref(body)` for one that can be neither. Under gcc a temporary must be trivially destructible: gcc 12
-    /// destroys such temporaries twice in a `co_await` expression, so name the lambda and pass that.
+    /// pass `std::ref(body)` if it can be neither. Under gcc a temporary must be trivially destructible, because gcc 12
+    /// would destroy it twice (see `client_options`): so name the lambda and pass that.
     ///
     /// The body runs on a strand over the executor of the awaiting coroutine. When the lock is lost it is cancelled
     /// (terminal). The lock is released however the body ends.
@@ -155,12 +160,12 @@ public:
     /// @returns `awaitable<result<T>>` (`result<void>` for a body of `awaitable<void>`):
     /// - what the body gave;
     /// - an error of `acquire()`, when the body was not run;
-    /// - `errc::lost` when the lock was lost before the body was done and the lock released: that outranks whatever
-    ///   result the body gave. An exception of the body passes through after the release, except the
+    /// - `errc::lost` when the lock was lost before the body was done and the lock released: that outranks any result
+    ///   of the body. An exception of the body passes through after the release, except the
     ///   `operation_aborted` that it was cancelled with because of the loss.
     ///
-    /// @par Cancellation Passed on to the acquire or to the body, whatever the type; a body reacts to those types that
-    /// its cancellation state lets through (terminal, unless it says otherwise). The lock is then released in the
+    /// @par Cancellation It is passed on to the acquire or to the body, whatever its type; a body reacts to those types
+    /// that its cancellation state lets through (terminal, unless it says otherwise). The lock is then released in the
     /// background.
     ///
     /// A run keeps the client open. The idea of a task that runs while the lock is held, and is cancelled before
@@ -171,7 +176,7 @@ public:
         return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(state_), std::forward<Body>(body));
     }
 
-    /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` like `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

@@ -1,18 +1,13 @@
 #pragma once
 #include "zklock/client_options.hpp"
+#include "zklock/lock_event.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
 
 namespace zklock {
-
-namespace detail {
-class event_sink;
-}
 
 /// How contenders are named, so that programs of other clients can share the path.
 enum class naming : std::uint8_t {
@@ -23,48 +18,51 @@ enum class naming : std::uint8_t {
 /// Options of a mutex. `names`, `linger` and `cohort` hold for the path: mutexes of one client on one path must agree
 /// on them, or their operations fail with `errc::invalid_option`.
 struct mutex_options {
-    mutex_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+    mutex_options() = default; // no aggregate: see client_options
 
     naming names = naming::curator;
     /// How the path is made where it is missing, and where its sequence numbers near their end at 2^31 (after 25 days
-    /// of 1,000 acquires a second). Then acquires that have no node yet wait in their client, and nothing lingers; when
-    /// the last node is gone, one client deletes the path, and it is made again. Numbers begin at 0, and fencing tokens
-    /// go on growing. Readers wait likewise, though only other readers hold: as long as the longest of those. Until then
-    /// `try_acquire()` is `busy` while there is any node, also a reader's for a reader: it could have a lock only by a
-    /// number that is kept for those who do not know yet that numbers are scarce.
+    /// of 1,000 acquires a second). Near that end, acquires that have no node yet wait in their client, and nothing
+    /// lingers; when the last node is gone, one client deletes the path, and it is made again. Numbers begin at 0, and
+    /// fencing tokens go on growing. Readers wait, too, even if only other readers hold: as long as the last of those.
+    /// Until then `try_acquire()` is `busy` while there is any node, and so is `try_acquire_shared()`, even if the node
+    /// is a reader's: it could have a lock only by a number that is kept for those who do not know yet that numbers are
+    /// scarce.
     ///
-    /// The path is made again as this option says, whatever it was before: the servers do not tell. Where programs use
-    /// it that do not expect it to go (kazoo's fail with `NoNodeError` if they come just then), and where it is to last,
-    /// make it `persistent`, and have it so in all clients.
+    /// The path is made again as this option says, whatever it was before, because the servers do not tell what it was.
+    /// Make it `persistent`, and have it so in all clients, if it is to last, or if programs use it that do not expect
+    /// it to go (kazoo's fail with `NoNodeError` if they come just then).
     ///
     /// A path stays if it has data, or children that are no contenders, or if the ACL forbids to delete it; and if
     /// contenders of other libraries, or of clients with other credentials, never let it become empty. Then its numbers
-    /// are used up, and acquires fail with `errc::sequence_exhausted`. What ACL a path had of its own is not kept: give
-    /// it data if it is to stay. (Data keeps a container from its clients only: the servers delete it when it is empty.)
+    /// are used up, and acquires fail with `errc::sequence_exhausted`. A path that is made again has the client's ACL,
+    /// not the one it had: give it data if it is to stay. (Data keeps a container from its clients only: the servers
+    /// delete it when it is empty.)
     parent_kind parents = parent_kind::container;
-    /// First line of the contender's data. Empty: the client's. No line feed in it, and not `__REVOKE__`.
+    /// First line of the contender's data. Empty: the client's. It has no line feed, and is not `__REVOKE__`.
     std::string identifier;
     /// What else `contenders()` is to tell of it: lines `key=value` after the first. Keys are not empty and have no
-    /// `=`, and there is no line feed in either. With the identifier no more than 64 KiB; each node carries them.
+    /// `=`; neither keys nor values have a line feed. They and the identifier have at most 64 KiB; each node carries
+    /// them.
     std::map<std::string, std::string> properties;
-    /// Who is told what happens to the acquires: `listen()` makes one. Empty: nobody.
-    std::shared_ptr<detail::event_sink> listener;
+    /// Who is told what happens to the acquires: see `listen()`. Empty: nobody.
+    lock_listener listener;
     /// How often one acquire may try to create its node: each lost connection, expired session or outside deletion
-    /// that costs it its node uses one up. 0: as often as the deadline allows.
+    /// that costs it its node uses one attempt up. 0: as often as the deadline allows.
     unsigned max_attempts = 0;
 
-    /// How long a released node may stay for the next acquire of this client, which needs no network then. Others who
-    /// queue make it leave: they wait for an event and a delete more or, should this process be stopped or cut off just
-    /// then, until its session ends; after the event, only `cohort` lets anybody pass. 0: at once; at most one day.
+    /// How long a released node may stay for the next acquire of this client, which then needs no network. When others
+    /// queue, the node leaves: they wait for an event and a delete more or, if this process is stopped or cut off just
+    /// then, until its session ends; after the event, only `cohort` lets anybody pass. 0: the node goes at once. At
+    /// most one day.
     ///
     /// A free lock that lingers is `busy` for `try_acquire()` of other clients, and for their `acquire()` with no time
     /// to wait, as long as its node stays: they do not queue, so they do not make it leave, and the node does not say
     /// that nobody holds it. (To write that into it would cost each release the request that lingering saves.) With
     /// time for a few round trips, as in `acquire(50ms)`, they get it.
     std::chrono::milliseconds linger{0};
-    /// How many acquires of this client may use one node in succession before it goes to the tail of the queue: the
-    /// price is that others wait for up to that many where they would wait for one. 1 (none but the one that made it)
-    /// to 4096.
+    /// Up to this many acquires of this client use one node before others get their turn: others then wait for that
+    /// many where they would wait for one. 1 (none but the one that made the node) to 4096.
     unsigned cohort = 1;
 };
 

@@ -5,8 +5,8 @@
 
 namespace zklock {
 
-/// How long a node lives, and who names it. With `sequential` the servers put ten digits behind the path that was asked
-/// for: how many children its parent has had before.
+/// How long a node lives, and who names it. With `sequential` the servers put the sequence number behind the path that
+/// was asked for, in ten digits: how many children its parent has had before.
 enum class node_kind : std::uint8_t {
     persistent, ///< until somebody removes it
     persistent_sequential,
@@ -15,7 +15,7 @@ enum class node_kind : std::uint8_t {
     container ///< until some time after its last child is gone
 };
 
-/// Stands for whichever version a node has.
+/// Stands for any version that a node may have.
 inline constexpr std::int32_t any_version = -1;
 
 /// What the servers know of a node besides its data.
@@ -24,7 +24,7 @@ struct node_stat {
     std::int64_t mzxid = 0;           ///< the transaction that set its data last
     std::int64_t pzxid = 0;           ///< the last transaction that created or deleted one of its children, or itself
     std::chrono::system_clock::time_point created;  ///< by the ensemble's clock
-    std::chrono::system_clock::time_point modified; ///< when its data was set last, likewise
+    std::chrono::system_clock::time_point modified; ///< when its data was set last, by that clock
     std::int64_t ephemeral_owner = 0; ///< the session the node dies with, 0 for none
     std::int32_t version = 0;         ///< how often its data was set
     std::int32_t cversion = 0;        ///< how often a child was created or deleted
@@ -34,7 +34,7 @@ struct node_stat {
 
 /// A node as it was read.
 struct node_content {
-    node_content() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+    node_content() = default; // no aggregate: see client_options
 
     std::string data;
     node_stat stat;

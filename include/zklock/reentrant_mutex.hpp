@@ -25,12 +25,12 @@ namespace zklock {
 /// **Owners.** The owner is an object that is given to each acquire, not a thread. Each acquire that succeeds is one
 /// *hold*, and gives a guard that stands for it; the lock is free when the last hold of the owner is released. All
 /// holds of an owner share one node and one fencing token. All re-entrant mutexes of one *client* on one path are the
-/// same lock: an owner may enter through any of them. Through another client it is another contender, who waits for
-/// itself.
+/// same lock: an owner may enter through any of them. Through another client the same owner is another contender, and
+/// waits for itself.
 ///
 /// **Acquiring again** costs no request and completes at once. While an acquire of the same owner is under way, a
-/// further one joins it: it gets the same grant (or the same error, but for its own deadline and cancellation), and its
-/// options do not count.
+/// further one joins it: it gets the same grant, or the same error; only its deadline and its cancellation are its own.
+/// Its options do not count.
 ///
 /// **Loss.** When the lock is lost, all holds are. Until the owner has released every one of them, its acquires fail
 /// with `errc::lost`, so that nobody goes on with a lock that somebody else may have by now.
@@ -44,53 +44,57 @@ class reentrant_mutex {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is
+    /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the lock is
     /// there. Throws std::bad_alloc.
     reentrant_mutex(const client& c, std::string path, mutex_options options = {});
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
 
-    /// How many holds the owner has on this path through this client: guards that have not been released, of a lost
-    /// lock too. It counts what the client's strand has done so far: a guard that went away may count for a moment
+    /// How many holds the owner has on this path through this client: guards that have not been released, even if their
+    /// lock is lost. It counts what the client's strand has done so far: a guard that went away may count for a moment
     /// longer.
     [[nodiscard]] std::size_t hold_count(lock_owner owner) const;
 
     /// Waits for the lock; takes one more hold at once if the owner has it.
     ///
-    /// @par Completion `void(error_code, guard)`, as `mutex::acquire()`, and
+    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
     /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
     /// - `errc::invalid_option`: also when the owner has, or is acquiring, the lock with nodes of another name.
     ///
-    /// @par Cancellation As `mutex::acquire()`; an acquire that has joined another only ends itself.
+    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
+    /// joined another only ends itself.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(lock_owner owner, Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::waiting<guard>(lock_of(owner)));
     }
 
-    /// Until a deadline, counted from the start of the operation: as `mutex::acquire(timeout)`.
+    /// Waits for the lock until a deadline, counted from the start of the operation. It has the errors of
+    /// `mutex::acquire()` and those that `acquire(owner)` adds, and ends with `errc::timed_out` at the deadline.
+    /// `timeout` may be any duration: one that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::waiting<guard>(lock_of(owner), detail::saturate(timeout)));
     }
 
-    /// Takes the lock if the owner has it or it is free now: as `mutex::try_acquire()`. `errc::busy` also when the
-    /// owner itself waits for it.
+    /// Takes the lock if the owner has it or it is free now. It has the errors of `mutex::acquire()` and those that
+    /// `acquire(owner)` adds, with `errc::busy` and `errc::not_connected` as `mutex::try_acquire()` has them;
+    /// `errc::busy` also when the owner itself waits for the lock.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(lock_owner owner, Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::trying<guard>(lock_of(owner)));
     }
 
-    /// Gives one hold back on behalf of an owner, if it is his: `co_await lock.release(me, held)`. The guard is then
-    /// empty.
+    /// Gives one hold back on behalf of an owner, if it is the owner's: `co_await lock.release(me, held)`. The guard is
+    /// then empty. A guard may also be released by itself, by `guard::release()`.
     ///
-    /// @par Completion `void(error_code)`, as `guard::release()`; and `errc::not_owner` when the guard is empty, of
-    /// another owner, or of another lock: it then stays as it is. Whoever has a guard may also release it by itself.
+    /// @par Completion `void(error_code)`, with the errors of `guard::release()`, and `errc::not_owner` when the guard
+    /// is empty, of another owner, or of another lock: it then stays as it is.
     ///
-    /// @par Cancellation As `guard::release()`.
+    /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(lock_owner owner, guard& held, Token&& token = Token())
     {
@@ -98,34 +102,35 @@ public:
                                                                  detail::take_if_owned(state_, owner.id(), held));
     }
 
-    /// Who holds the lock and who waits: as `mutex::contenders()`. An owner is listed once, however often it holds.
+    /// Reads who holds the lock and who waits: see `mutex::contenders()`. An owner is listed once, however often it
+    /// holds.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
     [[nodiscard]] auto contenders(Token&& token = Token())
     {
         return detail::begin<Token, detail::start_contenders>(token, state_);
     }
 
-    /// Asks a contender to let go: as `mutex::revoke()`. All holds of an owner are told.
+    /// Asks a contender to let go: see `mutex::revoke()`. All holds of an owner are told.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
     {
         return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
     }
-    /// Asks whoever holds the lock: as `mutex::revoke_holder()`.
+    /// Asks the holder of the lock to let go: see `mutex::revoke_holder()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_holder(Token&& token = Token())
     {
         return detail::begin<Token, detail::start_revoke_holders>(token, state_);
     }
 
-    /// Runs `body` while the owner holds the lock once more: as `mutex::run()`.
+    /// Runs `body` while the owner holds the lock once more: see `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(lock_owner owner, Body&& body)
     {
         detail::check_body<Body, guard>();
         return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(lock_of(owner)), std::forward<Body>(body));
     }
 
-    /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` like `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

@@ -24,10 +24,11 @@
 namespace zklock {
 
 /// Permits that are held: what a successful `semaphore::acquire()` gives. Everything that is said of `guard` holds for
-/// it: movable, may be empty, gives all back in the background when it goes away, thread safety.
+/// this handle, too: it is movable, may be empty, gives all back in the background when it goes away, and has the same
+/// thread safety.
 ///
-/// **Loss.** They are held and lost together: when the node of one is deleted by others, all are lost, and the rest is
-/// given back. What was split off is lost by itself.
+/// **Loss.** The permits of one handle are held and lost together: when others delete the node of one, all are lost,
+/// and the rest is given back. Permits that were split off are lost by themselves.
 class [[nodiscard]] permits {
 public:
     using executor_type = asio::any_io_executor;
@@ -41,26 +42,29 @@ public:
     /// any thread.
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(held_); }
 
-    /// How many: those acquired, less those that were released or split off. Of lost ones, too. From any thread.
+    /// How many there are: those acquired, less those that were released or split off. Lost ones count, too. From any
+    /// thread.
     [[nodiscard]] std::size_t count() const noexcept { return detail::permit_count(held_); }
 
-    /// Full path of the node of the first permit, which is the last to be released: for transactions of the user's own
-    /// that check that it still exists. From any thread; valid as long as this is not moved or destroyed.
+    /// Full path of the node of the first permit, which is the last to be released. A transaction of the user's own can
+    /// check that the node still exists. From any thread; valid as long as this is not moved or destroyed.
     [[nodiscard]] const std::string& node() const noexcept { return held_.node(); }
 
-    /// A positive number, the same for all permits of one acquire, and larger than that of every acquire that was
-    /// granted before it on the path, whoever it was. It is that of the acquire's turn at the head of the line.
+    /// A positive number, the same for all permits of one acquire, and larger than that of every acquire, of any
+    /// client, that was granted before it on the path. It is the token by which the acquire held the lock of the
+    /// waiting line.
     ///
-    /// It tells acquires apart and in which order they were granted. It cannot keep out a holder that has lost its
-    /// permits as a mutex's token does: holders with smaller tokens may be there by right. A resource that knows which
-    /// of its users are there can: it refuses a token that it has been told to forget. 0 for none.
+    /// It tells acquires apart and in which order they were granted. Unlike a mutex's token, it cannot keep out a
+    /// holder that has lost its permits, because holders with smaller tokens may be there by right. A resource that
+    /// knows which of its users are there can do so: it refuses a token that it has been told to forget. 0 if there are
+    /// no permits.
     [[nodiscard]] std::int64_t fencing_token() const noexcept { return held_.fencing_token(); }
 
-    /// Until when they are ours at least: see `guard::held_until()`. From any thread.
+    /// Until when the permits are ours at least: see `guard::held_until()`. From any thread.
     [[nodiscard]] lease_clock::time_point held_until() const noexcept { return held_.held_until(); }
 
-    /// Waits until they are lost: see `guard::wait_lost()`. `operation_aborted` also when the last has been released or
-    /// split off.
+    /// Waits until the permits are lost: see `guard::wait_lost()`. `operation_aborted` also when the last has been
+    /// released or split off.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_lost(Token&& token = Token()) const
     {
@@ -76,15 +80,15 @@ public:
     }
 
     /// Does all operations of a transaction if all permits are still held, or none: see `guard::commit()`. The servers
-    /// look for the node of each that this has when it is sent: the request grows with them, and so does its length.
-    /// `errc::not_owner` also when the last has been released or split off.
+    /// look for the node of each permit that is here when the commit is sent: the length of the request grows with
+    /// their number. `errc::not_owner` also when the last has been released or split off.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, commit_result)) Token = default_token>
     [[nodiscard]] auto commit(transaction what, Token&& token = Token()) const
     {
         return held_.commit(std::move(what), std::forward<Token>(token));
     }
 
-    /// Gives all of them back: `co_await std::move(p).release()`. As `guard::release()`; it completes when the last
+    /// Gives all of them back: `co_await std::move(p).release()`. See `guard::release()`; it completes when the last
     /// node is gone.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(Token&& token = Token()) &&
@@ -92,11 +96,12 @@ public:
         return std::move(held_).release(std::forward<Token>(token));
     }
 
-    /// Gives so many of them back, and keeps the others.
+    /// Gives `count` of them back, and keeps the others.
     ///
-    /// @par Completion `void(error_code)`, as `guard::release()`, when their nodes are gone; and `errc::invalid_option`
-    /// for none, or for more than there are: then nothing happens. When none are left this is not held any more.
-    /// `errc::not_owner`, when this is empty, is told by the system executor: see `guard::wait_lost()`.
+    /// @par Completion `void(error_code)`, when their nodes are gone, with the errors of `guard::release()`. If `count`
+    /// is 0, or more than there are, nothing happens, and it ends with `errc::invalid_option`. If this is empty, it
+    /// ends with `errc::not_owner`, told by the system executor: see `guard::wait_lost()`. When none are left, this is
+    /// not held any more.
     ///
     /// @par Cancellation Terminal, partial and total only stop the waiting: the release goes on in the background. A
     /// lazy token (`use_awaitable`, `deferred`) that is never started releases nothing.
@@ -106,16 +111,16 @@ public:
         return detail::begin<Token, detail::start_partial_release>(token, detail::state_of(held_), count);
     }
 
-    /// Takes so many of them out, to be held, released and lost by themselves: for a part of the work that goes its own
-    /// way. Costs no request.
+    /// Takes `count` of them out, to be held, released and lost by themselves: for a part of the work that goes its own
+    /// way. It costs no request.
     ///
     /// @par Completion `void(error_code, permits)`.
-    /// - success: they are those of the result, and not of this any more.
-    /// - `errc::invalid_option`: `count` is 0, or more than there are; `errc::not_owner`: this is empty (told by the system
-    ///   executor: see `guard::wait_lost()`); `errc::lost`: they are lost; `errc::closed`;
-    ///   `asio::error::operation_aborted`: cancelled before it began. Then nothing has happened.
+    /// - success: the result has them, and this has them no more.
+    /// - with an error nothing has happened. `errc::invalid_option`: `count` is 0, or more than there are.
+    ///   `errc::not_owner`: this is empty (told by the system executor: see `guard::wait_lost()`). `errc::lost`: they
+    ///   are lost. `errc::closed`. `asio::error::operation_aborted`: it was cancelled before it began.
     ///
-    /// @par Cancellation Has an effect only before the operation has begun: it never waits for anything.
+    /// @par Cancellation It has an effect only before the operation has begun: a split never waits for anything.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto split(std::size_t count, Token&& token = Token()) &
     {
@@ -132,22 +137,22 @@ private:
     guard held_;
 };
 
-/// A number of permits in ZooKeeper, named by its path: no more are held at once than there are, among all programs
-/// that use the path.
+/// A number of permits in ZooKeeper, named by its path: all programs that use the path together hold no more of them at
+/// once than there are.
 ///
 ///     zklock::semaphore gate(c, "/gates/export", 8);
 ///     zklock::result<zklock::permits> held = co_await gate.acquire(3, 5s);
 ///
-/// **Order.** Acquires are served first come, first served, in the order in which the servers numbered them: whoever
-/// wants many is not overtaken by those who want few. Only the first in the line looks at the permits in use; the
-/// others wait for their turn (no herd).
+/// **Order.** Acquires are served in the order in which the servers numbered them: one that wants many permits is not
+/// overtaken by those that want few. Only the first in the line looks at the permits in use; the others wait for their
+/// turn (no herd).
 ///
 /// **All or none.** An acquire gets all the permits that it asked for, or none. They may be given back one by one.
 ///
-/// **How many** is a convention of all who use the path (`semaphore_options::permits`), checked if they wish
-/// (`check_permits`); or a number in a node (`count_path`) that may be changed at any time: when it grows, those who
-/// wait are granted; when it shrinks, nothing is taken from holders, and nobody is granted until there are less than
-/// the new number.
+/// **How many** permits there are is a convention of all who use the path (`semaphore_options::permits`), which is
+/// checked if they wish (`check_permits`). Or it is a number in a node (`count_path`), which may be changed at any
+/// time: when it grows, those who wait are granted; when it shrinks, nothing is taken from holders, and nobody is
+/// granted until less than the new number are held.
 ///
 /// It is a handle to shared state and cheap to copy. See `mutex` for paths and `client` for executors, lifetimes and
 /// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except
@@ -159,39 +164,41 @@ class semaphore {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is
-    /// there.
-    /// `permits`: see `semaphore_options::permits`. Throws std::bad_alloc.
+    /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the lock is
+    /// there. `permits`: see `semaphore_options::permits`. Throws std::bad_alloc.
     semaphore(const client& c, std::string path, unsigned permits);
     semaphore(const client& c, std::string path, semaphore_options options);
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
 
-    /// Waits for so many permits, for as long as it takes.
+    /// Waits for `count` permits, for as long as it takes.
     ///
-    /// @par Completion `void(error_code, permits)`, empty unless the error is none. Exactly once, on the handler's
-    /// associated executor (by default the client's), never inside this call.
+    /// @par Completion `void(error_code, permits)`, exactly once, on the handler's associated executor (by default the
+    /// client's), never inside this call. The permits are none if there is an error.
     /// - success: the permits are held.
-    /// - `errc::lost`: they were granted, and lost before that could be told, as of `mutex::acquire()`.
+    /// - `errc::lost`: they were granted, and lost before that could be told, because the client did not run for so
+    ///   long, say. Nothing is left to release.
     /// - `errc::invalid_option`: no permit is asked for, or more than there are (with a shared count it waits for them
     ///   instead); an option is out of range; other semaphores of the client on this path have other options; the
     ///   path's data says another number (`check_permits`); the shared count's node holds none.
-    /// - `asio::error::operation_aborted`: cancelled. `errc::over_budget`: so many nodes could harm the ensemble.
+    /// - `asio::error::operation_aborted`: it was cancelled. `errc::over_budget`: so many nodes could harm the
+    ///   ensemble.
     /// - `errc::access_denied`, `errc::no_such_chroot`, `errc::server_error`, `errc::sequence_exhausted`,
-    ///   `errc::token_exhausted`, `errc::invalid_path`, `errc::authentication_failed`, `errc::closed`: as
-    ///   `mutex::acquire()`. An acquire whose session expires, or whose nodes others delete, queues again.
+    ///   `errc::token_exhausted`, `errc::invalid_path`, `errc::authentication_failed`, `errc::closed` mean what they
+    ///   mean of `mutex::acquire()`. An acquire whose session expires, or whose nodes others delete, queues again.
     ///
     /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
-    /// deletes of its nodes are already queued. Unless the permits had been granted and that result posted: then the
-    /// handler gets them. Permits that nobody takes are given back.
+    /// deletes of its nodes are already queued. But if the permits had been granted and that result posted, the handler
+    /// gets them. Permits that nobody takes are given back.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto acquire(std::size_t count, Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::waiting<permits>(lock_of(count)));
     }
 
-    /// Until a deadline, counted from the start of the operation over everything it does: as `mutex::acquire(timeout)`.
+    /// Waits for `count` permits until a deadline, counted from the start of the operation over everything it does.
+    /// Completion and cancellation are those of `acquire(count)`, and `errc::timed_out` at the deadline.
     ///
     /// @param timeout Any duration: one that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
@@ -200,12 +207,12 @@ public:
         return detail::begin<Token>(token, detail::waiting<permits>(lock_of(count), detail::saturate(timeout)));
     }
 
-    /// Takes so many permits if they are free now and nobody is in the line. When it can see that it is not so, nothing
+    /// Takes `count` permits if they are free now and nobody is in the line. When it can see that it is not so, nothing
     /// is written to the servers.
     ///
-    /// As `acquire()`, and `errc::busy` when there are not enough, or somebody waits for some, or takes some at this
-    /// moment; `errc::not_connected` while disconnected; `errc::lost` when its session or its lease ends
-    /// meanwhile.
+    /// Completion and cancellation are those of `acquire(count)`. It ends with `errc::busy` when there are not enough,
+    /// or somebody waits for some, or takes some at this moment; with `errc::not_connected` while disconnected; and
+    /// with `errc::lost` when its session or its lease ends meanwhile.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto try_acquire(std::size_t count, Token&& token = Token())
     {
@@ -213,39 +220,40 @@ public:
     }
 
     /// Reads who has permits: each node that stands for one, oldest first. The first in the line may be among them: it
-    /// makes its nodes before there is room. As `mutex::contenders()`.
+    /// makes its nodes before there is room. Its cost, completion and cancellation are those of `mutex::contenders()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
     [[nodiscard]] auto holders(Token&& token = Token())
     {
         return detail::begin<Token, detail::start_holders>(token, state_);
     }
 
-    /// Reads who is in the waiting line, in its order: as `mutex::contenders()`.
+    /// Reads who is in the waiting line, in its order: see `mutex::contenders()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
     [[nodiscard]] auto contenders(Token&& token = Token())
     {
         return detail::begin<Token, detail::start_contenders>(token, state_);
     }
 
-    /// Asks the holder of a permit, as `holders()` lists it, to let go: as `mutex::revoke()`. It is told by
-    /// `permits::wait_revoked()`, whichever of its permits it is asked by, and may give all of them back, or some.
+    /// Asks the holder of a permit, as `holders()` lists it, to let go: see `mutex::revoke()`. A request for any of its
+    /// permits reaches the holder by `permits::wait_revoked()`; it may give all of them back, or some.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
     {
         return detail::begin<Token, detail::start_revoke>(token, state_, whom.node);
     }
 
-    /// Asks all who have permits, as of one look: as `revoke()`. One request, and one for each permit.
+    /// Asks all who have permits at one look to let go. It takes one request, and one more for each permit.
     ///
     /// @par Completion `void(error_code, std::size_t)`: how many permits were asked for; those of the first in the line
-    /// may be among them. Errors and cancellation: as `shared_mutex::revoke_holders()`.
+    /// may be among them. Those who have let go meanwhile do not count. Errors and cancellation are those of
+    /// `mutex::revoke()`; when one holder may not be asked, the others may have been.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_holders(Token&& token = Token())
     {
         return detail::begin<Token, detail::start_revoke_holders>(token, state_);
     }
 
-    /// Runs `body` with a `permits&` while they are held: as `mutex::run()`.
+    /// Runs `body` with a `permits&` while they are held: see `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(std::size_t count, Body&& body)
     {
         detail::check_body<Body, permits>();
@@ -253,7 +261,7 @@ public:
                                                         std::forward<Body>(body));
     }
 
-    /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` like `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::size_t count, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
@@ -262,7 +270,7 @@ public:
             detail::waiting<permits>(lock_of(count), detail::saturate(timeout)), std::forward<Body>(body));
     }
 
-    /// For `multi_lock`: so many permits, to be acquired as one lock.
+    /// For `multi_lock`: `count` permits, to be acquired as one lock.
     [[nodiscard]] lockable permits_of(std::size_t count) const
     {
         return detail::access::make<lockable>(lock_of(count));

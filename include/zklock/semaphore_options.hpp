@@ -9,19 +9,20 @@ namespace zklock {
 /// Options of a semaphore. All but `parents` and `identifier` hold for the path: semaphores of one client on one path
 /// must agree on them, or their operations fail with `errc::invalid_option`.
 struct semaphore_options {
-    semaphore_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+    semaphore_options() = default; // no aggregate: see client_options
 
     /// How many permits there are, 1 to 2^31 - 1: a convention that all users of the path keep to, unless there is a
     /// shared count, or it is checked.
     unsigned permits = 1;
-    /// The node that says how many permits there are, and may be changed while the semaphore is in use: four bytes, the
-    /// most significant first, as in Curator's `SharedCount`. Where it is missing it is made, with `permits`. Zero or
-    /// less, and nothing is granted. Empty: there is none.
+    /// The node that says how many permits there are. Its data may be changed while the semaphore is in use: four
+    /// bytes, the most significant first, as in Curator's `SharedCount`. Where the node is missing it is made, with
+    /// `permits`. While the number is zero or less, nothing is granted. Empty: there is no such node.
     std::string count_path;
-    /// Whether the path's data has to agree on `permits`, as kazoo's `Semaphore` demands: where it is empty, they are
-    /// written there as a decimal number; where it is another number, acquires fail with `errc::invalid_option`; other
-    /// text is left alone. Looked at by a client's first acquire, and when the path has been made again, not by each. Not
-    /// with a shared count. A number that the client itself has written goes with the container that it has made.
+    /// Whether the path's data has to agree on `permits`, as kazoo's `Semaphore` demands. Where it is empty, `permits`
+    /// is written there as a decimal number; where it is another number, acquires fail with `errc::invalid_option`;
+    /// other text is left alone. The client looks when it first acquires, and when the path has been made again, not
+    /// for each acquire. It cannot be combined with a shared count. A number that the client itself has written goes
+    /// with the container that it has made.
     bool check_permits = false;
 
     naming names = naming::curator;

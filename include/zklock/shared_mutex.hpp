@@ -19,21 +19,21 @@ namespace zklock {
 
 /// A lock with readers and writers: a writer excludes all others, readers exclude writers only.
 ///
-/// **Order.** All wait in one queue, by the servers' numbers: first come, first served. A reader waits for the writers
-/// before it and for nobody else; a writer for all before it. So a reader that comes after a waiting writer waits for
-/// that writer, and neither side can starve the other. When a writer releases, all readers up to the next writer have
-/// the lock at once.
+/// **Order.** All wait in one queue, in the order in which the servers numbered them: first come, first served. A
+/// reader waits for the writers before it and for nobody else; a writer waits for all before it. So a reader that comes
+/// after a waiting writer waits for that writer, and neither side can starve the other. When a writer releases, all
+/// readers up to the next writer have the lock at once.
 ///
-/// **Fencing tokens.** That of a writer is larger than those of all who held before it, a reader's larger than those of
-/// all writers before it. Of readers that hold together either may have the larger one.
+/// **Fencing tokens.** A writer's token is larger than those of all who held before it, a reader's is larger than those
+/// of all writers before it. Of two readers that hold together either may have the larger one.
 ///
 /// **Downgrade** makes a reader of a writer that holds, and lets no writer in between. **Upgrade** does not exist: two
 /// readers that tried would wait for each other for ever.
 ///
 /// **Interoperation.** Paths can be shared with Curator's `InterProcessReadWriteLock` or kazoo's `ReadLock` and
-/// `WriteLock`, see `shared_mutex_options::names`, but not with both at the same time, for these do not look at each
-/// other's nodes. (A writer that downgrades through Curator before 5.5.0 lets other writers in: CURATOR-621.) A `mutex`
-/// of another client on the path acts as a writer.
+/// `WriteLock`, see `shared_mutex_options::names`, but not with both at the same time, because these do not look at
+/// each other's nodes. (A writer that downgrades through Curator before 5.5.0 lets other writers in: CURATOR-621.) A
+/// `mutex` of another client on the path acts as a writer.
 ///
 /// It is a handle to shared state and cheap to copy; a client may have any number per path, and each acquire is a
 /// contender of its own: it is not re-entrant. See `mutex` for paths and options and `client` for executors, lifetimes
@@ -45,7 +45,7 @@ class shared_mutex {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the lock is
+    /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the lock is
     /// there. Throws std::bad_alloc.
     shared_mutex(const client& c, std::string path, shared_mutex_options options = {});
 
@@ -54,35 +54,39 @@ public:
 
     // --- writers -----------------------------------------------------------------------------------------------------
 
-    /// Waits until it can hold the lock alone, for as long as it takes: as `mutex::acquire()`.
+    /// Waits until it can hold the lock alone, for as long as it takes. Completion and cancellation are those of
+    /// `mutex::acquire()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::waiting<guard>(writers_));
     }
 
-    /// Until a deadline, counted from the start of the operation: as `mutex::acquire(timeout)`.
+    /// Waits until it can hold the lock alone, or until a deadline, counted from the start of the operation. Completion
+    /// and cancellation are those of `mutex::acquire()`, and `errc::timed_out` at the deadline. `timeout` may be any
+    /// duration: one that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::waiting<guard>(writers_, detail::saturate(timeout)));
     }
 
-    /// Takes the lock if nobody has it or waits for it: as `mutex::try_acquire()`.
+    /// Takes the lock if nobody has it or waits for it. Completion and cancellation are those of `mutex::acquire()`,
+    /// with `errc::busy` and `errc::not_connected` as `mutex::try_acquire()` has them.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::trying<guard>(writers_));
     }
 
-    /// Runs `body` while it holds the lock alone: as `mutex::run()`.
+    /// Runs `body` while it holds the lock alone: see `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(Body&& body)
     {
         detail::check_body<Body, guard>();
         return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(writers_), std::forward<Body>(body));
     }
 
-    /// As `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` like `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
@@ -95,42 +99,44 @@ public:
 
     /// Waits until all writers before it are gone, for as long as it takes.
     ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`. The guard is one of a reader:
-    /// as any other, but others may hold one at the same time. Past `client_options::node_budget` readers, too, queue
-    /// within the client until others of its nodes go.
+    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`. The guard is a reader's: it is
+    /// like any other, but other readers may hold one at the same time. Past `client_options::node_budget`, readers,
+    /// too, queue in the client until others of its nodes go.
     ///
-    /// @par Cancellation As `mutex::acquire()`.
+    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire_shared(Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::waiting<guard>(readers_));
     }
 
-    /// Until a deadline, counted from the start of the operation: `errc::timed_out`, as `mutex::acquire(timeout)`.
+    /// Waits until all writers before it are gone, or until a deadline, counted from the start of the operation.
+    /// Completion and cancellation are those of `mutex::acquire()`, and `errc::timed_out` at the deadline. `timeout`
+    /// may be any duration: one that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire_shared(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::waiting<guard>(readers_, detail::saturate(timeout)));
     }
 
-    /// Joins the readers if no writer has the lock or waits for it. When it can see that one does, nothing is written
-    /// to the servers. `errc::busy` for that, `errc::not_connected` while disconnected; also `errc::busy` when the
-    /// client has no room for a node (`client_options::node_budget`). Completion, cancellation and all else: as
-    /// `mutex::try_acquire()`.
+    /// Joins the readers if no writer has the lock or waits for it. When it can see that one does, it ends with
+    /// `errc::busy`, and nothing is written to the servers. It also ends with `errc::busy` when the client has no room
+    /// for a node (`client_options::node_budget`), and with `errc::not_connected` while disconnected. Completion and
+    /// cancellation are those of `mutex::acquire()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire_shared(Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::trying<guard>(readers_));
     }
 
-    /// Runs `body` while it holds the lock as a reader: as `mutex::run()`.
+    /// Runs `body` while it holds the lock as a reader: see `mutex::run()`.
     template <class Body> [[nodiscard]] auto run_shared(Body&& body)
     {
         detail::check_body<Body, guard>();
         return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(readers_), std::forward<Body>(body));
     }
 
-    /// As `run_shared(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` like `run_shared(body)`, with a time limit on the acquire: see `acquire_shared(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run_shared(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
@@ -149,69 +155,70 @@ public:
     /// - success: it is a reader's. It has the fencing token of the writer's, and another node. Waits for the loss of
     ///   the lock that were pending (`guard::wait_lost()`) go on.
     /// - `errc::lost`, `errc::closed`, `errc::authentication_failed`: it is empty; the lock was lost before.
-    /// - `errc::not_owner`: it is the one that was given, as it was: empty, a reader's, or of another lock.
-    /// - `errc::access_denied`, `errc::server_error`: the servers refused. It is the one that was given, and still
+    /// - `errc::not_owner`: it is the guard that was given, unchanged: it is empty, a reader's, or of another lock.
+    /// - `errc::access_denied`, `errc::server_error`: the servers refused. It is the guard that was given, and still
     ///   holds the lock alone.
-    /// - `asio::error::operation_aborted`: cancelled. It is empty, and the lock is released in the background.
+    /// - `asio::error::operation_aborted`: it was cancelled. The guard is empty, and the lock is released in the
+    ///   background.
     ///
-    /// Tokens that make a result or an exception of an error (the default one, `use_awaitable`) drop the guard with it:
-    /// the lock is then released. `asio::as_tuple(asio::use_awaitable)` gives both.
+    /// Tokens that turn an error into a result or an exception (the default one, `use_awaitable`) drop the guard: the
+    /// lock is then released. `asio::as_tuple(asio::use_awaitable)` gives error and guard.
     ///
     /// While disconnected it waits for the next connection, or for the end of the lease.
     ///
     /// @par Cancellation Terminal, partial and total all end it at once and give the lock up. With a lazy token
     /// (`use_awaitable`, `deferred`) that is never started, the lock is given up, too.
     ///
-    /// It takes one request: the reader's node is made and the writer's deleted in one transaction. If others have
-    /// written on the writer's node, two more: what they wrote goes along, so that a request to let go still counts
-    /// (`guard::wait_revoked()`). The idea of a reader that takes over the writer's number is that of Curator's fix of
-    /// CURATOR-621.
+    /// It takes one request: the reader's node is made and the writer's deleted in one transaction. It takes two more
+    /// if others have written on the writer's node: what they wrote goes along, so that a request to let go still
+    /// counts (`guard::wait_revoked()`). The idea of a reader that takes over the writer's number is that of Curator's
+    /// fix of CURATOR-621.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto downgrade(guard&& held, Token&& token = Token())
     {
         return detail::begin<Token, detail::start_downgrade>(token, writers_, detail::take(held));
     }
 
-    /// Refuses to make a writer of a reader, which goes on holding the lock: `errc::not_upgradable`. For callers who do
-    /// not know what they hold: it succeeds, and does nothing, if the guard is a writer's.
+    /// Refuses to make a writer of a reader, which goes on holding the lock. It is for callers who do not know which of
+    /// the two they hold. A reader who has to write releases and acquires anew, and looks again at what it had read.
     ///
     /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's
-    /// own), never inside this call, and without waiting for anything: as said; `errc::lost` when the writer's lock was
-    /// lost; or `errc::not_owner` when the guard is empty or of another lock.
+    /// own), never inside this call, and without waiting for anything.
+    /// - success: the guard is a writer's already. Nothing was done.
+    /// - `errc::not_upgradable`: the guard is a reader's.
+    /// - `errc::lost`: the writer's lock was lost. `errc::not_owner`: the guard is empty or of another lock.
     ///
-    /// @par Cancellation Has no effect: it is over before it could have.
-    ///
-    /// Whoever has to write releases and acquires anew, and looks again at what it had read.
+    /// @par Cancellation It has no effect: the operation is over before it could have.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto upgrade(const guard& held, Token&& token = Token())
     {
-        return detail::begin<Token, detail::start_telling>(token, writers_, detail::upgradable(writers_, held));
+        return detail::begin<Token, detail::start_ready>(token, writers_, detail::upgradable(writers_, held));
     }
 
     // --- others ------------------------------------------------------------------------------------------------------
 
-    /// Who holds the lock and who waits, in the order of the queue: as `mutex::contenders()`. `contender::shared` tells
-    /// the readers.
+    /// Reads who holds the lock and who waits, in the order of the queue: see `mutex::contenders()`.
+    /// `contender::shared` tells the readers.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::vector<contender>)) Token = default_token>
     [[nodiscard]] auto contenders(Token&& token = Token())
     {
         return detail::begin<Token, detail::start_contenders>(token, writers_);
     }
 
-    /// Asks a reader or a writer, as `contenders()` lists it, to let go: as `mutex::revoke()`. A writer that has become
-    /// a reader since is asked by its new node, which costs one request more.
+    /// Asks a reader or a writer, as `contenders()` lists it, to let go: see `mutex::revoke()`. If the writer has
+    /// become a reader since, the request goes to its new node, which costs one request more.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
     {
         return detail::begin<Token, detail::start_revoke>(token, writers_, whom.node);
     }
 
-    /// Asks whoever holds the lock to let go, as of one look: the writer, or all readers up to the first writer that
-    /// waits. One request, and one for each of them.
+    /// Asks all who hold the lock at one look to let go: the writer, or all readers up to the first writer that waits.
+    /// It takes one request, and one more for each of them.
     ///
     /// @par Completion `void(error_code, std::size_t)`: how many were asked. Those who have let go meanwhile do not
-    /// count, nor are those asked who come after them. Errors and cancellation: as `mutex::revoke()`; when one may not
-    /// be asked, the others may have been.
+    /// count, nor are those asked who come after them. Errors and cancellation are those of `mutex::revoke()`; when one
+    /// holder may not be asked, the others may have been.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_holders(Token&& token = Token())
     {
@@ -225,8 +232,8 @@ public:
 private:
     using lock = std::shared_ptr<detail::lock_state>;
 
-    lock writers_; ///< the same lock, as one
-    lock readers_; ///< and as the other acquires it
+    lock writers_; ///< the lock, as writers acquire it
+    lock readers_; ///< the same lock, as readers acquire it
 };
 
 } // namespace zklock

@@ -1,22 +1,22 @@
 #pragma once
 #include "zklock/client_options.hpp"
+#include "zklock/lock_event.hpp"
 #include "zklock/mutex_options.hpp"
 
 #include <map>
-#include <memory>
 #include <string>
 
 namespace zklock {
 
 /// Options of a shared mutex. `names` holds for the path: shared mutexes of one client on one path must agree on it, or
-/// their operations fail with `errc::invalid_option`. So do those of a `mutex` while a shared mutex of the same client
-/// uses the path, and the other way round.
+/// their operations fail with `errc::invalid_option`. Operations of a `mutex` fail with it, too, while a shared mutex
+/// of the same client uses the path, and the other way round.
 struct shared_mutex_options {
-    shared_mutex_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+    shared_mutex_options() = default; // no aggregate: see client_options
 
     /// `naming::curator`: readers are `_c_<uuid>-__READ__<sequence>` and writers `_c_<uuid>-__WRIT__<sequence>`, as
-    /// those of its InterProcessReadWriteLock. `naming::kazoo`: `<uuid>__rlock__<sequence>` and
-    /// `<uuid>-w__lock__<sequence>`, which go together with its ReadLock and WriteLock.
+    /// Curator's InterProcessReadWriteLock names them. `naming::kazoo`: readers are `<uuid>__rlock__<sequence>` and
+    /// writers `<uuid>-w__lock__<sequence>`, which go together with kazoo's ReadLock and WriteLock.
     naming names = naming::curator;
     parent_kind parents = parent_kind::container;
     /// First line of the contender's data. Empty: the client's. See `mutex_options::identifier`.
@@ -24,7 +24,7 @@ struct shared_mutex_options {
     /// What else `contenders()` is to tell of it: see `mutex_options::properties`.
     std::map<std::string, std::string> properties;
     /// Who is told what happens to the acquires of readers and writers: see `mutex_options::listener`.
-    std::shared_ptr<detail::event_sink> listener;
+    lock_listener listener;
     /// How often one acquire may try to create its node: see `mutex_options::max_attempts`.
     unsigned max_attempts = 0;
 };

@@ -13,14 +13,14 @@
 namespace zklock {
 
 /// Operations on nodes that are done together, in their order, or not at all: for `guard::commit()` and
-/// `client::commit()`. A value; each function adds one operation at the end.
+/// `client::commit()`. It is a value; each function adds one operation at the end.
 ///
 ///     zklock::transaction sale;
 ///     sale.set("/stock", "41", version).create("/orders/order-", "…", zklock::node_kind::persistent_sequential);
 ///
-/// Paths are below the client's chroot. What is wrong with an operation is told by the commit.
+/// Paths are below the client's chroot. The commit tells what is wrong with an operation.
 ///
-/// Thread safety: as a value.
+/// Its thread safety is that of any value: distinct objects are safe, one object is not.
 class transaction {
 public:
     struct operation {
@@ -32,7 +32,7 @@ public:
         std::int32_t version = any_version;         ///< for set, remove and check
     };
 
-    transaction() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+    transaction() = default; // no aggregate: see client_options
 
     /// Creates a node, which must not exist yet; its parent must. It cannot be a container: the C client cannot ask for
     /// one among other operations.
@@ -73,17 +73,17 @@ private:
 
 /// What one operation of a transaction did.
 struct operation_result {
-    std::string path;              ///< of a create: of the node, with its number
-    std::optional<node_stat> stat; ///< of a set: the node as it is since then
+    std::string path;              ///< for create: the path of the node, with its sequence number
+    std::optional<node_stat> stat; ///< for set: the node as it is since then
 };
 
 /// What became of a transaction.
 struct commit_result {
-    commit_result() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+    commit_result() = default; // no aggregate: see client_options
 
-    /// One for each operation, in their order; none unless all were done.
+    /// One result for each operation, in their order; empty unless all were done.
     std::vector<operation_result> results;
-    /// Which operation was refused, counted from 0, if it was one of them that failed; the error_code tells why.
+    /// Which operation was refused, counted from 0, if the commit failed by one of them; the error_code tells why.
     std::optional<std::size_t> failed;
 };
 

@@ -18,7 +18,7 @@ public:
                       handle_handler<Handle> handler)
         : operation<Handle>(lock.client(), std::move(handler)), target_(lock.target()),
           once_(mode == acquire_mode::wait && timeout && *timeout <= lease_clock::duration::zero()),
-          mode_(mode == acquire_mode::try_once || once_ ? recipes::patience::look_once : recipes::patience::queue)
+          mode_(mode == acquire_mode::look_once || once_ ? recipes::patience::look_once : recipes::patience::queue)
     {
         if (mode_ == recipes::patience::queue && timeout)
             deadline_ = deadline_after(*timeout);
@@ -56,7 +56,7 @@ private:
             this->complete(once_ && nothing_yet ? make_error_code(errc::timed_out) : ec, Handle());
         } else {
             lock->granted(std::move(acquisition), std::move(grant));
-            // If nobody can take it any more, it is given back here.
+            // If nobody can take the lock any more, it is given back here.
             this->complete({}, access::make<Handle>(std::move(lock)));
         }
     }

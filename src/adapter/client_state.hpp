@@ -70,7 +70,7 @@ using pending_list = boost::intrusive::list<pending_operation, boost::intrusive:
 ///
 /// It may outlive the execution context; what must not is the strand, the executor and the core, which go in
 /// context_gone(). Everything is done on the strand unless it says otherwise.
-class client_state final : public std::enable_shared_from_this<client_state>, private runtime::turns::part {
+class client_state final : public std::enable_shared_from_this<client_state>, private runtime::turns::finisher {
 public:
     /// Makes the state and starts to open it.
     [[nodiscard]] static std::shared_ptr<client_state> make(const asio::any_io_executor&, client_options);
@@ -80,7 +80,7 @@ public:
 
     /// The user's executor, or the system executor once the context is gone.
     [[nodiscard]] asio::any_io_executor executor() const;
-    /// Likewise.
+    /// The user's executors, or the system executor's once the context is gone.
     [[nodiscard]] std::shared_ptr<const client_executors> executors() const;
     [[nodiscard]] connection_state state() const noexcept
     {
@@ -105,15 +105,15 @@ public:
     {
         return post_task({[](void* what) { (*static_cast<F*>(what))(); }, std::make_shared<F>(std::move(f))});
     }
-    /// Calls `begin` of an operation, likewise; or at once, when the caller runs on the client's `io_context` and the
-    /// client waits for no answer of the servers. Then there is no other operation whose requests its own could go
+    /// Has `begin` of an operation called on the strand; at once, when the caller runs on the client's `io_context` and
+    /// the client waits for no answer of the servers. Then there is no other operation whose requests its own could go
     /// with, and what a pass through the executor takes would be lost.
     template <class Operation> bool start(std::shared_ptr<Operation> op)
     {
         return post_task({[](void* what) { static_cast<Operation*>(what)->begin(); }, std::move(op)},
                          waits_for_nothing_.load(std::memory_order_acquire));
     }
-    /// Of the re-entrant locks.
+    /// The holds of the re-entrant locks.
     [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
     /// The last handle went away.
     void close_in_background();
@@ -128,9 +128,9 @@ public:
     [[nodiscard]] bool closed() const noexcept { return closed_ || !core_; }
     [[nodiscard]] pending_list& closers() noexcept { return closers_; }
 
-    /// By the service, while nothing else runs.
+    /// Called by the service, while nothing else runs.
     void context_gone();
-    /// Likewise, in a forked process: a client that was opened before belongs to the parent.
+    /// Called by the service in a forked process: a client that was opened before belongs to the parent.
     void forked();
 
 private:

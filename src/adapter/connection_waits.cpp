@@ -49,7 +49,7 @@ void connection_waits::state_changed()
 {
     refusal_ = {};
     if (session_.state() == connection_state::connected && !root_seen_)
-        ask_for_root(); // for those, too, who will come and have no time to wait for the answer
+        ask_for_root(); // also for later waits that have no time for the answer
     look();
 }
 

@@ -11,8 +11,8 @@
 
 namespace zklock::detail {
 
-/// Those who wait for a connection that can be used: one on which the chroot's node was seen, once per client. Where
-/// there are credentials the root is looked at, too: the answer comes after the server's verdict on them.
+/// The waits for a connection that can be used: one on which the chroot's node was seen, once per client. If there are
+/// credentials, the root is looked at, too: the answer comes after the server's verdict on them.
 class connection_waits {
 public:
     using done = std::function<void(error_code)>;
@@ -21,13 +21,13 @@ public:
     connection_waits(store::store& store, store::scheduler& scheduler, recipes::session& session, bool look_first);
     ~connection_waits();
 
-    /// Calls `d` once: at once where the answer is known, else when it is, or with `errc::timed_out` at the deadline.
-    /// A deadline that has passed does not wait for anything.
+    /// Calls `d` once: at once if the answer is known, else when it is, or with `errc::timed_out` at the deadline. With
+    /// a deadline that has passed it waits for nothing.
     id add(std::optional<store::scheduler::time_point> deadline, done d);
     /// `d` will not be called.
     void remove(id);
 
-    /// session.state() is another one.
+    /// session.state() has changed.
     void state_changed();
     void end_all(error_code);
 
@@ -44,7 +44,7 @@ private:
     store::scheduler& scheduler_;
     recipes::session& session_;
     bool root_seen_;
-    error_code refusal_; ///< what the last look at the root found over this connection; for who cannot wait for another
+    error_code refusal_; ///< what the last look at the root found over this connection, for waits that look once
     bool asking_ = false;
     id last_id_ = 0;
     std::map<id, wait> waits_;

@@ -11,17 +11,17 @@
 
 namespace zklock::detail {
 
-/// Those of one kind who use an execution context. The context tells the service when it is destroyed, and that tells
-/// them (`context_gone()`), so that whatever of theirs is still held by somebody has let go of the context's objects by
-/// then. A forked process is told of the fork likewise (`forked()`, of those who have it). They are in shared pointers,
-/// and know of it (`enable_shared_from_this`).
+/// The users, of one kind, of an execution context. The context tells the service when it is destroyed, and the service
+/// tells the users (`context_gone()`): so objects of theirs that somebody still holds have let go of the context's
+/// objects by then. In a forked process the service also tells the users of the fork, by `forked()` if they have that.
+/// Users are in shared pointers, and derive from `enable_shared_from_this`.
 template <class User> class context_service final : public boost::asio::execution_context::service {
 public:
     inline static boost::asio::execution_context::id id;
 
     explicit context_service(boost::asio::execution_context& context) : service(context) {}
 
-    /// Who is told. A user takes itself off in its destructor, also when the service is no more.
+    /// The users that are told. A user takes itself off in its destructor, also when the service is no more.
     class registry {
     public:
         void add(User& user)
@@ -51,7 +51,7 @@ public:
         std::unordered_set<User*> users_;
     };
 
-    /// Of the context of that executor.
+    /// The registry of the context of that executor.
     template <class Executor> [[nodiscard]] static std::shared_ptr<registry> of(const Executor& executor)
     {
         auto& context = boost::asio::query(executor, boost::asio::execution::context);

@@ -8,7 +8,7 @@ namespace zklock {
 namespace detail {
 namespace {
 
-/// One participant of an election; and, with a candidate, what that one acquires.
+/// One participant of an election; with a candidate, what that candidate acquires.
 class election_target final : public mutex_target {
 public:
     using mutex_target::mutex_target;

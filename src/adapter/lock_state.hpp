@@ -11,8 +11,8 @@
 
 namespace zklock::detail {
 
-/// What an acquire asks of the recipes. Not changed once it is made, and no handle to the client: pending operations
-/// keep it.
+/// What an acquire asks of the recipes. It does not change once it is made, and it is no handle to the client: so
+/// pending operations may keep it.
 class lock_target {
 public:
     virtual ~lock_target() = default;
@@ -26,9 +26,9 @@ public:
         std::string path;
         recipes::listed what;
     };
-    /// Those of all who want it.
+    /// The nodes of all who want the lock.
     [[nodiscard]] virtual place contenders() const { return {path(), recipes::listed::queue}; }
-    /// Those of who holds it: among the contenders', or nodes of their own.
+    /// The nodes of its holders: the contenders' nodes, or others.
     [[nodiscard]] virtual place holders() const { return contenders(); }
 };
 

@@ -8,8 +8,8 @@
 
 namespace zklock::detail {
 
-/// The contenders of a path, with a mutex's options: what a mutex acquires, what an election is decided by, and either
-/// side of a shared mutex.
+/// The contenders of a path, with a mutex's options: what a mutex acquires, what decides an election, and either side
+/// of a shared mutex.
 class mutex_target : public lock_target {
 public:
     mutex_target(std::string path, mutex_options options, queue::contender_kind kind = queue::contender_kind::mutex)

@@ -28,14 +28,15 @@ namespace zklock::detail {
 /// An operation with its handler: what is common to all of them. Its end is decided in one place, complete(): the first
 /// to come there wins, be it the result, the cancellation or the client's close.
 ///
-/// While it is pending it owns itself, and is on the client's list; whoever may end it holds a pointer, and loses the
+/// While it is pending it owns itself, and is on the client's list. All that may end it hold a pointer, and lose the
 /// race harmlessly.
 template <class... Values>
 class operation : public pending_operation, public std::enable_shared_from_this<operation<Values...>> {
 public:
     using handler_type = asio::any_completion_handler<void(error_code, Values...)>;
 
-    /// Starts `op` on the client's strand; or ends it, with `errc::closed`, if there is none any more. From any thread.
+    /// Starts `op` on the client's strand; or ends it, with `errc::closed`, if there is none any more. May be called
+    /// from any thread.
     static void launch(const std::shared_ptr<operation>& op)
     {
         // The slot belongs to the handler's side, and is not touched again: what is left in it when the operation is
@@ -62,15 +63,15 @@ protected:
             handler_work_ = asio::prefer(own, asio::execution::outstanding_work.tracked);
     }
 
-    /// On the strand, once.
+    /// Is called once, on the strand.
     virtual void begin() = 0;
 
-    /// On the strand, while pending: the operation was cancelled. Stops what begin() started. False when it is too late
-    /// for that: the result is on its way, and will be the end.
+    /// Is called on the strand, while pending, when the operation was cancelled. Stops what begin() started. False when
+    /// it is too late for that: the result is on its way, and will be the end.
     [[nodiscard]] virtual bool withdraw() { return true; }
 
-    /// For begin() of an operation that needs an open client: ends it if there is none, or if it was cancelled before
-    /// it began. Else it is pending from here on.
+    /// For begin() of an operation that needs an open client: ends the operation if there is none, or if it was
+    /// cancelled before it began. Else it is pending from here on.
     [[nodiscard]] client_core* enter_open_client()
     {
         auto* const core = client_->open_core();
@@ -87,7 +88,8 @@ protected:
     [[nodiscard]] bool pending() const noexcept { return static_cast<bool>(handler_); }
     [[nodiscard]] const std::shared_ptr<client_state>& client() const noexcept { return client_; }
 
-    /// Ends the operation: posts the handler. False if it had ended before. On the strand, or before it got there.
+    /// Ends the operation: posts the handler. False if it had ended before. Is called on the strand, or before the
+    /// operation got there.
     bool complete(error_code ec, Values... values)
     {
         if (!pending())
@@ -103,7 +105,7 @@ protected:
         auto completion = [handler = std::move(handler), ec, ... values = std::move(values)]() mutable {
             std::move(handler)(ec, std::move(values)...);
         };
-        // Through the client's executor to the handler's: never from inside what is running now.
+        // It goes through the client's executor to the handler's: never from inside what is running now.
         if (executor)
             work.post(asio::bind_executor(executor, std::move(completion)));
         else
@@ -115,7 +117,7 @@ private:
     static void request_cancel(const std::shared_ptr<operation>& op)
     {
         op->cancelled_.store(true, std::memory_order_relaxed);
-        // Not to be had when the context is going away: the handler is then destroyed anyway.
+        // There is no strand when the context is going away: the handler is then destroyed anyway.
         static_cast<void>(op->client_->post([op] {
             if (op->pending() && op->withdraw())
                 op->complete(asio::error::operation_aborted, Values()...);

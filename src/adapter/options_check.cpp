@@ -31,7 +31,8 @@ bool valid_times(const client_options& o)
         !in_range(o.lease_margin.value_or(milliseconds::zero())))
         return false;
     // Servers grant two ticks at the least, if nobody has told them otherwise: what they grant is looked at later.
-    const recipes::lease_times times{o.clock_drift, o.session_timeout / 4, o.lease_margin, o.loss_notice, o.session_timeout};
+    const recipes::lease_times times{o.clock_drift, o.session_timeout / 4, o.lease_margin, o.loss_notice,
+                                     o.session_timeout};
     if (!times.possible())
         return false;
     return o.connect_backoff > milliseconds::zero() && o.connect_backoff_limit >= o.connect_backoff;

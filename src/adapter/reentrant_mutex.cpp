@@ -21,7 +21,7 @@ struct reentrant_settings {
     recipes::shared_options options;
 };
 
-/// The lock, for one owner; for none as long as no acquire is meant.
+/// The lock, for one owner. There is no owner in what is not meant to be acquired.
 class reentrant_target final : public lock_target {
 public:
     reentrant_target(std::shared_ptr<const reentrant_settings> settings, recipes::owner_id owner)
@@ -66,7 +66,7 @@ void start_owned_release(std::shared_ptr<lock_state> lock, std::shared_ptr<guard
     if (held)
         start_release(std::move(held), std::move(handler));
     else
-        start_telling(std::move(lock), make_error_code(errc::not_owner), std::move(handler));
+        start_ready(std::move(lock), make_error_code(errc::not_owner), std::move(handler));
 }
 
 } // namespace detail

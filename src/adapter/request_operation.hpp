@@ -11,16 +11,16 @@
 
 namespace zklock::detail {
 
-/// Asks the servers something, and tells the answer. Cancelled, it ends at once: as cancelled if nothing was done and
-/// nothing will be; a write that was sent cannot be taken back, and its outcome is unknown then.
+/// Asks the servers something, and tells the answer. When it is cancelled, it ends at once: as cancelled if nothing was
+/// done and nothing will be; a write that was sent cannot be taken back, and then its outcome is unknown.
 template <class... Values> class request_operation : public operation<Values...> {
 protected:
     using answer = std::function<void(error_code, Values...)>;
     using operation<Values...>::operation;
 
-    /// On the strand: starts the request.
+    /// Starts the request. Is called on the strand.
     [[nodiscard]] virtual std::shared_ptr<recipes::user_request> ask(client_core&, answer) = 0;
-    /// On the strand: it has ended by itself.
+    /// The request has ended by itself. Is called on the strand.
     virtual void answered(error_code ec, Values... values) { this->complete(ec, std::move(values)...); }
 
     void begin() override

@@ -18,7 +18,7 @@ struct semaphore_settings {
     semaphore_options options;
 };
 
-/// So many permits of the semaphore; none as long as no acquire is meant.
+/// A number of permits of the semaphore: 0 in what is not meant to be acquired.
 class semaphore_target final : public lock_target {
 public:
     semaphore_target(std::shared_ptr<const semaphore_settings> settings, std::size_t count)

@@ -46,7 +46,7 @@ private:
             finish(make_error_code(errc::not_owner));
     }
 
-    /// Whatever is still held goes back to the caller.
+    /// What is still held goes back to the caller.
     void finish(error_code ec)
     {
         auto held = std::move(held_);
@@ -71,18 +71,18 @@ private:
     const bool fits_;
 };
 
-class telling_operation final : public operation<> {
+class ready_operation final : public operation<> {
 public:
-    telling_operation(const lock_state& lock, error_code what, void_handler handler)
-        : operation(lock.client(), std::move(handler)), what_(what)
+    ready_operation(const lock_state& lock, error_code result, void_handler handler)
+        : operation(lock.client(), std::move(handler)), result_(result)
     {
     }
 
 private:
-    void begin() override { complete(what_); }
-    void end_as_closed() override { complete(what_); }
+    void begin() override { complete(result_); }
+    void end_as_closed() override { complete(result_); }
 
-    const error_code what_;
+    const error_code result_;
 };
 
 std::shared_ptr<lock_state> make_side(const std::shared_ptr<client_handle>& client, const std::string& path,
@@ -123,9 +123,9 @@ error_code upgradable(const std::shared_ptr<lock_state>& lock, const guard& held
     return make_error_code(errc::not_owner);
 }
 
-void start_telling(std::shared_ptr<lock_state> lock, error_code what, void_handler handler)
+void start_ready(std::shared_ptr<lock_state> lock, error_code result, void_handler handler)
 {
-    telling_operation::launch(std::make_shared<telling_operation>(*lock, what, std::move(handler)));
+    ready_operation::launch(std::make_shared<ready_operation>(*lock, result, std::move(handler)));
 }
 
 } // namespace detail

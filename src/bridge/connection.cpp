@@ -14,7 +14,7 @@ using boost::system::error_code;
 
 namespace {
 
-// After so many packets the executor's other work has its turn.
+// After so many packets the executor's other work comes first.
 constexpr int packets_at_once = 64;
 
 connector::settings settings_of(const client_options& o)
@@ -65,10 +65,11 @@ void connection::attach(zklock::store::observer& observer)
 
 void connection::take(connector::step next)
 {
-    if (connector_.take_names_missing() && options_.log)
-        inbox_.emplace_back(log_line{log_level::warning, next == connector::step::attempt
-                                                             ? "host names are still being resolved; trying known addresses"
-                                                             : "host names are still being resolved"});
+    if (connector_.take_names_missing() && options_.log) {
+        const std::string missing = "host names are still being resolved";
+        const bool tries_others = next == connector::step::attempt;
+        inbox_.emplace_back(log_line{log_level::warning, missing + (tries_others ? "; trying known addresses" : "")});
+    }
     switch (next) {
     case connector::step::wait: break;
     case connector::step::resolve: resolve(); break;
@@ -176,8 +177,8 @@ connector::loss connection::loss_of_the_wire()
 }
 
 /// Makes Asio watch the library's present socket. The library replaces it at will, mostly by one of the same number;
-/// but not while it is connected without a new epoch. `anew`: even if it watches it already, and if there is a
-/// descriptor left.
+/// but while it is connected, only with a new epoch. `anew`: makes a new duplicate even if Asio watches the socket
+/// already, unless there is no descriptor left.
 bool connection::adopt(int fd, bool anew)
 {
     const std::uint64_t epoch = wire_.is_connected() ? wire_.epoch() : 0;
@@ -213,7 +214,7 @@ void connection::drop_socket()
 {
     if (!io_)
         return;
-    ++io_->socket_number; // what still comes for the old one is ignored
+    ++io_->socket_generation; // what still comes for the old one is ignored
     io_->socket.reset();
     io_->awaiting_read = io_->awaiting_write = io_->waited_for_writing = false;
     io_->corked = false;
@@ -242,9 +243,9 @@ void connection::await_socket(bool write)
     auto wait = [this](socket_type::wait_type what, bool io_objects::*awaiting, bool writable) {
         if (std::exchange((*io_).*awaiting, true))
             return;
-        io_->socket->async_wait(what, [self = shared_from_this(), number = io_->socket_number, awaiting,
+        io_->socket->async_wait(what, [self = shared_from_this(), generation = io_->socket_generation, awaiting,
                                        writable](const error_code& ec) {
-            if (!self->io_ || number != self->io_->socket_number || ec == asio::error::operation_aborted)
+            if (!self->io_ || generation != self->io_->socket_generation || ec == asio::error::operation_aborted)
                 return;
             (*self->io_).*awaiting = false;
             self->turns_->run([&] { self->on_socket(writable); });
@@ -277,8 +278,8 @@ void connection::on_socket(bool writable)
     }
     if (more && !io_->awaiting_read) {
         io_->awaiting_read = true; // by the post
-        post([number = io_->socket_number](connection& c) {
-            if (number != c.io_->socket_number)
+        post([generation = io_->socket_generation](connection& c) {
+            if (generation != c.io_->socket_generation)
                 return;
             c.io_->awaiting_read = false;
             c.on_socket(false);
@@ -293,8 +294,8 @@ void connection::wake_at(clock::time_point when)
         return;
     waking_ = when;
     io_->timer.expires_at(when);
-    io_->timer.async_wait([self = shared_from_this(), turn = ++timer_turn_](const error_code& ec) {
-        if (ec || !self->io_ || turn != self->timer_turn_)
+    io_->timer.async_wait([self = shared_from_this(), generation = ++timer_generation_](const error_code& ec) {
+        if (ec || !self->io_ || generation != self->timer_generation_)
             return;
         self->waking_.reset();
         self->turns_->run([&] { self->on_time(); });
@@ -304,7 +305,7 @@ void connection::wake_at(clock::time_point when)
 void connection::wake_no_more()
 {
     waking_.reset();
-    ++timer_turn_;
+    ++timer_generation_;
     io_->timer.cancel();
 }
 

@@ -38,7 +38,7 @@ namespace zklock::bridge {
 /// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before
 /// anything runs there. Until it is closed or stopped, it keeps the executor in work.
 class connection final : public zklock::store::store,
-                         public runtime::turns::part,
+                         public runtime::turns::finisher,
                          public std::enable_shared_from_this<connection> {
 public:
     using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
@@ -64,8 +64,8 @@ public:
     void give_up() noexcept override;
 
     /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left. In a
-    /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made its own kernel objects for
-    /// this one.
+    /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made kernel objects of its own
+    /// for this process.
     void stop(bool told_of_fork = false);
 
     /// Connected, and every request was answered, and told.
@@ -89,14 +89,14 @@ private:
         strand_type strand;
         timer_type timer;
         std::shared_ptr<host_resolver> resolver;
-        std::unique_ptr<socket_type> socket; // a duplicate: the library closes its own when it likes
-        std::uint64_t socket_number = 0;
+        std::unique_ptr<socket_type> socket; // a duplicate, because the library closes its own when it likes
+        std::uint64_t socket_generation = 0;
         ino_t socket_inode = 0;
         int library_socket = -1;           // what it is a duplicate of
         std::uint64_t connected_epoch = 0; // and which connection it had then, if any
         bool awaiting_read = false;
         bool awaiting_write = false;
-        bool waited_for_writing = false; // since it was made
+        bool waited_for_writing = false; // at some time since the socket was made
         bool corked = false;
     };
 
@@ -142,7 +142,7 @@ private:
     void post_send();
     void cork(bool on);
     [[nodiscard]] bool may_send() const noexcept;
-    void strand_request(std::unique_ptr<request>);
+    void answer_unsent(std::unique_ptr<request>);
 
     // Delivery.
     void deliver_later();
@@ -174,21 +174,21 @@ private:
     std::optional<io_objects> io_;
     zklock::store::observer* observer_ = nullptr;
     connector connector_;
-    lease_clock::time_point attempt_began_{}; // of the present or last one
+    lease_clock::time_point attempt_began_{}; // when the present or last attempt began
 
     std::optional<clock::time_point> waking_; // when the timer fires, due or not
-    std::uint64_t timer_turn_ = 0;
+    std::uint64_t timer_generation_ = 0;
 
     bool held_back_ = false;    // requests of this turn, and of others until they are sent
     bool send_posted_ = false;
-    bool in_company_ = false;   // others were unanswered when the first was held back
+    bool answers_due_ = false;   // of requests that were sent before the first was held back
     bool refresh_due_ = false;  // at the end of the turn
-    bool giving_up_ = false;    // likewise: the epoch
+    bool giving_up_ = false;    // the epoch, at the end of the turn
     bool delivery_posted_ = false;
     bool known_open_ = false; // the epoch, as the caller knows it
     std::uint64_t known_epoch_ = 0;
     std::int64_t known_session_ = 0;
-    std::vector<std::unique_ptr<request>> stranded_; // made after a loss that the caller has not been told yet
+    std::vector<std::unique_ptr<request>> unsent_; // of an epoch that has ended, which the caller has not been told yet
 
     bool nudged_ = false;
     bool finished_ = false; // the answer to close() was given

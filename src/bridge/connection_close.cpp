@@ -49,7 +49,7 @@ void connection::close(std::function<void()> closed)
         finish_closing();
 }
 
-/// Until everything has left; then asks for something to read.
+/// Waits until everything has left; then asks for something to read.
 void connection::flush()
 {
     wake_at(*connector_.due());
@@ -123,7 +123,7 @@ void connection::stop(bool told_of_fork)
     io_.reset();
     // What the dropped functions own may come back here.
     auto dropped_inbox = std::exchange(inbox_, {});
-    auto dropped_requests = std::exchange(stranded_, {});
+    auto dropped_requests = std::exchange(unsent_, {});
     auto dropped_close = std::exchange(closed_, nullptr);
 }
 

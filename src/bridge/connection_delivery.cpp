@@ -23,7 +23,7 @@ void connection::hold_back()
 {
     if (std::exchange(held_back_, true))
         return;
-    in_company_ = wire_.unanswered() != 0;
+    answers_due_ = wire_.unanswered() != 0;
     cork(true);
 }
 
@@ -39,7 +39,7 @@ void connection::turn_ends()
     }
     giving_up_ = false;
     const bool refresh_due = std::exchange(refresh_due_, false);
-    if (held_back_ && in_company_)
+    if (held_back_ && answers_due_)
         post_send();
     else if (held_back_)
         send();
@@ -82,19 +82,19 @@ void connection::cork(bool on)
 }
 
 /// Answers a request that cannot be sent, in its place before the loss that the caller has not been told yet.
-void connection::strand_request(std::unique_ptr<request> r)
+void connection::answer_unsent(std::unique_ptr<request> r)
 {
     if (!io_ || finished_)
         return;
     if (known_open_) {
-        stranded_.push_back(std::move(r));
+        unsent_.push_back(std::move(r));
         return;
     }
     inbox_.emplace_back(answer{std::move(r), zklock::store::outcome::unknown, {}, {}, {}, true});
     deliver_later();
 }
 
-/// In the turn after this one, if nobody has done so by the end of this one.
+/// Has the inbox delivered in the turn after this one, if that is not done by the end of this one.
 void connection::deliver_later()
 {
     if (!turns_->open())
@@ -125,14 +125,14 @@ void connection::deliver()
     for (auto n = inbox_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
         auto next = std::move(inbox_.front());
         inbox_.pop_front();
-        if (std::holds_alternative<log_line>(next)) // whose function may throw at no cost
+        if (std::holds_alternative<log_line>(next)) // the user's function may throw: no harm is done
             dispatch(std::move(next));
         else
             guarded([&] { dispatch(std::move(next)); });
     }
 }
 
-/// Whoever lets an exception out of what is called may have lost track.
+/// A caller that lets an exception out of what is called may have lost track.
 template <class F> void connection::guarded(F f)
 {
     try {
@@ -145,7 +145,7 @@ template <class F> void connection::guarded(F f)
     }
 }
 
-/// At the end of the turn.
+/// Has the connection given up at the end of the turn.
 void connection::give_up() noexcept
 {
     giving_up_ = known_open_;
@@ -183,14 +183,14 @@ void connection::dispatch(message m)
 
 void connection::dispatch_disconnected()
 {
-    if (stranded_.empty()) {
+    if (unsent_.empty()) {
         known_open_ = false;
         observer_->on_disconnected();
         return;
     }
     inbox_.emplace_front(disconnected{});
-    for (; !stranded_.empty(); stranded_.pop_back())
-        inbox_.emplace_front(answer{std::move(stranded_.back()), zklock::store::outcome::unknown, {}, {}, {}, true});
+    for (; !unsent_.empty(); unsent_.pop_back())
+        inbox_.emplace_front(answer{std::move(unsent_.back()), zklock::store::outcome::unknown, {}, {}, {}, true});
 }
 
 } // namespace zklock::bridge

@@ -7,12 +7,13 @@ namespace zklock::bridge {
 namespace {
 
 constexpr std::chrono::milliseconds shortest_attempt{500};
-constexpr std::chrono::seconds longest_first_attempt{10}; // however long the session: who is silent is soon told of
-constexpr std::chrono::hours longest_backoff{24};         // nobody waits longer, and what is longer need not fit the clock
-// Longer than a resolver that works takes: a cycle begins with all servers, in any order. Those of which it does not
-// know by then join it later.
+// However long the session is: the user hears soon of a server that is silent.
+constexpr std::chrono::seconds longest_first_attempt{10};
+constexpr std::chrono::hours longest_backoff{24}; // nobody waits longer, and what is longer need not fit the clock
+// It is longer than a resolver that works takes: so a cycle begins with all servers, in any order. Servers of which it
+// does not know by then join it later.
 constexpr std::chrono::milliseconds time_for_names{200};
-// Longer than a round trip anywhere; after that the session is left to its time-out.
+// It is longer than a round trip anywhere; after that the session is left to its time-out.
 constexpr std::chrono::seconds time_for_a_farewell{1};
 
 } // namespace
@@ -51,7 +52,7 @@ auto connector::resolve(clock::time_point now) -> step
     return step::resolve;
 }
 
-/// What comes too late for the beginning of a cycle still has its turn in it.
+/// An address that is known too late for the beginning of a cycle is still tried in it.
 auto connector::names_known(names known, clock::time_point now) -> step
 {
     known_ = std::move(known);
@@ -63,8 +64,8 @@ auto connector::names_known(names known, clock::time_point now) -> step
     return step::wait;
 }
 
-/// The system's resolver may take minutes for a name. Meanwhile the servers whose addresses are known get their chance, and
-/// the names that have failed are asked for again, after a pause.
+/// The system's resolver may take minutes for a name. Meanwhile the servers whose addresses are known get their chance,
+/// and the names that have failed are asked for again, after a pause.
 auto connector::try_known(clock::time_point now) -> step
 {
     auto addresses = known_.addresses;
@@ -164,7 +165,7 @@ void connector::attempt_failed(clock::time_point now)
         due_ = now;
         return;
     }
-    silent_cycles_ += std::exchange(silence_, false); // a refusal comes at once, and calls for no patience
+    silent_cycles_ += std::exchange(silence_, false); // a refusal comes at once, and needs no patience
     due_ = now + pause(backoff_, now);
     backoff_ = std::min(backoff_ * 2, longest_backoff_);
 }
@@ -181,8 +182,8 @@ void connector::reconnect(bool to_the_same, clock::time_point now)
     due_ = std::max(now, last_attempt_ + pause(first_backoff_, now));
 }
 
-/// Drawn by chance, so that clients do not come all at once. While the session may live, what it holds depends on how
-/// soon it is found out that the servers are back.
+/// The rest is drawn by chance, so that clients do not come all at once. While the session may live, what it holds
+/// depends on how soon the client finds out that the servers are back.
 auto connector::pause(clock::duration longest, clock::time_point now) -> clock::duration
 {
     if (now < session_ends_)

@@ -28,7 +28,7 @@ public:
 
     enum class phase : std::uint8_t {
         resting,    ///< until the next attempt
-        resolving,  ///< for a moment only, if an address is known
+        resolving,  ///< the names; for a moment only, if an address is known
         connecting, ///< the attempt is limited in time
         connected,
         flushing, ///< closing: until everything has left, and something to read has come
@@ -48,13 +48,13 @@ public:
     struct names {
         std::vector<std::string> addresses;
         bool answers_due = false; ///< names that were asked for last are still being looked up
-        bool complete = true;     ///< no name is being looked up, since whenever
+        bool complete = true;     ///< no name is being looked up, however long ago it was asked for
     };
 
     enum class loss : std::uint8_t {
         connection, ///< or the attempt to make one
         session,    ///< the server said that it is over: the next attempt asks for a new one
-        credentials ///< refused: there is no next attempt
+        credentials ///< they were refused: there is no next attempt
     };
 
     connector(const settings&, std::minstd_rand::result_type seed);
@@ -62,9 +62,10 @@ public:
     [[nodiscard]] phase now_in() const noexcept { return phase_; }
     /// When time_passed() has something to say, unless something happens before; nothing while connected or closed.
     [[nodiscard]] std::optional<clock::time_point> due() const;
-    /// Of the present or next attempt. There is one once an attempt was asked for.
+    /// The address of the present or next attempt. There is one once an attempt was asked for.
     [[nodiscard]] const std::string& address() const { return addresses_[next_ % addresses_.size()]; }
-    /// The present cycle, or the pause because no address is known, began before all names were looked up. Says so once.
+    /// True, once, if the present cycle, or the pause because no address is known, began before all names were looked
+    /// up.
     [[nodiscard]] bool take_names_missing() noexcept;
 
     [[nodiscard]] step begin(clock::time_point now);
@@ -101,7 +102,7 @@ private:
     names known_;
     bool names_missing_ = false;
 
-    std::vector<std::string> addresses_; ///< in the order of this cycle
+    std::vector<std::string> addresses_; ///< in the order in which this cycle tries them
     std::size_t next_ = 0;
     std::size_t attempts_ = 0; ///< in this cycle
     clock::time_point last_attempt_{};

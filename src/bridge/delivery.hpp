@@ -38,7 +38,7 @@ struct request {
     lease_clock::time_point sent = lease_clock::now();
     wire* sender = nullptr;
     std::string watched;   ///< the path on the server whose watch a good answer arms
-    watch_kind watches{};  ///< and which
+    watch_kind watches{};  ///< which watches those are
     std::string unwatched; ///< the path whose watches it takes back
     std::unique_ptr<batch_results> results; ///< of a batch that was sent
 };
@@ -50,7 +50,7 @@ struct answer {
     std::string text; ///< the created path, or the data
     store::node_stat stat;
     std::vector<std::string> names;
-    bool undone = false; ///< of an unknown result: the servers have not done it, and will not
+    bool undone = false; ///< if the result is unknown: the servers have not done it all the same, and will not
 
     void deliver();
 };

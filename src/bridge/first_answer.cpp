@@ -9,22 +9,22 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-// The C client believes whatever it reads first: 41 bytes of an HTTP server's error would be a session, or the end of the
-// one that it had.
+// The C client believes whatever it reads first: 41 bytes of an HTTP server's error would be a session, or the end of
+// the one that it had.
 
 namespace zklock::bridge {
 
 namespace {
 
-// Of a ConnectResponse: its length, with or without the flag that servers before 3.4 do not know; the protocol's version;
-// the session's time-out, and its number; the length of its password.
+// What is known of a ConnectResponse: its length, with or without the flag that servers before 3.4 do not know; the
+// protocol's version; the session's time-out, and its number; the length of its password.
 constexpr std::size_t length_end = 4;
 constexpr std::size_t version_end = 8;
 constexpr std::size_t session_end = 20;
 constexpr std::size_t header_end = 24;
 constexpr std::size_t most_shown = 32;
 
-/// What every ConnectResponse has at that place, or -1 where they differ.
+/// The byte that every ConnectResponse has at that place, or -1 where they differ.
 constexpr int expected(std::size_t i)
 {
     if (i < length_end)

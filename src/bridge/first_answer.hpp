@@ -8,12 +8,12 @@ namespace zklock::bridge {
 struct first_answer {
     enum class kind : std::uint8_t {
         incomplete, ///< nothing, or the beginning of what a ZooKeeper server answers first
-        session,    ///< as much of that as tells it from everything else
+        session,    ///< enough of such an answer to tell it from everything else
         foreign,    ///< what no ZooKeeper server answers
         none        ///< it has closed the connection before that
     };
     kind what = kind::incomplete;
-    std::string begins; ///< its first bytes, as one may print them
+    std::string begins; ///< its first bytes, made printable
 };
 
 /// Looks at it, and leaves it to be read. While it is incomplete, the socket becomes readable only with the next byte;

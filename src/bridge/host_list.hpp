@@ -16,8 +16,8 @@ struct host_port {
     friend bool operator==(const host_port&, const host_port&) = default;
 };
 
-/// Reads `host:port,host:port`. IPv6 addresses stand in brackets; without a port it is 2181. `errc::invalid_option`
-/// when it cannot be read.
+/// Reads `host:port,host:port`. IPv6 addresses stand in brackets; the port is 2181 if there is none.
+/// `errc::invalid_option` when it cannot be read.
 [[nodiscard]] result<std::vector<host_port>> parse_servers(std::string_view servers);
 
 /// Brings a chroot into the form in which it is put before paths: empty for none and for "/".

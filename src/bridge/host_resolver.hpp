@@ -13,8 +13,8 @@
 
 namespace zklock::bridge {
 
-/// Turns a host list into addresses in the form in which the C client takes them, without blocking anybody. Belongs to
-/// the strand. Names are looked up all at once, and one that takes its time is not asked for twice meanwhile.
+/// Makes addresses of a host list, in the form in which the C client takes them, without blocking anybody. It belongs
+/// to the strand. Names are looked up all at once, and a name that takes its time is not asked for twice meanwhile.
 class host_resolver : public std::enable_shared_from_this<host_resolver> {
 public:
     using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
@@ -23,14 +23,14 @@ public:
 
     host_resolver(const strand_type& strand, const std::vector<host_port>& servers);
 
-    /// Begins a round: asks for each name that is not being looked up; tells `miss` at once of those whose answers were
-    /// lost for want of memory. Later `news` is called for each name that was
-    /// answered, once at least, and before that `miss` if it has no address.
+    /// Begins a round: asks for each name that is not being looked up, and tells `miss` at once of those whose answers
+    /// were lost for want of memory. Later `news` is called for each name that was answered, once at least, and before
+    /// that `miss` if the name has no address.
     void resolve(failed miss, answered news);
 
     /// Names that were asked for in this round are still being looked up.
     [[nodiscard]] bool busy() const noexcept { return asked_ != 0; }
-    /// No name is being looked up, since whatever round.
+    /// No name is being looked up, of this round or an earlier one.
     [[nodiscard]] bool complete() const noexcept;
     /// What is known: the addresses that stand in the list, and those of the names that were answered since they were
     /// asked for the last time.

@@ -97,7 +97,7 @@ std::optional<name_answer> answer_of_the_system(const std::string& host) noexcep
 struct name_lookups::shared {
     using clock = std::chrono::steady_clock;
 
-    /// What is asked about one name, by whoever wants to know.
+    /// What is asked about one name, and who wants to know.
     struct question {
         explicit question(const std::shared_ptr<name_lookup>& first) : host(first->host), askers{first} {}
 
@@ -106,7 +106,7 @@ struct name_lookups::shared {
             return std::ranges::any_of(askers, [](const auto& each) { return !each->cancelled; });
         }
 
-        /// Who cannot be told finds its lookup lost, when it asks again.
+        /// A client that cannot be told finds its lookup lost, when it asks again.
         void tell(const std::optional<name_answer>& answer) const noexcept
         {
             for (const auto& lookup : askers)
@@ -196,7 +196,8 @@ private:
     static bool is_free(const worker& w, clock::time_point) { return !w.at && !w.ended; }
     static bool in_time(const worker& w, clock::time_point now) { return w.at && now < w.since + patience; }
 
-    /// As many as those who wait need and may have. Where all are busy, one that waits with them.
+    /// Makes as many threads as the names that wait need and may have. If all are busy, it makes one that waits with
+    /// them.
     void start_workers()
     {
         if (paused)
@@ -290,8 +291,8 @@ name_lookups::~name_lookups() { delete current_.load(); }
 
 void name_lookups::begin(const std::shared_ptr<name_lookup>& lookup) { of_this_process().add(lookup); }
 
-/// In a forked process there are no threads, and one of the parent's may have had the mutex: what they shared is left as
-/// it was. No mutex guards that either: of several threads that find it, one is the first.
+/// In a forked process there are no threads, and one of the parent's may have had the mutex: what they shared is left
+/// as it was. So no mutex can guard the replacement: of several threads that come here, the first one replaces it.
 auto name_lookups::of_this_process() -> shared&
 {
     shared* own = current_.load(std::memory_order_acquire);

@@ -17,7 +17,7 @@ namespace zklock::bridge {
 /// What the system's resolver said of a host name.
 struct name_answer {
     std::vector<boost::asio::ip::address> addresses;
-    std::string why_none; ///< for people, where there are none
+    std::string why_none; ///< why there are no addresses, for people
 };
 
 /// A host name that is looked up.
@@ -37,13 +37,13 @@ struct name_lookup {
     std::atomic<bool> lost{false};      ///< there was no memory for it: the answer will not come
 };
 
-/// Looks up the host names of all clients of an execution context. The system's resolver blocks, for minutes if it must,
-/// and Asio's asks it for one name after the other. So it is asked here by some threads, that are there only as
-/// long as names are looked up. Whoever asks for a name that is being looked up gets the same answer.
+/// Looks up the host names of all clients of an execution context. The system's resolver blocks, for minutes if it
+/// must, and Asio's asks it for one name after the other. So some threads ask it here, which are there only as long as
+/// names are looked up. All who ask for a name while it is being looked up get the same answer.
 ///
-/// A lookup cannot be ended. One that takes longer than `patience` no longer counts: others have their turn beside it, as
-/// long as there are no more than `most_threads` in all. Whoever ends the context waits for the names that are being
-/// looked up just then, and so does whoever prepares it for a fork.
+/// A lookup cannot be ended. One that takes longer than `patience` no longer counts: another thread looks names up
+/// beside it, as long as there are no more than `most_threads` in all. The end of the context waits for the names that
+/// are being looked up just then, and so does its preparation for a fork.
 class name_lookups final : public boost::asio::execution_context::service {
 public:
     inline static boost::asio::execution_context::id id;
@@ -56,7 +56,7 @@ public:
     explicit name_lookups(boost::asio::execution_context& context);
     ~name_lookups() override;
 
-    /// Calls `done` later, on its strand; unless the context ends before. From any thread.
+    /// Calls `done` later, on its strand, unless the context ends before. May be called from any thread.
     void begin(const std::shared_ptr<name_lookup>&);
 
 private:

@@ -31,16 +31,17 @@ store::outcome to_outcome(int code) noexcept
     case ZSESSIONEXPIRED:
     case ZAUTHFAILED:
     case ZCLOSING:
-    // Not done, but no other answer can be had on this connection: once more on the next.
+    // It was not done, but no other answer can be had on this connection: it is sent once more on the next.
     case ZSESSIONMOVED:
     case ZTHROTTLEDOP: return outcome::unknown;
     default: return outcome::server_error;
     }
 }
 
-/// The servers look at a session, and whose connection it has, before they do what it asks. Given by the library, the
-/// session's end is of requests that never left: those that had were given the loss of their connection. What is
-/// throttled is not done either, but what was sent after it may be: to ask for it once more would change the order.
+/// The servers look at a session, and at the connection that it has, before they do what it asks. When the library
+/// itself gives the session's end as an answer, the request never left: requests that had left were told of the loss of
+/// their connection. A request that is throttled is not done either, but what was sent after it may be: to send it once
+/// more would change the order.
 bool is_undone(int code) noexcept
 {
     return code == ZSESSIONMOVED || code == ZSESSIONEXPIRED;

@@ -9,7 +9,7 @@ namespace zklock::bridge {
 /// and the connection it came on must end.
 [[nodiscard]] store::outcome to_outcome(int code) noexcept;
 
-/// Of those: that the server did nothing, and will not.
+/// Whether a code that becomes `unknown` says that the server did nothing, and will not.
 [[nodiscard]] bool is_undone(int code) noexcept;
 
 /// The create mode of the C client.

@@ -22,7 +22,7 @@ namespace {
 constexpr const char* nowhere_ipv4 = "255.255.255.255:9";
 constexpr const char* nowhere_ipv6 = "ff00:::9"; // the C client takes what follows the last colon for the port
 
-/// Of the same family as that address: the C client knows only the families in which the machine has an address.
+/// An address of the same family as that one: the C client knows only the families in which the machine has an address.
 const char* nowhere_like(const std::string& address)
 {
     return std::ranges::count(address, ':') > 1 ? nowhere_ipv6 : nowhere_ipv4;
@@ -224,8 +224,8 @@ void wire::abandon()
     end_epoch();
 }
 
-/// Whatever the library sends, and a shutdown, would reach the parent's connection. So the handle is left as it is, and
-/// so is the lock around the library, which another thread of the parent may have held.
+/// Anything that the library sends would reach the parent's connection, and so would a shutdown. So the handle is left
+/// as it is, and so is the lock around the library, which another thread of the parent may have held.
 void wire::leave_to_parent()
 {
     if (has_socket() && fd_ != -1)
@@ -317,7 +317,7 @@ void wire::fail_stranded_requests()
                 break;
     }
     if (unanswered_ || zoo_state(handle_) == ZOO_CONNECTING_STATE) {
-        drop_handle(); // answers whatever is left; the session goes on in the next handle
+        drop_handle(); // answers all that is left; the session goes on in the next handle
         phase_ = phase::none;
     }
 }

@@ -16,7 +16,7 @@ namespace zklock::bridge {
 
 /// What the C client waits for next.
 struct wish {
-    int fd = -1; ///< of the library: never close it, never keep it
+    int fd = -1; ///< the library's: never close it, never keep it
     bool write = false;
     std::chrono::milliseconds within{0};
 };
@@ -24,8 +24,9 @@ struct wish {
 /// One handle of the C client, made to keep the store's contract: whatever the library does to a connection, its
 /// requests are all answered before `disconnected` enters the inbox, and no watch outlives it.
 ///
-/// Connects to one address at a time, because the order and the pace of attempts are the caller's. Everything that the
-/// library calls back only fills the inbox. No two threads are inside the library at once, whatever handle they use.
+/// It connects to one address at a time, because the order and the pace of attempts are the caller's. Everything that
+/// the library calls back only fills the inbox. No two threads are inside the library at once, whatever handle they
+/// use.
 class wire {
 public:
     wire(inbox& in, const client_options& options, std::string chroot);
@@ -45,16 +46,16 @@ public:
     [[nodiscard]] std::chrono::milliseconds granted() const noexcept { return granted_; }
     /// The servers refused the credentials: never connect again.
     [[nodiscard]] bool refused() const noexcept { return refused_; }
-    /// The last attempt was told that its session is over. Says so once.
+    /// True, once, if the last attempt was told that its session is over.
     [[nodiscard]] bool take_expiry() noexcept { return std::exchange(expired_, false); }
 
-    /// What to wait for. Pings and notices a dead server by the way, so call it when `within` is over.
+    /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
     [[nodiscard]] wish next_wish();
     /// Reads up to `limit` packets and writes what waits. True when there may be more to read.
     bool process(bool writable, int limit);
     /// Ends the connection or the attempt; the session lives on.
     void sever();
-    /// The same for an attempt that has had its time: the log tells what came of it.
+    /// Ends an attempt that has had its time: the log tells what came of it.
     void give_up();
 
     /// The requests. Each takes a path below the chroot; call them in the epoch that the caller knows of, only.
@@ -67,7 +68,7 @@ public:
     void children(std::unique_ptr<request>, std::string_view path, bool watch);
     void unwatch(std::unique_ptr<request>, std::string_view path);
     void sync(std::unique_ptr<request>, std::string_view path);
-    /// Of a batch whose answer was given: their memory serves later ones.
+    /// Takes the results of a batch whose answer was given: their memory serves later batches.
     void take_back(std::unique_ptr<batch_results>);
 
     /// Asks for any answer, so that the socket becomes readable.
@@ -75,8 +76,8 @@ public:
     /// Ends session and connection. While connected, the socket must be readable and have nothing waiting to be
     /// written, or the library stops the thread.
     void close();
-    /// The same without those conditions, in no time: the server may not hear of it. In a forked process it only closes
-    /// the descriptor.
+    /// Ends session and connection without those conditions, and without waiting: the server may not hear of it. In a
+    /// forked process it only closes the descriptor.
     void abandon();
     /// This is a copy: session and connection are those of a process that this one was forked off.
     [[nodiscard]] bool is_forked() const noexcept;
@@ -112,13 +113,13 @@ private:
     const unsigned fork_count_; // of the process to which the handle belongs
 
     _zhandle* handle_ = nullptr;
-    std::string address_;           // of the last attempt
+    std::string address_;           // the last attempt's
     const char* nowhere_ = nullptr; // an address that cannot be connected to, of the present one's family
     phase phase_ = phase::none;
     int fd_ = -1;
     std::uint64_t epoch_ = 0;
     bool epoch_open_ = false;
-    bool believed_ = false; // what this connection brought first was a server's
+    bool believed_ = false; // a ZooKeeper server gave the first answer on this connection
     bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
     std::size_t unanswered_ = 0;
     std::unordered_map<std::string, std::uint8_t> watched_; // bits of watch_kind
@@ -126,7 +127,7 @@ private:
     bool refused_ = false;
     bool expired_ = false;
 
-    // Of the session, to go on with in another handle.
+    // The session, to go on with it in another handle.
     std::int64_t session_id_ = 0;
     char session_secret_[16] = {};
     std::chrono::milliseconds granted_{0};

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-// Batches: one multi of the C client each. What the library leaves unchecked there is checked here first: it frees what
-// it never allocated when a path is invalid or the session is over, and aborts at a container.
+// Batches: each is one multi of the C client. What the library leaves unchecked there is checked here first: it frees
+// what it never allocated when a path is invalid or the session is over, and aborts at a container.
 
 namespace zklock::bridge {
 
@@ -45,7 +45,7 @@ class sent_batch final : public batch_results {
 public:
     std::vector<zoo_op_t> operations;
     std::vector<zoo_op_result_t> results;
-    std::vector<struct Stat> stats; ///< room for those of the nodes set
+    std::vector<struct Stat> stats; ///< room for the Stat of each node that is set
 
     /// Empties it, and makes room.
     void prepare(std::size_t writes, std::size_t sets, std::size_t text)
@@ -61,7 +61,7 @@ public:
         texts_ = std::make_unique_for_overwrite<char[]>(text);
         text_size_ = text;
     }
-    /// For the paths, each with its NUL, and those of the nodes created.
+    /// Room for the paths, each with its NUL, and for those of the nodes created.
     [[nodiscard]] char* texts() noexcept { return texts_.get(); }
     [[nodiscard]] bool is_small() const noexcept
     {

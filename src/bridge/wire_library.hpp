@@ -25,7 +25,7 @@ private:
 /// The access list that every node of the client gets.
 [[nodiscard]] const ACL_vector& access_list(acl access);
 
-/// Of a node there is none of: all zero.
+/// The Stat of a node that does not exist: all zero.
 [[nodiscard]] store::node_stat stat_of(const struct Stat*);
 
 /// What the library calls. None of them calls it back, nor anybody else: they fill the inbox.

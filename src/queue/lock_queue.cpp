@@ -53,7 +53,7 @@ void lock_queue::leave(contender& c)
     }
 }
 
-/// It is seen to as soon as it is known what its node is.
+/// The contender leaves as soon as it is known what its node is.
 void lock_queue::abandon(contender& c)
 {
     if (std::exchange(c.abandoned, true))
@@ -93,11 +93,9 @@ std::vector<contender_id> lock_queue::lapse()
 {
     stop_lingering();
     std::vector<contender_id> lost = holders();
-    while (!held_.empty()) {
-        start_leaving(*held_.begin());
-        if (ZKLOCK_MUTANT(lapsed_holder_keeps_its_node))
-            to_remove_.pop_back();
-    }
+    for (contender_id id : lost)
+        if (!ZKLOCK_MUTANT(lapsed_holder_keeps_its_node))
+            start_leaving(at(id));
     for (auto next = downgrading_.begin(); next != downgrading_.end();) {
         contender& c = *next++;
         if (c.abandoned)
@@ -121,15 +119,15 @@ std::vector<contender_id> lock_queue::holders() const
 
 contender_id lock_queue::next_to_create() const
 {
-    // Who is looked for joined before, and is to keep its turn.
+    // Contenders whose create is looked for joined before, and keep their place before those who come later.
     const bool may_create =
         connected_ && unknown_.empty() && !wanted_.empty() && lingering_ == nullptr && !holds_back();
     if (!may_create)
         return 0;
-    // Where nodes are passed on, one is enough, and the next one queues while the last turn lasts.
-    if (allowed_.turns > 1 && with_node_ != 0) {
-        const bool last_turn = with_node_ == 1 && held_.size() == 1 && held_.begin()->turns_left == 0;
-        if (!last_turn)
+    // Where nodes are passed on, one is enough, and the next one queues while the last of the cohort holds.
+    if (allowed_.cohort > 1 && with_node_ != 0) {
+        const bool last_of_cohort = with_node_ == 1 && held_.size() == 1 && held_.begin()->cohort_left == 0;
+        if (!last_of_cohort)
             return 0;
     }
     return wanted_.begin()->id;
@@ -139,7 +137,7 @@ void lock_queue::create_sent(contender_id id, std::string prefix)
 {
     contender& c = at(id);
     c.prefix = std::move(prefix);
-    c.create_turn = ++turn_;
+    c.create_stamp = ++stamp_;
     move(c, phase::creating);
 }
 
@@ -147,7 +145,7 @@ void lock_queue::create_sent_again(contender_id id)
 {
     contender& c = at(id);
     creating_.erase(creating_.iterator_to(c));
-    c.create_turn = ++turn_;
+    c.create_stamp = ++stamp_;
     creating_.insert(creating_.end(), c);
 }
 
@@ -178,33 +176,31 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
             know_through(1);
     }
     if (c.covered)
-        company_ = false;
+        others_expected_ = false;
     else if (dense_)
-        company_ = true;
-    if (c.abandoned && ZKLOCK_MUTANT(cancelled_create_not_deleted))
-        return c.spot->second = 0, forget(c, action::kind::gone);
+        others_expected_ = true;
     if (c.abandoned)
         start_leaving(c);
     else
         move(c, phase::queued);
 }
 
-void lock_queue::numbered(contender_id id, unsigned further_grants, std::int64_t czxid)
+void lock_queue::token_known(contender_id id, unsigned further_grants, std::int64_t czxid)
 {
     const auto found = contenders_.find(id);
     if (found == contenders_.end())
         return;
     contender& c = found->second;
-    c.numbered = true;
+    c.token_known = true;
     if (czxid != 0)
         c.czxid = czxid;
     c.further_grants = further_grants;
-    c.turns_left = std::min(allowed_.turns - 1, further_grants);
+    c.cohort_left = std::min(allowed_.cohort - 1, further_grants);
     if (last_look_)
         see_whether_alone(); // which may show that it is gone
 }
 
-void lock_queue::not_numbered(contender_id id)
+void lock_queue::token_missed(contender_id id)
 {
     if (contender* const c = find_in(phase::queued, id))
         move(*c, phase::inspecting);
@@ -230,7 +226,7 @@ bool lock_queue::own_node_from(std::int32_t sequence) const
     return left_.lower_bound(place_name{sequence, {}}) != left_.end();
 }
 
-/// All that was in it is gone.
+/// All nodes that were in the view are gone.
 void lock_queue::forget_view()
 {
     for (auto known = view_.begin(); known != view_.end();) {
@@ -244,7 +240,7 @@ void lock_queue::forget_view()
     }
     while (!left_.empty())
         own_node_gone(left_.begin()->second);
-    growth_turn_ = 0;
+    growth_stamp_ = 0;
 }
 
 void lock_queue::create_failed(contender_id id)
@@ -300,24 +296,24 @@ void lock_queue::epoch_ended()
     lasting_.clear();
     if (next_number_ >= numbers_end)
         next_number_ = 0; // only a number of our own would tell that it has another parent meanwhile
-    last_read_turn_ = answered_turn_ = 0;
+    last_read_stamp_ = answered_stamp_ = 0;
     if (ZKLOCK_MUTANT(disconnection_counts_as_deletion))
         std::erase_if(view_, [](const auto& known) { return known.second == 0; });
-    // Whoever left unseen in the meantime is found out when its watch is armed again.
+    // A node that goes unseen in the meantime is found out when its watch is armed again.
 }
 
 void lock_queue::distrust()
 {
     contact_lost();
     watched_others_.clear();
-    occupied_turn_ = answered_turn_ = 0;
-    disturbed_ = company_ = true;
+    occupied_stamp_ = answered_stamp_ = 0;
+    disturbed_ = others_expected_ = true;
     while (!creating_.empty())
         move(*creating_.begin(), phase::unknown);
     for (auto& [id, c] : contenders_) {
         if (c.now == phase::inspecting)
             inspect_unknown(id);
-        else if (c.now == phase::queued && !c.numbered)
+        else if (c.now == phase::queued && !c.token_known)
             move(c, phase::inspecting);
         c.removing = false;
         c.covered = false;
@@ -346,7 +342,7 @@ void lock_queue::session_ended()
     view_.clear(); // the contenders' places are in them until here
     left_.clear();
     to_remove_.clear();
-    doubt_turn_ = growth_turn_ = 0;
+    doubt_stamp_ = growth_stamp_ = 0;
 }
 
 } // namespace zklock::queue

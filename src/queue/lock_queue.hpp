@@ -20,45 +20,47 @@
 
 namespace zklock::queue {
 
-inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< of a parent: those that follow are negative
+inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< a parent's numbers after this are negative
 
 /// The protocol of a lock, as one client follows it on one path: what is known of the queue, where the client's own
 /// contenders stand in it, and what has to be done next. Pure: events in, actions out, no clock and no I/O.
 ///
-/// **Dense.** A parent numbers its children without a gap. Who knows every live node up to a number, and gets the next
-/// number for a node of its own, knows the whole queue before it without having read it. What is known that way holds
-/// only for the parent it was learnt of: so its data watch must have been confirmed before, in this epoch, and no event
-/// of any kind have come for it since.
+/// **Dense.** A parent numbers its children without a gap. If a client knows every live node up to a number, and gets
+/// the next number for a node of its own, it knows the whole queue before that node without having read it. What it
+/// knows that way holds only for the parent of which it was learnt: so its data watch on that parent must have been
+/// confirmed before, in this epoch, and no event of any kind must have come for it since.
 /// **Coverage.** A contender is covered once a view has listed its node, or is dense up to it, and stays so as long as
-/// the node lives: it pins the parent, so no lower number can be given out any more, and the set below it only shrinks.
-/// **Grant.** Only a covered contender, with nothing below it in the view but nodes of this session whose contenders
-/// have left and those that do not exclude it (a reader's readers), a fresh lease, its token known, and, if it waited
-/// for another client, a confirmed watch on its own node.
+/// the node lives: the node pins the parent, so no lower number can be given out any more, and the set below it only
+/// shrinks.
+/// **Grant.** A contender is granted only if it is covered, the lease is fresh, its token is known, and nothing is
+/// below it in the view but nodes of this session whose contenders have left, and nodes that do not exclude it (a
+/// reader's readers). If it waited for another client, the watch on its own node must be confirmed, too.
 /// **Growth.** There is one way for the set below to grow: a writer that lives may be given a reader's node of the same
-/// number, and then go. So when a writer of another client has gone, whoever excludes readers is granted only after a
-/// read sent since. Readers do not mind.
-/// **Look-ahead.** The two nodes before the first that waits are watched, of those that exclude it: so that when the
+/// number, and then go. So when a writer of another client has gone, a contender that excludes readers is granted only
+/// after a read sent since. A contender that reads need not care.
+/// **Look-ahead.** Of the nodes before the first that waits, the nearest two that exclude it are watched: so when the
 /// nearer one goes, it is known that nobody else is left, and no read stands between its end and the grant.
 /// **Events only remove knowledge.** A deleted event, or an answer that a node does not exist, removes that node; any
 /// other event only means that its watch has to be armed again.
-/// **New epoch.** No watch is armed; unfinished deletes are sent again; creates of unknown outcome are looked for,
-/// after a sync because the new server may lag behind them, before any other create. Where they are not found they are
-/// done without, and remain in doubt: the server may be a leader that others have replaced unawares.
-/// **New session.** The old one's nodes are its own affair; contenders that wait want a new node, holders are lost.
-/// **Reuse**, where it is allowed: whoever gives the lock back may pass its node on, or let it linger while a watch on
-/// the children says that nobody else has queued.
-/// **Numbers.** They end at 2^31. Where they are scarce, whoever has no node is held back in the client, no node
-/// lingers, and the queue drains. Then somebody held back, who has no node of its own there, deletes the parent, so
-/// that the next one counts from 0. The servers refuse while there is a child: so nobody loses a place, whoever is
-/// covered has pinned the parent, and what is dense is given up by the event, as when an operator deletes it. Who is
-/// held back waits for the youngest node that it saw, then looks again. Where the parent cannot go (it has other
-/// children, or nodes of contenders that no session owns, or data of its own, or may not be deleted), creates go on to
-/// the limit; past it, the question is put once more for each who comes.
+/// **New epoch.** No watch is armed. Unfinished deletes are sent again. Creates of unknown outcome are looked for
+/// before any other create, and after a sync, because the new server may lag behind them. If they are not found, their
+/// contenders want a node again; but the creates remain in doubt: the server may be a leader that others have replaced
+/// unawares.
+/// **New session.** The old session's nodes end with it; contenders that wait want a new node, holders are lost.
+/// **Reuse**, where it is allowed: a contender that gives the lock back may pass its node on, or let it linger while a
+/// watch on the children says that nobody else has queued.
+/// **Numbers.** They end at 2^31. Where they are scarce, contenders without a node are held back in the client, no node
+/// lingers, and the queue drains. Then one that is held back, and has no node of its own there, deletes the parent, so
+/// that the next parent counts from 0. The servers refuse while there is a child. So nobody loses a place, a covered
+/// contender has pinned the parent, and the event ends what is dense, as it does when an operator deletes the parent. A
+/// contender that is held back waits for the youngest node that it saw, then looks again. If the parent cannot go (it
+/// has other children, or nodes of contenders that no session owns, or data of its own, or may not be deleted), creates
+/// go on to the limit; past the limit, each contender that comes asks once more whether it can go.
 ///
-/// The simulator breaks each of these rules in turn, and shows the harm.
+/// The simulator breaks these rules one by one, and shows the harm.
 class lock_queue {
 public:
-    /// `scarce_from`: another number than sequence_scarce is for tests.
+    /// `scarce_from` is sequence_scarce but in tests.
     explicit lock_queue(reuse allowed = {}, std::int32_t scarce_from = sequence_scarce)
         : allowed_(allowed), scarce_from_(scarce_from)
     {
@@ -66,8 +68,8 @@ public:
 
     // --- contenders, as their callers wish -------------------------------------------------------------------------
 
-    /// A contender queues. With `look_once` it is refused as soon as it is known that somebody is before it whom it
-    /// cannot hold the lock together with.
+    /// A contender queues. With `look_once` it is refused as soon as it is known that somebody is before it with whom
+    /// it cannot hold the lock together.
     void join(contender_id, bool look_once, contender_kind kind = contender_kind::mutex);
 
     /// The contender no longer wants the lock: it waited and gave up, or it held and is done. `gone` follows.
@@ -85,24 +87,23 @@ public:
     /// A node that lingers has done so for long enough.
     void stop_lingering();
 
-    /// The lease ended: every holder is lost (without an action `lost`) and leaves. Returns who.
+    /// The lease ended: every holder is lost (without an action `lost`) and leaves. Returns those holders.
     std::vector<contender_id> lapse();
 
     // --- creates: pulled by the owner, who counts the bytes of live nodes -----------------------------------------
 
     /// The contender whose node is to be created next, or 0 when there is none or creates have to wait.
     [[nodiscard]] contender_id next_to_create() const;
-    /// Its create was sent: for a node called `prefix` and a number.
+    /// Its create was sent, for a node whose name is `prefix` and a number.
     void create_sent(contender_id, std::string prefix);
-    /// It has to be sent again: later than all that was sent since.
+    /// Its create has to be sent again: later than all that was sent since.
     void create_sent_again(contender_id);
-    /// By the transaction `czxid`, which is known of a create that was sent alone.
+    /// Its node was created. `czxid` is known only of a create that was sent alone.
     void created(contender_id, std::string_view node, std::int32_t sequence, std::int64_t czxid = 0);
-    /// The transaction that created a contender's node is known, and so its token, which can count so many grants more
-    /// than one.
-    void numbered(contender_id, unsigned further_grants, std::int64_t czxid = 0);
-    /// It could not be read together with others: the node is to be inspected.
-    void not_numbered(contender_id);
+    /// The czxid of a contender's node is known, and so its token, which can count that many grants more.
+    void token_known(contender_id, unsigned further_grants, std::int64_t czxid = 0);
+    /// The czxid could not be read together with others: the node is to be inspected.
+    void token_missed(contender_id);
     /// The server refused, and created nothing. The contender wants a node again.
     void create_failed(contender_id);
     /// The connection ended before the answer.
@@ -111,10 +112,10 @@ public:
     // --- answers and events, in the order of arrival ----------------------------------------------------------------
 
     /// Answer to read_children: all children, or none when the path does not exist, and how many its node ever had.
-    /// `synced`: the sync that was asked for before it went well; means nothing if none was.
+    /// `synced`: the sync that was asked for before it went well; without such a sync it means nothing.
     void children_read(const std::vector<std::string>& names, std::int32_t ever, bool synced);
     void read_failed();
-    /// The server refused to list. Who is looked for is looked for again after look_up_again(), or in the next epoch.
+    /// The server refused to list. Lost creates are looked for again after look_up_again(), or in the next epoch.
     void read_refused();
     void look_up_again();
     /// Answer to watch_parent: how many children the path's node has, and ever had, and the transaction that created or
@@ -124,7 +125,7 @@ public:
     /// For remove_parent: the path's node ever had so many children. Whether to delete it, should it be empty.
     [[nodiscard]] bool may_remove_parent(std::int32_t ever);
     void parent_occupied(); ///< answer to remove_parent: it has children, or was changed meanwhile
-    void parent_stays();    ///< likewise: it is not to be deleted, or may not be
+    void parent_stays();    ///< answer to remove_parent: it is not to be deleted, or may not be
     void remove_parent_unknown();
     void parent_watch_failed();
     /// Events for the path's own node.
@@ -147,20 +148,20 @@ public:
     /// Answer to remove: not done. It is asked for again in the next epoch, or after retry_remove().
     void remove_failed(contender_id);
     void retry_remove(contender_id);
-    /// Answers to downgrade: done, now or before; the connection ended before the answer; refused, so that it is a
-    /// writer as before; the writer's node is gone.
-    void downgraded(contender_id, bool before = false);
-    void downgrade_unknown(contender_id);
-    void downgrade_refused(contender_id);
-    void downgrade_lost(contender_id);
+    /// Answers to downgrade.
+    void downgraded(contender_id, bool before = false); ///< it was done, now or before
+    void downgrade_unknown(contender_id);               ///< the connection ended before the answer
+    void downgrade_refused(contender_id);               ///< it was refused: the contender is a writer still
+    void downgrade_lost(contender_id);                  ///< the writer's node is gone
 
     void epoch_began();
     void contact_lost();  ///< an outcome was unknown: the epoch is about to end, nothing is sent in it any more
     void epoch_ended();   ///< after every request of the epoch was answered
     void session_ended(); ///< between two epochs
-    /// An exception has left one of these functions, or one of what next() gave was not done, and now the epoch is
-    /// over: what is known of others, of what was asked for and of its answers counts for nothing. What is kept: who
-    /// wants the lock, holds it or has left, and the names of their nodes. May be called again if it throws.
+    /// An exception has left one of these functions, or an action that next() gave was not done, and now the epoch is
+    /// over: what is known of others, of what was asked for and of its answers counts for nothing. Kept are the
+    /// contenders of this client that want the lock, hold it or have left, and the names of their nodes. May be called
+    /// again if it throws.
     void distrust();
 
     // --- decisions --------------------------------------------------------------------------------------------------
@@ -172,8 +173,8 @@ public:
     /// Whether next() may have a grant to give, if the lease is fresh.
     [[nodiscard]] bool may_grant() const noexcept { return !queued_.empty() || lingering_ != nullptr; }
 
-    /// A contender of this client that excludes that kind holds, waits, or is about to: whoever looks once can see that
-    /// it is busy.
+    /// A contender of this client that excludes that kind holds, waits, or is about to: to one that looks once the lock
+    /// is busy.
     [[nodiscard]] bool contended(contender_kind kind = contender_kind::mutex) const noexcept
     {
         const bool all_count = !is_shared(kind) || ZKLOCK_MUTANT(shared_readers_exclude_readers);
@@ -184,7 +185,7 @@ public:
     /// A contender has no node, and wants one.
     [[nodiscard]] bool wants_node() const noexcept { return !wanted_.empty(); }
     [[nodiscard]] bool lingering() const noexcept { return lingering_ != nullptr; }
-    /// Who has no node gets none before the parent has been made again.
+    /// Contenders without a node get none before the parent has been made again.
     [[nodiscard]] bool holds_back() const noexcept { return scarce() && emptying_ != emptying::impossible; }
     [[nodiscard]] bool idle() const noexcept { return contenders_.empty() && watches_.empty(); }
     /// There is a watch on the path's own node.
@@ -196,11 +197,11 @@ public:
     void forget_parent();
     [[nodiscard]] bool knows(contender_id id) const { return contenders_.contains(id); }
     [[nodiscard]] bool holds(contender_id) const; ///< the lock, also while it is downgraded
-    /// Who holds the lock now: one, or readers.
+    /// The contenders that hold the lock now: one, or readers.
     [[nodiscard]] std::vector<contender_id> holders() const;
     /// A writer that holds is about to hold on as a reader.
     [[nodiscard]] bool downgrading() const noexcept { return !downgrading_.empty(); }
-    /// Who looks once and has no node yet.
+    /// The contenders that look once and have no node yet.
     [[nodiscard]] std::vector<contender_id> looking_without_node() const;
     /// The node of a contender that is to be removed.
     [[nodiscard]] const std::string& node_to_remove(contender_id id) const
@@ -208,7 +209,7 @@ public:
         const bool wrong = ZKLOCK_MUTANT(deletes_the_lowest_node) && !view_.empty();
         return wrong ? view_.begin()->first.node : node(id);
     }
-    /// Whether the contender has a node now, and one that was asked for by that name.
+    /// Whether the contender has a node now whose name begins with `prefix`.
     [[nodiscard]] bool stands_on(contender_id, std::string_view prefix) const;
     /// Whether the node that the contender has is to be given up.
     [[nodiscard]] bool revoked(contender_id id) const { return contenders_.at(id).revoked; }
@@ -232,22 +233,22 @@ private:
         leaving     ///< its node is to be deleted
     };
     enum class watch_state : std::uint8_t { off, arming, armed, disarming };
-    /// Of the parent, where its numbers are scarce.
+    /// How far the parent is from being deleted, where its numbers are scarce.
     enum class emptying : std::uint8_t {
         unasked,
         asked,     ///< its delete was asked for
         occupied,  ///< there were children: the youngest is waited for
         impossible ///< not in this epoch
     };
-    /// Of a writer into a reader, in one transaction.
+    /// How far a downgrade is, which makes a reader's node of a writer's in one transaction.
     enum class change : std::uint8_t {
         unsent, ///< there is the writer's node, and none else
         sent,   ///< an answer will tell what its node is
-        unknown ///< likewise, once it is sent again
+        unknown ///< an answer will tell, once it is sent again
     };
 
     /// Sorted by the sequence number alone; the name only tells apart what others gave the same number.
-    struct place_name { // of one that is looked for
+    struct place_name { // of a node that is looked for
         std::int32_t sequence;
         std::string_view node;
         friend std::strong_ordering operator<=>(const place_name& a, const place_name& b)
@@ -282,10 +283,10 @@ private:
         change into_reader = change::unsent;
         bool lingering_told = false;
         bool revoked = false;            ///< others want its node to go
-        bool numbered = false;           ///< the token of its node is known
+        bool token_known = false;           ///< the token of its node is known
         unsigned further_grants = 0;     ///< that its token can count
-        unsigned turns_left = 0;         ///< for others of this client that others may have to wait for
-        std::uint64_t create_turn = 0;   ///< when its create was sent
+        unsigned cohort_left = 0;        ///< acquires of this client that may still use the node while others wait
+        std::uint64_t create_stamp = 0;   ///< of its create, when that was sent
         std::int64_t czxid = 0;          ///< of its node, once known
         std::string prefix;              ///< of its node's name, while creating or unknown
         view::iterator spot{};           ///< its node, once known
@@ -294,8 +295,8 @@ private:
     struct by_id {
         bool operator()(const contender& a, const contender& b) const { return a.id < b.id; }
     };
-    struct by_create_turn {
-        bool operator()(const contender& a, const contender& b) const { return a.create_turn < b.create_turn; }
+    struct by_create_stamp {
+        bool operator()(const contender& a, const contender& b) const { return a.create_stamp < b.create_stamp; }
     };
     struct by_sequence {
         bool operator()(const contender& a, const contender& b) const
@@ -305,13 +306,13 @@ private:
             return of_a != of_b ? of_a < of_b : a.id < b.id;
         }
     };
-    /// Who is in one phase; `counted`, where it is asked how many.
+    /// The contenders in one phase; `counted` if it is asked how many they are.
     template <class Order, bool counted = false>
     using index = boost::intrusive::set<contender, boost::intrusive::compare<Order>,
                                         boost::intrusive::constant_time_size<counted>>;
 
     struct sent_read {
-        std::uint64_t turn;
+        std::uint64_t stamp;
         bool looks_up; ///< follows a sync
         bool watches;  ///< the children
     };
@@ -356,7 +357,9 @@ private:
     [[nodiscard]] view::iterator nearest_below(view::iterator, contender_kind);
     [[nodiscard]] bool may_have_grown(contender_kind) const noexcept;
     bool decide_first(std::vector<action>&, bool lease_fresh);
-    void seek_coverage(std::vector<action>&, std::uint64_t turn);
+    bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);
+    bool grant_first(std::vector<action>&, contender&, bool lease_fresh);
+    void seek_coverage(std::vector<action>&, std::uint64_t stamp);
     void wait_for(std::vector<action>&, view::iterator predecessor, contender_kind);
     void decide_lingering(std::vector<action>&, bool lease_fresh);
     [[nodiscard]] bool may_stay(const contender&) const;
@@ -372,7 +375,7 @@ private:
     void numbers_begin_again();
     void empty_parent(std::vector<action>&);
     bool wait_for_youngest(std::vector<action>&);
-    void turn_away(action::kind how, contender_id up_to = std::numeric_limits<contender_id>::max());
+    void send_away(action::kind how, contender_id up_to = std::numeric_limits<contender_id>::max());
     void read(std::vector<action>&, action::kind, bool looks_up);
     void arm(std::vector<action>&, const std::string& node);
     void disarm_unneeded(std::vector<action>&);
@@ -382,20 +385,20 @@ private:
     emptying emptying_ = emptying::unasked;
     bool strangers_ = false;          ///< the last list had children that are no contenders
     std::int64_t next_number_ = 0;    ///< that the parent gives, as far as is known
-    std::uint64_t occupied_turn_ = 0; ///< when it was found to be
+    std::uint64_t occupied_stamp_ = 0; ///< when it was found to be
     std::string awaited_;             ///< the youngest node then
-    contender_id asked_for_ = 0;      ///< the last who was held back when the parent's delete was asked for
-    std::set<std::string, std::less<>> lasting_; ///< which of those that are watched no session owns
+    contender_id asked_for_ = 0;      ///< the last contender held back when the parent's delete was asked for
+    std::set<std::string, std::less<>> lasting_; ///< watched nodes that no session owns
     contenders contenders_; // outlives the indexes
     index<by_id> wanted_;
-    index<by_create_turn> creating_;
+    index<by_create_stamp> creating_;
     index<by_id> unknown_;
     index<by_sequence> queued_;
     index<by_id, true> held_;
     index<by_id> downgrading_;
     contender* lingering_ = nullptr;
-    std::vector<contender_id> to_remove_;  ///< may name some that are forgotten
-    std::vector<contender_id> to_inspect_; ///< likewise
+    std::vector<contender_id> to_remove_;  ///< some may be forgotten
+    std::vector<contender_id> to_inspect_; ///< some may be forgotten
     bool look_after_holders_ = false;      ///< the watch of one who holds on may have to be armed
     std::size_t contending_ = 0;
     std::size_t contending_alone_ = 0; ///< how many of them exclude readers
@@ -403,9 +406,9 @@ private:
     std::size_t looking_once_ = 0; ///< how many of the queued ones look once
 
     view view_; ///< live nodes that count: of others, and of ours that have not left
-    view left_; ///< nodes of ours that have left, until they are gone: as many as gave up, and nobody waits for them
+    view left_; ///< nodes of ours that have left, until they are gone: nobody waits for them
     std::map<std::string, watch_state, std::less<>> watches_; ///< of this epoch
-    std::set<std::string> watched_others_; ///< which of them may be on nodes of others
+    std::set<std::string> watched_others_; ///< the watched nodes that may be others'
     std::vector<action> news_;
     std::vector<action> actions_; ///< what next() gave last
 
@@ -421,16 +424,16 @@ private:
     bool dense_ = false;                      ///< known_through_ holds
     std::int32_t known_through_ = -1;         ///< every live node up to this number is in the view
     std::int32_t numbers_used_ = 0;           ///< after that, by downgrades of ours: they count as children made
-    bool company_ = false; ///< others were met on this path the last time: it is likely that a read will be needed
+    bool others_expected_ = false; ///< they were met the last time: it is likely that a read will be needed
 
     bool connected_ = false;
     bool look_up_refused_ = false;
     boost::container::deque<sent_read> reads_;       ///< unanswered ones
-    std::uint64_t turn_ = 0;            ///< counts creates, reads and doubts, in order
-    std::uint64_t last_read_turn_ = 0;  ///< of the last read sent in this epoch, 0 for none
-    std::uint64_t answered_turn_ = 0;   ///< of the last read answered
-    std::uint64_t doubt_turn_ = 0;      ///< who is before our first is known only by a read sent after this
-    std::uint64_t growth_turn_ = 0;     ///< and whether a reader has come to be there
+    std::uint64_t stamp_ = 0;            ///< the last one given: creates, reads and doubts get one each, in order
+    std::uint64_t last_read_stamp_ = 0;  ///< of the last read sent in this epoch, 0 for none
+    std::uint64_t answered_stamp_ = 0;   ///< of the last read answered
+    std::uint64_t doubt_stamp_ = 0;      ///< only a read sent after this tells who is before our first
+    std::uint64_t growth_stamp_ = 0;     ///< only a read sent after this tells whether a reader has come to be there
 };
 
 } // namespace zklock::queue

@@ -14,7 +14,7 @@ struct action {
         synchronize,   ///< if it was not done in this epoch [none: if it failed, the read that follows it says so]
         watch_parent,  ///< read the path's own node, with a watch on its data [parent_watched]
         read_children, ///< [children_read]
-        watch_children, ///< the same, with a watch on the children [children_read, or as any read]
+        watch_children, ///< read the children, with a watch on them [children_read]
         inspect,       ///< read `node`, found under a contender's own name, with a watch [inspected]
         watch,         ///< read `node`, with a watch [watched]
         downgrade,     ///< create the reader's node for writer `id` and delete its `node`, both or none [downgraded]
@@ -30,7 +30,7 @@ struct action {
         lingers, ///< contender `id` has given the lock back; its node stays for the next one
         lost,    ///< contender `id` held the lock and its node is gone, or its session; forgotten
         gone,    ///< contender `id` had left, and now its node is gone for certain; forgotten
-        doubted  ///< a look-up found no node of contender `id` whose name begins with `node`: it may have been wrong
+        not_found ///< a look-up found no node of contender `id` whose name begins with `node`: it may have been wrong
     };
     kind what;
     contender_id id = 0;
@@ -41,10 +41,10 @@ struct action {
     [[nodiscard]] bool is_news() const noexcept { return what >= kind::granted; }
 };
 
-/// Whether the nodes of one contender may serve others of this client after it.
+/// Whether the node of one contender may serve others of this client after it.
 struct reuse {
     bool linger = false; ///< a node that nobody waits behind stays for the next contender
-    unsigned turns = 1;  ///< how many may use it in succession where others may be waiting
+    unsigned cohort = 1; ///< how many may use it in succession where others may be waiting
 };
 
 } // namespace zklock::queue

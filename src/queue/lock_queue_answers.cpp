@@ -18,10 +18,10 @@ void lock_queue::children_read(const std::vector<std::string>& names, std::int32
         children_ = watch_state::armed;
     last_look_.reset();
     update_view(names);
-    answered_turn_ = sent.turn;
+    answered_stamp_ = sent.stamp;
     note_ever(ever);
-    company_ = std::any_of(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
-    disturbed_ = disturbed_ || company_;
+    others_expected_ = std::any_of(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
+    disturbed_ = disturbed_ || others_expected_;
     know_through(ever);
     if (!unknown_.empty())
         look_up_unknown(names, sent.looks_up && (synced || ZKLOCK_MUTANT(look_up_without_sync)));
@@ -31,8 +31,8 @@ void lock_queue::read_failed()
 {
     if (reads_.front().watches)
         children_ = watch_state::off;
-    if (reads_.front().turn == last_read_turn_)
-        last_read_turn_ = answered_turn_; // so that it is asked for again
+    if (reads_.front().stamp == last_read_stamp_)
+        last_read_stamp_ = answered_stamp_; // so that it is asked for again
     reads_.pop_front();
 }
 
@@ -67,7 +67,7 @@ void lock_queue::parent_watched(std::int32_t children, std::int32_t ever, std::i
     see_whether_alone();
 }
 
-/// By the last look at the parent, as soon as it can be said.
+/// Whether only nodes of ours are there, by the last look at the parent, as soon as that can be said.
 void lock_queue::see_whether_alone()
 {
     const auto [children, ever, changed_by] = *last_look_;
@@ -106,8 +106,8 @@ void lock_queue::only_ours_remain(bool the_youngest, std::int32_t ever)
     }
     for (contender_id id : missing)
         own_node_gone(id);
-    company_ = false;
-    growth_turn_ = 0;
+    others_expected_ = false;
+    growth_stamp_ = 0;
     know_through(ever);
 }
 
@@ -135,7 +135,7 @@ void lock_queue::parent_deleted()
 
 void lock_queue::parent_changed()
 {
-    // Whoever sets the data may delete the node next and make it again, and no watch would tell.
+    // A client that sets the data may delete the node next and make it again, and no watch would tell.
     if (ZKLOCK_MUTANT(parents_events_ignored) || ZKLOCK_MUTANT(only_the_parents_deletion_counts))
         return;
     parent_ = watch_state::off;
@@ -167,7 +167,7 @@ void lock_queue::update_view(const std::vector<std::string>& names)
             listed.push_back({parsed->sequence, name, parsed->kind});
     strangers_ = listed.size() != names.size();
     std::sort(listed.begin(), listed.end());
-    // Whose node it is that a downgrade may have made, its answer tells; until then its writer stands in for it.
+    // A downgrade under way may have made its reader's node. Its answer will tell; until then the writer stands for it.
     for (const contender& c : downgrading_)
         std::erase_if(listed, [reader = reader_name(node_of(c))](const place& p) { return p.node == reader; });
 
@@ -230,7 +230,7 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
     while (!unknown_.empty()) {
         contender& c = *unknown_.begin();
         make_room(news_, 2);
-        news_.push_back({action::kind::doubted, c.id, c.prefix});
+        news_.push_back({action::kind::not_found, c.id, c.prefix});
         create_failed(c);
     }
 }
@@ -256,12 +256,10 @@ void lock_queue::inspect_unknown(contender_id id)
     if (c == nullptr)
         return;
     c->prefix = prefix_of(node_of(*c), c->spot->first.sequence);
-    if (ZKLOCK_MUTANT(inspected_node_forgotten)) {
-        watches_.erase(node_of(*c));
+    if (ZKLOCK_MUTANT(inspected_node_forgotten))
         view_.erase(c->spot);
-        return move(*c, phase::unknown);
-    }
-    c->spot->second = 0; // it counts, for those behind it, until it is known whose it is
+    else
+        c->spot->second = 0; // it counts, for those behind it, until it is known whose it is
     move(*c, phase::unknown);
 }
 
@@ -319,14 +317,14 @@ void lock_queue::node_gone(std::string_view node)
     if (ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it))
         view_.erase(view_.begin(), view_.lower_bound(where));
     if (may_read_on && !ZKLOCK_MUTANT(shared_no_second_look_after_a_writer))
-        doubt_turn_ = growth_turn_ = ++turn_;
+        doubt_stamp_ = growth_stamp_ = ++stamp_;
     // Those before it that went unwatched may be gone too.
     const contender_kind kind = queued_.empty() ? contender_kind::mutex : first_queued().kind;
     const auto unwatched = [this, kind](const auto& known) {
         return known.second == 0 && excludes(known.first.kind, kind) && !is_watched(known.first.node);
     };
     if (std::any_of(view_.begin(), view_.lower_bound(where), unwatched))
-        doubt_turn_ = ++turn_;
+        doubt_stamp_ = ++stamp_;
 }
 
 /// Others have deleted one of our nodes, and may have deleted more: the next is to look at its own before it is

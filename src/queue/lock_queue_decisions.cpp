@@ -78,46 +78,54 @@ std::vector<contender_id> lock_queue::looking_without_node() const
     return found;
 }
 
-/// Only the first of those that wait has to know who is before it: the others wait for the first.
-/// True when that made another one the first.
+/// Only the first of those that wait has to know who is before it: the others wait for the first. True when another one
+/// is the first now.
 bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
 {
     if (queued_.empty()) {
-        if (connected_ && !creating_.empty() && (!dense_ || company_))
-            seek_coverage(actions, creating_.begin()->create_turn);
+        if (connected_ && !creating_.empty() && (!dense_ || others_expected_))
+            seek_coverage(actions, creating_.begin()->create_stamp);
         return false;
     }
     contender& c = ZKLOCK_MUTANT(youngest_waiter_first) ? *queued_.rbegin() : first_queued();
     if (!c.covered && !ZKLOCK_MUTANT(grant_without_a_view)) {
         if (connected_)
-            seek_coverage(actions, c.create_turn);
+            seek_coverage(actions, c.create_stamp);
         return false;
     }
-    const auto predecessor = nearest_below(c.spot, c.kind);
-    if (predecessor != view_.end()) {
-        if (predecessor->second != 0)
-            return false; // one of ours: we shall know
-        if (c.look_once) {
-            if (ZKLOCK_MUTANT(refused_look_keeps_its_node)) {
-                c.spot->second = 0;
-                news_.push_back({action::kind::refused, c.id, {}});
-                return forget(c, action::kind::gone), true;
-            }
-            make_room(news_, 1);
-            start_leaving(c);
-            news_.push_back({action::kind::refused, c.id, {}});
-            return true;
-        }
-        c.waited_for_another = true;
-        if (!connected_)
-            return false;
-        if (!ZKLOCK_MUTANT(own_node_not_watched))
-            arm(actions, node_of(c));
-        wait_for(actions, ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor, c.kind);
-        return false;
+    const bool reader_waits_for_all = is_shared(c.kind) && ZKLOCK_MUTANT(shared_readers_wait_for_later_writers);
+    const auto predecessor = nearest_below(reader_waits_for_all ? view_.end() : c.spot, c.kind);
+    if (predecessor != view_.end() && predecessor->second == 0)
+        return queue_behind(actions, c, predecessor);
+    if (predecessor != view_.end() && !ZKLOCK_MUTANT(own_nodes_do_not_count))
+        return false; // it is one of ours: we shall know
+    return grant_first(actions, c, lease_fresh);
+}
+
+/// The first that waits has to wait for a node of another client. True when it does not, because it looks once.
+bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::iterator predecessor)
+{
+    if (c.look_once) {
+        make_room(news_, 1);
+        start_leaving(c);
+        news_.push_back({action::kind::refused, c.id, {}});
+        return true;
     }
+    c.waited_for_another = true;
+    if (!connected_)
+        return false;
+    if (!ZKLOCK_MUTANT(own_node_not_watched))
+        arm(actions, node_of(c));
+    wait_for(actions, ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor, c.kind);
+    return false;
+}
+
+/// Nothing that is known is in the way of the first that waits: true when it is granted, false when something has to be
+/// made sure of before.
+bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool lease_fresh)
+{
     if (may_have_grown(c.kind)) {
-        if (connected_ && last_read_turn_ < growth_turn_)
+        if (connected_ && last_read_stamp_ < growth_stamp_)
             read(actions, action::kind::read_children, false);
         return false;
     }
@@ -129,7 +137,7 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
             return false;
         }
     }
-    if (!c.numbered)
+    if (!c.token_known)
         return false;
     if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
         return false;
@@ -140,30 +148,30 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
     return true;
 }
 
-/// Asks for what covers a contender whose create went out at that turn, unless that was asked for already. Whoever is
+/// Asks for what covers a contender whose create has that stamp, unless that was asked for already. A contender that is
 /// likely to be alone asks for the parent's own node only: the number of its children may tell.
-void lock_queue::seek_coverage(std::vector<action>& actions, std::uint64_t turn)
+void lock_queue::seek_coverage(std::vector<action>& actions, std::uint64_t stamp)
 {
     if (parent_ == watch_state::off && !ZKLOCK_MUTANT(dense_without_the_parents_watch)) {
         parent_ = watch_state::arming;
         actions.push_back({action::kind::watch_parent, 0, {}});
     }
-    if (parent_ == watch_state::arming && !company_)
+    if (parent_ == watch_state::arming && !others_expected_)
         return;
-    if (last_read_turn_ < turn)
+    if (last_read_stamp_ < stamp)
         read(actions, action::kind::read_children, false);
 }
 
-/// Watches the node before the first that waits, and the one before that: when the predecessor is gone too, nobody else
-/// is left, and no read has to find that out. (Without the look-ahead: the fast path of a hand-off would need one.)
+/// Watches the node before the first that waits, and the one before that: when both are gone, nobody else is left, and
+/// no read has to find that out. (Without this look-ahead, each hand-off would need a read.)
 void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecessor, contender_kind kind)
 {
     const auto watch_foreign = [&](view::iterator node) {
         arm(actions, node->first.node);
         watched_others_.insert(node->first.node);
     };
-    const bool in_doubt = answered_turn_ < doubt_turn_ && (doubt_turn_ != growth_turn_ || may_have_grown(kind));
-    if (in_doubt && last_read_turn_ < doubt_turn_)
+    const bool in_doubt = answered_stamp_ < doubt_stamp_ && (doubt_stamp_ != growth_stamp_ || may_have_grown(kind));
+    if (in_doubt && last_read_stamp_ < doubt_stamp_)
         read(actions, action::kind::read_children, false);
     if (!in_doubt || is_watched(predecessor->first.node))
         watch_foreign(predecessor);
@@ -177,7 +185,7 @@ void lock_queue::wait_for(std::vector<action>& actions, view::iterator predecess
 /// Whether a writer of another client has gone, of late, that may read on under its number.
 bool lock_queue::may_have_grown(contender_kind kind) const noexcept
 {
-    return !is_shared(kind) && answered_turn_ < growth_turn_;
+    return !is_shared(kind) && answered_stamp_ < growth_stamp_;
 }
 
 /// Whether the node of a holder that gives the lock back may serve another contender of this client.
@@ -188,10 +196,10 @@ bool lock_queue::may_stay(const contender& c) const
         return false;
     if (c.revoked && !ZKLOCK_MUTANT(revocation_node_passed_on))
         return false;
-    return (!wanted_.empty() && c.turns_left > 0) || undisturbed(c);
+    return (!wanted_.empty() && c.cohort_left > 0) || undisturbed(c);
 }
 
-/// Whether a node may stay without a turn being counted: nobody else is known to be behind it.
+/// Whether a node may stay without counting on its cohort: nobody else is known to be behind it.
 bool lock_queue::undisturbed(const contender& c) const
 {
     if (!allowed_.linger || ZKLOCK_MUTANT(lingers_although_others_queue))
@@ -207,23 +215,23 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
 {
     contender& c = *lingering_;
     const bool alone = undisturbed(c);
-    // Also when it is passed on at once: no turn is counted then, and whoever queues has to be noticed.
+    // Also when the node is passed on at once: its cohort is not counted then, and those who queue have to be noticed.
     if (alone && connected_ && children_ == watch_state::off) {
         children_ = watch_state::arming;
         read(actions, action::kind::watch_children, false);
     }
-    if (!wanted_.empty() && (alone || c.turns_left > 0)) {
+    if (!wanted_.empty() && (alone || c.cohort_left > 0)) {
         if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
             return;
         make_room(news_, 2);
         contender& next = *wanted_.begin();
         next.spot = c.spot;
         next.spot->second = next.id;
-        next.create_turn = c.create_turn;
-        next.covered = next.numbered = true;
+        next.create_stamp = c.create_stamp;
+        next.covered = next.token_known = true;
         next.further_grants = c.further_grants - 1;
-        const bool costs_a_turn = !alone && !ZKLOCK_MUTANT(turns_without_end);
-        next.turns_left = std::min(c.turns_left - (costs_a_turn ? 1 : 0), next.further_grants);
+        const bool counts = !alone && !ZKLOCK_MUTANT(cohort_without_end);
+        next.cohort_left = std::min(c.cohort_left - (counts ? 1 : 0), next.further_grants);
         move(next, phase::held);
         news_.push_back({action::kind::granted, next.id, {}, false, c.id});
         forget(c, action::kind::gone);
@@ -267,13 +275,16 @@ void lock_queue::remove_those_left(std::vector<action>& actions)
         if (found == contenders_.end() || std::exchange(found->second.removing, true))
             continue;
         const contender& c = found->second;
+        if ((c.look_once && ZKLOCK_MUTANT(refused_look_keeps_its_node)) ||
+            (c.abandoned && ZKLOCK_MUTANT(cancelled_create_not_deleted)))
+            continue;
         actions.push_back({action::kind::remove, id, {}, only_ours_wait_for(c.spot->first)});
     }
     to_remove_.clear();
 }
 
-/// Whether the next node above is one of ours, and nothing unknown can be between. Who excludes readers may have
-/// several waiting for it: all up to the next one like it.
+/// Whether the next node above is one of ours, and nothing unknown can be between. Several may wait for a node that
+/// excludes readers: all readers up to the next such node.
 bool lock_queue::only_ours_wait_for(const place& left) const
 {
     for (auto above = view_.upper_bound(left); above != view_.end(); ++above) {
@@ -294,25 +305,22 @@ bool lock_queue::is_watched(const std::string& node) const
 /// The nearest node before that one that excludes a contender of that kind.
 lock_queue::view::iterator lock_queue::nearest_below(view::iterator node, contender_kind kind)
 {
-    auto below = ZKLOCK_MUTANT(watch_on_the_first_node) && node != view_.begin() ? std::next(view_.begin()) : node;
-    while (below != view_.begin()) {
-        --below;
-        if (excludes(below->first.kind, kind)) {
-            if (below->second == 0 || !ZKLOCK_MUTANT(own_nodes_do_not_count))
-                return below;
-        } else if (below->second != 0 && at(below->second).now == phase::held) {
-            break; // nobody excludes one who reads
-        }
+    while (node != view_.begin()) {
+        --node;
+        if (ZKLOCK_MUTANT(watch_on_the_first_node) && node != view_.begin())
+            continue;
+        if (excludes(node->first.kind, kind))
+            return node;
+        if (node->second != 0 && at(node->second).now == phase::held)
+            break; // this reader of ours holds: so no writer is before it
     }
-    if (ZKLOCK_MUTANT(shared_readers_wait_for_later_writers) && is_shared(kind))
-        return std::find_if(std::next(node), view_.end(), [](const auto& p) { return !is_shared(p.first.kind); });
     return view_.end();
 }
 
 void lock_queue::read(std::vector<action>& actions, action::kind how, bool looks_up)
 {
-    last_read_turn_ = ++turn_;
-    reads_.push_back({last_read_turn_, looks_up, how == action::kind::watch_children});
+    last_read_stamp_ = ++stamp_;
+    reads_.push_back({last_read_stamp_, looks_up, how == action::kind::watch_children});
     if (looks_up && !ZKLOCK_MUTANT(look_up_without_sync) && !ZKLOCK_MUTANT(adopts_a_node_of_the_old_session))
         actions.push_back({action::kind::synchronize, 0, {}});
     actions.push_back({how, 0, {}});
@@ -324,7 +332,7 @@ void lock_queue::arm(std::vector<action>& actions, const std::string& node)
         actions.push_back({action::kind::watch, 0, node});
 }
 
-/// A node of ours takes its watches with it; those of others would stay on the server after us.
+/// A node of ours takes its watches with it; watches on nodes of others would stay on the server after us.
 void lock_queue::disarm_unneeded(std::vector<action>& actions)
 {
     if (ZKLOCK_MUTANT(watch_left_on_the_server))

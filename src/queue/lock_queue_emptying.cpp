@@ -8,7 +8,8 @@
 
 namespace zklock::queue {
 
-/// What a look at the parent says of its next number. Past their end it says too little: a Stat counts to 2^31 only.
+/// What a look at the parent says of its next number. Past the numbers' end it says too little: a Stat counts to 2^31
+/// only.
 void lock_queue::note_ever(std::int32_t ever)
 {
     if (next_number_ < numbers_end)
@@ -25,26 +26,26 @@ void lock_queue::numbers_begin_again()
     awaited_.clear();
 }
 
-/// Has the parent deleted once it is empty, if somebody is held back. Not while a node of ours is there: it says that
-/// the parent is not empty, and its end will be known.
+/// Has the parent deleted once it is empty, if somebody is held back. It does not so while a node of ours is there:
+/// that says that the parent is not empty, and its end will be known.
 void lock_queue::empty_parent(std::vector<action>& actions)
 {
     if (emptying_ == emptying::impossible) {
         if (next_number_ < sequence_limit)
             return; // creates go on
-        turn_away(action::kind::exhausted, asked_for_);
+        send_away(action::kind::exhausted, asked_for_);
         if (!wanted_.empty())
             emptying_ = emptying::unasked; // for those who have come since: it may be possible by now
     }
     if (with_node_ != 0)
-        turn_away(action::kind::refused);
+        send_away(action::kind::refused);
     const bool own_nodes = with_node_ != 0 || !left_.empty() || !creating_.empty() || !unknown_.empty() ||
                            !downgrading_.empty() || lingering_ != nullptr;
     // Past the limit also for the sake of those to come, who do not know yet and would get a number that is refused.
     if (own_nodes || (wanted_.empty() && next_number_ <= sequence_limit))
         return;
     if (emptying_ == emptying::occupied) {
-        turn_away(action::kind::refused);
+        send_away(action::kind::refused);
         if (wanted_.empty() || wait_for_youngest(actions))
             return;
     }
@@ -60,19 +61,19 @@ bool lock_queue::wait_for_youngest(std::vector<action>& actions)
 {
     if (ZKLOCK_MUTANT(occupied_parent_not_looked_at_again))
         return true;
-    if (answered_turn_ < occupied_turn_) {
-        if (last_read_turn_ < occupied_turn_)
+    if (answered_stamp_ < occupied_stamp_) {
+        if (last_read_stamp_ < occupied_stamp_)
             read(actions, action::kind::read_children, false);
         return true;
     }
-    const bool listed = awaited_.empty();
-    if (listed && strangers_) {
+    const bool none_awaited = awaited_.empty();
+    if (none_awaited && strangers_) {
         emptying_ = emptying::impossible; // they may stay for ever
         return false;
     }
-    if (listed && !view_.empty()) {
+    if (none_awaited && !view_.empty()) {
         if (next_number_ >= sequence_limit) { // those who are there do not heed the end, or it would not have come
-            turn_away(action::kind::exhausted);
+            send_away(action::kind::exhausted);
             emptying_ = emptying::unasked;
             return true;
         }
@@ -93,8 +94,9 @@ bool lock_queue::wait_for_youngest(std::vector<action>& actions)
     return false;
 }
 
-/// Those who are held back and cannot wait: who looks once, or all who came up to that one, when there is no number left.
-void lock_queue::turn_away(action::kind how, contender_id up_to)
+/// Ends the wait of contenders that are held back and cannot wait: of those that look once, or, when there is no number
+/// left, of all that came up to `up_to`.
+void lock_queue::send_away(action::kind how, contender_id up_to)
 {
     for (auto next = wanted_.begin(); next != wanted_.end();) {
         const contender& c = *next++;
@@ -117,7 +119,7 @@ bool lock_queue::may_remove_parent(std::int32_t ever)
 void lock_queue::parent_occupied()
 {
     emptying_ = emptying::occupied;
-    occupied_turn_ = ++turn_;
+    occupied_stamp_ = ++stamp_;
     awaited_.clear();
 }
 

@@ -9,7 +9,7 @@
 
 namespace zklock::queue {
 
-/// So many more go into it without a throw.
+/// From here on `more` of them go into the list without a throw.
 template <class List> void lock_queue::make_room(List& list, std::size_t more)
 {
     if (list.capacity() - list.size() < more)
@@ -43,7 +43,7 @@ void lock_queue::move(contender& c, phase to)
 }
 
 /// Takes the contender out of its phase's index and puts it into the next one's: mostly as the last there, for ids,
-/// turns and sequence numbers all grow.
+/// stamps and sequence numbers all grow.
 void lock_queue::put(contender& c, phase to) noexcept
 {
     const auto leaves = [](phase p) { return p == phase::leaving || p == phase::lingering; };
@@ -101,7 +101,7 @@ void lock_queue::want_again(contender& c)
 {
     move(c, phase::wanted);
     c.prefix.clear();
-    c.covered = c.waited_for_another = c.holds_on = c.removing = c.revoked = c.numbered = false;
+    c.covered = c.waited_for_another = c.holds_on = c.removing = c.revoked = c.token_known = false;
 }
 
 void lock_queue::start_leaving(contender& c)

@@ -23,13 +23,13 @@
     X(container_with_data_deleted) \
     X(containers_stay) \
     X(create_repeated_without_look_up) \
-    X(deadline_restarted) \
+    X(deadline_waits_for_a_connection) \
     X(delete_not_retried) \
     X(deletes_the_lowest_node) \
     X(dense_view_outlives_its_epoch) \
     X(dense_without_the_parents_watch) \
     X(disconnection_counts_as_deletion) \
-    X(election_epoch_of_the_first_term) \
+    X(election_epoch_not_told) \
     X(election_loss_not_told) \
     X(election_resign_does_not_wait) \
     X(election_resigned_candidate_stays) \
@@ -57,7 +57,7 @@
     X(loss_not_told) \
     X(loss_told_after_the_release) \
     X(lost_create_looked_for_once) \
-    X(multi_full_time_for_each_member) \
+    X(multi_deadline_for_the_first_member_only) \
     X(multi_granted_with_a_lost_member) \
     X(multi_held_while_one_is) \
     X(multi_loss_of_one_ignored) \
@@ -95,7 +95,6 @@
     X(semaphore_granted_by_an_outdated_count) \
     X(semaphore_deleted_lease_ignored) \
     X(semaphore_granted_without_the_line) \
-    X(semaphore_lease_kept_after_a_time_out) \
     X(semaphore_lease_of_a_cancelled_create_stays) \
     X(semaphore_line_left_with_the_creates) \
     X(semaphore_list_without_watch) \
@@ -106,7 +105,7 @@
     X(semaphore_unknown_create_forgotten) \
     X(semaphore_unknown_delete_counts_as_done) \
     X(semaphore_watch_left_on_the_server) \
-    X(semaphore_withdrawn_lease_stays) \
+    X(semaphore_lease_stays_after_the_wait) \
     X(shared_downgrade_in_two_steps) \
     X(shared_no_second_look_after_a_writer) \
     X(shared_readers_exclude_readers) \
@@ -122,8 +121,8 @@
     X(transaction_withdrawn_stays_under_way) \
     X(transaction_without_a_check) \
     X(try_waits_for_its_turn) \
-    X(turn_not_counted_on) \
-    X(turns_without_end) \
+    X(grants_of_a_node_not_counted) \
+    X(cohort_without_end) \
     X(unknown_delete_counts_as_done) \
     X(used_up_watch_not_armed_again) \
     X(users_node_taken_for_a_lost_one) \

@@ -13,7 +13,7 @@ namespace zklock::queue {
 /// What a contender is there for, by its name.
 enum class contender_kind : std::uint8_t {
     mutex,  ///< excludes all others
-    writer, ///< likewise, and may turn into a reader that keeps its number
+    writer, ///< excludes all others, and may become a reader that keeps its number
     reader  ///< excludes all but readers
 };
 [[nodiscard]] constexpr bool is_shared(contender_kind kind) noexcept { return kind == contender_kind::reader; }
@@ -28,32 +28,33 @@ struct contender_name {
     contender_kind kind;
 };
 
-/// Nothing when the child is no contender. Contenders of all clients that share lock paths are known. Whatever comes
-/// before `lock-` (Curator, go-zookeeper), `__lock__` (kazoo), `__WRIT__` and `__READ__` (Curator's readers and
-/// writers) or `__rlock__` (kazoo's readers) and the number does not count; a name of ZooKeeper's own WriteLock is
-/// `x-`, the session, `-` and the number.
+/// Nothing when the child is no contender. It knows the names of all clients that share lock paths. They end with
+/// `lock-` (Curator, go-zookeeper), `__lock__` (kazoo), `__WRIT__` and `__READ__` (Curator's readers and writers) or
+/// `__rlock__` (kazoo's readers) and the number; what comes before that does not count. A name of ZooKeeper's own
+/// WriteLock is `x-`, the session, `-` and the number.
 [[nodiscard]] std::optional<contender_name> parse_name(std::string_view child) noexcept;
 
 /// The place in the queue, or nothing.
 [[nodiscard]] std::optional<std::int32_t> sequence_of(std::string_view child) noexcept;
 
-/// The name of the reader that a writer of that name turns into: only the kind is another.
+/// The name of the reader that a writer of that name becomes: only the kind is another.
 [[nodiscard]] std::string reader_name(std::string_view writer);
 
-/// What was asked for, before the server completed it: of a child whose number is `sequence`.
+/// The name that was asked for, before the server completed it by `sequence`.
 [[nodiscard]] std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept;
 
 /// Those of a path's children that hold the lock, in the order of the queue: the first contender, or the readers before
-/// the first that is none. Who turns from a writer into a reader in two steps has both nodes for a while.
+/// the first that is none. A client that makes a reader of its writer in two steps has both nodes for a while.
 [[nodiscard]] std::vector<std::string> holders_of(const std::vector<std::string>& children);
 
 inline constexpr std::size_t sequence_digits = 10;
 
-/// Where a parent's numbers are too close to their end at 2^31, past which they turn negative and no longer grow.
+/// Where a parent's numbers are too close to their end at 2^31, past which they are negative and no longer grow.
 inline constexpr std::int32_t sequence_limit = 2'147'000'000;
 
-/// From here on they are scarce: whoever knows that asks for no more, until the parent has been made again. Far enough
-/// from the limit for all that are not held back: one create of each client that does not know yet, or one batch.
+/// From here on they are scarce: a client that knows that asks for no more, until the parent has been made again. It is
+/// far enough from the limit for the creates that are not held back: one create of each client that does not know yet,
+/// or one batch.
 inline constexpr std::int32_t sequence_scarce = 2'147'483'647 - (1 << 20);
 
 } // namespace zklock::queue

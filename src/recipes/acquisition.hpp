@@ -20,7 +20,7 @@ namespace zklock::recipes {
 
 using boost::system::error_code;
 
-/// What a contender gets when its turn comes.
+/// What a contender is granted.
 struct grant {
     std::string node; ///< full path, below the chroot
     std::int64_t fencing_token = 0;

@@ -26,7 +26,7 @@ constexpr std::chrono::seconds longest_wait{1};
 
 } // namespace
 
-class asio_scheduler::state final : public turns::part, public std::enable_shared_from_this<state> {
+class asio_scheduler::state final : public turns::finisher, public std::enable_shared_from_this<state> {
 public:
     state(const strand_type& strand, std::shared_ptr<turns> of) : io_(std::in_place, strand), turns_(std::move(of)) {}
 
@@ -60,7 +60,7 @@ public:
             post_a_turn();
     }
 
-    /// Runs what was posted before; what that posts has to wait, so that others of the executor get their turn.
+    /// Runs what was posted before; what that posts has to wait for the executor's other work.
     void turn_ends() override
     {
         for (auto n = posted_.size(); n != 0 && !posted_.empty(); --n) {
@@ -93,7 +93,7 @@ private:
         timer_type timer;
     };
 
-    /// A turn with nothing in it, for its end.
+    /// Posts a turn with nothing in it, for its end.
     void post_a_turn()
     {
         if (!io_ || std::exchange(turn_posted_, true))
@@ -116,8 +116,9 @@ private:
                                                       lease_clock::duration::zero(), longest_wait);
         armed_ = now + wait;
         io_->timer.expires_after(wait);
-        io_->timer.async_wait([self = shared_from_this(), turn = ++turn_](const boost::system::error_code& ec) {
-            if (!ec && turn == self->turn_)
+        const auto generation = ++timer_generation_;
+        io_->timer.async_wait([self = shared_from_this(), generation](const boost::system::error_code& ec) {
+            if (!ec && generation == self->timer_generation_)
                 self->turns_->run([&] { self->run(); });
         });
     }
@@ -144,7 +145,7 @@ private:
     std::map<std::pair<time_point, timer_id>, std::function<void()>> deadlines_;
     std::unordered_map<timer_id, time_point> due_;
     std::optional<time_point> armed_; // when the Asio timer wakes
-    std::uint64_t turn_ = 0;
+    std::uint64_t timer_generation_ = 0;
     timer_id last_id_ = 0;
 };
 

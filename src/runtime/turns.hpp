@@ -6,26 +6,26 @@
 namespace zklock::runtime {
 
 /// The turns of a client's strand. A turn is what runs there in one go for one cause: what came from the socket, a
-/// timer, operations that begin. At its end its parts finish what the turn has left to them: the scheduler runs what
+/// timer, operations that begin. At its end its finishers do what the turn has left to them: the scheduler runs what
 /// was posted, then the connection sends what was held back, and posts the delivery of answers that are left. So
 /// nothing of it needs a pass through the execution context.
 ///
 /// Everything is called on the strand. A turn within a turn belongs to it.
 class turns {
 public:
-    class part {
+    class finisher {
     public:
         virtual void turn_ends() = 0;
         /// An exception leaves the turn, or its end: what is left to do is to be posted.
         virtual void turn_failed() = 0;
 
     protected:
-        ~part() = default;
+        ~finisher() = default;
     };
 
-    /// Parts finish in the order in which they were added. What the end of one brings up for an earlier one has to be
+    /// They finish in the order in which they were added. What the end of one brings up for an earlier one has to be
     /// posted.
-    void add(std::weak_ptr<part> p) { parts_.push_back(std::move(p)); }
+    void add(std::weak_ptr<finisher> last) { finishers_.push_back(std::move(last)); }
 
     [[nodiscard]] bool open() const noexcept { return open_; }
 
@@ -39,13 +39,13 @@ public:
         open_ = true;
         try {
             f();
-            for (const auto& p : parts_)
-                if (const auto present = p.lock())
+            for (const auto& weak : finishers_)
+                if (const auto present = weak.lock())
                     present->turn_ends();
         } catch (...) {
             open_ = false;
-            for (const auto& p : parts_)
-                if (const auto present = p.lock())
+            for (const auto& weak : finishers_)
+                if (const auto present = weak.lock())
                     present->turn_failed();
             throw;
         }
@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    std::vector<std::weak_ptr<part>> parts_;
+    std::vector<std::weak_ptr<finisher>> finishers_;
     bool open_ = false;
 };
 

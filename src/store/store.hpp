@@ -35,8 +35,8 @@ using zklock::any_version;
 using zklock::node_kind;
 using zklock::node_stat;
 
-/// The longest request the servers read, unless their jute.maxbuffer says otherwise: they hang up on whoever sends
-/// more.
+/// The longest request the servers read, unless their jute.maxbuffer says otherwise: they hang up on a client that
+/// sends more.
 inline constexpr std::size_t largest_request = 0xfffff;
 
 /// Common to all answers. `sent` is when the request left: the server heard of the session no earlier than that.
@@ -73,7 +73,7 @@ struct batch_write {
 struct batch_reply : reply {
     /// Paths of the nodes created, in the order of their writes; valid during the call, empty unless ok.
     std::span<const std::string_view> created;
-    /// The nodes whose data was set, in the order of their writes; likewise.
+    /// The nodes whose data was set, in the order of their writes; valid during the call, empty unless ok.
     std::span<const node_stat> set;
     /// Which write failed, by its index, if the server said that it was one of them; else no_write.
     std::size_t failed = no_write;
@@ -116,14 +116,14 @@ public:
 ///
 /// **Epochs.** From on_connected to on_disconnected is one epoch. Requests may be made only inside an epoch; each is
 /// answered exactly once, before the epoch's on_disconnected. `outcome::unknown` is only ever given on the way to it,
-/// to every request that is unanswered then or made after: whoever sees it had better make none until the next epoch.
+/// to every request that is unanswered then or made after: a caller that sees it makes none until the next epoch.
 /// No watch survives an epoch. (What the wire library does otherwise is the bridge's business to hide.)
 ///
 /// **Lifetime.** After the answer to close(), or once the store is destroyed, no function and no observer is called.
 ///
-/// **Exceptions.** Whoever lets one out of a function or an observer that the store calls may have lost track of what
-/// is going on: observer::on_exception() is called. A std::bad_alloc ends there; any other exception goes on to whoever
-/// runs the executor.
+/// **Exceptions.** A caller that lets one out of a function or an observer that the store calls may have lost track of
+/// what is going on: observer::on_exception() is called. A std::bad_alloc ends there; any other exception comes out of
+/// the executor.
 ///
 /// Paths are absolute and below the client's chroot, which the store adds and takes off again. They have been checked.
 class store {

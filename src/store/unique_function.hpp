@@ -9,11 +9,11 @@ namespace zklock::store {
 
 template <class Signature> class unique_function;
 
-/// A function object that is moved, never copied. What fits into five words, as nearly everything does that is passed
-/// on for a grant or a release, takes no memory from the heap. (std::function takes it for whatever holds a shared
-/// pointer.)
+/// A function object that is moved, never copied. What fits into five words takes no memory from the heap; nearly
+/// everything that is passed on for a grant or a release does. (std::function takes memory for a function that holds a
+/// shared pointer.)
 ///
-/// As with std::function, a call through a const one may change what is called.
+/// A call through a const object may change the function that is called; so it is with std::function.
 template <class R, class... Args> class unique_function<R(Args...)> {
     static constexpr std::size_t words = 5;
     template <class F>
@@ -59,7 +59,7 @@ public:
 
     [[nodiscard]] explicit operator bool() const noexcept { return with_ != nullptr; }
 
-    /// Not of an empty one.
+    /// Calls the function, of which there must be one.
     R operator()(Args... args) const { return with_->call(room_, std::forward<Args>(args)...); }
 
 private:

@@ -46,7 +46,7 @@ TEST_SUITE("lock queue, connection lost")
             q.children_read({ours(1, 4)}, 5, true);
             CHECK(q.act() == "inspect 1 " + ours(1, 4));
             q.inspected(1, ours(1, 4), true);
-            q.numbered(1, 0);
+            q.token_known(1, 0);
             CHECK(q.act() == "granted 1");
             CHECK(q.node(1) == ours(1, 4));
             CHECK(q.next_to_create() == 2);
@@ -79,7 +79,7 @@ TEST_SUITE("lock queue, connection lost")
         {
             q.children_read({}, 0, true);
             CHECK(q.next_to_create() == 1);
-            CHECK(q.act() == "doubted 1 _c_1-lock-");
+            CHECK(q.act() == "not_found 1 _c_1-lock-");
         }
         SUBCASE("not found, but the sync failed: looked for again")
         {
@@ -97,7 +97,7 @@ TEST_SUITE("lock queue, connection lost")
         {
             q.leave(1);
             q.children_read({foreign(4)}, 5, true);
-            CHECK(q.act() == "doubted 1 _c_1-lock-, gone 1");
+            CHECK(q.act() == "not_found 1 _c_1-lock-, gone 1");
         }
         SUBCASE("cut again before the answer: looked for again")
         {
@@ -224,13 +224,13 @@ TEST_SUITE("lock queue, connection lost")
         CHECK(q.act() == "");
         q.created(2, ours(2, 1), 1);
         q.contact_lost();
-        q.not_numbered(2);
+        q.token_missed(2);
         CHECK(q.act() == "");
         q.epoch_ended();
         q.epoch_began();
         CHECK(q.act() == "inspect 2 " + ours(2, 1));
         q.inspected(2, ours(2, 1), true);
-        q.numbered(2, 0);
+        q.token_known(2, 0);
         q.leave(1);
         CHECK(q.act() == "remove 1 " + ours(1, 0) + " later, granted 2");
     }

@@ -73,7 +73,7 @@ TEST_SUITE("lock queue, dense view")
         q.created(1, ours(1, 0), 0);
         q.parent_watched(1, 1, 77);
         CHECK(q.act() == ""); // nothing can be lower, but there is no token yet
-        q.numbered(1, 0, 77);
+        q.token_known(1, 0, 77);
         CHECK(q.act() == "granted 1");
         q.join_and_send(2);
         CHECK(q.act() == ""); // its number will tell
@@ -89,7 +89,7 @@ TEST_SUITE("lock queue, dense view")
         q.join_and_send(1);
         CHECK(q.act() == "parent");
         q.created(1, ours(1, 5), 5);
-        q.numbered(1, 0);
+        q.token_known(1, 0);
         q.parent_watched(1, 6, 105);
         CHECK(q.act() == "read");
     }

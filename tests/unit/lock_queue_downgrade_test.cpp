@@ -121,7 +121,7 @@ TEST_SUITE("a downgrade")
         CHECK(q.act() == "sync, read, downgrade 1 " + writer(1, 0));
         // The one whose answer was lost had been done.
         q.children_read({reader(1, 0), writer(2, 1)}, 3, true);
-        CHECK(q.act() == "doubted 3 _c_3-__WRIT__");
+        CHECK(q.act() == "not_found 3 _c_3-__WRIT__");
         q.downgraded(1, true);
         CHECK(q.act() == "shares 1 " + reader(1, 0));
         CHECK(q.contended(contender_kind::reader)); // two writers wait

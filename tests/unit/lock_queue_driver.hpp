@@ -35,7 +35,7 @@ struct driver : queue::lock_queue {
         static constexpr const char* names[] = {"sync",      "parent",  "read",   "read and watch", "inspect",
                                                 "watch",     "downgrade", "unwatch", "remove", "remove parent",
                                                 "granted",   "refused", "exhausted", "shares",  "lingers", "lost",          "gone",
-                                                "doubted"};
+                                                "not_found"};
         std::string text;
         for (const queue::action& a : next(lease_fresh)) {
             text += text.empty() ? "" : ", ";
@@ -71,7 +71,7 @@ struct driver : queue::lock_queue {
     void enqueued(contender_id id, int sequence)
     {
         created(id, ours(static_cast<int>(id), sequence), sequence, czxid_of(sequence));
-        numbered(id, 4095);
+        token_known(id, 4095);
     }
 
     /// The parent has had `ever` children, one lives: the youngest.

@@ -309,7 +309,7 @@ TEST_SUITE("lock queue, scarce numbers")
             q.send_creates();
             CHECK(q.act() == "parent");
             q.created(1, "_c_1-__READ__0000000002", 2, 102);
-            q.numbered(1, 4095);
+            q.token_known(1, 4095);
             q.parent_watched(1, 3, 102);
             CHECK(q.act() == "granted 1");
             q.join(2, true, contender_kind::reader);

@@ -10,9 +10,9 @@ using namespace zklock::unit;
 namespace {
 
 constexpr reuse lingers{true, 1};
-constexpr reuse cohort_of(unsigned turns)
+constexpr reuse cohort_of(unsigned size)
 {
-    return {false, turns};
+    return {false, size};
 }
 
 /// Contender 1 has given the lock back; its node lingers, and the children are being watched.
@@ -71,7 +71,7 @@ TEST_SUITE("lock queue, lingering")
         q.join_and_send(1);
         CHECK(q.act() == "parent");
         q.created(1, ours(1, 0), 0, 100);
-        q.numbered(1, 1);
+        q.token_known(1, 1);
         q.parent_shows_one(1);
         CHECK(q.act() == "granted 1");
         q.leave(1);
@@ -87,7 +87,7 @@ TEST_SUITE("lock queue, lingering")
         driver q(lingers);
         q.hold();
         q.queue_second();
-        q.not_numbered(2);
+        q.token_missed(2);
         CHECK(q.act() == "inspect 2 " + ours(2, 1));
         q.leave(1);
         CHECK(q.act() == "remove 1 " + ours(1, 0) + " later");
@@ -314,7 +314,7 @@ TEST_SUITE("lock queue, cohorts")
         q.send_creates();
         CHECK(q.act() == "parent");
         q.created(1, ours(1, 0), 0, 100);
-        q.numbered(1, 0); // in a batch, and not the last
+        q.token_known(1, 0); // in a batch, and not the last
         q.parent_shows_one(1);
         CHECK(q.act() == "granted 1");
         CHECK(q.next_to_create() == 2);

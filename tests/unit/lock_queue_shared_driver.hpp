@@ -35,7 +35,7 @@ struct shared_driver : driver {
         const int number = static_cast<int>(id);
         const bool reads = kind == contender_kind::reader;
         created(id, reads ? reader(number, sequence) : writer(number, sequence), sequence, czxid_of(sequence));
-        numbered(id, 4095);
+        token_known(id, 4095);
     }
     void reads(contender_id id, int sequence, bool look_once = false)
     {
@@ -63,7 +63,7 @@ struct shared_driver : driver {
         send(1, contender_kind::writer);
         CHECK(act() == "parent");
         created(1, writer(1, 0), 0, czxid_of(0));
-        numbered(1, 4095);
+        token_known(1, 4095);
         parent_shows_one(1);
         CHECK(act() == "granted 1");
     }

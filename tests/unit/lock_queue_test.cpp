@@ -36,7 +36,7 @@ TEST_SUITE("lock queue")
         CHECK(q.act() == "read");
         q.children_read({ours(1, 5)}, 6, true);
         CHECK(q.act() == "");
-        q.numbered(1, 0);
+        q.token_known(1, 0);
         CHECK(q.act(false) == "");
         CHECK(q.act(true) == "granted 1");
     }
@@ -145,16 +145,16 @@ TEST_SUITE("lock queue")
         q.created(3, ours(3, 2), 2);
         q.leave(1);
         CHECK(q.act() == "remove 1 " + ours(1, 0) + " later");
-        q.not_numbered(2);
-        q.numbered(3, 0);
+        q.token_missed(2);
+        q.token_known(3, 0);
         CHECK(q.act() == "inspect 2 " + ours(2, 1)); // the third waits for it
         q.inspected(2, ours(2, 1), true);
         CHECK(q.act() == "");
-        q.numbered(2, 0);
+        q.token_known(2, 0);
         CHECK(q.act() == "granted 2");
-        q.not_numbered(2); // too late to matter
-        q.not_numbered(7);
-        q.numbered(7, 0);
+        q.token_missed(2); // too late to matter
+        q.token_missed(7);
+        q.token_known(7, 0);
         CHECK(q.act() == "");
     }
 

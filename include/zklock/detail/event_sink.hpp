@@ -7,7 +7,7 @@ namespace zklock::detail {
 class event_sink {
 public:
     virtual ~event_sink() = default;
-    /// On the client's strand. Runs no code of the user's.
+    /// Is called on the client's strand. It must not run code of the user's.
     virtual void notify(const lock_event&) = 0;
 };
 

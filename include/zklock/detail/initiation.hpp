@@ -22,9 +22,9 @@ template <class Signature> struct completion_of<void (*)(asio::any_completion_ha
     using handler = asio::any_completion_handler<Signature>;
 };
 
-/// The initiation of an operation: what Asio calls with the handler. A lazy token (`deferred`, `use_awaitable`) keeps it
-/// until the operation is started. Started as an rvalue it gives its state away: so a pending operation holds nothing
-/// but what its start function keeps, and is no handle to the client.
+/// The initiation of an operation: what Asio calls with the handler. A lazy token (`deferred`, `use_awaitable`) keeps
+/// it until the operation is started. An initiation that is started as an rvalue gives its state away: so a pending
+/// operation holds nothing but what its start function keeps, and is no handle to the client.
 template <auto Start, class State, class... Args> class initiation {
 public:
     using executor_type = asio::any_io_executor;
@@ -62,7 +62,7 @@ template <class Token, class Initiation> [[nodiscard]] auto begin(Token& token, 
     return asio::async_initiate<Token, typename Initiation::signature>(std::move(what), token);
 }
 
-/// The same, of an operation that is named by its start function.
+/// Begins an operation that is named by its start function.
 template <class Token, auto Start, class State, class... Args>
 [[nodiscard]] auto begin(Token& token, State state, Args... args)
 {

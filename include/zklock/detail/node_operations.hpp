@@ -29,8 +29,8 @@ void start_exists(std::shared_ptr<client_handle>, std::string path,
 
 using commit_handler = asio::any_completion_handler<void(error_code, commit_result)>;
 void start_commit(std::shared_ptr<client_handle>, transaction, commit_handler);
-/// `owner` is null for a guard that is empty. The guard may be gone by the time the commit starts: until then it does
-/// not keep the lock.
+/// `owner` is null for a guard that is empty. The guard may be gone by the time the commit starts: a commit that has
+/// not started does not keep the lock.
 void start_guarded_commit(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state>, transaction, commit_handler);
 
 } // namespace zklock::detail

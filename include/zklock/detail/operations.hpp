@@ -29,7 +29,7 @@ class multi_guard;
 namespace zklock::detail {
 
 class client_handle; ///< what clients and locks share: the client closes when the last one goes
-class lock_state; ///< a lock of some recipe, as its handles share it; keeps the client open
+class lock_state;    ///< what the handles of one lock share, of any recipe; keeps the client open
 class guard_state;
 class client_state;
 
@@ -39,7 +39,7 @@ using guard_handler = handle_handler<guard>;
 using count_handler = asio::any_completion_handler<void(error_code, std::size_t)>;
 using contenders_handler = asio::any_completion_handler<void(error_code, std::vector<contender>)>;
 
-enum class acquire_mode : std::uint8_t { wait, try_once };
+enum class acquire_mode : std::uint8_t { wait, look_once };
 
 void start_wait_connected(std::shared_ptr<client_handle>, lease_clock::duration timeout, void_handler);
 void start_close(std::shared_ptr<client_handle>, void_handler);
@@ -53,14 +53,15 @@ void start_acquire(std::shared_ptr<lock_state>, acquire_mode, std::optional<leas
 /// What the guard holds, if it is a hold of that owner on that lock; else null.
 [[nodiscard]] std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>&, std::uint64_t owner,
                                                          guard&);
-/// Releases it; for null it is `errc::not_owner`, told through the lock's client.
+/// Releases the hold; for null it ends with `errc::not_owner`, told through the lock's client.
 void start_owned_release(std::shared_ptr<lock_state>, std::shared_ptr<guard_state>, void_handler);
-/// What the guard holds; it is empty then.
+/// Takes out what the guard holds, and leaves it empty.
 [[nodiscard]] std::shared_ptr<guard_state> take(guard&) noexcept;
 void start_downgrade(std::shared_ptr<lock_state>, std::shared_ptr<guard_state>, guard_handler);
 /// Whether the guard holds that lock alone, or why it never will.
 [[nodiscard]] error_code upgradable(const std::shared_ptr<lock_state>&, const guard&) noexcept;
-void start_telling(std::shared_ptr<lock_state>, error_code, void_handler);
+/// An operation whose result is known already: it only completes, on the lock's client.
+void start_ready(std::shared_ptr<lock_state>, error_code result, void_handler);
 [[nodiscard]] std::shared_ptr<const std::vector<held_lock>> locks_of(const std::shared_ptr<guard_state>&);
 void start_contenders(std::shared_ptr<lock_state>, contenders_handler);
 void start_holders(std::shared_ptr<lock_state>, contenders_handler);
@@ -71,10 +72,10 @@ void start_revoke_holders(std::shared_ptr<lock_state>, count_handler);
 class candidacy;
 using leader_handler = asio::any_completion_handler<void(error_code, std::optional<contender>)>;
 [[nodiscard]] std::shared_ptr<candidacy> stand_for(const std::shared_ptr<lock_state>& election);
-/// What it acquires, term by term; `operation_aborted` once it has resigned.
+/// The lock that it acquires, term by term; an acquire ends with `operation_aborted` once it has resigned.
 [[nodiscard]] const std::shared_ptr<lock_state>& lock_of(const std::shared_ptr<candidacy>&) noexcept;
 [[nodiscard]] bool has_resigned(const std::shared_ptr<candidacy>&) noexcept;
-/// Calls `stop` when it resigns, on the client's strand; in place of what was to be called before.
+/// Has `stop` called when it resigns, on the client's strand, and not what was given before.
 void at_resignation(const std::shared_ptr<candidacy>&, std::function<void()> stop);
 void start_resign(std::shared_ptr<lock_state> election, void_handler);
 void start_wait_for_leadership(std::shared_ptr<lock_state> election, void_handler);
@@ -107,7 +108,7 @@ template <class Handle>
 }
 template <class Handle> [[nodiscard]] acquire_initiation<Handle> trying(std::shared_ptr<lock_state> lock)
 {
-    return acquire_initiation<Handle>(std::move(lock), acquire_mode::try_once, std::nullopt);
+    return acquire_initiation<Handle>(std::move(lock), acquire_mode::look_once, std::nullopt);
 }
 
 } // namespace zklock::detail

@@ -63,8 +63,8 @@ struct run_control {
     bool done = false;
 };
 
-/// From any thread. Asio's own way from a slot into a spawned coroutine passes a raw pointer to the coroutine's
-/// executor; emitted on that executor, it is used at once.
+/// May be called from any thread. Asio's own way from a slot into a spawned coroutine passes a raw pointer to the
+/// coroutine's executor; because the signal is emitted on that executor, the pointer is used at once.
 inline void cancel_body(const std::weak_ptr<run_control>& control, asio::cancellation_type type)
 {
     const auto strong = control.lock();
@@ -124,7 +124,8 @@ public:
         if (auto slot = asio::get_associated_cancellation_slot(handler); slot.is_connected())
             slot.assign([weak](asio::cancellation_type type) { cancel_body(weak, type); });
 
-        // On the strand from the first step, so that no cancellation comes before, or while, the body's slot is filled.
+        // The first step is on the strand, too, so that no cancellation comes before the body's slot is filled, or
+        // meanwhile.
         asio::post(control_->strand, [control = control_, &body = body_, &held = held_, &outcome = outcome_,
                                       handler = std::forward<Handler>(handler)]() mutable {
             when_to_stop<Handle>::watch(held, control->strand, [weak = std::weak_ptr(control)] {
@@ -157,7 +158,7 @@ private:
     }
 }
 
-/// The body has given it away, or back: there is nothing left that could be lost.
+/// Whether the body has given away, or given back, what was held: nothing is left that could be lost.
 template <class Handle> [[nodiscard]] bool is_empty(const Handle& held) noexcept
 {
     if constexpr (requires { held.count(); })
@@ -168,7 +169,7 @@ template <class Handle> [[nodiscard]] bool is_empty(const Handle& held) noexcept
         return held.node().empty();
 }
 
-/// Body and release, with what is held.
+/// Runs the body with what is held, and releases it.
 template <class Handle, class Body>
 asio::awaitable<result<body_value_t<Body, Handle>>> run_holding(Handle held, Body& body)
 {

@@ -6,8 +6,8 @@
 
 namespace zklock::detail {
 
-/// Any duration as one of the lease clock: what does not fit becomes the largest one (no deadline), what is negative,
-/// or not a number, zero (look once), and a part of a nanosecond a whole one.
+/// Makes any duration one of the lease clock. One that does not fit becomes the largest (no deadline); one that is
+/// negative, or not a number, becomes zero (look once); a part of a nanosecond becomes a whole one.
 template <class Rep, class Period>
 [[nodiscard]] constexpr lease_clock::duration saturate(std::chrono::duration<Rep, Period> d)
 {

@@ -14,7 +14,7 @@ namespace zklock::detail {
 
 using permits_handler = handle_handler<permits>;
 
-/// The same semaphore, for so many permits.
+/// The same semaphore, for `count` permits.
 [[nodiscard]] std::shared_ptr<lock_state> permits_of(const std::shared_ptr<lock_state>&, std::size_t count);
 [[nodiscard]] std::size_t permit_count(const guard&) noexcept;
 [[nodiscard]] std::shared_ptr<guard_state> state_of(const guard&) noexcept;

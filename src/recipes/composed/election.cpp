@@ -103,11 +103,8 @@ private:
             each([&] { done(cancelled(), {}); });
         } else {
             state_ = state::leading;
-            if (ZKLOCK_MUTANT(election_epoch_of_the_first_term)) {
-                if (candidate_->first_epoch_ == 0)
-                    candidate_->first_epoch_ = given.fencing_token;
-                given.fencing_token = candidate_->first_epoch_;
-            }
+            if (ZKLOCK_MUTANT(election_epoch_not_told))
+                given.fencing_token = 0;
             const auto keep = election_;
             each([&] { keep->tell_waits(true); });
             each([&] { done({}, std::move(given)); });

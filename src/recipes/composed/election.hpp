@@ -35,7 +35,6 @@ private:
             std::exchange(stop_, nullptr)();
     }
 
-    std::int64_t first_epoch_ = 0; ///< for a mutant
     std::atomic<bool> resigned_{false};
     std::function<void()> stop_;
     session::room to_stop_; ///< to ask it to

@@ -30,7 +30,7 @@ std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<me
 }
 
 multi_acquisition::multi_acquisition(session& s, std::vector<member> members, waiter w)
-    : session_(s), began_(s.scheduler.now()), waiter_(std::move(w)), endings_(std::make_shared<endings>())
+    : session_(s), waiter_(std::move(w)), endings_(std::make_shared<endings>())
 {
     places_.reserve(members.size());
     for (member& m : members)
@@ -44,9 +44,8 @@ void multi_acquisition::next()
     p.now = attempted;
     waiter w;
     w.mode = waiter_.mode;
-    w.deadline = waiter_.deadline;
-    if (w.deadline && ZKLOCK_MUTANT(multi_full_time_for_each_member))
-        *w.deadline += session_.scheduler.now() - began_;
+    if (reached_ == 1 || !ZKLOCK_MUTANT(multi_deadline_for_the_first_member_only))
+        w.deadline = waiter_.deadline;
     // Both ends keep this alive until the wait is over.
     w.done = [self = shared_from_this(), &p, attempted](error_code ec, grant given) {
         if (attempted->dropped) {

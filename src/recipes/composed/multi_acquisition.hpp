@@ -75,7 +75,6 @@ private:
     };
 
     session& session_;
-    const store::scheduler::time_point began_;
     std::vector<place> places_;
     std::size_t reached_ = 0; ///< how many have been asked for
     waiter waiter_;

@@ -77,11 +77,10 @@ void lock_contender::arm_deadline()
 {
     if (!request_.deadline)
         return;
-    const auto again = *request_.deadline - session_.scheduler.now();
-    const auto when = *request_.deadline + (ZKLOCK_MUTANT(deadline_restarted) ? again : again.zero());
-    deadline_ = session_.scheduler.call_at(when, [this] {
+    deadline_ = session_.scheduler.call_at(*request_.deadline, [this] {
         deadline_ = 0;
-        session_.attempt([this] { path_->give_up(*this, errc::timed_out); });
+        if (session_.connected || !ZKLOCK_MUTANT(deadline_waits_for_a_connection))
+            session_.attempt([this] { path_->give_up(*this, errc::timed_out); });
     });
 }
 
@@ -117,11 +116,8 @@ bool lock_contender::withdraw()
     notify(lock_event::kind::failed, cancelled());
     request_.done = nullptr;
     request_.lost = nullptr;
-    if (ZKLOCK_MUTANT(withdrawn_node_stays)) {
-        request_.done = [](error_code, const recipes::grant&) {};
-        return true;
-    }
-    session_.attempt([this] { path_->leave(*this); });
+    if (!ZKLOCK_MUTANT(withdrawn_node_stays))
+        session_.attempt([this] { path_->leave(*this); });
     return true;
 }
 

@@ -63,8 +63,8 @@ public:
     unsigned attempts = 0;                      ///< creates sent
     errc setback = errc::lost;                  ///< why the last one was not enough
     std::int64_t czxid = 0;                     ///< of its node
-    unsigned turn = 0;                          ///< which grant of that czxid its node is
-    unsigned further_turns = 0;                 ///< how many grants more its node can count
+    unsigned grants_before = 0;                 ///< of that czxid: what its token counts
+    unsigned further_grants = 0;                ///< how many grants more that can count
     std::size_t reserved = 0;                   ///< bytes of the node budget
     store::scheduler::time_point held_since{};
 

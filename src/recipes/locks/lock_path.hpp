@@ -32,7 +32,7 @@ struct path_options {
     friend bool operator==(const path_options&, const path_options&) = default;
 };
 
-inline constexpr unsigned turns_of_a_czxid = 4096; ///< grants that the tokens of one czxid can tell apart
+inline constexpr unsigned grants_of_a_czxid = 4096; ///< grants that the tokens of one czxid can tell apart
 
 /// All contenders of one client for the lock of one path. Carries out what the lock_queue decides: sends its requests,
 /// hands it the answers, and tells the callers. Creates and deletes go by way of group_commit.

@@ -65,7 +65,7 @@ void lock_path::perform(const queue::action& action, store::scheduler::time_poin
         lingers_since_ = session_.scheduler.now();
         plan_end_of_lingering();
         break;
-    case kind::doubted: session_.in_doubt.not_found(path_, action.node); break;
+    case kind::not_found: session_.in_doubt.not_found(path_, action.node); break;
     case kind::gone:
         contender()->finish_release({});
         forget(action.id);
@@ -151,7 +151,7 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
             if (ours && contender->listens())
                 contender->queued(full(node));
             if (ours && ZKLOCK_MUTANT(token_not_read_after_a_look_up))
-                queue_.numbered(contender->id, 0);
+                queue_.token_known(contender->id, 0);
             else if (ours)
                 number(*contender, answer.stat.czxid);
             return;
@@ -282,12 +282,12 @@ void lock_path::grant(lock_contender& contender, queue::contender_id from, store
     if (from != 0) {
         lock_contender& before = *contenders_.at(from);
         contender.czxid = before.czxid;
-        contender.turn = before.turn + (ZKLOCK_MUTANT(turn_not_counted_on) ? 0 : 1);
+        contender.grants_before = before.grants_before + (ZKLOCK_MUTANT(grants_of_a_node_not_counted) ? 0 : 1);
         if (contender.reserved == 0) // or else it has room already, of a node that others deleted
             contender.reserved = std::exchange(before.reserved, 0);
     }
     contender.held_since = now;
-    contender.grant(full(queue_.node(contender.id)), contender.czxid * turns_of_a_czxid + contender.turn);
+    contender.grant(full(queue_.node(contender.id)), contender.czxid * grants_of_a_czxid + contender.grants_before);
     session_.granted(*this);
 }
 

@@ -72,12 +72,12 @@ bool lock_path::next_create(node_write& next)
         queue_.create_sent(id, std::move(prefix));
         ++contender.attempts;
         // Nodes of one transaction share a czxid, and only the last of them can count on from its own place.
-        contender.turn = 0;
+        contender.grants_before = 0;
         if (last_of_batch_ && !ZKLOCK_MUTANT(places_in_a_batch_ignored)) {
-            contender.turn = last_of_batch_->turn + 1;
-            last_of_batch_->further_turns = 0;
+            contender.grants_before = last_of_batch_->grants_before + 1;
+            last_of_batch_->further_grants = 0;
         }
-        contender.further_turns = turns_of_a_czxid - 1 - contender.turn;
+        contender.further_grants = grants_of_a_czxid - 1 - contender.grants_before;
         last_of_batch_ = &contender;
         answer_due();
         return true;
@@ -117,8 +117,8 @@ void lock_path::create_goes_again(queue::contender_id id)
 {
     queue_.create_sent_again(id);
     lock_contender& contender = *contenders_.at(id);
-    contender.turn = 0;
-    contender.further_turns = turns_of_a_czxid - 1;
+    contender.grants_before = 0;
+    contender.further_grants = grants_of_a_czxid - 1;
 }
 
 void lock_path::on_created(queue::contender_id id, const store::create_reply& answer)
@@ -168,14 +168,14 @@ void lock_path::on_number(const node_write& made, std::int64_t czxid)
     if (czxid != 0)
         number(*found->second, czxid);
     else
-        queue_.not_numbered(made.id);
+        queue_.token_missed(made.id);
 }
 
 void lock_path::number(lock_contender& contender, std::int64_t czxid)
 {
     contender.czxid = czxid;
     if (czxid > 0 && czxid < largest_zxid)
-        queue_.numbered(contender.id, contender.further_turns, czxid);
+        queue_.token_known(contender.id, contender.further_grants, czxid);
     else
         refuse_number(contender, errc::token_exhausted);
 }

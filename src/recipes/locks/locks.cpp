@@ -14,7 +14,7 @@ bool valid(const mutex_options& options, const std::string& clients_identifier)
     const std::string& identifier = options.identifier.empty() ? clients_identifier : options.identifier;
     return queue::valid_owner_data(identifier, options.properties) &&
            options.linger.count() >= 0 && options.linger <= longest_linger && options.cohort >= 1 &&
-           options.cohort <= turns_of_a_czxid;
+           options.cohort <= grants_of_a_czxid;
 }
 
 } // namespace

@@ -45,9 +45,9 @@ void semaphore_acquisition::resume()
             deadline_ = 0;
             session_.attempt([this] { fail(errc::timed_out); });
         });
-    if (waiting() && !turn_)
+    if (waiting() && !place_)
         line_up();
-    else if (waiting() && turn_->granted && (lacks_some || leases.size() != request_.count))
+    else if (waiting() && place_->granted && (lacks_some || leases.size() != request_.count))
         begin_anew();
     else if (holding() && lacks_some)
         lose();
@@ -65,28 +65,28 @@ void semaphore_acquisition::line_up()
     line.parents = request_.options.parents;
     line.identifier = request_.options.identifier;
     lock.options = std::move(line);
-    const auto mine = std::make_shared<turn>();
+    const auto mine = std::make_shared<place>();
     lock.done = [self = shared_from_this(), mine](error_code ec, const grant& given) {
-        self->session_.attempt([&] { self->on_turn(mine, ec, given); });
+        self->session_.attempt([&] { self->on_place(mine, ec, given); });
     };
     lock.lost = [weak = weak_from_this(), mine] {
         if (const auto self = weak.lock(); self && !mine->dropped)
             self->session_.attempt([&] { self->begin_anew(); });
     };
     mine->lock = path_->take_place(std::move(lock));
-    turn_ = mine;
+    place_ = mine;
 }
 
-void semaphore_acquisition::on_turn(const std::shared_ptr<turn>& mine, error_code ec, const grant& given)
+void semaphore_acquisition::on_place(const std::shared_ptr<place>& mine, error_code ec, const grant& given)
 {
     if (mine->dropped) {
         if (const auto late = std::exchange(mine->lock, nullptr); !ec)
             late->release({});
     } else if (ec == errc::lost && !looks_once()) { // before it could be told
-        turn_ = nullptr;
+        place_ = nullptr;
         line_up();
     } else if (ec) {
-        turn_ = nullptr;
+        place_ = nullptr;
         fail(ec);
     } else {
         mine->granted = true;
@@ -101,12 +101,12 @@ bool semaphore_acquisition::at_head() const
 {
     if (ZKLOCK_MUTANT(semaphore_line_left_with_the_creates))
         return waiting();
-    return turn_ && turn_->granted && turn_->lock->held(session_.scheduler.now());
+    return place_ && place_->granted && place_->lock->held(session_.scheduler.now());
 }
 
 void semaphore_acquisition::leave_line()
 {
-    const auto mine = std::exchange(turn_, nullptr);
+    const auto mine = std::exchange(place_, nullptr);
     if (!mine || mine->dropped)
         return;
     if (!mine->granted && mine->lock->withdraw()) {
@@ -149,8 +149,10 @@ void semaphore_acquisition::drop_leases(const std::shared_ptr<permits_release>& 
         lease->owner = nullptr;
         lease->ending = ending;
     }
+    const bool never_held = state_ == state::done && !ending;
     for (const lease_ptr& lease : dropped)
-        path_->drop(lease);
+        if (!never_held || !ZKLOCK_MUTANT(semaphore_lease_stays_after_the_wait))
+            path_->drop(lease);
     path_->flush(); // before the lock: whoever has it next shall not find them
 }
 
@@ -166,13 +168,6 @@ void semaphore_acquisition::let_go()
     leave_line();
 }
 
-/// A bug, for the simulator.
-void semaphore_acquisition::disown_leases()
-{
-    for (const lease_ptr& lease : std::exchange(leases, {}))
-        lease->owner = nullptr;
-}
-
 bool semaphore_acquisition::withdraw()
 {
     if (!waiting() || !path_)
@@ -183,8 +178,6 @@ bool semaphore_acquisition::withdraw()
     request_.lost = nullptr;
     path_->forget(*this);
     session_.attempt([this] {
-        if (ZKLOCK_MUTANT(semaphore_withdrawn_lease_stays))
-            disown_leases();
         let_go();
         path_->advance();
     });
@@ -204,8 +197,6 @@ void semaphore_acquisition::fail(error_code why)
     request_.lost = nullptr;
     if (path_) {
         path_->forget(*this);
-        if (ZKLOCK_MUTANT(semaphore_lease_kept_after_a_time_out) && why == make_error_code(errc::timed_out))
-            disown_leases();
         let_go();
         path_->advance();
     }
@@ -345,7 +336,7 @@ void semaphore_acquisition::detach() noexcept
     asked_ = nullptr;
     request_.done = nullptr;
     request_.lost = nullptr;
-    turn_ = nullptr;
+    place_ = nullptr;
     leases.clear();
     state_ = state_ == state::held ? state::lost : state_.load();
 }

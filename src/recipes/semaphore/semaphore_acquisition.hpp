@@ -85,7 +85,7 @@ public:
 private:
     enum class state : std::uint8_t { waiting, held, lost, done };
     /// A place in the line.
-    struct turn {
+    struct place {
         std::shared_ptr<acquisition> lock;
         std::int64_t token = 0;
         bool granted = false;
@@ -96,13 +96,12 @@ private:
     void leave_line();
     void drop_leases(const std::shared_ptr<permits_release>& ending);
     void let_go();
-    void disown_leases();
-    void on_turn(const std::shared_ptr<turn>&, error_code, const grant&);
+    void on_place(const std::shared_ptr<place>&, error_code, const grant&);
 
     session& session_;
     semaphore_path* path_;
     permits_request request_;
-    std::shared_ptr<turn> turn_;
+    std::shared_ptr<place> place_;
     std::shared_ptr<permits_release> ending_; ///< for the release, which needs no memory then
     session::room to_tell_;              ///< how it ends, once the lock is lost
     std::function<void()> asked_; ///< to be told of a revocation

@@ -28,7 +28,7 @@ public:
     group_commit(const group_commit&) = delete;
     group_commit& operator=(const group_commit&) = delete;
 
-    /// The writer has something to write. It is asked what, by next_write(), when it is its turn.
+    /// The writer has something to write. It is asked what, by next_write(), when it comes up.
     void join(node_writer&, bool urgent);
     /// Sends what may go now. Called when a step of a writer is complete.
     void proceed();

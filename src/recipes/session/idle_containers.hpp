@@ -31,7 +31,7 @@ public:
     idle_containers(const idle_containers&) = delete;
     idle_containers& operator=(const idle_containers&) = delete;
 
-    /// It is idle, and has made some. It is asked which one, by recipe_path::next_making(), when it is its turn.
+    /// It is idle, and has made some. It is asked which one, by recipe_path::next_making(), when it comes up.
     void enter(recipe_path&);
     /// It ends. What is being deleted may be deleted all the same.
     void forget(recipe_path&) noexcept;

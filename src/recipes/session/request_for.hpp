@@ -25,9 +25,9 @@ enum class if_lost : std::uint8_t {
     unknown      ///< it may have been done, and is not repeated: `errc::outcome_unknown`
 };
 
-/// A user's request that ends with some values, told once and later. It is sent when there is a connection and its turn
-/// comes. If it is certain that the servers have not done it, for it never left, it waits for the next one, whatever it
-/// is.
+/// A user's request that ends with some values, told once and later. It is sent when there is a connection and it has
+/// come up. If it is certain that the servers have not done it, because it never left, it waits for the next
+/// connection, whatever it is.
 template <class... Values> class request_for : public user_request {
 public:
     using done = std::function<void(error_code, Values...)>;
@@ -174,7 +174,7 @@ private:
     bool sent_ = false;
 };
 
-/// One that is made of many, each sent when its turn comes. If answers were lost all of it is repeated, once the others
+/// One that is made of many, each sent when it comes up. If answers were lost all of it is repeated, once the others
 /// are there.
 template <class... Values> class request_of_several : public request_for<Values...> {
 protected:
@@ -185,7 +185,8 @@ protected:
 
     [[nodiscard]] std::size_t answers_due() const noexcept { return answers_due_; }
 
-    /// Wraps what takes the answer to one of them: `f` hears of it unless it was lost. There may be more to be sent then.
+    /// Wraps what takes the answer to one of them: `f` hears of it unless it was lost. There may be more to be sent
+    /// then.
     template <class F> [[nodiscard]] auto one_answered(F f)
     {
         auto taken = this->counted([this, f = std::move(f)](const auto& answer) {

@@ -12,30 +12,30 @@ namespace zklock::recipes {
 void request_line::enter(std::shared_ptr<user_request> request)
 {
     user_request& entering = *request;
-    if (entering.turn_ == 0 || ZKLOCK_MUTANT(transaction_comes_back_last))
-        entering.turn_ = ++last_turn_;
+    if (entering.place_in_line_ == 0 || ZKLOCK_MUTANT(transaction_comes_back_last))
+        entering.place_in_line_ = ++last_place_;
     if (session_.over)
         return entering.fail(*session_.over);
     if (waiting_.empty() && may_go(entering)) {
         send(entering);
         return proceed(); // it may have more to send
     }
-    waiting_.emplace_hint(waiting_.end(), entering.turn_, std::move(request)); // mostly the last
+    waiting_.emplace_hint(waiting_.end(), entering.place_in_line_, std::move(request)); // mostly the last
 }
 
 void request_line::go_on(user_request& more)
 {
     if (more.goes_on_)
         return;
-    more.place_ = going_on_.insert(going_on_.end(), more.shared_from_this());
+    more.going_on_at_ = going_on_.insert(going_on_.end(), more.shared_from_this());
     more.goes_on_ = true;
 }
 
 void request_line::leave(user_request& gone) noexcept
 {
-    waiting_.erase(gone.turn_);
+    waiting_.erase(gone.place_in_line_);
     if (std::exchange(gone.goes_on_, false))
-        going_on_.erase(gone.place_);
+        going_on_.erase(gone.going_on_at_);
 }
 
 void request_line::sends(user_request& request) noexcept
@@ -83,7 +83,7 @@ void request_line::send(user_request& request)
 }
 
 /// One of those that have more to send does so.
-void request_line::take_turn()
+void request_line::send_one()
 {
     const std::shared_ptr<user_request> request = going_on_.front();
     if (request->has_more())
@@ -91,10 +91,10 @@ void request_line::take_turn()
     if (!request->goes_on_)
         return; // it has left
     if (request->has_more()) {
-        going_on_.splice(going_on_.end(), going_on_, request->place_);
+        going_on_.splice(going_on_.end(), going_on_, request->going_on_at_);
     } else {
         request->goes_on_ = false;
-        going_on_.erase(request->place_);
+        going_on_.erase(request->going_on_at_);
     }
 }
 
@@ -116,7 +116,7 @@ void request_line::proceed()
         if (const auto next = next_to_come_up())
             send(*next);
         else if (!going_on_.empty())
-            take_turn();
+            send_one();
         else
             return;
     }
@@ -138,7 +138,7 @@ void request_line::epoch_ended()
 
 void request_line::stop(errc why)
 {
-    for (const auto& [turn, request] : std::exchange(waiting_, {}))
+    for (const auto& [place, request] : std::exchange(waiting_, {}))
         request->fail(why);
     while (!going_on_.empty()) {
         const std::shared_ptr<user_request> request = going_on_.front();

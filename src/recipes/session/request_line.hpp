@@ -26,7 +26,7 @@ public:
     user_request(const user_request&) = delete;
     user_request& operator=(const user_request&) = delete;
 
-    /// It is its turn, and there is a connection: makes the next request that it has to make, if there is one.
+    /// It has come up, and there is a connection: makes the next request that it has to make, if there is one.
     virtual void send_next() = 0;
     /// Whether it has one to make besides the first.
     [[nodiscard]] virtual bool has_more() const noexcept { return false; }
@@ -50,17 +50,17 @@ protected:
 private:
     friend class request_line;
     const std::size_t bytes_;
-    std::uint64_t turn_ = 0; ///< in the order of the calls
+    std::uint64_t place_in_line_ = 0; ///< in the order of the calls
     std::size_t under_way_ = 0;
     bool goes_on_ = false; ///< it is among those that have more to send
-    std::list<std::shared_ptr<user_request>>::iterator place_;
+    std::list<std::shared_ptr<user_request>>::iterator going_on_at_;
 };
 
 /// What users of a client have asked for, and has to wait: for a connection, or for what is under way.
 ///
 /// A request comes up in the order of the calls; one that comes back, for its connection was lost, has its old place.
-/// Those that are made of many, such as lists, send the first when they come up, and then one each in turn, while
-/// those that are still to come up have every second turn. So neither waits for all of the other.
+/// Those that are made of many, such as lists, send the first when they come up, and then one after the other, a request
+/// each, while every second request is of those that are still to come up. So neither waits for all of the other.
 class request_line {
 public:
     /// How many of these requests may be under way at once. All requests of a client go one after the other through one
@@ -75,7 +75,7 @@ public:
     request_line(const request_line&) = delete;
     request_line& operator=(const request_line&) = delete;
 
-    /// Its first request is made at once, or when its turn comes; or it is ended if there will be no connection.
+    /// Its first request is made at once, or when it comes up; or it is ended if there will be no connection.
     void enter(std::shared_ptr<user_request>);
     /// It has more to send.
     void go_on(user_request&);
@@ -103,16 +103,16 @@ private:
     [[nodiscard]] bool may_go(const user_request&) const noexcept;
     [[nodiscard]] std::shared_ptr<user_request> next_to_come_up();
     void send(user_request&);
-    void take_turn();
+    void send_one();
     void not_under_way(user_request&, std::size_t count) noexcept;
 
     session& session_;
-    std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< to come up, by their turns
-    requests going_on_;                                              ///< in turn
-    std::uint64_t last_turn_ = 0;
+    std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< to come up, in the order of the calls
+    requests going_on_;                                              ///< one after the other
+    std::uint64_t last_place_ = 0;
     std::size_t under_way_ = 0;
     std::size_t bytes_ = 0; ///< of those
-    bool one_came_up_ = false; ///< the last turn was of one that waited
+    bool one_came_up_ = false; ///< the last one sent had waited
 };
 
 } // namespace zklock::recipes

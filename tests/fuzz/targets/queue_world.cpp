@@ -304,7 +304,7 @@ void queue_world::perform(const queue::action& a)
     case kind::remove_parent: return send(operation::look_at_parent);
     case kind::shares:
     case kind::exhausted:
-    case kind::doubted: return;
+    case kind::not_found: return;
     case kind::granted: return granted(a.id, a.from);
     case kind::refused: return;
     case kind::lingers:

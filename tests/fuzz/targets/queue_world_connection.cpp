@@ -112,9 +112,9 @@ void queue_world::answer(const request& r, const arrival& a)
     case operation::number:
         for (const write& w : r.writes) {
             if (ok)
-                queue_.numbered(w.whose, &w == &r.writes.back() ? 3 : 0);
+                queue_.token_known(w.whose, &w == &r.writes.back() ? 3 : 0);
             else
-                queue_.not_numbered(w.whose);
+                queue_.token_missed(w.whose);
         }
         return;
     case operation::synchronize: synced_ = true; return;
@@ -132,7 +132,7 @@ void queue_world::answer(const request& r, const arrival& a)
         if (!ok)
             return queue_.node_gone(r.node);
         queue_.inspected(r.whose, r.node, true);
-        queue_.numbered(r.whose, 0);
+        queue_.token_known(r.whose, 0);
         return check_number(r.whose, r.node);
     case operation::watch: return ok ? queue_.watched(r.node) : queue_.node_gone(r.node);
     case operation::unwatch: return queue_.unwatched(r.node);
@@ -216,7 +216,7 @@ void queue_world::created(const write& w, const std::string& node, std::int64_t 
     const std::int32_t sequence = queue::sequence_of(node).value_or(queue::sequence_limit);
     queue_.created(w.whose, node, sequence, czxid);
     if (czxid != 0)
-        queue_.numbered(w.whose, 3);
+        queue_.token_known(w.whose, 3);
     check_number(w.whose, node);
 }
 
@@ -242,7 +242,7 @@ void queue_world::fail(const request& r)
         return;
     case operation::number:
         for (const write& w : r.writes)
-            queue_.not_numbered(w.whose);
+            queue_.token_missed(w.whose);
         return;
     case operation::synchronize: synced_ = false; return;
     case operation::watch_parent: return queue_.parent_watch_failed();

@@ -20,7 +20,7 @@ namespace zklock::detail {
 
 namespace {
 
-constexpr std::size_t most_spare_tasks = 4096;
+constexpr std::size_t most_spare_tasks = 4096; // whose memory is kept
 
 /// Who we are where the options do not say: `host:pid`.
 std::string host_and_process()
@@ -79,7 +79,8 @@ bool client_state::post_task(task t, bool at_once)
     std::unique_lock lock(mutex_);
     if (!strand_)
         return false;
-    if (!tasks_posted_ && at_once && may_run_here()) {
+    const bool first = !tasks_posted_ && tasks_.empty() && !in_batch_.load(std::memory_order_acquire);
+    if (first && at_once && may_run_here()) {
         const auto strand = *strand_->io;
         lock.unlock();
         asio::dispatch(strand, [self = shared_from_this(), t = std::move(t)] {
@@ -118,36 +119,57 @@ template <class F> void client_state::in_a_turn(F&& f)
 
 void client_state::run_tasks()
 {
-    auto batch = std::exchange(spare_, {});
-    {
-        const std::lock_guard lock(mutex_);
-        batch.swap(tasks_);
-        tasks_posted_ = false;
-    }
-    in_a_turn([&] { run_each(batch); });
-    if (batch.capacity() <= most_spare_tasks)
-        spare_ = std::move(batch);
-}
-
-void client_state::run_each(std::vector<task>& batch)
-{
-    auto next = batch.begin();
     try {
-        while (next != batch.end()) {
-            const auto t = std::move(*next++);
-            t.run(t.what.get());
-        }
+        in_a_turn([this] {
+            for (bool more = true; more;) {
+                more = take_batch();
+                run_batch();
+            }
+        });
     } catch (...) {
-        // The others go first the next time.
-        const std::lock_guard lock(mutex_);
-        if (strand_ && next != batch.end()) {
-            tasks_.insert(tasks_.begin(), std::move_iterator(next), std::move_iterator(batch.end()));
-            if (!tasks_posted_)
-                post_tasks();
-        }
+        go_on_later();
         throw;
     }
-    batch.clear();
+}
+
+/// True if it is the rest of the last one, and what was posted since then comes after it.
+bool client_state::take_batch()
+{
+    const std::lock_guard lock(mutex_);
+    tasks_posted_ = false;
+    if (!batch_is_done())
+        return true;
+    batch_.swap(tasks_);
+    in_batch_.store(true, std::memory_order_relaxed);
+    return false;
+}
+
+void client_state::run_batch()
+{
+    while (!batch_is_done()) {
+        const auto t = std::move(batch_[next_++]); // gone from there, whatever comes of it
+        t.run(t.what.get());
+    }
+    batch_.clear();
+    next_ = 0;
+    if (batch_.capacity() > most_spare_tasks)
+        batch_.shrink_to_fit();
+    in_batch_.store(false, std::memory_order_release);
+}
+
+/// If it cannot be posted now, the end of the next turn tries again.
+void client_state::go_on_later() noexcept
+{
+    const std::lock_guard lock(mutex_);
+    const bool waits = strand_ && !tasks_posted_ && !(batch_is_done() && tasks_.empty());
+    to_be_posted_.store(waits, std::memory_order_relaxed);
+    if (!waits)
+        return;
+    try {
+        post_tasks();
+        to_be_posted_.store(false, std::memory_order_relaxed);
+    } catch (...) { // what the turn has thrown says as much
+    }
 }
 
 void client_state::open()
@@ -169,6 +191,8 @@ void client_state::open()
 void client_state::turn_ends()
 {
     waits_for_nothing_.store(core_ && core_->store.waits_for_nothing(), std::memory_order_release);
+    if (to_be_posted_.load(std::memory_order_relaxed))
+        go_on_later();
 }
 
 void client_state::close()
@@ -201,7 +225,9 @@ void client_state::finish_close()
             failed = std::current_exception();
         }
     };
-    attempt([this] { run_tasks(); }); // what was called before this is told before the close
+    do // what was called before this is told before the close
+        attempt([this] { run_tasks(); });
+    while (!batch_is_done());
     for (auto* list : {&pending_, &closers_})
         while (!list->empty())
             attempt([op = pending_operation::take_front(*list)] { op->end_as_closed(); });
@@ -228,10 +254,11 @@ void client_state::drop_all(bool told_of_fork)
 {
     std::optional<client_strand> strand;
     std::shared_ptr<const client_executors> executors;
-    std::vector<task> tasks;
+    std::vector<task> tasks, behind;
     {
         const std::lock_guard lock(mutex_);
         tasks_.swap(tasks);
+        batch_.swap(behind);
         strand_.swap(strand);
         std::swap(executors_, executors);
     }

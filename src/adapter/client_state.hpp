@@ -15,6 +15,7 @@
 #include <boost/intrusive/list.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -145,7 +146,10 @@ private:
     [[nodiscard]] bool may_run_here() const;
     template <class F> void in_a_turn(F&& f);
     void run_tasks();
-    void run_each(std::vector<task>&);
+    [[nodiscard]] bool take_batch();
+    void run_batch();
+    [[nodiscard]] bool batch_is_done() const noexcept { return next_ >= batch_.size(); }
+    void go_on_later() noexcept;
     void open();
     void finish_close();
     void turn_ends() override;
@@ -170,7 +174,11 @@ private:
     std::atomic<std::uint64_t> forks_{not_opened}; // of this process, when the client was opened
     std::atomic<bool> waits_for_nothing_{false}; // as of the end of the last turn
 
-    std::vector<task> spare_; // empty: its memory is used again
+    // Those tasks that were taken last. Where one has thrown, the others go before all that is posted later.
+    std::vector<task> batch_;
+    std::size_t next_ = 0;
+    std::atomic<bool> in_batch_{false}; // it is not done
+    std::atomic<bool> to_be_posted_{false}; // what could not be posted that runs the tasks
     std::unique_ptr<client_core> core_;
     pending_list pending_;
     pending_list closers_;

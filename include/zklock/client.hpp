@@ -61,8 +61,8 @@ namespace zklock {
 /// Where memory fails as an operation is about to begin or its handler is to be posted, and with whatever else an
 /// executor throws that is asked to run something, the exception comes out of the context's `run()`. The operation that
 /// was about to begin is still there, and ends when it is cancelled or the client closes; the handler that was to be
-/// posted is destroyed without being called. The others go on. What a destructor is to give back needs memory, too: for
-/// lack of it there, the process is terminated.
+/// posted is destroyed without being called. The others go on, in their order. Destructors need no memory: what a guard
+/// holds is given back, and the session ends with the last handle, whatever there is.
 ///
 /// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, as with Asio's I/O objects,
 /// except that `state()`, `session_id()` and `get_executor()` may be called from any threads.

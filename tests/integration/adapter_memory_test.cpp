@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@
 namespace {
 
 thread_local long allocations_left = -1; ///< the last of them fails; none does as long as it is negative
+thread_local bool none_succeeds = false;
 
 struct short_of_memory {
     explicit short_of_memory(long allocation) { allocations_left = allocation; }
@@ -35,10 +37,19 @@ struct short_of_memory {
     short_of_memory& operator=(const short_of_memory&) = delete;
 };
 
+struct out_of_memory {
+    out_of_memory() { none_succeeds = true; }
+    ~out_of_memory() { none_succeeds = false; }
+    out_of_memory(const out_of_memory&) = delete;
+    out_of_memory& operator=(const out_of_memory&) = delete;
+};
+
 } // namespace
 
 void* operator new(std::size_t size)
 {
+    if (none_succeeds)
+        throw std::bad_alloc();
     if (allocations_left > 0 && --allocations_left == 0) {
         allocations_left = -1;
         throw std::bad_alloc();
@@ -246,5 +257,38 @@ TEST_CASE("no memory to begin with: an operation can be cancelled, and ends with
     CHECK(*closed.calls == 1);
     held = guard();
     run_until(io, [&] { return io.stopped(); });
+    expect_clean(server);
+}
+
+TEST_CASE("guards and clients are destroyed without memory: what was held is given back, and the session ends")
+{
+    constexpr std::size_t locks = 40; // more than there is room for among what waits for the client's strand
+    zookeeper_server server;
+    asio::io_context io;
+    std::optional<client> c(std::in_place, io, options_for(server.address()));
+    client other(io, options_for(server.address()));
+    const auto path = [](std::size_t i) { return "/memory-" + std::to_string(i); };
+    std::vector<guard> held(locks);
+    for (std::size_t i = 0; i < locks; ++i) {
+        mutex(*c, path(i)).acquire([&held, i](error_code, guard g) { held[i] = std::move(g); });
+        run_until(io, [&] { return static_cast<bool>(held[i]); });
+    }
+    {
+        const out_of_memory now;
+        for (guard& g : held)
+            g = guard();
+    }
+    for (std::size_t i = 0; i < locks; ++i)
+        mutex(other, path(i)).acquire([&held, i](error_code, guard g) { held[i] = std::move(g); });
+    run_until(io, [&] { return std::ranges::all_of(held, [](const guard& g) { return static_cast<bool>(g); }); });
+    held.clear();
+    const ending closed;
+    other.close(closed.handler());
+    {
+        const out_of_memory now;
+        c.reset();
+    }
+    run_until(io, [&] { return io.stopped(); });
+    CHECK(*closed.calls == 1);
     expect_clean(server);
 }

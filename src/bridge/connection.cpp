@@ -35,6 +35,7 @@ connection::connection(const strand_type& strand, std::shared_ptr<turns> turns, 
 void connection::start(store::observer& observer)
 {
     observer_ = &observer;
+    inbox_.reserve(1); // for the end of it all
     if (io_ && has_servers_)
         post([](connection& c) { c.take(c.connector_.begin(clock::now())); });
 }
@@ -44,7 +45,7 @@ void connection::start(store::observer& observer)
 void connection::take(connector::step next)
 {
     if (connector_.take_names_missing() && options_.log)
-        inbox_.emplace_back(log_line{log_level::warning, next == connector::step::attempt
+        inbox_.push(log_line{log_level::warning, next == connector::step::attempt
                                                              ? "host names are still being resolved; trying known addresses"
                                                              : "host names are still being resolved"});
     switch (next) {
@@ -66,7 +67,7 @@ void connection::resolve()
     io_->resolver->resolve(
         [weak = weak_from_this()](const host_port& server, const std::string& why) {
             if (auto self = weak.lock(); self && self->options_.log)
-                self->inbox_.emplace_back(log_line{log_level::warning, "cannot resolve " + server.host + ": " + why});
+                self->inbox_.push(log_line{log_level::warning, "cannot resolve " + server.host + ": " + why});
         },
         [weak = weak_from_this()] {
             if (auto self = weak.lock(); self && self->io_ && !self->wire_.is_forked())
@@ -218,7 +219,7 @@ void connection::part_from_socket(bool told_of_fork)
 void connection::await_socket(bool write)
 {
     auto wait = [this](socket_type::wait_type what, bool io_objects::*awaiting, bool writable) {
-        if (std::exchange((*io_).*awaiting, true))
+        if ((*io_).*awaiting)
             return;
         io_->socket->async_wait(what, [self = shared_from_this(), number = io_->socket_number, awaiting,
                                        writable](const error_code& ec) {
@@ -227,6 +228,7 @@ void connection::await_socket(bool write)
             (*self->io_).*awaiting = false;
             self->turns_->run([&] { self->on_socket(writable); });
         });
+        (*io_).*awaiting = true; // not if it has thrown
     };
     wait(socket_type::wait_read, &io_objects::awaiting_read, false);
     if (write) {
@@ -254,13 +256,13 @@ void connection::on_socket(bool writable)
         return;
     }
     if (more && !io_->awaiting_read) {
-        io_->awaiting_read = true; // by the post
         post([number = io_->socket_number](connection& c) {
             if (number != c.io_->socket_number)
                 return;
             c.io_->awaiting_read = false;
             c.on_socket(false);
         });
+        io_->awaiting_read = true; // by the post
     }
 }
 
@@ -269,7 +271,7 @@ void connection::wake_at(clock::time_point when)
 {
     if (waking_ && *waking_ <= when)
         return;
-    waking_ = when;
+    waking_.reset(); // if it throws
     io_->timer.expires_at(when);
     io_->timer.async_wait([self = shared_from_this(), turn = ++timer_turn_](const error_code& ec) {
         if (ec || !self->io_ || turn != self->timer_turn_)
@@ -277,6 +279,7 @@ void connection::wake_at(clock::time_point when)
         self->waking_.reset();
         self->turns_->run([&] { self->on_time(); });
     });
+    waking_ = when;
 }
 
 void connection::wake_no_more()

@@ -130,7 +130,7 @@ private:
     void deliver();
     template <class F> void guarded(F f);
     void dispatch(message);
-    void dispatch_disconnected();
+    [[nodiscard]] message take_next() noexcept;
 
     // Closing.
     void flush();
@@ -168,6 +168,7 @@ private:
     bool known_open_ = false; // the epoch, as the caller knows it
     std::uint64_t known_epoch_ = 0;
     std::int64_t known_session_ = 0;
+    std::size_t stranded_answered_ = 0;              // so many of the first
     std::vector<std::unique_ptr<request>> stranded_; // made after a loss that the caller has not been told yet
 
     bool nudged_ = false;

@@ -8,6 +8,8 @@
 #include "recipes/lock_path.hpp"
 #include "zklock/detail/event_sink.hpp"
 
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace zklock::recipes {
@@ -61,13 +63,42 @@ lock_event& lock_contender::event()
     return *last_event_;
 }
 
+namespace {
+
+/// A listener's executor takes no more: what happens goes on, and who runs the client hears of it.
+void tell_of_refusal(session_core& core, std::exception_ptr why) noexcept
+{
+    try {
+        core.tell([&core, why = std::move(why)] {
+            if (!core.options.log)
+                std::rethrow_exception(why);
+            std::string text = "the executor of a lock's listener refuses its events: ";
+            try {
+                std::rethrow_exception(why);
+            } catch (const std::exception& e) {
+                text += e.what();
+            } catch (...) {
+                text += "something is thrown that is no std::exception";
+            }
+            core.options.log(log_level::warning, text);
+        });
+    } catch (const std::bad_alloc&) { // NOLINT: the listener counts what it misses, and memory is missed by others, too
+    }
+}
+
+} // namespace
+
 void lock_contender::notify(lock_event::kind what, error_code ec)
 {
     if (!listens())
         return;
     event().what = what;
     event().error = ec;
-    options().listener->notify(event());
+    try {
+        options().listener->notify(event());
+    } catch (...) {
+        tell_of_refusal(core_, std::current_exception());
+    }
 }
 
 void lock_contender::queued(const std::string& node)

@@ -46,7 +46,10 @@ public:
             open_ = false;
             for (const auto& p : parts_)
                 if (const auto present = p.lock())
-                    present->turn_failed();
+                    try {
+                        present->turn_failed();
+                    } catch (...) { // NOLINT: what is left is done at the end of the next turn
+                    }
             throw;
         }
         open_ = false;

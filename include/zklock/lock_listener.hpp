@@ -31,6 +31,11 @@ inline constexpr std::size_t most_waiting_events = 65'536;
 /// dropped events (`lock_event::dropped`). There always is such a call, for an event is dropped only while others wait.
 /// From then on events of an acquire may be missing: `contenders()` tells how things stand.
 ///
+/// **An executor that throws** as it is asked to take an event costs its listener time, and nobody else anything: the
+/// event waits, as above, and is told with the next that the executor takes. `client_options::log` of the client
+/// whose lock it was is told once, until the executor has taken an event again; where there is no log, the exception
+/// comes out of the `run()` of that client's context, once likewise. An event for which there is no memory counts as dropped.
+///
 /// **Lifetime.** The function lives as long as the locks that have the listener, and their acquires; it is destroyed
 /// with the last of them, on whatever thread that is. Events keep the executor busy while they are on their way, and
 /// not between them. With the end of the executor's context the events end; the locks, and the client, may outlive it.

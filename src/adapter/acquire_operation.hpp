@@ -51,6 +51,8 @@ private:
         auto acquisition = std::move(acquisition_);
         auto lock = std::move(lock_);
         if (ec) {
+            if (lock)
+                lock->refused();
             // A look that had no time to wait found nothing: for its caller the time is up.
             const bool nothing_yet = ec == errc::busy || ec == errc::not_connected;
             this->complete(once_ && nothing_yet ? make_error_code(errc::timed_out) : ec, Handle());
@@ -69,7 +71,8 @@ private:
         if (acquisition_ && !acquisition_->withdraw()) // none when the start has failed
             return false;
         acquisition_.reset();
-        lock_.reset();
+        if (const auto lock = std::exchange(lock_, nullptr))
+            lock->refused();
         return true;
     }
 

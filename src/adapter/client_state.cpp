@@ -20,7 +20,8 @@ namespace zklock::detail {
 
 namespace {
 
-constexpr std::size_t most_spare_tasks = 4096;
+constexpr std::size_t most_spare_tasks = 4096; // whose memory is kept
+constexpr std::size_t most_spares = 256;
 
 /// Who we are where the options do not say: `host:pid`.
 std::string host_and_process()
@@ -79,7 +80,8 @@ bool client_state::post_task(task t, bool at_once)
     std::unique_lock lock(mutex_);
     if (!strand_)
         return false;
-    if (!tasks_posted_ && at_once && may_run_here()) {
+    const bool first = !tasks_posted_ && tasks_.empty() && !overflow_ && !in_batch_.load(std::memory_order_acquire);
+    if (first && at_once && may_run_here()) {
         const auto strand = *strand_->io;
         lock.unlock();
         asio::dispatch(strand, [self = shared_from_this(), t = std::move(t)] {
@@ -91,6 +93,39 @@ bool client_state::post_task(task t, bool at_once)
         post_tasks();
     tasks_.push_back(std::move(t));
     return true;
+}
+
+void client_state::post_reserved(std::shared_ptr<reserved_task> t) noexcept
+{
+    const std::lock_guard lock(mutex_);
+    if (!strand_)
+        return;
+    try {
+        tasks_.push_back({[](void* what) { static_cast<reserved_task*>(what)->run(); }, t});
+    } catch (...) {
+        t->next_ = std::move(overflow_);
+        overflow_ = std::move(t);
+    }
+    try_to_post_tasks();
+}
+
+std::shared_ptr<reserved_task> client_state::take_spare() noexcept
+{
+    auto first = std::move(spare_);
+    if (first) {
+        spare_ = std::move(first->next_);
+        --spares_;
+    }
+    return first;
+}
+
+void client_state::spare(std::shared_ptr<reserved_task> t) noexcept
+{
+    if (!t || spares_ == most_spares)
+        return;
+    t->next_ = std::move(spare_);
+    spare_ = std::move(t);
+    ++spares_;
 }
 
 /// With the mutex locked.
@@ -118,36 +153,88 @@ template <class F> void client_state::in_a_turn(F&& f)
 
 void client_state::run_tasks()
 {
-    auto batch = std::exchange(spare_, {});
-    {
-        const std::lock_guard lock(mutex_);
-        batch.swap(tasks_);
-        tasks_posted_ = false;
-    }
-    in_a_turn([&] { run_each(batch); });
-    if (batch.capacity() <= most_spare_tasks)
-        spare_ = std::move(batch);
-}
-
-void client_state::run_each(std::vector<task>& batch)
-{
-    auto next = batch.begin();
     try {
-        while (next != batch.end()) {
-            const auto t = std::move(*next++);
-            t.run(t.what.get());
-        }
+        in_a_turn([this] {
+            for (bool more = true; more;) {
+                more = take_batch();
+                run_batch();
+            }
+        });
     } catch (...) {
-        // The others go first the next time.
-        const std::lock_guard lock(mutex_);
-        if (strand_ && next != batch.end()) {
-            tasks_.insert(tasks_.begin(), std::move_iterator(next), std::move_iterator(batch.end()));
-            if (!tasks_posted_)
-                post_tasks();
-        }
+        go_on_later();
         throw;
     }
-    batch.clear();
+}
+
+/// True if it is the rest of the last one, and what was posted since then comes after it.
+bool client_state::take_batch()
+{
+    const std::lock_guard lock(mutex_);
+    tasks_posted_ = false;
+    if (!batch_is_done())
+        return true;
+    while (overflow_) { // the first goes first
+        auto next = std::exchange(overflow_->next_, std::move(before_batch_));
+        before_batch_ = std::exchange(overflow_, std::move(next));
+    }
+    end_batch();
+    batch_.swap(tasks_);
+    in_batch_.store(true, std::memory_order_relaxed);
+    return false;
+}
+
+void client_state::run_batch()
+{
+    while (before_batch_) {
+        const auto t = std::move(before_batch_);
+        before_batch_ = std::move(t->next_);
+        t->run();
+    }
+    while (!batch_is_done()) {
+        const auto t = std::move(batch_[next_++]); // gone from there, whatever comes of it
+        t.run(t.what.get());
+    }
+    end_batch();
+}
+
+void client_state::end_batch() noexcept
+{
+    if (batch_.capacity() <= most_spare_tasks)
+        batch_.clear();
+    else
+        batch_ = {};
+    next_ = 0;
+    in_batch_.store(false, std::memory_order_release);
+}
+
+/// What was not done has its turn before all that is posted later.
+void client_state::go_on_later() noexcept
+{
+    if (batch_is_done())
+        end_batch();
+    const std::lock_guard lock(mutex_);
+    to_be_posted_.store(false, std::memory_order_relaxed);
+    if (strand_ && !(batch_is_done() && tasks_.empty() && !overflow_))
+        try_to_post_tasks();
+}
+
+/// With the mutex locked. If it fails, the end of the next turn tries again, and whoever posts something.
+void client_state::try_to_post_tasks() noexcept
+{
+    if (tasks_posted_)
+        return;
+    try {
+        post_tasks();
+    } catch (...) {
+        to_be_posted_.store(true, std::memory_order_relaxed);
+    }
+}
+
+/// One after the other, however many there are.
+void client_state::drop(std::shared_ptr<reserved_task> list) noexcept
+{
+    while (list)
+        list = std::move(list->next_);
 }
 
 void client_state::open()
@@ -169,6 +256,8 @@ void client_state::open()
 void client_state::turn_ends()
 {
     waits_for_nothing_.store(core_ && core_->store->waits_for_nothing(), std::memory_order_release);
+    if (to_be_posted_.load(std::memory_order_relaxed))
+        go_on_later();
 }
 
 void client_state::close()
@@ -201,7 +290,9 @@ void client_state::finish_close()
             failed = std::current_exception();
         }
     };
-    attempt([this] { run_tasks(); }); // what was called before this is told before the close
+    do // what was called before this is told before the close
+        attempt([this] { run_tasks(); });
+    while (!batch_is_done());
     for (auto* list : {&pending_, &closers_})
         while (!list->empty())
             attempt([op = pending_operation::take_front(*list)] { op->end_as_closed(); });
@@ -211,9 +302,9 @@ void client_state::finish_close()
         std::rethrow_exception(failed);
 }
 
-void client_state::close_in_background()
+void client_state::close_in_background() noexcept
 {
-    static_cast<void>(post([this] { close(); }));
+    post_reserved(std::shared_ptr<reserved_task>(shared_from_this(), &close_));
 }
 
 void client_state::context_gone() { drop_all(false); }
@@ -228,16 +319,21 @@ void client_state::drop_all(bool told_of_fork)
 {
     std::optional<client_strand> strand;
     std::shared_ptr<const client_executors> executors;
-    std::vector<task> tasks;
+    std::vector<task> tasks, behind;
+    std::shared_ptr<reserved_task> overflow;
     {
         const std::lock_guard lock(mutex_);
         tasks_.swap(tasks);
+        batch_.swap(behind);
+        overflow_.swap(overflow);
         strand_.swap(strand);
         std::swap(executors_, executors);
     }
     alive_.store(false, std::memory_order_release);
     state_.store(connection_state::closed, std::memory_order_release);
     session_id_.store(0, std::memory_order_release);
+    drop(std::move(overflow));
+    drop(std::move(before_batch_));
     // What the handlers own may come back here when it is destroyed, and finds no strand.
     for (auto* list : {&pending_, &closers_})
         while (!list->empty())

@@ -15,6 +15,7 @@
 #include <boost/intrusive/list.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -64,6 +65,23 @@ protected:
 private:
     std::shared_ptr<pending_operation> self_;
 };
+
+/// Something to do on the client's strand that nothing can keep from being done: made by whoever may need it, when an
+/// exception still has somebody to go to.
+class reserved_task {
+public:
+    reserved_task() = default;
+    virtual ~reserved_task() = default;
+    reserved_task(const reserved_task&) = delete;
+    reserved_task& operator=(const reserved_task&) = delete;
+
+    virtual void run() = 0;
+
+private:
+    friend class client_state;
+    std::shared_ptr<reserved_task> next_;
+};
+
 using pending_list = boost::intrusive::list<pending_operation, boost::intrusive::constant_time_size<false>>;
 
 /// What clients, mutexes, guards and operations share.
@@ -113,12 +131,19 @@ public:
         return post_task({[](void* what) { static_cast<Operation*>(what)->begin(); }, std::move(op)},
                          waits_for_nothing_.load(std::memory_order_acquire));
     }
+    /// Runs `t` likewise, in the order of the calls; where memory fails, before all that waits then. It is gone when
+    /// there is no strand any more.
+    void post_reserved(std::shared_ptr<reserved_task> t) noexcept;
     /// The holds of the re-entrant locks.
     [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
     /// The last handle went away.
-    void close_in_background();
+    void close_in_background() noexcept;
 
     // On the strand.
+
+    /// One that was spared, if there is one. All are of one type: who takes them knows which.
+    [[nodiscard]] std::shared_ptr<reserved_task> take_spare() noexcept;
+    void spare(std::shared_ptr<reserved_task>) noexcept;
 
     /// Null when nothing can be started: with invalid options, and once it closes.
     [[nodiscard]] client_core* open_core() const noexcept { return closing_ ? nullptr : core_.get(); }
@@ -134,6 +159,12 @@ public:
     void forked();
 
 private:
+    struct in_background final : reserved_task {
+        explicit in_background(client_state& c) : client(c) {}
+        void run() override { client.close(); }
+        client_state& client;
+    };
+
     client_state(const asio::any_io_executor&, client_options);
     /// What is posted before the strand comes to it is done in one turn of it.
     struct task {
@@ -145,7 +176,13 @@ private:
     [[nodiscard]] bool may_run_here() const;
     template <class F> void in_a_turn(F&& f);
     void run_tasks();
-    void run_each(std::vector<task>&);
+    [[nodiscard]] bool take_batch();
+    void run_batch();
+    void end_batch() noexcept;
+    void try_to_post_tasks() noexcept;
+    static void drop(std::shared_ptr<reserved_task> list) noexcept;
+    [[nodiscard]] bool batch_is_done() const noexcept { return next_ >= batch_.size() && !before_batch_; }
+    void go_on_later() noexcept;
     void open();
     void finish_close();
     void turn_ends() override;
@@ -161,6 +198,7 @@ private:
     std::shared_ptr<const client_executors> executors_; ///< null once the context is gone
     std::optional<client_strand> strand_;
     std::vector<task> tasks_;
+    std::shared_ptr<reserved_task> overflow_; ///< those for which there was no room there: the last first
     bool tasks_posted_ = false;
 
     std::atomic<connection_state> state_;
@@ -170,7 +208,15 @@ private:
     std::atomic<std::uint64_t> forks_{not_opened}; // of this process, when the client was opened
     std::atomic<bool> waits_for_nothing_{false}; // as of the end of the last turn
 
-    std::vector<task> spare_; // empty: its memory is used again
+    // Those tasks that were taken last. Where one has thrown, the others go before all that is posted later.
+    std::vector<task> batch_;
+    std::size_t next_ = 0;
+    std::atomic<bool> in_batch_{false}; // it is not done
+    std::atomic<bool> to_be_posted_{false}; // what could not be posted that runs the tasks
+    std::shared_ptr<reserved_task> before_batch_;
+    std::shared_ptr<reserved_task> spare_; // and so on
+    std::size_t spares_ = 0;
+    in_background close_{*this};
     std::unique_ptr<client_core> core_;
     pending_list pending_;
     pending_list closers_;

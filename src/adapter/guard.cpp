@@ -4,37 +4,78 @@
 
 #include <boost/asio/system_executor.hpp>
 
-#include <iterator>
+#include <exception>
 
 namespace zklock {
 namespace detail {
 
 namespace {
 
+/// What one of several steps throws keeps none of the others from being done.
+class all_of_them {
+public:
+    template <class Step> void step(Step&& f) noexcept
+    {
+        try {
+            f();
+        } catch (...) {
+            failed_ = std::current_exception();
+        }
+    }
+    void end()
+    {
+        if (failed_)
+            std::rethrow_exception(failed_);
+    }
+
+private:
+    std::exception_ptr failed_; // the last
+};
+
+void tell_each(const guard_watchers& watchers, void (guard_watcher::*what)())
+{
+    all_of_them all;
+    for (const auto& watcher : watchers)
+        all.step([&] { ((*watcher).*what)(); });
+    all.end();
+}
+
 /// At a release, which comes too late for a lease that has ended unnoticed.
-void tell_all(const guard_state::watchers& watchers, const recipes::acquisition& acquisition)
+void tell_all(const guard_watchers& watchers, const recipes::acquisition& acquisition)
 {
     const bool held = acquisition.held(lease_clock::now());
-    for (const auto& watcher : watchers)
-        if (held)
-            watcher->guard_released();
-        else
-            watcher->guard_lost();
+    tell_each(watchers, held ? &guard_watcher::guard_released : &guard_watcher::guard_lost);
 }
 
 } // namespace
+
+void give_back::run()
+{
+    all_of_them all;
+    all.step([this] { tell_all(std::exchange(watchers, {}), *acquisition); });
+    all.step([this] {
+        if (client->open_core())
+            acquisition->release({});
+    });
+    all.end();
+}
+
+guard_state::guard_state(std::shared_ptr<client_state> client)
+    : client_(std::move(client)), give_back_(std::static_pointer_cast<give_back>(client_->take_spare()))
+{
+    if (!give_back_)
+        give_back_ = std::make_shared<give_back>();
+}
 
 guard_state::~guard_state()
 {
     if (!acquisition_)
         return;
     // On the strand like everything else; where there is none any more, there is nothing to give back.
-    static_cast<void>(client_->post(
-        [client = client_.get(), acquisition = std::move(acquisition_), watchers = std::move(watchers_)]() mutable {
-            tell_all(watchers, *acquisition);
-            if (client->open_core())
-                acquisition->release({});
-        }));
+    give_back_->client = client_;
+    give_back_->acquisition = std::move(acquisition_);
+    give_back_->watchers = std::move(watchers_);
+    client_->post_reserved(std::move(give_back_));
 }
 
 void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant)
@@ -46,18 +87,21 @@ void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, rec
 void guard_state::lost()
 {
     lost_ = true;
-    for (const auto& watcher : std::exchange(watchers_, {}))
-        watcher->guard_lost();
+    tell_each(std::exchange(watchers_, {}), &guard_watcher::guard_lost);
 }
 
 void guard_state::revoked()
 {
     revoked_ = true;
+    all_of_them all;
     for (auto watcher = watchers_.begin(); watcher != watchers_.end();) {
         const auto told = watcher++;
-        if ((*told)->guard_revoked())
-            watchers_.erase(told);
+        all.step([&] {
+            if ((*told)->guard_revoked())
+                watchers_.erase(told);
+        });
     }
+    all.end();
 }
 
 bool guard_state::is_revoked()
@@ -97,6 +141,7 @@ bool guard_state::release(store::unique_function<void(error_code)> released)
     if (!acquisition_)
         return false;
     tell_all(std::exchange(watchers_, {}), *acquisition_);
+    client_->spare(std::exchange(give_back_, nullptr));
     std::exchange(acquisition_, nullptr)->release(std::move(released));
     return true;
 }
@@ -104,8 +149,7 @@ bool guard_state::release(store::unique_function<void(error_code)> released)
 void guard_state::emptied()
 {
     emptied_ = true;
-    for (const auto& watcher : std::exchange(watchers_, {}))
-        watcher->guard_released();
+    tell_each(std::exchange(watchers_, {}), &guard_watcher::guard_released);
 }
 
 void guard_wait::begin()

@@ -26,17 +26,33 @@ protected:
     ~guard_watcher() = default;
 };
 
+using guard_watchers = std::list<std::shared_ptr<guard_watcher>>;
+
+/// The release of what is held by a guard that is destroyed: made with the guard, for a destructor has nobody to tell
+/// that there was no memory for it.
+class give_back final : public reserved_task {
+public:
+    std::shared_ptr<client_state> client;
+    std::shared_ptr<recipes::acquisition> acquisition;
+    guard_watchers watchers;
+
+private:
+    void run() override;
+};
+
 /// What a guard holds. Its destructor, not the guard's, gives the lock back: so it happens too when a guard, or the
 /// operation that was to release it, is dropped somewhere on its way.
 class guard_state final : public std::enable_shared_from_this<guard_state> {
 public:
-    using watchers = std::list<std::shared_ptr<guard_watcher>>;
+    using watchers = guard_watchers;
 
-    explicit guard_state(std::shared_ptr<client_state> client) : client_(std::move(client)) {}
+    explicit guard_state(std::shared_ptr<client_state>); ///< on the strand
     ~guard_state();
 
     // On the strand.
 
+    /// It was not granted, nor will be.
+    void refused() noexcept { client_->spare(std::exchange(give_back_, nullptr)); }
     /// The lock was granted; before that, this is nobody's.
     void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant);
     void lost();
@@ -77,6 +93,7 @@ private:
     std::shared_ptr<client_state> client_;
     std::shared_ptr<recipes::acquisition> acquisition_;
     recipes::grant grant_;
+    std::shared_ptr<give_back> give_back_; // as long as it may be needed
     watchers watchers_;
     bool lost_ = false;
     bool revoked_ = false;

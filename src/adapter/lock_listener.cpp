@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace zklock {
@@ -34,12 +35,16 @@ public:
         const std::lock_guard lock(mutex_);
         if (!executor_)
             return;
-        if (has_room(event.what))
-            events_.push_back(event);
-        else
-            ++dropped_; // and told with the next of those that wait
-        if (!calling_)
+        keep(event);
+        if (calling_)
+            return;
+        try {
             post();
+            refused_ = false;
+        } catch (...) { // once, and not with each event
+            if (!std::exchange(refused_, true))
+                throw;
+        }
     }
 
     /// By the service, while nothing runs on the executor.
@@ -52,6 +57,17 @@ public:
     }
 
 private:
+    void keep(const lock_event& event) noexcept
+    {
+        if (has_room(event.what))
+            try {
+                events_.push_back(event);
+                return;
+            } catch (const std::bad_alloc&) { // NOLINT: it is dropped, too
+            }
+        ++dropped_; // and told with the next
+    }
+
     /// Losses have as much room again as all others.
     [[nodiscard]] bool has_room(lock_event::kind what) const
     {
@@ -61,6 +77,8 @@ private:
 
     void post()
     {
+        if (events_.empty())
+            return; // there was no memory for it
         asio::post(executor_, [self = shared_from_this()] { self->call(); });
         calling_ = true; // what could not be posted goes with the next event
     }
@@ -75,7 +93,10 @@ private:
         try {
             told_(event);
         } catch (...) {
-            go_on();
+            try {
+                go_on();
+            } catch (...) { // NOLINT: the next event tries again, and tells of it
+            }
             throw;
         }
         go_on();
@@ -85,7 +106,7 @@ private:
     {
         const std::lock_guard lock(mutex_);
         calling_ = false;
-        if (!events_.empty())
+        if (!events_.empty() && executor_)
             post();
     }
 
@@ -96,6 +117,7 @@ private:
     asio::any_io_executor executor_; ///< none once its context is gone
     std::deque<lock_event> events_;
     std::uint64_t dropped_ = 0; ///< since the last call
+    bool refused_ = false; ///< the executor did not take the last call
     bool calling_ = false; ///< a call is under way or posted
 };
 

@@ -57,6 +57,7 @@ owned_connection make_connection(const connection::strand_type& strand, const cl
 void connection::attach(zklock::store::observer& observer)
 {
     observer_ = &observer;
+    inbox_.reserve(1); // for the end of it all
     if (io_ && !target_.servers.empty())
         post([](connection& c) { c.take(c.connector_.begin(clock::now())); });
 }
@@ -68,7 +69,7 @@ void connection::take(connector::step next)
     if (connector_.take_names_missing() && options_.log) {
         const std::string missing = "host names are still being resolved";
         const bool tries_others = next == connector::step::attempt;
-        inbox_.emplace_back(log_line{log_level::warning, missing + (tries_others ? "; trying known addresses" : "")});
+        inbox_.push(log_line{log_level::warning, missing + (tries_others ? "; trying known addresses" : "")});
     }
     switch (next) {
     case connector::step::wait: break;
@@ -89,7 +90,7 @@ void connection::resolve()
     io_->resolver->resolve(
         [weak = weak_from_this()](const host_port& server, const std::string& why) {
             if (auto self = weak.lock(); self && self->options_.log)
-                self->inbox_.emplace_back(log_line{log_level::warning, "cannot resolve " + server.host + ": " + why});
+                self->inbox_.push(log_line{log_level::warning, "cannot resolve " + server.host + ": " + why});
         },
         [weak = weak_from_this()] {
             if (auto self = weak.lock(); self && self->io_ && !self->wire_.is_forked())
@@ -241,7 +242,7 @@ void connection::part_from_socket(bool told_of_fork)
 void connection::await_socket(bool write)
 {
     auto wait = [this](socket_type::wait_type what, bool io_objects::*awaiting, bool writable) {
-        if (std::exchange((*io_).*awaiting, true))
+        if ((*io_).*awaiting)
             return;
         io_->socket->async_wait(what, [self = shared_from_this(), generation = io_->socket_generation, awaiting,
                                        writable](const error_code& ec) {
@@ -250,6 +251,7 @@ void connection::await_socket(bool write)
             (*self->io_).*awaiting = false;
             self->turns_->run([&] { self->on_socket(writable); });
         });
+        (*io_).*awaiting = true; // not if it has thrown
     };
     wait(socket_type::wait_read, &io_objects::awaiting_read, false);
     if (write) {
@@ -277,13 +279,13 @@ void connection::on_socket(bool writable)
         return;
     }
     if (more && !io_->awaiting_read) {
-        io_->awaiting_read = true; // by the post
         post([generation = io_->socket_generation](connection& c) {
             if (generation != c.io_->socket_generation)
                 return;
             c.io_->awaiting_read = false;
             c.on_socket(false);
         });
+        io_->awaiting_read = true; // by the post
     }
 }
 
@@ -292,7 +294,7 @@ void connection::wake_at(clock::time_point when)
 {
     if (waking_ && *waking_ <= when)
         return;
-    waking_ = when;
+    waking_.reset(); // if it throws
     io_->timer.expires_at(when);
     io_->timer.async_wait([self = shared_from_this(), generation = ++timer_generation_](const error_code& ec) {
         if (ec || !self->io_ || generation != self->timer_generation_)
@@ -300,6 +302,7 @@ void connection::wake_at(clock::time_point when)
         self->waking_.reset();
         self->turns_->run([&] { self->on_time(); });
     });
+    waking_ = when;
 }
 
 void connection::wake_no_more()

@@ -150,7 +150,7 @@ private:
     void deliver();
     template <class F> void guarded(F f);
     void dispatch(message);
-    void dispatch_disconnected();
+    [[nodiscard]] message take_next() noexcept;
 
     // Closing.
     void flush();
@@ -188,6 +188,7 @@ private:
     bool known_open_ = false; // the epoch, as the caller knows it
     std::uint64_t known_epoch_ = 0;
     std::int64_t known_session_ = 0;
+    std::size_t unsent_answered_ = 0; // so many of the first
     std::vector<std::unique_ptr<request>> unsent_; // of an epoch that has ended, which the caller has not been told yet
 
     bool nudged_ = false;

@@ -108,7 +108,7 @@ void connection::finish_closing()
     wire_.abandon();
     part_from_socket();
     wake_no_more();
-    inbox_.emplace_back(bridge::closed{});
+    inbox_.push_reserved(bridge::closed{});
     deliver_later();
 }
 

@@ -12,6 +12,15 @@
 
 namespace zklock::bridge {
 
+namespace {
+
+answer never_sent(std::unique_ptr<request> r) noexcept
+{
+    return {std::move(r), store::outcome::unknown, {}, {}, {}, true};
+}
+
+} // namespace
+
 bool connection::may_send() const noexcept
 {
     return io_ && known_open_ && connector_.now_in() == phase::connected && wire_.is_connected() &&
@@ -57,12 +66,13 @@ void connection::turn_failed()
 
 void connection::post_send()
 {
-    if (std::exchange(send_posted_, true))
+    if (send_posted_)
         return;
     post([](connection& c) {
         c.send_posted_ = false;
         c.send();
     });
+    send_posted_ = true;
 }
 
 void connection::send()
@@ -90,7 +100,7 @@ void connection::answer_unsent(std::unique_ptr<request> r)
         unsent_.push_back(std::move(r));
         return;
     }
-    inbox_.emplace_back(answer{std::move(r), zklock::store::outcome::unknown, {}, {}, {}, true});
+    inbox_.push(never_sent(std::move(r)));
     deliver_later();
 }
 
@@ -103,12 +113,13 @@ void connection::deliver_later()
 
 void connection::post_delivery()
 {
-    if (std::exchange(delivery_posted_, true))
+    if (delivery_posted_)
         return;
     post([](connection& c) {
         c.delivery_posted_ = false;
         c.deliver();
     });
+    delivery_posted_ = true;
 }
 
 /// Gives to the caller what is in the inbox now; what that brings about comes in a later turn.
@@ -122,14 +133,27 @@ void connection::deliver()
                 self.deliver_later();
         }
     } at_end{*this};
-    for (auto n = inbox_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
-        auto next = std::move(inbox_.front());
-        inbox_.pop_front();
-        if (std::holds_alternative<log_line>(next)) // the user's function may throw: no harm is done
+    for (auto n = inbox_.size() + unsent_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
+        auto next = take_next();
+        if (std::holds_alternative<log_line>(next)) // whose function may throw at no cost
             dispatch(std::move(next));
         else
             guarded([&] { dispatch(std::move(next)); });
     }
+    inbox_.shrink();
+}
+
+/// Those that came too late for the epoch are answered before its end.
+message connection::take_next() noexcept
+{
+    if (unsent_.empty() || !std::holds_alternative<disconnected>(inbox_.front()))
+        return inbox_.take_front();
+    answer a = never_sent(std::move(unsent_[unsent_answered_++]));
+    if (unsent_answered_ == unsent_.size()) {
+        unsent_.clear();
+        unsent_answered_ = 0;
+    }
+    return a;
 }
 
 /// A caller that lets an exception out of what is called may have lost track.
@@ -165,7 +189,8 @@ void connection::dispatch(message m)
         bool renewed = std::exchange(known_session_, c->session_id) != c->session_id;
         observer_->on_connected({c->session_id, c->session_timeout, renewed, attempt_began_});
     } else if (std::holds_alternative<disconnected>(m)) {
-        dispatch_disconnected();
+        known_open_ = false;
+        observer_->on_disconnected();
     } else if (std::holds_alternative<expired>(m)) {
         observer_->on_expired();
     } else if (std::holds_alternative<authentication_failed>(m)) {
@@ -179,18 +204,6 @@ void connection::dispatch(message m)
         if (done)
             done();
     }
-}
-
-void connection::dispatch_disconnected()
-{
-    if (unsent_.empty()) {
-        known_open_ = false;
-        observer_->on_disconnected();
-        return;
-    }
-    inbox_.emplace_front(disconnected{});
-    for (; !unsent_.empty(); unsent_.pop_back())
-        inbox_.emplace_front(answer{std::move(unsent_.back()), zklock::store::outcome::unknown, {}, {}, {}, true});
 }
 
 } // namespace zklock::bridge

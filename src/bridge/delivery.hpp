@@ -3,11 +3,11 @@
 #include "zklock/client_options.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -17,6 +17,13 @@ class wire;
 
 /// Bits: a node may have both.
 enum class watch_kind : std::uint8_t { none = 0, data = 1, children = 2 };
+
+/// A node that is watched, or is to be: made before the library is asked, because it cannot be when it answers.
+struct watch_state {
+    std::uint8_t kinds = 0;  ///< bits of watch_kind
+    std::uint32_t asked = 0; ///< by so many requests that were not answered yet
+};
+using watches = std::unordered_map<std::string, watch_state>; ///< by the path on the server
 
 /// What the server made of a batch. Its memory is written to by the library until the answer is there.
 struct batch_results {
@@ -37,8 +44,8 @@ struct request {
         done; ///< monostate: nobody wants the answer
     lease_clock::time_point sent = lease_clock::now();
     wire* sender = nullptr;
-    std::string watched;   ///< the path on the server whose watch a good answer arms
-    watch_kind watches{};  ///< which watches those are
+    watches::value_type* watched = nullptr; ///< the node whose watch a good answer arms
+    watch_kind watch{};                     ///< and which
     std::string unwatched; ///< the path whose watches it takes back
     std::unique_ptr<batch_results> results; ///< of a batch that was sent
 };
@@ -74,8 +81,5 @@ struct closed {};
 
 using message =
     std::variant<answer, node_event, connected, disconnected, expired, authentication_failed, log_line, closed>;
-
-/// The one first-in-first-out between the C client's callbacks and the caller.
-using inbox = std::deque<message>;
 
 } // namespace zklock::bridge

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include <fcntl.h>
@@ -31,6 +32,9 @@ const char* nowhere_like(const std::string& address)
 // From 2^30 ms on the C client's arithmetic with it overflows, and each attempt is over before it begins.
 constexpr std::int64_t longest_session_timeout = (std::int64_t{1} << 30) - 1;
 
+// What the inbox is told of one connection besides answers and events: its begin, its end, and that of the session.
+constexpr std::size_t most_of_epoch = 3;
+
 bool is_ready(int fd, short events)
 {
     pollfd p{fd, events, 0};
@@ -46,18 +50,39 @@ wire::wire(inbox& in, const client_options& options, std::string chroot)
 
 wire::~wire() { abandon(); }
 
-void wire::log(log_level level, std::string text)
+/// For lack of memory there may be a line less.
+template <class... Parts> void wire::log(log_level level, const Parts&... parts) noexcept
 {
-    if (options_.log)
-        inbox_.emplace_back(log_line{level, std::move(text)});
+    if (!options_.log)
+        return;
+    try {
+        std::string text;
+        (text.append(parts), ...);
+        inbox_.push(log_line{level, std::move(text)});
+    } catch (const std::bad_alloc&) { // NOLINT: see above
+    }
+}
+
+/// One of those that connect() has made room for.
+void wire::push_of_epoch(message m) noexcept
+{
+    if (room_of_epoch_ != 0)
+        --room_of_epoch_;
+    inbox_.push_reserved(std::move(m));
 }
 
 bool wire::connect(const std::string& address)
 {
     library_call in_library(*this);
-    address_ = address;
+    try {
+        inbox_.reserve(most_of_epoch - room_of_epoch_);
+        room_of_epoch_ = most_of_epoch;
+        address_ = address;
+    } catch (const std::bad_alloc&) { // an attempt that has failed: there will be others
+        return false;
+    }
     believed_ = false;
-    log(log_level::debug, "connecting to " + address);
+    log(log_level::debug, "connecting to ", address);
     if (!open(address))
         return false;
     int fd = -1, interest = 0;
@@ -68,7 +93,7 @@ bool wire::connect(const std::string& address)
         code = zookeeper_interest(handle_, &fd, &interest, &within);
     fd_ = code == ZOK ? fd : -1;
     if (code != ZOK)
-        log(log_level::warning, "cannot connect to " + address + ": " + std::string{describe(code)});
+        log(log_level::warning, "cannot connect to ", address, ": ", describe(code));
     else if (fd_ != -1)
         ::fcntl(fd_, F_SETFD, FD_CLOEXEC); // the library does not, and child processes would keep the socket
     settle();
@@ -87,7 +112,7 @@ bool wire::open(const std::string& address)
         if (code == ZOK)
             code = zoo_set_servers(handle_, address.c_str());
         if (code != ZOK) {
-            log(log_level::error, "the ZooKeeper library refuses " + address + ": " + std::string{describe(code)});
+            log(log_level::error, "the ZooKeeper library refuses ", address, ": ", describe(code));
             return false;
         }
         return true;
@@ -100,7 +125,7 @@ bool wire::open(const std::string& address)
     handle_ = zookeeper_init2(address.c_str(), &callbacks::on_event, timeout, session_id_ ? &id : nullptr, this,
                               ZOO_NO_LOG_CLIENTENV, &callbacks::on_log);
     if (!handle_) {
-        log(log_level::error, "the ZooKeeper library refuses " + address + ": " + std::strerror(errno));
+        log(log_level::error, "the ZooKeeper library refuses ", address, ": ", std::strerror(errno));
         return false;
     }
     zoo_set_servers_resolution_delay(handle_, -1);
@@ -160,11 +185,10 @@ bool wire::server_has_answered()
     using kind = first_answer::kind;
     const auto answer = look_at_first_answer(fd_);
     if (answer.what == kind::foreign)
-        log(log_level::warning,
-            address_ + " is no ZooKeeper server: its answer begins with \"" + answer.begins + '"');
+        log(log_level::warning, address_, " is no ZooKeeper server: its answer begins with \"", answer.begins, "\"");
     else if (answer.what == kind::none)
-        log(log_level::warning, address_ + " closed the connection without an answer: it is no ZooKeeper server, or "
-                                           "does not serve, or takes no more clients");
+        log(log_level::warning, address_, " closed the connection without an answer: it is no ZooKeeper server, or "
+                                          "does not serve, or takes no more clients");
     must_cut_ = must_cut_ || answer.what == kind::foreign || answer.what == kind::none;
     believed_ = answer.what == kind::session;
     return believed_;
@@ -183,10 +207,10 @@ void wire::give_up()
     {
         library_call in_library(*this);
         if (phase_ == phase::connecting)
-            log(log_level::warning, address_ + (zoo_state(handle_) == ZOO_ASSOCIATING_STATE
-                                                    ? " accepted the connection and did not answer in time: it is no "
-                                                      "ZooKeeper server, or overloaded"
-                                                    : " did not accept the connection in time"));
+            log(log_level::warning, address_,
+                zoo_state(handle_) == ZOO_ASSOCIATING_STATE
+                    ? " accepted the connection and did not answer in time: it is no ZooKeeper server, or overloaded"
+                    : " did not accept the connection in time");
     }
     sever();
 }
@@ -270,10 +294,10 @@ void wire::follow_state()
         session_id_ = 0;
         if (state == ZOO_EXPIRED_SESSION_STATE) {
             expired_ = true;
-            inbox_.emplace_back(expired{});
+            push_of_epoch(expired{});
         } else {
             refused_ = true;
-            inbox_.emplace_back(authentication_failed{});
+            push_of_epoch(authentication_failed{});
         }
     }
 }
@@ -284,7 +308,7 @@ void wire::end_epoch()
         return;
     epoch_open_ = false;
     forget_watches();
-    inbox_.emplace_back(disconnected{});
+    push_of_epoch(disconnected{});
 }
 
 /// Has the library notice that its socket is finished, the way it notices any other loss.
@@ -326,7 +350,7 @@ void wire::fail_stranded_requests()
 void wire::forget_watches()
 {
     if (handle_)
-        for (const auto& [path, kinds] : watched_)
+        for (const auto& [path, state] : watched_)
             zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, 1, nullptr, nullptr);
     watched_.clear();
 }
@@ -337,13 +361,19 @@ void wire::watch_fired(const char* path, int type)
     const auto at = watched_.find(path);
     if (at == watched_.end())
         return;
+    auto& kinds = at->second.kinds;
     if (type == ZOO_CHILD_EVENT)
-        at->second &= static_cast<std::uint8_t>(~static_cast<std::uint8_t>(watch_kind::children));
+        kinds &= static_cast<std::uint8_t>(~static_cast<std::uint8_t>(watch_kind::children));
     else if (type == ZOO_CHANGED_EVENT)
-        at->second &= static_cast<std::uint8_t>(~static_cast<std::uint8_t>(watch_kind::data));
+        kinds &= static_cast<std::uint8_t>(~static_cast<std::uint8_t>(watch_kind::data));
     else
-        at->second = 0;
-    if (at->second == 0)
+        kinds = 0;
+    forget_if_idle(at);
+}
+
+void wire::forget_if_idle(watches::iterator at) noexcept
+{
+    if (at->second.kinds == 0 && at->second.asked == 0)
         watched_.erase(at);
 }
 
@@ -370,7 +400,7 @@ void callbacks::on_event(zhandle_t* handle, int type, int state, const char* pat
         std::memcpy(to.session_secret_, id->passwd, sizeof to.session_secret_);
         to.granted_ = std::chrono::milliseconds{zoo_recv_timeout(handle)};
         to.epoch_open_ = true;
-        to.inbox_.emplace_back(connected{++to.epoch_, to.session_id_, to.granted_});
+        to.push_of_epoch(connected{++to.epoch_, to.session_id_, to.granted_});
         return;
     }
     to.watch_fired(path, type);
@@ -378,7 +408,11 @@ void callbacks::on_event(zhandle_t* handle, int type, int state, const char* pat
                 : type == ZOO_CREATED_EVENT ? store::event_kind::created
                 : type == ZOO_CHILD_EVENT   ? store::event_kind::children_changed
                                             : store::event_kind::data_changed;
-    to.inbox_.emplace_back(node_event{kind, std::string{to.without_chroot(path)}});
+    try {
+        to.inbox_.push(node_event{kind, std::string{to.without_chroot(path)}});
+    } catch (const std::bad_alloc&) { // in the next epoch all is looked at anew
+        to.must_cut_ = true;
+    }
 }
 
 void callbacks::on_log(const char* message) noexcept
@@ -404,7 +438,7 @@ void callbacks::on_log(const char* message) noexcept
         return;
     while (line.ends_with('\n'))
         line.remove_suffix(1);
-    wire::library_call::current->log(level, std::string{line});
+    wire::library_call::current->log(level, line);
 }
 
 } // namespace zklock::bridge

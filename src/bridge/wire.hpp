@@ -1,12 +1,11 @@
 #pragma once
-#include "bridge/delivery.hpp"
+#include "bridge/inbox.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -93,7 +92,11 @@ private:
     void hand_over(std::unique_ptr<request>, int code); ///< what came of the library's call
     void reject(std::unique_ptr<request>, int code);
     void accept(answer, int code); ///< from the library's completions
-    void log(log_level level, std::string text);
+    template <class... Parts> void log(log_level level, const Parts&... parts) noexcept;
+    void watch(request&, const std::string& full, watch_kind);
+    void watch_answered(const request&, store::outcome) noexcept;
+    void forget_if_idle(watches::iterator) noexcept;
+    void push_of_epoch(message) noexcept;
 
     bool open(const std::string& address);
     [[nodiscard]] bool server_has_answered();
@@ -122,7 +125,8 @@ private:
     bool believed_ = false; // a ZooKeeper server gave the first answer on this connection
     bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
     std::size_t unanswered_ = 0;
-    std::unordered_map<std::string, std::uint8_t> watched_; // bits of watch_kind
+    std::size_t room_of_epoch_ = 0; // what the inbox keeps for the begin of the epoch and its end
+    watches watched_;
     std::vector<std::unique_ptr<batch_results>> spare_results_;
     bool refused_ = false;
     bool expired_ = false;

@@ -48,10 +48,12 @@ public:
     std::vector<struct Stat> stats; ///< room for the Stat of each node that is set
 
     /// Empties it, and makes room.
-    void prepare(std::size_t writes, std::size_t sets, std::size_t text)
+    void prepare(std::size_t writes, std::size_t creates, std::size_t sets, std::size_t text)
     {
         created.clear();
+        created.reserve(creates);
         set.clear();
+        set.reserve(sets);
         failed = store::batch_reply::no_write;
         operations.assign(writes, {});
         results.assign(writes, {});
@@ -90,6 +92,7 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
     const std::size_t access_size = size_of(access);
     std::size_t packet = request_header + write_header;
     std::size_t memory = 0;
+    std::size_t creates_of_all = 0;
     std::size_t sets = 0;
     for (const auto& write : writes) {
         const bool creates = write.what == kind::create;
@@ -100,6 +103,7 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
         packet += write_header + number + path + number; // the last is a version, or a create's mode
         if (creates || write.what == kind::set)
             packet += text(write.data);
+        creates_of_all += creates;
         sets += write.what == kind::set;
         if (creates)
             packet += access_size;
@@ -115,7 +119,8 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
         spare_results_.pop_back();
     }
     auto& sent = static_cast<sent_batch&>(*r->results);
-    sent.prepare(writes.size(), sets, memory);
+    sent.prepare(writes.size(), creates_of_all, sets, memory);
+    inbox_.reserve(1); // for the answer
     char* at = sent.texts();
     struct Stat* stat = sent.stats.data();
     auto& operations = sent.operations;
@@ -159,7 +164,6 @@ void callbacks::on_batch(int code, const void* context) noexcept
     const auto* of = static_cast<const request*>(context);
     auto& sent = static_cast<sent_batch&>(*of->results);
     if (code == ZOK) {
-        sent.created.reserve(sent.results.size());
         for (const auto& result : sent.results)
             if (result.value) // only creates have one
                 sent.created.push_back(of->sender->without_chroot(result.value));

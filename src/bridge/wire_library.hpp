@@ -28,7 +28,9 @@ private:
 /// The Stat of a node that does not exist: all zero.
 [[nodiscard]] store::node_stat stat_of(const struct Stat*);
 
-/// What the library calls. None of them calls it back, nor anybody else: they fill the inbox.
+/// What the library calls. None of them calls it back, nor anybody else: they fill the inbox. The library is written in
+/// C, so no exception may leave them: where there is no memory for what came, the connection is cut, and what has come
+/// of the request is unknown. The answer itself has room in the inbox since the request was sent.
 struct callbacks {
     static void on_event(zhandle_t*, int type, int state, const char* path, void* context) noexcept;
     static void on_log(const char* message) noexcept;
@@ -41,6 +43,7 @@ struct callbacks {
     static void on_children(int code, const struct String_vector* names, const struct Stat* stat,
                             const void* context) noexcept;
     static void finish(answer, int code, const void* context);
+    template <class Fill> static void finish_with(Fill fill, int code, const void* context);
 };
 
 } // namespace zklock::bridge

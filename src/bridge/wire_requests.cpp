@@ -5,6 +5,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 namespace zklock::bridge {
@@ -65,12 +66,14 @@ std::string_view wire::without_chroot(std::string_view path) const
     return path.empty() ? "/" : path;
 }
 
-/// Hands a request to the library, which takes it over when its call succeeds, and answers it otherwise.
+/// Hands a request to the library, which takes it over when its call succeeds, and answers it otherwise. `call` needs no
+/// memory of ours: what it refers to is made before.
 template <class Call> void wire::submit(std::unique_ptr<request> r, std::string_view path, Call call)
 {
     library_call in_library(*this);
     auto full = on_server(path);
     r->sender = this;
+    inbox_.reserve(1); // for the answer
     int code = !epoch_open_                     ? ZCONNECTIONLOSS
                : path.find('\0') != path.npos ? ZBADARGUMENTS
                                                : call(full, r.get());
@@ -93,7 +96,8 @@ void wire::reject(std::unique_ptr<request> r, int code)
     auto result = to_outcome(code);
     if (result == store::outcome::unknown && epoch_open_)
         must_cut_ = true;
-    inbox_.emplace_back(answer{std::move(r), result, {}, {}, {}, result == store::outcome::unknown});
+    watch_answered(*r, result);
+    inbox_.push_reserved(answer{std::move(r), result, {}, {}, {}, result == store::outcome::unknown});
 }
 
 void wire::accept(answer a, int code)
@@ -102,13 +106,39 @@ void wire::accept(answer a, int code)
     a.undone = is_undone(code);
     if (a.result == store::outcome::unknown)
         must_cut_ = true;
-    else if (a.result == store::outcome::ok && !a.to->watched.empty())
-        watched_[std::move(a.to->watched)] |= static_cast<std::uint8_t>(a.to->watches);
-    else if (a.result == store::outcome::ok && !a.to->unwatched.empty())
-        watched_.erase(a.to->unwatched);
+    watch_answered(*a.to, a.result);
     --unanswered_;
     if (a.to->done.index() != 0)
-        inbox_.emplace_back(std::move(a));
+        inbox_.push_reserved(std::move(a));
+    else
+        inbox_.unreserve(1);
+}
+
+/// Of a request that is about to be sent.
+void wire::watch(request& r, const std::string& full, watch_kind what)
+{
+    r.watched = &*watched_.try_emplace(full).first;
+    r.watch = what;
+    ++r.watched->second.asked;
+}
+
+/// Where the outcome is unknown, there may be a watch, too.
+void wire::watch_answered(const request& r, store::outcome result) noexcept
+{
+    const bool done = result == store::outcome::ok;
+    if (r.watched) {
+        auto& state = r.watched->second;
+        --state.asked;
+        if (done || result == store::outcome::unknown)
+            state.kinds |= static_cast<std::uint8_t>(r.watch);
+        else if (state.kinds == 0)
+            forget_if_idle(watched_.find(r.watched->first));
+    } else if (done && !r.unwatched.empty()) {
+        if (const auto at = watched_.find(r.unwatched); at != watched_.end()) {
+            at->second.kinds = 0;
+            forget_if_idle(at);
+        }
+    }
 }
 
 void wire::create(std::unique_ptr<request> r, std::string_view path, std::string_view data, store::node_kind kind)
@@ -151,10 +181,8 @@ void wire::exists(std::unique_ptr<request> r, std::string_view path)
 void wire::get(std::unique_ptr<request> r, std::string_view path, bool watch)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
-        if (watch) {
-            context->watched = full;
-            context->watches = watch_kind::data;
-        }
+        if (watch)
+            this->watch(*context, full, watch_kind::data);
         // Always the same function and context: for a session event the library compares every two of them.
         return zoo_awget(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this, &callbacks::on_data,
                          context);
@@ -164,10 +192,8 @@ void wire::get(std::unique_ptr<request> r, std::string_view path, bool watch)
 void wire::children(std::unique_ptr<request> r, std::string_view path, bool watch)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
-        if (watch) {
-            context->watched = full;
-            context->watches = watch_kind::children;
-        }
+        if (watch)
+            this->watch(*context, full, watch_kind::children);
         return zoo_awget_children2(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this,
                                    &callbacks::on_children, context);
     });
@@ -204,18 +230,31 @@ void callbacks::finish(answer a, int code, const void* context)
     sender->accept(std::move(a), code);
 }
 
+/// The same for an answer that takes memory.
+template <class Fill> void callbacks::finish_with(Fill fill, int code, const void* context)
+{
+    answer a;
+    if (code == ZOK)
+        try {
+            fill(a);
+        } catch (const std::bad_alloc&) {
+            a = {};
+            code = ZSYSTEMERROR;
+        }
+    finish(std::move(a), code, context);
+}
+
 void callbacks::on_void(int code, const void* context) noexcept { finish({}, code, context); }
 void callbacks::on_string(int code, const char*, const void* context) noexcept { finish({}, code, context); }
 
 void callbacks::on_create(int code, const char* path, const struct Stat* stat, const void* context) noexcept
 {
-    answer a;
-    if (code == ZOK) {
-        const auto* sender = static_cast<const request*>(context)->sender;
+    const auto* sender = static_cast<const request*>(context)->sender;
+    const auto fill = [&](answer& a) {
         a.text = sender->without_chroot(path ? path : "");
         a.stat = stat_of(stat);
-    }
-    finish(std::move(a), code, context);
+    };
+    finish_with(fill, code, context);
 }
 
 void callbacks::on_stat(int code, const struct Stat* stat, const void* context) noexcept
@@ -228,26 +267,24 @@ void callbacks::on_stat(int code, const struct Stat* stat, const void* context) 
 
 void callbacks::on_data(int code, const char* data, int size, const struct Stat* stat, const void* context) noexcept
 {
-    answer a;
-    if (code == ZOK) {
+    const auto fill = [&](answer& a) {
         if (data && size > 0)
             a.text.assign(data, static_cast<std::size_t>(size));
         a.stat = stat_of(stat);
-    }
-    finish(std::move(a), code, context);
+    };
+    finish_with(fill, code, context);
 }
 
 void callbacks::on_children(int code, const struct String_vector* names, const struct Stat* stat,
                             const void* context) noexcept
 {
-    answer a;
-    if (code == ZOK) {
+    const auto fill = [&](answer& a) {
         a.names.reserve(static_cast<std::size_t>(names ? names->count : 0));
         for (int i = 0; names && i < names->count; ++i)
             a.names.emplace_back(names->data[i]);
         a.stat = stat_of(stat);
-    }
-    finish(std::move(a), code, context);
+    };
+    finish_with(fill, code, context);
 }
 
 } // namespace zklock::bridge

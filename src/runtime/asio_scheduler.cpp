@@ -70,11 +70,15 @@ public:
         }
         if (!posted_.empty())
             post_a_turn();
+        if (!armed_)
+            arm();
     }
     void turn_failed() override
     {
         if (!posted_.empty())
             post_a_turn();
+        if (!armed_)
+            arm();
     }
 
     void shutdown()
@@ -96,12 +100,13 @@ private:
     /// Posts a turn with nothing in it, for its end.
     void post_a_turn()
     {
-        if (!io_ || std::exchange(turn_posted_, true))
+        if (!io_ || turn_posted_)
             return;
         asio::post(io_->strand, [self = shared_from_this()] {
             self->turn_posted_ = false;
             self->turns_->run([] {});
         });
+        turn_posted_ = true;
     }
 
     void arm()
@@ -114,22 +119,19 @@ private:
         auto now = lease_clock::now();
         auto wait = std::clamp<lease_clock::duration>(first > now ? first - now : lease_clock::duration::zero(),
                                                       lease_clock::duration::zero(), longest_wait);
-        armed_ = now + wait;
+        armed_.reset(); // if it throws: the end of the next turn tries again
         io_->timer.expires_after(wait);
         const auto generation = ++timer_generation_;
         io_->timer.async_wait([self = shared_from_this(), generation](const boost::system::error_code& ec) {
             if (!ec && generation == self->timer_generation_)
                 self->turns_->run([&] { self->run(); });
         });
+        armed_ = now + wait;
     }
 
     void run()
     {
-        armed_.reset();
-        struct rearm { // also when a function throws out of the executor
-            state& self;
-            ~rearm() { self.arm(); }
-        } at_end{*this};
+        armed_.reset(); // until the end of the turn
         auto now = lease_clock::now();
         while (io_ && !deadlines_.empty() && deadlines_.begin()->first.first <= now) {
             auto node = deadlines_.extract(deadlines_.begin());

@@ -46,7 +46,10 @@ public:
             open_ = false;
             for (const auto& weak : finishers_)
                 if (const auto present = weak.lock())
-                    present->turn_failed();
+                    try {
+                        present->turn_failed();
+                    } catch (...) { // NOLINT: what is left is done at the end of the next turn
+                    }
             throw;
         }
         open_ = false;

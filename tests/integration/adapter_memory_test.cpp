@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@
 namespace {
 
 thread_local long allocations_left = -1; ///< the last of them fails; none does as long as it is negative
+thread_local bool none_succeeds = false;
 
 struct short_of_memory {
     explicit short_of_memory(long allocation) { allocations_left = allocation; }
@@ -35,10 +37,19 @@ struct short_of_memory {
     short_of_memory& operator=(const short_of_memory&) = delete;
 };
 
+struct out_of_memory {
+    out_of_memory() { none_succeeds = true; }
+    ~out_of_memory() { none_succeeds = false; }
+    out_of_memory(const out_of_memory&) = delete;
+    out_of_memory& operator=(const out_of_memory&) = delete;
+};
+
 } // namespace
 
 void* operator new(std::size_t size)
 {
+    if (none_succeeds)
+        throw std::bad_alloc();
     if (allocations_left > 0 && --allocations_left == 0) {
         allocations_left = -1;
         throw std::bad_alloc();
@@ -247,4 +258,106 @@ TEST_CASE("no memory to begin with: an operation can be cancelled, and ends with
     held = guard();
     run_until(io, [&] { return io.stopped(); });
     expect_clean(server);
+}
+
+TEST_CASE("guards and clients are destroyed without memory: what was held is given back, and the session ends")
+{
+    constexpr std::size_t locks = 40; // more than there is room for among what waits for the client's strand
+    zookeeper_server server;
+    asio::io_context io;
+    std::optional<client> c(std::in_place, io, options_for(server.address()));
+    client other(io, options_for(server.address()));
+    const auto path = [](std::size_t i) { return "/memory-" + std::to_string(i); };
+    std::vector<guard> held(locks);
+    for (std::size_t i = 0; i < locks; ++i) {
+        mutex(*c, path(i)).acquire([&held, i](error_code, guard g) { held[i] = std::move(g); });
+        run_until(io, [&] { return static_cast<bool>(held[i]); });
+    }
+    {
+        const out_of_memory now;
+        for (guard& g : held)
+            g = guard();
+    }
+    for (std::size_t i = 0; i < locks; ++i)
+        mutex(other, path(i)).acquire([&held, i](error_code, guard g) { held[i] = std::move(g); });
+    run_until(io, [&] { return std::ranges::all_of(held, [](const guard& g) { return static_cast<bool>(g); }); });
+    held.clear();
+    const ending closed;
+    other.close(closed.handler());
+    {
+        const out_of_memory now;
+        c.reset();
+    }
+    run_until(io, [&] { return io.stopped(); });
+    CHECK(*closed.calls == 1);
+    expect_clean(server);
+}
+
+TEST_CASE("memory fails once, wherever it is asked for while servers answer: each operation ends, and the client goes on")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    client_options options = options_for(server.address());
+    options.connect_backoff = 1ms;
+    client c(io, options);
+    const std::string path = "/memory-of-answers-and-of-names"; // too long to be kept without memory
+    mutex lock(c, path);
+    guard held;
+    const auto take = [&] {
+        lock.acquire([&](error_code ec, guard g) {
+            CHECK_FALSE(ec);
+            held = std::move(g);
+        });
+        run_until(io, [&] { return static_cast<bool>(held); });
+    };
+    take();
+    bool failed = true;
+    for (int number = 1; failed; ++number) {
+        CAPTURE(number);
+        asio::cancellation_signal cancels[5];
+        const ending all[5];
+        const auto on = [&](int i) { return asio::bind_cancellation_slot(cancels[i].slot(), all[i].handler()); };
+        c.get(path, on(0));
+        c.children(path, on(1));
+        lock.contenders(on(2));
+        lock.acquire(on(3)); // its guard is destroyed in the handler
+        transaction made;
+        made.set(path, "for the next one to read");
+        c.commit(made, on(4));
+        const auto over = [&] { return std::ranges::all_of(all, &ending::is_over); };
+        {
+            const short_of_memory now(number);
+            held = guard();
+            for (int turn = 0; allocations_left > 0 && !over() && turn < 500; ++turn) {
+                io.restart();
+                try {
+                    io.run_one_for(100ms);
+                } catch (const std::bad_alloc&) {
+                    break;
+                }
+            }
+            failed = allocations_left < 0;
+        }
+        // What it met as it was about to begin waits for its cancellation.
+        for (const auto deadline = steady_clock::now() + 100ms; !over() && steady_clock::now() < deadline;) {
+            io.restart();
+            try {
+                io.run_one_for(1ms);
+            } catch (const std::bad_alloc&) {
+                continue;
+            }
+        }
+        for (auto& cancel : cancels)
+            cancel.emit(asio::cancellation_type::terminal);
+        run_until(io, over);
+        for (const ending& e : all)
+            CHECK(*e.calls <= 1);
+        take();
+    }
+    held = guard();
+    const ending closed;
+    c.close(closed.handler());
+    run_until(io, [&] { return closed.is_over(); });
+    CHECK(*closed.calls == 1);
+    expect_clean(server, {path});
 }

@@ -286,7 +286,7 @@ TEST_CASE("the executor of a listener goes with its context, and the listener st
     CHECK(told == 2);
 }
 
-TEST_CASE("an executor takes no event for a while: it is told with the next")
+TEST_CASE("an executor takes no event for a while: it throws once, and what waits is told with the next")
 {
     asio::io_context io;
     const auto fails = std::make_shared<bool>(true);
@@ -294,12 +294,77 @@ TEST_CASE("an executor takes no event for a while: it is told with the next")
     const lock_listener listener =
         listen(failing_executor(io.get_executor(), fails), [&](const lock_event& e) { told.push_back(e.acquire); });
     lock_event event;
-    for (event.acquire = 1; event.acquire < 3; ++event.acquire)
+    for (event.acquire = 1; event.acquire < 5; event.acquire += 2) {
+        *fails = true;
         CHECK_THROWS_AS(listener->notify(event), std::bad_alloc);
-    *fails = false;
-    listener->notify(event);
-    io.run();
-    CHECK(told == std::vector<std::uint64_t>{1, 2, 3});
+        listener->notify(event);
+        *fails = false;
+        ++event.acquire;
+        listener->notify(event);
+        --event.acquire;
+        io.restart();
+        io.run();
+    }
+    CHECK(told == std::vector<std::uint64_t>{1, 1, 2, 3, 3, 4});
+}
+
+TEST_CASE("an executor takes no event ever: its listener hears nothing, the log once, and all others everything")
+{
+    const std::string path = "/listener/refuses";
+    for (const bool has_log : {true, false}) {
+        CAPTURE(has_log);
+        proxy between(server().port());
+        asio::io_context io;
+        client_options of_client = fault_options(between.address(), long_session);
+        int logged = 0, thrown = 0, told = 0;
+        if (has_log)
+            of_client.log = [&](log_level level, std::string_view text) {
+                logged += level == log_level::warning && text.find("listener") != text.npos;
+            };
+        client zk(io, of_client);
+        mutex_options refusing;
+        refusing.listener = listen(failing_executor(io.get_executor(), std::make_shared<bool>(true)),
+                                   [](const lock_event&) { FAIL("it was told"); });
+        mutex_options listening;
+        listening.listener = listen(io.get_executor(), [&](const lock_event&) { ++told; });
+        mutex first(zk, path, refusing), second(zk, path + "-too", listening);
+        const auto until = [&](const auto& holds) {
+            while (!holds())
+                try {
+                    io.restart();
+                    const auto done = io.run_one_for(60s);
+                    REQUIRE(done == 1);
+                } catch (const std::bad_alloc&) {
+                    ++thrown;
+                }
+        };
+        std::vector<guard> held;
+        for (mutex* lock : {&first, &second})
+            lock->acquire([&](error_code ec, guard g) {
+                CHECK_FALSE(ec);
+                held.push_back(std::move(g));
+            });
+        until([&] { return held.size() == 2; });
+        int lost = 0;
+        for (guard& g : held)
+            g.wait_lost([&](error_code ec) { lost += !ec; });
+        between.expire_session(zk.session_id());
+        until([&] { return lost == 2 && told == 3; });
+        held.clear();
+        for (mutex* lock : {&first, &second})
+            lock->acquire([&](error_code ec, guard g) {
+                CHECK_FALSE(ec);
+                held.push_back(std::move(g));
+            });
+        until([&] { return held.size() == 2; });
+        bool closed = false;
+        held.clear();
+        zk.close([&](error_code) { closed = true; });
+        until([&] { return closed; });
+        CHECK(logged == (has_log ? 1 : 0));
+        CHECK(thrown == (has_log ? 0 : 1));
+    }
+    expect_clean(server(), {path});
 }
 
 TEST_CASE("a slow executor: so many events wait, losses twice as many, and what was dropped is told")

@@ -51,4 +51,41 @@ TEST_SUITE("session, exceptions")
         CHECK_FALSE(a->ended);
         CHECK_FALSE(b->ended);
     }
+
+    TEST_CASE("as long as memory fails, it is tried again after a pause each, and then all is told")
+    {
+        struct at_a_loss final : recipes::session_member {
+            void epoch_began() override {}
+            void epoch_ended() override {}
+            void session_ended() override
+            {
+                if (++tries <= 200)
+                    throw std::bad_alloc();
+            }
+            void lease_lapsed() override {}
+            void refuse_all(errc) override {}
+            void stop(errc) override {}
+            void advance() override {}
+            void on_own_event(store::event_kind, std::string_view) override {}
+            void on_node_event(store::event_kind, std::string_view, std::string_view) override {}
+            int tries = 0;
+        };
+        scene s;
+        recipes::session_core core(s.servers, s.clock, s.options, [] { return std::string(); });
+        at_a_loss member;
+        core.add(member);
+        core.on_connected({5, 10s, true, s.clock.now()});
+        core.on_disconnected();
+        core.attempt([&] { core.on_expired(); });
+        int told = 0;
+        core.tell([&] { ++told; });
+        s.clock.pass(100ms);
+        CHECK(member.tries > 1);
+        CHECK(member.tries < 40); // 200 at once, if there was no pause
+        CHECK(told == 0);
+        s.clock.pass(10s);
+        CHECK(member.tries == 201);
+        CHECK(told == 1);
+        core.remove(member);
+    }
 }

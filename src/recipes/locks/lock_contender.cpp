@@ -8,6 +8,8 @@
 #include "recipes/session/error_mapping.hpp"
 #include "zklock/detail/event_sink.hpp"
 
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace zklock::recipes {
@@ -55,13 +57,42 @@ const std::string& lock_contender::data() const noexcept
     return data_.empty() ? identifier() : data_;
 }
 
+namespace {
+
+/// A listener's executor takes no more: what happens goes on, and who runs the client hears of it.
+void tell_of_refusal(session& s, std::exception_ptr why) noexcept
+{
+    try {
+        s.tell([&s, why = std::move(why)] {
+            if (!s.options.log)
+                std::rethrow_exception(why);
+            std::string text = "the executor of a lock's listener refuses its events: ";
+            try {
+                std::rethrow_exception(why);
+            } catch (const std::exception& e) {
+                text += e.what();
+            } catch (...) {
+                text += "something is thrown that is no std::exception";
+            }
+            s.options.log(log_level::warning, text);
+        });
+    } catch (const std::bad_alloc&) { // NOLINT: the listener counts what it misses, and memory is missed by others, too
+    }
+}
+
+} // namespace
+
 void lock_contender::notify(lock_event::kind what, error_code ec)
 {
     if (!listens())
         return;
     last_event_->what = what;
     last_event_->error = ec;
-    options().listener->notify(*last_event_);
+    try {
+        options().listener->notify(*last_event_);
+    } catch (...) {
+        tell_of_refusal(session_, std::current_exception());
+    }
 }
 
 void lock_contender::queued(const std::string& node)

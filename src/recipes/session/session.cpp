@@ -60,23 +60,28 @@ void session::change(connection_state next)
 
 void session::deliver_news()
 {
-    delivering_ = false;
     struct later { // also when one of those who are told throws, say out of his executor
         session& self;
+        bool is_planned = false;
         ~later()
         {
-            if (!self.news_.empty())
+            self.delivering_ = false;
+            if (!is_planned)
                 self.deliver_soon();
         }
-    } const the_rest{*this};
+    } the_rest{*this};
     // Whoever is told of a grant holds: an end of the lease since the grant was decided is noticed before.
     attempt([this] { notice_lapse(scheduler.now()); });
     if (!stopped_)
         attempt([this] { stop(*over); });
     if (expiry_untold_)
         attempt([this] { settle(); });
-    if (lapse_untold_ || expiry_untold_ || !stopped_)
-        return; // once more
+    if (lapse_untold_ || expiry_untold_ || !stopped_) {
+        // Once more, but not at once: it could go on like that as long as memory fails. Since one of the attempts has
+        // failed, settle() comes: with its timer, or behind the end of the epoch.
+        the_rest.is_planned = settle_timer_ != 0 || (epoch_open_ && !over);
+        return;
+    }
     // What comes up meanwhile is told next time.
     for (std::size_t n = news_.size(); n != 0; --n) {
         const auto news = std::move(news_.front());

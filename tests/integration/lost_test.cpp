@@ -1,5 +1,6 @@
 // Being told that the lock is lost: when, how often, and before anybody else can have it.
 #include "integration/fault_scene.hpp"
+#include "support/one_server.hpp"
 #include "support/undisturbed.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -20,19 +21,10 @@ using zklock::result;
 
 namespace {
 
-server_options short_ticks()
-{
-    server_options options;
+const server_starts_with short_ticks([](server_options& options) {
     options.tick_time = 200ms;
     options.min_session_timeout = 400ms;
-    return options;
-}
-
-zookeeper_server& server()
-{
-    static zookeeper_server one(short_ticks());
-    return one;
-}
+});
 
 std::string new_path()
 {

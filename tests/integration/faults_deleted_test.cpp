@@ -101,7 +101,7 @@ TEST_CASE("a holder that holds on notices that others deleted its node")
     const std::uint16_t port = server().port();
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port), b(executor, port);
+        remote_client a(executor, port, 120s), b(executor, port, 120s);
         admin_client admin(port);
         co_await a.connect();
         co_await b.connect();
@@ -138,7 +138,7 @@ TEST_CASE("a holder that holds on notices that others deleted its node")
                 CHECK(current.value());
                 owner.link.accept();
             }
-            CHECK(!co_await current_lost.end(6s)); // a heartbeat would take longer
+            CHECK(!co_await current_lost.end(20s)); // a heartbeat would take longer
             CHECK_FALSE(current.value());
             if (!away)
                 REQUIRE(!co_await waiting.end());

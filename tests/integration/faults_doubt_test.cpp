@@ -28,7 +28,7 @@ TEST_CASE("whoever gives up while it is unknown whether its node was created lea
                 client.link.on_next(opcode::create2, where, fate::cut);
                 client.link.refuse();
                 mutex lock(client.zk, path);
-                auto acquiring = how == way::timed_out ? begin_acquire(lock, 150ms) : begin_acquire(lock);
+                auto acquiring = how == way::timed_out ? begin_acquire(lock, 2s) : begin_acquire(lock);
                 co_await until("the cut was made", [&] { return client.link.struck(); });
                 auto behind = begin_acquire(lock); // not before: their creates could go together
                 co_await client.suspended();
@@ -158,7 +158,7 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
         REQUIRE(!co_await holding.end());
 
         // A waiter that times out, and one that is cancelled, while there is no connection.
-        auto late = begin_acquire(lock, 400ms);
+        auto late = begin_acquire(lock, 4s); // not before the connection is gone
         auto cancelled = begin_acquire(lock);
         co_await until("both have nodes", [&] { return admin.children(path).size() == 3; });
         client.link.refuse();

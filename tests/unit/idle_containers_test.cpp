@@ -26,7 +26,7 @@ TEST_SUITE("idle containers")
         s.use("/p");
         s.clock.pass(4s);
         s.answer_syncs();
-        while (s.servers.pending().find("exists") == std::string::npos)
+        while (!s.servers.asks("exists"))
             s.clock.pass(100ms);
         const std::string all = s.servers.pending();
         CHECK(all.substr(all.size() - 17) == "sync /, exists /p");
@@ -254,7 +254,7 @@ TEST_SUITE("idle containers")
             REQUIRE(s.servers.pending() == "exists /p");
             const auto a = s.acquire("/p", others);
             s.stat(s.used());
-            CHECK(s.servers.pending().find("remove") == std::string::npos);
+            CHECK_FALSE(s.servers.asks("remove"));
             is_granted(*a);
         }
         SUBCASE("deleted")

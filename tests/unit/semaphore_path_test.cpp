@@ -16,9 +16,7 @@ using namespace zklock::unit;
 namespace {
 
 /// The path /s of a client, with nobody who keeps it.
-struct semaphore_path_scene : connected_scene {
-    using permits_attempt = semaphore_scene::attempt;
-
+struct semaphore_path_scene : semaphore_scene {
     semaphore_path_scene() : path(make_another(permits_of(2))) {}
 
     std::unique_ptr<recipes::semaphore_path> make_another(const semaphore_options& o)
@@ -26,50 +24,27 @@ struct semaphore_path_scene : connected_scene {
         return std::make_unique<recipes::semaphore_path>(*session, "/s", recipes::semaphore_terms(o),
                                                          [this] { ++told_idle; });
     }
-    std::shared_ptr<permits_attempt> want(std::size_t count, recipes::patience mode = recipes::patience::queue)
+    std::shared_ptr<attempt> want(std::size_t count, recipes::patience mode = recipes::patience::queue)
     {
-        const auto a = std::make_shared<permits_attempt>();
-        recipes::permits_request request;
-        request.path = "/s";
-        request.options = permits_of(2);
-        request.count = count;
-        request.mode = mode;
-        request.done = [a](error_code ec, const recipes::grant& g) {
-            CHECK_FALSE(a->ended);
-            a->ended = ec;
-            a->given = g;
-        };
-        request.lost = [a] { ++a->losses; };
-        a->handle = path->acquire(std::move(request));
-        CHECK_FALSE(a->ended);
-        clock.run();
-        return a;
-    }
-    /// The lock of the line is given to the first who asks for it.
-    void give_line()
-    {
-        store::node_stat alone;
-        alone.num_children = alone.cversion = 1;
-        alone.pzxid = 50;
-        asked(*this).to("create /s/locks/" + prefix(1)).number(50, 0).to("watch /s/locks").show(alone);
+        return want_of(*path, count, permits_of(2), mode, "/s");
     }
     static std::string lease_prefix(int uuid)
     {
-        const std::string whole = semaphore_scene::lease(uuid, 0);
+        const std::string whole = lease(uuid, 0);
         return "/s/leases/" + whole.substr(0, whole.size() - 10);
     }
     /// One permit of two, by the lease 2 with the number 7.
-    std::shared_ptr<permits_attempt> want_and_hold()
+    std::shared_ptr<attempt> want_and_hold()
     {
         const auto a = want(1);
         give_line();
         asked(*this).to("create " + lease_prefix(2)).number(60, 7);
-        asked(*this).to("children /s/leases").list({semaphore_scene::lease(2, 7)});
+        asked(*this).to("children /s/leases").list({lease(2, 7)});
         REQUIRE(a->ended == error_code());
         asked(*this).to("remove /s/locks/" + node(1, 0)).ends(outcome::ok).nothing_else();
         return a;
     }
-    const std::string held_lease = "/s/leases/" + semaphore_scene::lease(2, 7);
+    const std::string held_lease = "/s/leases/" + lease(2, 7);
 
     int told_idle = 0;
     std::unique_ptr<recipes::semaphore_path> path;
@@ -123,7 +98,7 @@ TEST_SUITE("semaphore path")
         CHECK(holder->handle->held(s.clock.now()));
         CHECK(holder->losses == 0);
         asked(s).to("remove /s/locks/" + scene::node(3, 1));
-        asked(s).to("remove /s/leases/" + semaphore_scene::lease(4, 8));
+        asked(s).to("remove /s/leases/" + s.lease(4, 8));
     }
 
     TEST_CASE("stopped, it ends waits and releases with the reason, and holders lose")

@@ -30,8 +30,10 @@ struct semaphore_scene : scene {
         semaphores.emplace(*session);
         connect();
     }
-    std::shared_ptr<attempt> want(std::size_t count, semaphore_options o,
-                                  recipes::patience mode = recipes::patience::queue, std::string path = "/s")
+    /// Of whatever gives permits: the client's semaphores, or one path.
+    template <class Giver>
+    std::shared_ptr<attempt> want_of(Giver& giver, std::size_t count, semaphore_options o, recipes::patience mode,
+                                     std::string path)
     {
         const auto a = std::make_shared<attempt>();
         recipes::permits_request request;
@@ -45,10 +47,15 @@ struct semaphore_scene : scene {
             a->given = g;
         };
         request.lost = [a] { ++a->losses; };
-        a->handle = semaphores->acquire(std::move(request));
+        a->handle = giver.acquire(std::move(request));
         CHECK_FALSE(a->ended);
         clock.run();
         return a;
+    }
+    std::shared_ptr<attempt> want(std::size_t count, semaphore_options o,
+                                  recipes::patience mode = recipes::patience::queue, std::string path = "/s")
+    {
+        return want_of(*semaphores, count, std::move(o), mode, std::move(path));
     }
     /// Gives the lock of the line to whoever has just asked for it. No requests are left but those at its head.
     void give_line()

@@ -170,6 +170,6 @@ TEST_SUITE("session, scarce numbers")
     {
         scarce_scene s;
         s.find_child_of(0);
-        CHECK(s.servers.pending().find("create /p/") != std::string::npos);
+        CHECK(s.servers.asks("create /p/"));
     }
 }

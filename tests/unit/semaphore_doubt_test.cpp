@@ -18,47 +18,15 @@ TEST_SUITE("semaphore, leases in doubt")
                 s.give_line();
                 if (!wanted)
                     CHECK(a->handle->withdraw());
-                while (!s.servers.requests.empty())
-                    s.answer(outcome::unknown);
-                s.servers.observer->on_disconnected();
-                s.clock.run();
-                s.connect(5, false);
-                std::vector<std::string> seen;
-                std::string line;
-                bool synced = false;
-                for (int i = 0; i < 20 && !s.servers.requests.empty(); ++i) {
-                    const auto r = s.servers.take();
-                    seen.push_back(r.what);
-                    if (r.what == "sync /") {
-                        synced = true;
-                        r.answer(outcome::ok);
-                    } else if (r.what == "children /s/leases" && seen.size() < 4 && line.empty()) {
-                        CHECK(synced);
-                        line = "looked";
-                        r.list(there ? std::vector<std::string>{s.lease(2, 7)} : std::vector<std::string>{});
-                        break;
-                    } else if (r.what.starts_with("watch /s/locks")) {
-                        store::node_stat stat;
-                        stat.ephemeral_owner = 5;
-                        stat.czxid = 50;
-                        stat.num_children = 1;
-                        stat.cversion = 1;
-                        r.show_stat(stat);
-                    } else {
-                        r.answer(outcome::ok);
-                    }
-                    s.clock.run();
-                }
-                s.clock.run();
+                s.reconnect();
                 CAPTURE(wanted);
                 CAPTURE(there);
+                CHECK(s.servers.requests.front().what == "sync /"); // before the look
+                REQUIRE(s.answer_until("children /s/leases"));
+                s.list(there ? std::vector<std::string>{s.lease(2, 7)} : std::vector<std::string>{});
                 CAPTURE(s.servers.pending());
-                CHECK(line == "looked");
-                const std::string rest = s.servers.pending();
-                const bool makes = rest.find("create /s/leases") != std::string::npos;
-                const bool removes = rest.find("remove /s/leases/" + s.lease(2, 7)) != std::string::npos;
-                CHECK(makes == (wanted && !there));
-                CHECK(removes == (!wanted && there));
+                CHECK(s.servers.asks("create /s/leases") == (wanted && !there));
+                CHECK(s.servers.asks("remove /s/leases/" + s.lease(2, 7)) == (!wanted && there));
             }
     }
 

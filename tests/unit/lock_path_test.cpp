@@ -45,18 +45,11 @@ struct lock_path_scene : scene {
         clock.run();
         return a;
     }
-    static store::node_stat with_one_child(std::int64_t czxid)
-    {
-        store::node_stat stat;
-        stat.num_children = stat.cversion = 1;
-        stat.pzxid = czxid;
-        return stat;
-    }
     /// The first of all: number 0, by the transaction 42.
     std::shared_ptr<attempt> join_and_hold()
     {
         const auto a = join();
-        asked(*this).to("create /p/" + prefix(1)).number(42, 0).to("watch /p").show(with_one_child(42)).nothing_else();
+        asked(*this).to("create /p/" + prefix(1)).number(42, 0).to("watch /p").show(one_child(42)).nothing_else();
         REQUIRE(a->ended == error_code());
         return a;
     }

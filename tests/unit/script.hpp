@@ -10,6 +10,15 @@
 
 namespace zklock::unit {
 
+/// Of a path that has had one child, which lives, made by that transaction.
+inline store::node_stat one_child(std::int64_t czxid)
+{
+    store::node_stat stat;
+    stat.num_children = stat.cversion = 1;
+    stat.pzxid = czxid;
+    return stat;
+}
+
 /// Says what a step has asked the store for, in whatever order, and answers it:
 ///
 ///     asked(s).to("create /p/" + prefix(1)).number(42, 0).to("watch /p").show({}).nothing_else();

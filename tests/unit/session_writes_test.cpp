@@ -254,6 +254,36 @@ TEST_SUITE("session, gathered writes")
         asked(s).to_batch_of(36);
     }
 
+    TEST_CASE("no more go together than servers can read at once")
+    {
+        busy_scene s;
+        mutex_options long_winded;
+        long_winded.identifier.assign(60 * 1024, 'x');
+        for (int i = 0; i < 7; ++i)
+            s.acquire("/many/" + std::to_string(i), long_winded);
+        s.answer_a();
+        asked(s).to_batch_of(5); // with the fifth they are more than 256 KiB
+        s.create_b.number(101, 0);
+        s.clock.run();
+        asked(s).to_batch_of(2);
+    }
+
+    TEST_CASE("what has gathered when the connection ends is made on the next one")
+    {
+        busy_scene s;
+        const auto c = s.acquire("/c");
+        const auto d = s.acquire("/d");
+        s.create_a.answer(outcome::unknown);
+        s.create_b.answer(outcome::unknown);
+        s.clock.run();
+        asked(s).nothing_else(); // nothing is sent in an epoch that is about to end
+        s.servers.observer->on_disconnected();
+        s.connect(5, false);
+        asked(s).to("create /c/" + prefix(3)).number(102, 0).to("create /d/" + prefix(4)).number(103, 0);
+        CHECK(c->given.fencing_token == 102 * 4096);
+        CHECK(d->given.fencing_token == 103 * 4096);
+    }
+
     TEST_CASE("whoever is cancelled before its create was sent costs nothing")
     {
         busy_scene s;

@@ -1,4 +1,4 @@
-// How the creates and deletes of all paths of a client travel together.
+// group_commit, by what the store is asked for: how the creates and deletes of all paths of a client travel together.
 #include "script.hpp"
 
 #include <memory>

@@ -1,5 +1,6 @@
 #include "zklock/lock_listener.hpp"
 #include "adapter/context_service.hpp"
+#include "zklock/detail/event_sink.hpp"
 
 #include <boost/asio/post.hpp>
 

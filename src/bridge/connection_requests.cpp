@@ -10,7 +10,7 @@ template <class Done, class Call> void connection::submit(Done done, Call call)
     auto r = std::make_unique<request>();
     r->done = std::move(done);
     if (!may_send()) {
-        strand_request(std::move(r));
+        answer_unsent(std::move(r));
         return;
     }
     turns_->run([&] {

@@ -1,48 +1,12 @@
 // time limit: 900 s
 // What is not right: each a clear error, reported by the operation; nothing is sent that should not be, nothing lost.
-#include "integration/lock_scene.hpp"
-#include "support/one_server.hpp"
+#include "integration/refusal_scene.hpp"
+#include "support/port_lease.hpp"
 
 #include <cmath>
 
 using namespace zklock;
 using namespace zklock::test;
-
-namespace {
-
-client_options options()
-{
-    return fault_options(server().address(), milliseconds{30'000});
-}
-
-/// Every operation of a mutex says the same.
-awaitable<void> expect_refused(mutex lock, errc why)
-{
-    CHECK(error_in(co_await lock.acquire()) == why);
-    CHECK(error_in(co_await lock.acquire(10s)) == why);
-    CHECK(error_in(co_await lock.acquire(0s)) == why);
-    CHECK(error_in(co_await lock.try_acquire()) == why);
-    CHECK(error_in(co_await lock.contenders()) == why);
-    bool ran = false;
-    const auto body = [&ran](guard&) -> awaitable<void> {
-        ran = true;
-        co_return;
-    };
-    CHECK(error_in(co_await lock.run(body)) == why);
-    CHECK(error_in(co_await lock.run(10s, body)) == why);
-    CHECK_FALSE(ran);
-}
-
-/// As good as new.
-awaitable<void> expect_usable(const client& zk, const std::string& path)
-{
-    mutex lock(zk, path);
-    guard held = must(co_await lock.acquire(60s));
-    CHECK(held);
-    co_await release(std::move(held));
-}
-
-} // namespace
 
 TEST_CASE("paths that are none")
 {
@@ -138,7 +102,7 @@ TEST_CASE("options out of range")
         const auto executor = co_await asio::this_coro::executor;
         for (const auto& [name, spoil] : all) {
             CAPTURE(name);
-            client_options spoilt = options();
+            client_options spoilt = usual_options();
             spoil(spoilt);
             client zk(executor, spoilt);
             CHECK(zk.state() == connection_state::failed);
@@ -150,7 +114,7 @@ TEST_CASE("options out of range")
         }
 
         // Those of a mutex.
-        client zk(executor, options());
+        client zk(executor, usual_options());
         must(co_await zk.wait_connected(60s));
         mutex_options spoilt;
         spoilt.identifier.assign(64 * 1024 + 1, 'x');
@@ -178,7 +142,7 @@ TEST_CASE("names that contradict those in use for the path")
 {
     const std::string path = "/bad_input/names";
     const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, options());
+        client zk(co_await asio::this_coro::executor, usual_options());
         mutex_options kazoo;
         kazoo.names = naming::kazoo;
         mutex one(zk, path);
@@ -254,215 +218,10 @@ TEST_CASE("servers that cannot be reached, or are not there yet")
     expect_clean(server(), {path});
 }
 
-TEST_CASE("parents whose ACL forbids it")
-{
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, options());
-        must(co_await zk.wait_connected(60s));
-        admin_client admin(server().port(), 60s);
-        admin.create_all("/bad_input");
-        const auto rules = [](std::int32_t permissions) {
-            access_rule rule;
-            rule.permissions = permissions;
-            return std::vector<access_rule>(1, rule);
-        };
-        constexpr std::int32_t read = 1, create = 4, remove = 8, administer = 16;
-
-        // Nothing may be created: neither a contender nor a parent.
-        const std::string sealed = "/bad_input/sealed";
-        admin.create(sealed, {}, create_mode::persistent, rules(read | administer));
-        mutex lock(zk, sealed);
-        CHECK(error_in(co_await lock.acquire()) == errc::access_denied);
-        CHECK(error_in(co_await lock.try_acquire()) == errc::access_denied);
-        CHECK(must(co_await lock.contenders()).empty());
-        mutex below(zk, sealed + "/below/deep");
-        CHECK(error_in(co_await below.acquire()) == errc::access_denied);
-        co_await nothing_left(server().port());
-        admin.set_access(sealed, rules(31));
-        co_await expect_usable(zk, sealed);
-        co_await expect_usable(zk, sealed + "/below/deep");
-
-        // Created, but the queue may not be read.
-        const std::string dark = "/bad_input/dark";
-        admin.create(dark, {}, create_mode::persistent, rules(create | remove | administer));
-        admin.remove(admin.create(dark + "/used")); // before the very first child there is nothing that one had to read
-        mutex unseen(zk, dark);
-        CHECK(error_in(co_await unseen.acquire()) == errc::access_denied);
-        CHECK(error_in(co_await unseen.try_acquire()) == errc::access_denied);
-        CHECK(error_in(co_await unseen.contenders()) == errc::access_denied);
-        co_await nothing_left(server().port());
-        admin.set_access(dark, rules(31));
-        co_await expect_usable(zk, dark);
-
-        // Created, but not to be deleted: the release says so, and goes on trying.
-        const std::string sticky = "/bad_input/sticky";
-        admin.create(sticky, {}, create_mode::persistent, rules(read | create | administer));
-        mutex stuck(zk, sticky);
-        guard held = must(co_await stuck.acquire());
-        const std::string node = held.node();
-        CHECK(error_in(co_await std::move(held).release()) == errc::access_denied);
-        CHECK(admin.exists(node));
-        admin.set_access(sticky, rules(31));
-        co_await nothing_left(server().port());
-        co_await expect_usable(zk, sticky);
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/bad_input/sealed/below/deep", "/bad_input/dark", "/bad_input/sticky"});
-}
-
-TEST_CASE("nodes that only those with the credentials may touch")
-{
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        const auto with = [&](const char* secret, acl access) {
-            client_options o = options();
-            if (*secret != '\0')
-                o.auth.push_back({"digest", secret});
-            o.access = access;
-            return o;
-        };
-        client ann(executor, with("ann:secret", acl::creator_all));
-        client ann_again(executor, with("ann:secret", acl::creator_all));
-        client bob(executor, with("bob:secret", acl::creator_all));
-        client wrong(executor, with("ann:guessed", acl::creator_all));
-        client anybody(executor, with("", acl::open));
-
-        const std::string path = "/bad_input/private/ann";
-        admin_client admin(server().port());
-        admin.create_all("/bad_input");
-        mutex lock(ann, path);
-        guard held = must(co_await lock.acquire(60s));
-        auto friendly = begin_acquire(mutex(ann_again, path));
-        for (client* stranger : {&bob, &wrong, &anybody}) {
-            must(co_await stranger->wait_connected(60s));
-            co_await expect_refused(mutex(*stranger, path), errc::access_denied);
-        }
-        CHECK(held);
-        CHECK_FALSE(friendly.ended());
-        co_await release(std::move(held));
-        held = co_await granted(friendly);
-        co_await release(std::move(held));
-        co_await expect_usable(ann, path);
-
-        // To be read by all.
-        const std::string open_path = "/bad_input/readable/ann";
-        client ann_in_public(executor, with("ann:secret", acl::creator_all_or_read));
-        mutex in_public(ann_in_public, open_path);
-        held = must(co_await in_public.acquire(60s));
-        mutex looked_at(bob, open_path);
-        const auto listed = must(co_await looked_at.contenders());
-        REQUIRE(listed.size() == 1);
-        CHECK(listed[0].node == held.node());
-        CHECK(error_in(co_await looked_at.acquire(10s)) == errc::access_denied);
-        CHECK(error_in(co_await looked_at.try_acquire()) == errc::busy); // it sees that without writing
-        co_await release(std::move(held));
-        CHECK(error_in(co_await looked_at.try_acquire()) == errc::access_denied);
-
-        // Whoever has no credentials can create nothing that needs them.
-        client nameless(executor, with("", acl::creator_all));
-        mutex impossible(nameless, "/bad_input/nameless");
-        CHECK(error_in(co_await impossible.acquire(10s)) == errc::invalid_option);
-
-        co_await nothing_left(server().port());
-        for (client* zk : {&ann, &ann_again, &bob, &wrong, &anybody, &ann_in_public, &nameless})
-            must(co_await zk->close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
-TEST_CASE("a scheme that the server does not know")
-{
-    const auto body = [&]() -> awaitable<void> {
-        client_options unknown = options();
-        unknown.auth.push_back({"no_such_scheme", "secret"});
-        client zk(co_await asio::this_coro::executor, unknown);
-        mutex lock(zk, "/bad_input/scheme");
-        auto early = begin_acquire(lock);
-        CHECK(error_in(co_await zk.wait_connected(60s)) == errc::authentication_failed);
-        const error_code ec = co_await early.end();
-        CHECK(ec == errc::authentication_failed);
-        CHECK_FALSE(early.value());
-        co_await expect_refused(lock, errc::authentication_failed);
-        CHECK(zk.state() == connection_state::failed);
-        CHECK(zk.session_id() == 0);
-        CHECK(error_in(co_await zk.wait_connected(60s)) == errc::authentication_failed);
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-        CHECK(error_in(co_await lock.acquire()) == errc::closed);
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
-TEST_CASE("a chroot that does not exist, and one that does")
-{
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        admin_client admin(server().port());
-        client_options below = options();
-        below.chroot = "/bad_input/chroot/app";
-        client zk(executor, below);
-        mutex lock(zk, "/locks/one");
-        CHECK(error_in(co_await zk.wait_connected(60s)) == errc::no_such_chroot);
-        CHECK(error_in(co_await zk.wait_connected(0s)) == errc::no_such_chroot);
-        CHECK(error_in(co_await lock.acquire()) == errc::no_such_chroot);
-        CHECK(error_in(co_await lock.acquire(10s)) == errc::no_such_chroot);
-        CHECK(error_in(co_await lock.try_acquire()) == errc::no_such_chroot);
-        CHECK_FALSE(admin.exists("/bad_input/chroot/app")); // not ours to make
-        co_await nothing_left(server().port());
-
-        admin.create_all("/bad_input/chroot/app");
-        must(co_await zk.wait_connected(60s));
-        guard held = must(co_await lock.acquire(60s));
-        CHECK(held.node().starts_with("/locks/one/_c_"));
-        CHECK(admin.exists("/bad_input/chroot/app" + held.node()));
-        const auto listed = must(co_await lock.contenders());
-        REQUIRE(listed.size() == 1);
-        CHECK(listed[0].node == held.node());
-
-        // Seen on connecting, before the answer to whatever is asked then.
-        client quick(executor, below);
-        co_await until("it is connected", [&] { return quick.state() == connection_state::connected; });
-        static_cast<void>(must(co_await quick.get("/")));
-        must(co_await quick.wait_connected(0s));
-        must(co_await quick.close());
-
-        // The same lock, seen from the root: they exclude each other.
-        client whole(executor, options());
-        mutex same(whole, "/bad_input/chroot/app/locks/one");
-        auto waiting = begin_acquire(same);
-        co_await until_queued(admin, same.path(), 2);
-        CHECK_FALSE(waiting.ended());
-        auto third = begin_acquire(lock);
-        co_await until_queued(admin, same.path(), 3);
-        co_await release(std::move(held));
-        held = co_await granted(waiting);
-        CHECK(held.node().starts_with(same.path() + "/_c_"));
-        CHECK_FALSE(third.ended());
-        co_await release(std::move(held));
-        held = co_await granted(third);
-        co_await release(std::move(held));
-        co_await nothing_left(server().port());
-
-        // The root as a chroot is none.
-        client_options root = options();
-        root.chroot = "/";
-        client at_root(executor, root);
-        must(co_await at_root.wait_connected(60s));
-        co_await expect_usable(at_root, same.path());
-        for (client* each : {&zk, &whole, &at_root})
-            must(co_await each->close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/bad_input/chroot/app/locks/one"});
-}
-
 TEST_CASE("a parent that is an ephemeral node")
 {
     const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, options());
+        client zk(co_await asio::this_coro::executor, usual_options());
         must(co_await zk.wait_connected(60s));
         admin_client admin(server().port(), 60s);
         admin.create_all("/bad_input");
@@ -492,7 +251,7 @@ TEST_CASE("a parent that is an ephemeral node")
 TEST_CASE("used after its close")
 {
     const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, options());
+        client zk(co_await asio::this_coro::executor, usual_options());
         mutex lock(zk, "/bad_input/closed");
         guard held = must(co_await lock.acquire(60s));
         auto waiting = begin_acquire(lock);
@@ -520,7 +279,7 @@ TEST_CASE("node budget: past the limit an error, in between a queue in the clien
 {
     const std::string path = "/bad_input/budget";
     const auto body = [&]() -> awaitable<void> {
-        client_options small = options();
+        client_options small = usual_options();
         const std::size_t node = path.size() + 1 + std::string_view("_c_-lock-").size() + 36 + 10 + 4;
         small.node_budget = 2 * node;
         small.node_budget_limit = 3 * node + node / 2;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <ctime>
 #include <future>
 #include <thread>
 
@@ -109,12 +110,12 @@ TEST_CASE("the scheduler: order, cancel, times that have passed, and a flood")
 
     // Setting and cancelling is what a server with many waiters does all day.
     std::vector<store::scheduler::timer_id> timers(100'000);
-    auto start = steady_clock::now();
+    const std::clock_t start = std::clock(); // processor time: others may have the processors meanwhile
     for (auto& id : timers)
         id = s.call_at(now + 1h, [] {});
     for (auto id : timers)
         s.cancel(id);
-    CHECK(steady_clock::now() - start < 10s);
+    CHECK(std::clock() - start < 10 * CLOCKS_PER_SEC);
     context.restart();
     CHECK(context.run_for(1s) <= 2); // the one wait that was set, and no more work
 }

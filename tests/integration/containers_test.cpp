@@ -3,6 +3,7 @@
 #include "integration/semaphore_scene.hpp"
 
 #include "support/four_letter_words.hpp"
+#include "support/one_server.hpp"
 
 #include <cstdlib>
 #include <iostream>
@@ -12,18 +13,8 @@ using namespace zklock::test;
 
 namespace {
 
-server_options never_cleans()
-{
-    server_options options;
-    options.container_check_interval = std::chrono::hours(24);
-    return options;
-}
-
-zookeeper_server& server()
-{
-    static zookeeper_server one(never_cleans());
-    return one;
-}
+const server_starts_with no_cleaning(
+    [](server_options& options) { options.container_check_interval = std::chrono::hours(24); });
 
 /// Paths rest for half of it, or a little longer.
 constexpr milliseconds session{4'000};

@@ -48,6 +48,13 @@ using asio::awaitable;
 
 inline constexpr milliseconds long_session{30'000}; ///< its heartbeats are too rare to disturb a short test
 
+/// A path that no other test case of this program uses.
+[[nodiscard]] inline std::string new_path()
+{
+    static int count = 0;
+    return "/faults/" + std::to_string(count++);
+}
+
 /// Waits, in a coroutine, until `holds` is true: for what no operation of the library reports.
 template <class F> awaitable<void> until(std::string_view what, F holds, milliseconds limit = default_limit)
 {
@@ -125,6 +132,12 @@ private:
     pending<> p;
     std::move(held).release(p.handler());
     return p;
+}
+
+inline awaitable<void> release_well(pending<guard>& held)
+{
+    auto releasing = begin_release(held.value());
+    CHECK(!co_await releasing.end());
 }
 
 [[nodiscard]] inline pending<> begin_wait_lost(const guard& held)
@@ -238,7 +251,17 @@ inline awaitable<void> visit(mutex lock, critical_section& section)
     return names;
 }
 
-/// Until the server has no ephemeral node and no watch, while the clients are still there. Their end would tidy up.
+/// Waits until the path's node has so many children.
+inline awaitable<void> until_queued(admin_client& admin, const std::string& path, std::size_t count,
+                                    milliseconds limit = default_limit)
+{
+    const auto look = [&] {
+        admin.sync("/");
+        return admin.children(path).size() == count;
+    };
+    co_await until("so many are in the queue", look, limit);
+}
+
 /// A contender's node, and not the path of a lock: on that, clients keep a watch for a while.
 inline bool is_contender(std::string_view node)
 {
@@ -253,6 +276,7 @@ inline bool contender_watched(std::uint16_t port)
     return std::any_of(all.begin(), all.end(), [](const auto& watched) { return is_contender(watched.first); });
 }
 
+/// Until the server has no ephemeral node and no watch, while the clients are still there. Their end would tidy up.
 inline awaitable<void> nothing_left(std::uint16_t port)
 {
     const auto nothing = [port] { return ephemeral_count(port) == 0 && !contender_watched(port); };

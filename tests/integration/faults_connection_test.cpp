@@ -1,38 +1,24 @@
 // Connections that end at every point of an acquire and a release, in a session that survives them.
-#include "integration/fault_scene.hpp"
+#include "integration/cut_scene.hpp"
 #include "support/fresh_seed.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 
 #include <array>
 #include <deque>
-#include <optional>
 #include <random>
 
 using namespace zklock::test;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
 using asio::awaitable;
-using asio::cancellation_type;
 using zklock::connection_state;
-using zklock::errc;
 using zklock::guard;
 using zklock::mutex;
 using zklock::result;
 
 namespace {
-
-/// A new path, there already, so that what is created under it can be counted.
-std::string new_path(admin_client& admin)
-{
-    static int count = 0;
-    auto path = "/faults/connection/" + std::to_string(count++);
-    admin.create_all(path);
-    return path;
-}
 
 struct cut {
     opcode op;
@@ -69,15 +55,6 @@ void arm(remote_client& client, const std::vector<cut>& cuts)
 {
     for (const cut& c : cuts)
         client.link.on_next(c.op, c.at, fate::cut, c.skip);
-}
-
-/// The first acquire of a session brings a heartbeat along; done elsewhere, it disturbs no count.
-awaitable<void> connect_and_warm_up(remote_client& client)
-{
-    co_await client.connect();
-    mutex elsewhere(client.zk, "/faults/warm");
-    critical_section section;
-    co_await visit(elsewhere, section);
 }
 
 // Each list in turn: the first place is where the acquire or the release is cut, the next ones are in its recovery.
@@ -297,222 +274,6 @@ TEST_CASE("those who queue behind a lost create, in its client and in another, h
         }
         co_await disturbed.close();
         co_await calm.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
-TEST_CASE("whoever gives up while it is unknown whether its node was created leaves none")
-{
-    enum class way { terminal, partial, total, timed_out };
-    const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        remote_client client(co_await asio::this_coro::executor, port);
-        admin_client admin(port);
-        co_await connect_and_warm_up(client);
-        for (const moment where : {moment::request, moment::reply}) {
-            for (const way how : {way::terminal, way::partial, way::total, way::timed_out}) {
-                const auto path = new_path(admin);
-                CAPTURE(path);
-                const int created = where == moment::reply ? 1 : 0;
-                client.link.on_next(opcode::create2, where, fate::cut);
-                client.link.refuse();
-                mutex lock(client.zk, path);
-                auto acquiring = how == way::timed_out ? begin_acquire(lock, 150ms) : begin_acquire(lock);
-                co_await until("the cut was made", [&] { return client.link.struck(); });
-                auto behind = begin_acquire(lock); // not before: their creates could go together
-                co_await client.suspended();
-                CHECK(admin.children(path).size() == static_cast<std::size_t>(created));
-                if (how == way::terminal)
-                    acquiring.cancel(cancellation_type::terminal);
-                else if (how == way::partial)
-                    acquiring.cancel(cancellation_type::partial);
-                else if (how == way::total)
-                    acquiring.cancel(cancellation_type::total);
-                const auto ended = co_await acquiring.end(); // still without a connection
-                if (how == way::timed_out)
-                    CHECK(ended == errc::timed_out);
-                else
-                    CHECK(ended == asio::error::operation_aborted);
-                CHECK(client.zk.state() == connection_state::suspended);
-                CHECK_FALSE(behind.ended());
-                client.link.accept();
-                REQUIRE(!co_await behind.end()); // it would wait for ever behind a node that was left
-                auto releasing = begin_release(behind.value());
-                CHECK(!co_await releasing.end());
-                co_await nothing_left(port);
-                CHECK(creates_under(admin, path) == created + 1);
-            }
-        }
-        co_await client.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
-TEST_CASE("a node of another session is never taken for one's own, whatever its name")
-{
-    const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        remote_client client(co_await asio::this_coro::executor, port);
-        admin_client admin(port), forger(port, 60s);
-        co_await connect_and_warm_up(client);
-        for (const bool expires : {false, true}) {
-            CAPTURE(expires);
-            const auto path = new_path(admin);
-            client.link.forget();
-            client.link.on_next(opcode::create2, moment::request, fate::cut);
-            client.link.refuse();
-            auto acquiring = begin_acquire(mutex(client.zk, path));
-            co_await until("the cut was made", [&] { return client.link.struck(); });
-            co_await client.suspended();
-            std::string wanted;
-            for (const auto& seen : client.link.history())
-                if (seen.op == opcode::create2)
-                    wanted = seen.path;
-            REQUIRE(wanted.starts_with(path + "/"));
-            const auto forged = forger.create(wanted, "forged", create_mode::ephemeral_sequential);
-            const std::int64_t old_session = client.zk.session_id();
-            if (expires)
-                client.link.expire_session();
-            client.link.accept();
-            co_await until("it queues behind the forged node", [&] {
-                return admin.children(path).size() == 2 && watches_node(port, client.zk.session_id(), forged);
-            });
-            CHECK_FALSE(acquiring.ended());
-            REQUIRE(forger.remove(forged));
-            REQUIRE(!co_await acquiring.end());
-            CHECK(acquiring.value().node() != forged);
-            const auto node = admin.exists(acquiring.value().node());
-            REQUIRE(node);
-            CHECK(node->ephemeral_owner == client.zk.session_id());
-            CHECK((client.zk.session_id() != old_session) == expires);
-            auto releasing = begin_release(acquiring.value());
-            CHECK(!co_await releasing.end());
-            co_await nothing_left(port);
-        }
-        co_await client.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
-TEST_CASE("a session that expires while a create is unknown takes the node with it, and the waiter makes another")
-{
-    const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        remote_client client(co_await asio::this_coro::executor, port);
-        admin_client admin(port);
-        co_await connect_and_warm_up(client);
-        const auto path = new_path(admin);
-        const std::int64_t old_session = client.zk.session_id();
-        client.link.on_next(opcode::create2, moment::reply, fate::cut);
-        client.link.refuse();
-        mutex lock(client.zk, path);
-        auto acquiring = begin_acquire(lock);
-        co_await until("the cut was made", [&] { return client.link.struck(); });
-        auto withdrawn = begin_acquire(lock); // not before: their creates could go together
-        co_await client.suspended();
-        withdrawn.cancel();
-        CHECK(co_await withdrawn.end() == asio::error::operation_aborted);
-        client.link.expire_session();
-        CHECK(admin.children(path).empty());
-        client.link.accept();
-        REQUIRE(!co_await acquiring.end());
-        CHECK(client.zk.session_id() != old_session);
-        const auto node = admin.exists(acquiring.value().node());
-        REQUIRE(node);
-        CHECK(node->ephemeral_owner == client.zk.session_id());
-        CHECK(admin.children(path).size() == 1);
-        auto releasing = begin_release(acquiring.value());
-        CHECK(!co_await releasing.end());
-        co_await nothing_left(port);
-        co_await client.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
-TEST_CASE("clean-up while disconnected: the first error is told at once, the delete goes out later")
-{
-    const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client client(executor, port), other(executor, port);
-        admin_client admin(port);
-        co_await connect_and_warm_up(client);
-        co_await connect_and_warm_up(other);
-        const auto path = new_path(admin);
-        mutex lock(client.zk, path);
-        auto holding = begin_acquire(mutex(other.zk, path));
-        REQUIRE(!co_await holding.end());
-
-        // A waiter that times out, and one that is cancelled, while there is no connection.
-        auto late = begin_acquire(lock, 400ms);
-        auto cancelled = begin_acquire(lock);
-        co_await until("both have nodes", [&] { return admin.children(path).size() == 3; });
-        client.link.refuse();
-        client.link.cut();
-        co_await client.suspended();
-        cancelled.cancel();
-        CHECK(co_await cancelled.end() == asio::error::operation_aborted);
-        CHECK(co_await late.end() == errc::timed_out);
-        const result<guard> tried = co_await lock.try_acquire();
-        CHECK(tried.error() == errc::not_connected);
-        CHECK(admin.children(path).size() == 3);
-        client.link.on_next(opcode::multi, moment::reply, fate::cut); // the clean-up, of both together, fails once, too
-        client.link.accept();
-        co_await until("both nodes are gone", [&] { return admin.children(path).size() == 1; });
-        co_await until("the cut was made", [&] { return client.link.struck(); });
-        auto handing_over = begin_release(holding.value());
-        CHECK(!co_await handing_over.end());
-        co_await nothing_left(port);
-
-        // A release waits for the connection; its cancellation only ends the waiting; a dropped guard releases, too.
-        for (const int how : {0, 1, 2}) {
-            CAPTURE(how);
-            auto held = begin_acquire(lock);
-            co_await until("connected and held", [&] { return held.ended(); });
-            REQUIRE(!held.error());
-            auto next = begin_acquire(mutex(other.zk, path));
-            co_await until("the next one has a node", [&] { return admin.children(path).size() == 2; });
-            client.link.refuse();
-            client.link.cut();
-            co_await client.suspended();
-            pending<> releasing;
-            if (how == 2)
-                held.value() = guard();
-            else
-                releasing = begin_release(held.value());
-            if (how == 1) {
-                releasing.cancel();
-                CHECK(co_await releasing.end() == asio::error::operation_aborted);
-            }
-            CHECK(admin.children(path).size() == 2);
-            CHECK_FALSE(next.ended());
-            CHECK(releasing.ended() == (how == 1));
-            client.link.accept();
-            REQUIRE(!co_await next.end());
-            if (how == 0)
-                CHECK(!co_await releasing.end());
-            auto last = begin_release(next.value());
-            CHECK(!co_await last.end());
-            co_await nothing_left(port);
-        }
-
-        // While disconnected the session may end: the release is then done, and nobody was told of a loss.
-        auto held = begin_acquire(lock);
-        REQUIRE(!co_await held.end());
-        client.link.refuse();
-        client.link.cut();
-        co_await client.suspended();
-        auto releasing = begin_release(held.value());
-        client.link.expire_session();
-        client.link.accept();
-        CHECK(!co_await releasing.end());
-        co_await nothing_left(port);
-        co_await client.close();
-        co_await other.close();
     };
     run_test(test_limit, body);
     expect_clean(server());

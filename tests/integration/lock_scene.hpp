@@ -3,6 +3,7 @@
 #include "integration/fault_scene.hpp"
 #include "support/child_process.hpp"
 #include "support/failure_report.hpp"
+#include "support/one_server.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -35,6 +36,12 @@ inline constexpr bool sanitized = false;
 inline constexpr bool sanitized = false;
 #endif
 
+/// For a client of the server that the program's tests share.
+[[nodiscard]] inline client_options usual_options()
+{
+    return fault_options(server().address(), long_session);
+}
+
 /// A count that a test can do with less of where everything is slow.
 [[nodiscard]] constexpr std::size_t scaled(std::size_t count) { return sanitized ? count / 5 : count; }
 
@@ -65,17 +72,6 @@ inline awaitable<guard> granted(pending<guard> attempt)
 inline awaitable<void> release(guard held)
 {
     must(co_await std::move(held).release());
-}
-
-/// Waits until the path's node has so many children.
-inline awaitable<void> until_queued(admin_client& admin, const std::string& path, std::size_t count,
-                                    milliseconds limit = default_limit)
-{
-    const auto look = [&] {
-        admin.sync("/");
-        return admin.children(path).size() == count;
-    };
-    co_await until("so many are in the queue", look, limit);
 }
 
 /// Waits until the server holds exactly these ephemeral nodes, and no watch but those of sessions on nodes of their

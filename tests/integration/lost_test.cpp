@@ -1,5 +1,6 @@
 // Being told that the lock is lost: when, how often, and before anybody else can have it.
 #include "integration/fault_scene.hpp"
+#include "support/one_server.hpp"
 #include "support/undisturbed.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -20,36 +21,10 @@ using zklock::result;
 
 namespace {
 
-server_options short_ticks()
-{
-    server_options options;
+const server_starts_with short_ticks([](server_options& options) {
     options.tick_time = 200ms;
     options.min_session_timeout = 400ms;
-    return options;
-}
-
-zookeeper_server& server()
-{
-    static zookeeper_server one(short_ticks());
-    return one;
-}
-
-std::string new_path()
-{
-    static int count = 0;
-    return "/lost/" + std::to_string(count++);
-}
-
-awaitable<void> until_queued(admin_client& admin, const std::string& path, std::size_t count)
-{
-    co_await until("the contenders have nodes", [&] { return admin.children(path).size() == count; });
-}
-
-awaitable<void> release_well(pending<guard>& held)
-{
-    auto releasing = begin_release(held.value());
-    CHECK(!co_await releasing.end());
-}
+});
 
 milliseconds between(steady_clock::time_point from, steady_clock::time_point to)
 {
@@ -388,90 +363,5 @@ TEST_CASE("run: the body is cancelled when the lock is lost, and the loss outran
         run_test(test_limit, body);
     });
     CHECK(wrong == "");
-    expect_clean(server());
-}
-
-TEST_CASE("a holder whose connection returns in time goes on holding")
-{
-    const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port, 10000ms), b(executor, port);
-        co_await a.connect();
-        co_await b.connect();
-        admin_client admin(port);
-        const auto path = new_path();
-        auto held = begin_acquire(mutex(a.zk, path));
-        REQUIRE(!co_await held.end());
-        auto lost = begin_wait_lost(held.value());
-        auto waiting = begin_acquire(mutex(b.zk, path));
-        co_await until_queued(admin, path, 2);
-        const std::int64_t session = a.zk.session_id();
-        for (int i = 0; i < 5; ++i) {
-            a.link.refuse();
-            a.link.cut();
-            co_await a.suspended();
-            CHECK(held.value());
-            const auto until_then = held.value().held_until();
-            CHECK(until_then > lease_clock::now());
-            CHECK(a.zk.session_id() == session);
-            a.link.accept();
-            co_await until("connected", [&] { return a.zk.state() == connection_state::connected; });
-            co_await until("the lease is renewed", [&] { return held.value().held_until() > until_then; });
-            CHECK(held.value());
-        }
-        // Silence that nobody cuts, for a part of the lease.
-        a.link.block();
-        const auto blocked_at = steady_clock::now();
-        co_await until("some silence", [&] { return steady_clock::now() > blocked_at + 1s; });
-        CHECK(held.value());
-        const auto until_then = held.value().held_until();
-        a.link.unblock();
-        co_await until("the lease is renewed", [&] { return held.value().held_until() > until_then; });
-        CHECK_FALSE(lost.ended());
-        CHECK_FALSE(waiting.ended());
-        CHECK(a.zk.session_id() == session);
-        co_await release_well(held);
-        REQUIRE(!co_await waiting.end());
-        CHECK(co_await lost.end() == asio::error::operation_aborted);
-        co_await release_well(waiting);
-        co_await nothing_left(port);
-        co_await a.close();
-        co_await b.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
-TEST_CASE("a lease is kept fresh for as long as the lock is held, and a waiter's session for as long as it waits")
-{
-    const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port, 5000ms), b(executor, port, 5000ms);
-        co_await a.connect();
-        co_await b.connect();
-        const auto path = new_path();
-        auto held = begin_acquire(mutex(a.zk, path));
-        REQUIRE(!co_await held.end());
-        auto lost = begin_wait_lost(held.value());
-        auto waiting = begin_acquire(mutex(b.zk, path));
-        const auto begun = steady_clock::now();
-        bool always = true;
-        co_await until("two time-outs passed", [&] {
-            always = always && static_cast<bool>(held.value());
-            return steady_clock::now() > begun + 10000ms;
-        });
-        CHECK(always);
-        CHECK_FALSE(lost.ended());
-        CHECK_FALSE(waiting.ended());
-        co_await release_well(held);
-        REQUIRE(!co_await waiting.end());
-        co_await release_well(waiting);
-        co_await nothing_left(port);
-        co_await a.close();
-        co_await b.close();
-    };
-    run_test(test_limit, body);
     expect_clean(server());
 }

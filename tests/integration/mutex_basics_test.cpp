@@ -1,23 +1,12 @@
-// What a mutex does when nothing goes wrong: exclusion, order, who is listed, and what is left behind.
+// What a mutex does when nothing goes wrong: grants in order, who is listed, tries, and what is left behind.
 #include "integration/lock_scene.hpp"
-#include "support/one_server.hpp"
-
-#include <boost/asio/post.hpp>
-
-#include <unistd.h>
 
 #include <array>
-#include <future>
 
 using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-client_options options()
-{
-    return fault_options(server().address(), milliseconds{30'000});
-}
 
 bool named_like_curator(const std::string& node, const std::string& path)
 {
@@ -28,19 +17,13 @@ bool named_like_curator(const std::string& node, const std::string& path)
         && node.find_first_not_of("0123456789", node.size() - 10) == std::string::npos;
 }
 
-awaitable<void> visit_often(mutex lock, critical_section& section, std::size_t rounds)
-{
-    for (std::size_t i = 0; i < rounds; ++i)
-        co_await visit(lock, section);
-}
-
 } // namespace
 
 TEST_CASE("acquire, release, acquire again")
 {
     const std::string path = "/basics/again";
     const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, options());
+        client zk(co_await asio::this_coro::executor, usual_options());
         mutex lock(zk, path);
         admin_client admin(server().port());
         std::int64_t last_token = 0;
@@ -120,112 +103,6 @@ TEST_CASE("released twice, released when not held, released when lost")
     expect_clean(server(), {path});
 }
 
-TEST_CASE("never two inside: several sessions on one thread")
-{
-    const std::string path = "/basics/sessions";
-    constexpr std::size_t clients = 5;
-    constexpr std::size_t contenders = 3;
-    const std::size_t rounds = scaled(25);
-    critical_section section;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        std::vector<client> sessions;
-        std::vector<awaitable<void>> visitors;
-        for (std::size_t i = 0; i < clients; ++i) {
-            sessions.emplace_back(executor, options());
-            mutex lock(sessions.back(), path);
-            for (std::size_t j = 0; j < contenders; ++j)
-                visitors.push_back(visit_often(lock, section, rounds));
-        }
-        co_await together(std::move(visitors));
-        co_await nothing_left(server().port());
-        for (client& zk : sessions)
-            must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    CHECK(section.grants == static_cast<int>(clients * contenders * rounds));
-    expect_clean(server(), {path});
-}
-
-namespace {
-
-/// As critical_section, for visitors on several threads.
-class shared_section {
-public:
-    void enter(const guard& held)
-    {
-        if (inside_.exchange(true))
-            broken_promise("two inside");
-        if (held.fencing_token() <= last_token_.exchange(held.fencing_token()))
-            broken_promise("a token that does not grow");
-        ++grants_;
-    }
-    void leave() { inside_ = false; }
-    [[nodiscard]] std::size_t grants() const { return grants_; }
-
-private:
-    std::atomic<bool> inside_{false};
-    std::atomic<std::int64_t> last_token_{0};
-    std::atomic<std::size_t> grants_{0};
-};
-
-awaitable<void> visit_shared(mutex lock, shared_section& section, std::size_t rounds)
-{
-    for (std::size_t i = 0; i < rounds; ++i) {
-        guard held = must(co_await lock.acquire(60s));
-        section.enter(held);
-        // So that others get a chance to be wrong meanwhile.
-        const auto executor = co_await asio::this_coro::executor;
-        co_await asio::post(executor, asio::use_awaitable);
-        section.leave();
-        must(co_await std::move(held).release());
-    }
-}
-
-} // namespace
-
-TEST_CASE("never two inside: a session per thread")
-{
-    const std::string path = "/basics/threads";
-    constexpr std::size_t threads = 4;
-    const std::size_t rounds = scaled(40);
-    shared_section section;
-    std::vector<std::future<void>> ends;
-    for (std::size_t i = 0; i < threads; ++i)
-        ends.push_back(std::async(std::launch::async, [&] {
-            const auto body = [&]() -> awaitable<void> {
-                client zk(co_await asio::this_coro::executor, options());
-                mutex lock(zk, path);
-                co_await visit_shared(lock, section, rounds);
-                must(co_await zk.close());
-            };
-            run_test(test_limit, body);
-        }));
-    for (auto& end : ends)
-        end.get();
-    CHECK(section.grants() == threads * rounds);
-    expect_clean(server(), {path});
-}
-
-TEST_CASE("never two inside: one session on several threads")
-{
-    const std::string path = "/basics/pool";
-    constexpr std::size_t contenders = 6;
-    const std::size_t rounds = scaled(40);
-    shared_section section;
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, options());
-        std::vector<awaitable<void>> visitors;
-        for (std::size_t i = 0; i < contenders; ++i)
-            visitors.push_back(visit_shared(mutex(zk, path), section, rounds));
-        co_await together(std::move(visitors));
-        must(co_await zk.close());
-    };
-    run_test_on_threads(3, test_limit, body);
-    CHECK(section.grants() == contenders * rounds);
-    expect_clean(server(), {path});
-}
-
 TEST_CASE("first come, first served, and listed in that order with their identifiers")
 {
     const std::string path = "/basics/order";
@@ -236,7 +113,7 @@ TEST_CASE("first come, first served, and listed in that order with their identif
         admin_client admin(server().port());
         std::vector<client> sessions;
         for (std::size_t i = 0; i < clients; ++i)
-            sessions.emplace_back(executor, options());
+            sessions.emplace_back(executor, usual_options());
 
         std::vector<pending<guard>> attempts;
         for (std::size_t i = 0; i < waiters; ++i) {
@@ -295,7 +172,7 @@ TEST_CASE("calls of one client are served in their order")
     const std::string path = "/basics/calls";
     constexpr std::size_t waiters = 60;
     const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, options());
+        client zk(co_await asio::this_coro::executor, usual_options());
         mutex lock(zk, path);
         std::vector<pending<guard>> attempts;
         for (std::size_t i = 0; i < waiters; ++i)
@@ -322,7 +199,7 @@ TEST_CASE("try_acquire: busy writes nothing, free takes it")
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
         remote_client trying(executor, server().port());
-        client holder(executor, options());
+        client holder(executor, usual_options());
         mutex theirs(holder, path);
         mutex ours(trying.zk, path);
         CHECK(error_in(co_await ours.try_acquire()) == errc::not_connected); // it has not had the time to connect
@@ -383,75 +260,4 @@ TEST_CASE("try_acquire while the servers are silent ends with the connection, a 
     };
     run_test(test_limit, body);
     expect_clean(server(), {path});
-}
-
-TEST_CASE("many sessions try at once and one wins")
-{
-    constexpr std::size_t tries = 8;
-    const std::size_t rounds = scaled(15);
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        std::vector<client> sessions;
-        for (std::size_t i = 0; i < tries; ++i)
-            sessions.emplace_back(executor, options());
-        for (client& zk : sessions)
-            must(co_await zk.wait_connected(60s));
-        for (std::size_t round = 0; round < rounds; ++round) {
-            const std::string path = "/basics/race/" + std::to_string(round);
-            std::vector<pending<guard>> attempts(tries);
-            for (std::size_t i = 0; i < tries; ++i)
-                mutex(sessions[i], path).try_acquire(attempts[i].handler());
-            std::vector<guard> winners;
-            for (auto& attempt : attempts) {
-                const error_code ec = co_await attempt.end();
-                if (!ec)
-                    winners.push_back(std::move(attempt.value()));
-                else
-                    CHECK(ec == errc::busy);
-            }
-            REQUIRE(winners.size() == 1);
-            co_await until_only_left(server().port(), winners[0].node());
-            co_await release(std::move(winners[0]));
-        }
-        co_await nothing_left(server().port());
-        for (client& zk : sessions)
-            must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
-TEST_CASE("two mutexes on one path in one session exclude each other, and so does one with itself")
-{
-    const std::string path = "/basics/same";
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, options());
-        mutex one(zk, path);
-        mutex other(zk, path);
-        CHECK(one.path() == path);
-        guard first = must(co_await one.acquire());
-        auto second = begin_acquire(other);
-        auto third = begin_acquire(one);
-        CHECK(error_in(co_await one.acquire(100ms)) == errc::timed_out);
-        CHECK_FALSE(second.ended());
-        const std::string node = first.node();
-        co_await release(std::move(first));
-        guard held = co_await granted(second);
-        CHECK(held.node() != node);
-        CHECK_FALSE(third.ended());
-        co_await release(std::move(held));
-        held = co_await granted(third);
-        co_await release(std::move(held));
-
-        // Different paths do not concern each other, also where one is below the other.
-        mutex below(zk, path + "/below");
-        held = must(co_await one.acquire());
-        const guard inner = must(co_await below.acquire(60s));
-        CHECK(held);
-        CHECK(inner);
-        CHECK(error_in(co_await one.try_acquire()) == errc::busy);
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/below"});
 }

@@ -1,24 +1,14 @@
 // Others on the path of a mutex: children that are no contenders, contenders of other programs, overflowed numbers.
 #include "integration/lock_scene.hpp"
-#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
-
-namespace {
-
-client_options options()
-{
-    return fault_options(server().address(), milliseconds{30'000});
-}
-
-} // namespace
 
 TEST_CASE("children that are no contenders do not count")
 {
     const std::string path = "/foreign/children";
     const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, options());
+        client zk(co_await asio::this_coro::executor, usual_options());
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
         admin.create(path + "/configuration", "x");
@@ -54,8 +44,8 @@ TEST_CASE("contenders of other programs are served by number, whatever their nam
     const std::string path = "/foreign/mixed";
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        client zk(executor, options());
-        client other(executor, options());
+        client zk(executor, usual_options());
+        client other(executor, usual_options());
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
         const auto foreign = [&](const std::string& prefix) {
@@ -143,7 +133,7 @@ TEST_CASE("contenders whose numbers have overflowed: negative ones come first, t
 {
     const std::string path = "/foreign/overflowed";
     const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, options());
+        client zk(co_await asio::this_coro::executor, usual_options());
         admin_client admin(server().port(), 60s);
         admin.create_all(path);
         // As the servers write them: behind the sign, and in the wrong order as text.

@@ -2,7 +2,6 @@
 // The stories the library is drawn from: three clients queue on an ensemble and leave by both ways, two clients take
 // turns, and what happens to the lock's parent.
 #include "integration/lock_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <array>
 
@@ -12,11 +11,6 @@ using namespace zklock::test;
 namespace {
 
 constexpr milliseconds short_session{6'000};
-
-client_options options()
-{
-    return fault_options(server().address(), milliseconds{30'000});
-}
 
 /// A, B and C queue, each on a server of its own; the first to hold is another process, which is killed. Then a holder
 /// is cut off from the world, and at last they release as they should.
@@ -135,8 +129,8 @@ TEST_CASE("two clients: one holds, the other waits, then gets it")
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
         admin_client admin(server().port());
-        client one(executor, options());
-        client two(executor, options());
+        client one(executor, usual_options());
+        client two(executor, usual_options());
         mutex ours(one, path);
         mutex theirs(two, path);
         for (int round = 0; round < 3; ++round) {
@@ -214,8 +208,8 @@ TEST_CASE("missing parents are made, by many at once, and made again")
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
         admin_client admin(server().port());
-        client zk(executor, options());
-        client other(executor, options());
+        client zk(executor, usual_options());
+        client other(executor, usual_options());
 
         // Both find the parents missing at once, and several contenders of each.
         std::vector<pending<guard>> attempts;

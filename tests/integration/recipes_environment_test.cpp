@@ -2,24 +2,16 @@
 // of either kind. A new recipe joins the table with one line.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
+#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
 
 namespace {
 
-server_options keeps_containers()
-{
-    server_options options;
+const server_starts_with kept_containers([](server_options& options) {
     options.container_check_interval = std::chrono::hours(1); // so that they can be looked at
-    return options;
-}
-
-zookeeper_server& server()
-{
-    static zookeeper_server one(keeps_containers());
-    return one;
-}
+});
 
 /// Where a lock is.
 struct environment {

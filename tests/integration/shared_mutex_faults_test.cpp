@@ -33,10 +33,12 @@ TEST_CASE("a deadline of a reader or a writer takes its node along, and those be
 
         // A writer that gives up in the middle is no obstacle to the readers behind it.
         const std::string reader = foreign_reader(admin, path);
-        auto waits = begin_write(lock, 300ms);
+        auto waits = begin_write(lock, 3s); // not before the others stand behind it
         co_await until_queued(admin, path, 2);
         auto behind = begin_read(lock);
         auto also = begin_read(lock, 60s);
+        co_await until_queued(admin, path, 4);
+        CHECK_FALSE(behind.ended());
         const error_code ec = co_await waits.end();
         CHECK(ec == errc::timed_out);
         guard one = co_await granted(behind);

@@ -220,7 +220,7 @@ TEST_CASE("a process that writes when it is told to" * doctest::skip())
 {
     const auto body = [&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor,
-                  fault_options(played_process::argument("ZKLOCK_SERVERS"), milliseconds{1'000}));
+                  fault_options(played_process::argument("ZKLOCK_SERVERS"), milliseconds{3'000}));
         mutex lock(zk, played_process::argument("ZKLOCK_PATH"));
         client reporter(co_await asio::this_coro::executor,
                         fault_options(played_process::argument("ZKLOCK_SERVERS"), long_session));

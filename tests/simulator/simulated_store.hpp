@@ -1,11 +1,13 @@
 #pragma once
 #include "ensemble.hpp"
 #include "process.hpp"
+#include "scarce_memory.hpp"
 #include "store/store.hpp"
 
 #include <deque>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -78,7 +80,16 @@ private:
     void deliver(const connection_ptr& from, const answer& a);
     void deliver_connect(const answer& a);
     void call_back(waiting& w, const answer& a);
-    template <class F> void tell(F f);
+    /// Calls a function of the library's, whose memory may fail.
+    template <class F> void tell(F f)
+    {
+        try {
+            const scarce_memory now(world_, number_);
+            f();
+        } catch (const std::bad_alloc&) {
+            observer_->on_exception();
+        }
+    }
     void end_epoch(); ///< the client's end of the connection is gone
     void end_epoch_step();
     void keep_alive();

@@ -11,6 +11,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -209,6 +210,9 @@ public:
             text += (text.empty() ? "" : ", ") + r.what;
         return text;
     }
+
+    /// Whether any unanswered request has that in its text.
+    [[nodiscard]] bool asks(std::string_view text) const { return pending().find(text) != std::string::npos; }
 
 private:
     static constexpr zklock::store::reply never_left{zklock::store::outcome::unknown, {}, true};

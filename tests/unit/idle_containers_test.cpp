@@ -1,70 +1,11 @@
 // Containers that a client has made, and deletes when nobody uses them any more.
-#include "session_scene.hpp"
+#include "container_scene.hpp"
 
 #include <memory>
 #include <string>
 
 using namespace zklock;
 using namespace zklock::unit;
-
-namespace {
-
-struct container_scene : connected_scene {
-    /// Acquires and releases the lock of a path that is not there, and is made by that transaction; or that others make
-    /// at the same time (0).
-    void use(const std::string& path, std::int64_t czxid = 50, mutex_options o = {})
-    {
-        const auto a = acquire(path, o);
-        answer(outcome::no_node);
-        answer(outcome::no_node); // nothing to watch either
-        const char* const verb = o.parents == parent_kind::container ? "container " : "persistent ";
-        REQUIRE(servers.pending() == verb + path);
-        if (czxid != 0)
-            stat(fresh(czxid));
-        else
-            answer(outcome::node_exists);
-        number(++czxid_, 0);
-        alone(1, czxid_);
-        REQUIRE(a->ended == error_code());
-        release(*a);
-        answer(outcome::ok);
-        REQUIRE(servers.pending() == "");
-    }
-    /// One that was made by that transaction, and has had a child since.
-    static store::node_stat used(std::int64_t czxid = 50)
-    {
-        store::node_stat stat = fresh(czxid);
-        stat.cversion = 2;
-        stat.pzxid = czxid + 1;
-        return stat;
-    }
-    void cut()
-    {
-        while (!servers.requests.empty())
-            answer(outcome::unknown);
-        servers.observer->on_disconnected();
-        clock.run();
-    }
-    /// The delete of a path's node was done: that is told before the answer.
-    void done(const std::string& path)
-    {
-        servers.observer->on_node_event(store::event_kind::deleted, path);
-        answer(outcome::ok);
-    }
-    /// The container rests, is looked at, and may go.
-    void begin_to_delete(const std::string& path)
-    {
-        come_to_rest();
-        REQUIRE(servers.pending() == "exists " + path);
-        stat(used());
-        REQUIRE(servers.pending() == "remove " + path + " at version 0");
-    }
-
-private:
-    std::int64_t czxid_ = 100;
-};
-
-} // namespace
 
 TEST_SUITE("idle containers")
 {
@@ -85,7 +26,7 @@ TEST_SUITE("idle containers")
         s.use("/p");
         s.clock.pass(4s);
         s.answer_syncs();
-        while (s.servers.pending().find("exists") == std::string::npos)
+        while (!s.servers.asks("exists"))
             s.clock.pass(100ms);
         const std::string all = s.servers.pending();
         CHECK(all.substr(all.size() - 17) == "sync /, exists /p");
@@ -313,7 +254,7 @@ TEST_SUITE("idle containers")
             REQUIRE(s.servers.pending() == "exists /p");
             const auto a = s.acquire("/p", others);
             s.stat(s.used());
-            CHECK(s.servers.pending().find("remove") == std::string::npos);
+            CHECK_FALSE(s.servers.asks("remove"));
             is_granted(*a);
         }
         SUBCASE("deleted")
@@ -343,122 +284,5 @@ TEST_SUITE("idle containers")
             REQUIRE(s.servers.pending() == "unwatch /p");
             is_granted(*s.acquire("/p", others));
         }
-    }
-
-    TEST_CASE("a lost answer to the delete: it is looked for once more in the next epoch")
-    {
-        container_scene s;
-        s.use("/p");
-        s.begin_to_delete("/p");
-        s.cut();
-        s.connect(5, false);
-        s.come_to_rest();
-        s.come_to_rest();
-        CHECK(s.servers.pending() == "exists /p");
-        s.answer(outcome::no_node);
-        CHECK(s.servers.pending() == "");
-    }
-
-    TEST_CASE("an epoch that ends with no answer at all: likewise")
-    {
-        container_scene s;
-        s.use("/p");
-        s.use("/q");
-        s.come_to_rest();
-        REQUIRE(s.servers.pending() == "exists /p, exists /q");
-        const auto late = s.servers.take(), later = s.servers.take();
-        s.servers.observer->on_disconnected();
-        s.clock.run();
-        late.stat(s.used());
-        later.stat(s.used());
-        s.clock.run();
-        CHECK(s.servers.pending() == "");
-        s.connect(5, false);
-        s.come_to_rest();
-        s.come_to_rest();
-        CHECK(s.servers.pending() == "exists /q, exists /p");
-    }
-
-    TEST_CASE("no memory for one of the requests: all is done in the next epoch")
-    {
-        for (const unsigned request : {1u, 2u, 3u, 4u}) { // the sync, two looks, the delete
-            container_scene s;
-            s.use("/p");
-            s.use("/q");
-            s.clock.pass(4900ms);
-            s.answer_syncs();
-            s.servers.fails_after = request;
-            const auto until_it_fails = [&] {
-                while (s.servers.fails_after != 0) {
-                    s.clock.pass(100ms);
-                    while (!s.servers.requests.empty())
-                        if (const auto r = s.servers.take(); r.what.starts_with("exists"))
-                            r.stat(s.used());
-                        else
-                            r.answer(outcome::ok);
-                }
-            };
-            try {
-                until_it_fails();
-            } catch (const std::bad_alloc&) { // out of what the store has called
-                s.servers.observer->on_exception();
-            }
-            CHECK(s.servers.given_up);
-            s.cut();
-            s.connect(5, false);
-            s.come_to_rest();
-            s.come_to_rest();
-            CHECK(s.servers.pending().find("exists /p") != std::string::npos);
-            CHECK(s.servers.pending().find("exists /q") != std::string::npos);
-        }
-    }
-
-    TEST_CASE("one whose answer was lost counts as made by the client if nobody has used it")
-    {
-        container_scene s;
-        const auto a = s.acquire("/up/p");
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node);
-        REQUIRE(s.servers.pending() == "container /up");
-        CHECK(a->handle->withdraw());
-        s.cut();
-        s.connect(5, false);
-        s.come_to_rest();
-        s.come_to_rest();
-        REQUIRE(s.servers.pending() == "exists /up");
-        store::node_stat found = s.fresh(60);
-        SUBCASE("")
-        {
-            s.stat(found);
-            CHECK(s.servers.pending() == "remove /up at version 0");
-        }
-        SUBCASE("used: if it is a container, the servers clear it away")
-        {
-            s.stat(s.used(60));
-            CHECK(s.servers.pending() == "");
-        }
-        SUBCASE("with data")
-        {
-            found.data_length = 1;
-            s.stat(found);
-            CHECK(s.servers.pending() == "");
-        }
-    }
-
-    TEST_CASE("one that was made for an acquire that gave up before its node could be created is deleted")
-    {
-        container_scene s;
-        const auto a = s.acquire("/p");
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node);
-        const auto b = s.acquire("/q"), c = s.acquire("/r");
-        s.answer(outcome::ok); // two writes are under way
-        REQUIRE(s.servers.pending().find("create /p") == std::string::npos);
-        CHECK(a->handle->withdraw());
-        s.clock.run();
-        s.come_to_rest();
-        s.come_to_rest();
-        CHECK(s.servers.pending().find("exists /p") != std::string::npos);
     }
 }

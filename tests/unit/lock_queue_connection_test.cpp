@@ -30,9 +30,7 @@ TEST_SUITE("lock queue, connection lost")
     TEST_CASE("a create of unknown outcome is looked for after a sync, before any other create")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.create_unknown(1);
         q.parent_watch_failed();
         q.epoch_ended();
@@ -194,9 +192,7 @@ TEST_SUITE("lock queue, connection lost")
     TEST_CASE("a refused look-up is not asked for again at once")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.contact_lost();
         q.create_unknown(1);
         q.parent_watch_failed();

@@ -12,9 +12,7 @@ TEST_SUITE("lock queue, dense view")
     TEST_CASE("a look at the parent shows that the first is alone")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.enqueued(1, 5);
         CHECK(q.act() == ""); // of two requests one is enough, if it is the right one
 
@@ -67,9 +65,7 @@ TEST_SUITE("lock queue, dense view")
               "alone once the transaction is known, for the next one's sake")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.created(1, ours(1, 0), 0);
         q.parent_watched(1, 1, 77);
         CHECK(q.act() == ""); // nothing can be lower, but there is no token yet
@@ -85,9 +81,7 @@ TEST_SUITE("lock queue, dense view")
     TEST_CASE("whose czxid is not known, because it was created with others, is not taken for alone")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.created(1, ours(1, 5), 5);
         q.token_known(1, 0);
         q.parent_watched(1, 6, 105);
@@ -97,9 +91,7 @@ TEST_SUITE("lock queue, dense view")
     TEST_CASE("a parent that had no child before ours was created makes the first number count")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.parent_watched(0, 7, 50); // the create was slower
         CHECK(q.act() == "");
         q.enqueued(1, 7);
@@ -332,9 +324,7 @@ TEST_SUITE("lock queue, dense view")
         {
             q.epoch_ended();
         }
-        q.epoch_began();
-        q.join_and_send(2);
-        CHECK(q.act() == "parent");
+        q.begin_with(2);
         q.enqueued(2, 1);
         CHECK(q.act() == "");
     }
@@ -342,9 +332,7 @@ TEST_SUITE("lock queue, dense view")
     TEST_CASE("nothing is lower than number 0, whatever is known of the parent")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.enqueued(1, 0);
         CHECK(q.act() == "granted 1");
         q.parent_watched(3, 3, 200);

@@ -65,6 +65,14 @@ struct driver : queue::lock_queue {
         send_creates();
     }
 
+    /// It is the first of an epoch: the parent has to be looked at.
+    void begin_with(contender_id id)
+    {
+        epoch_began();
+        join_and_send(id);
+        CHECK(act() == "parent");
+    }
+
     static std::int64_t czxid_of(int sequence) { return std::int64_t{100} + sequence; }
 
     /// The create was answered, by a transaction of its own: so that the node's token is known too.
@@ -80,9 +88,7 @@ struct driver : queue::lock_queue {
     /// Contender 1 waits behind a foreign node 0, with both watches confirmed.
     void wait_behind_foreign()
     {
-        epoch_began();
-        join_and_send(1);
-        CHECK(act() == "parent");
+        begin_with(1);
         enqueued(1, 1);
         parent_watched(2, 2, czxid_of(1));
         CHECK(act() == "read");
@@ -96,9 +102,7 @@ struct driver : queue::lock_queue {
     /// Contender 1 holds, alone, and the view is dense.
     void hold(int sequence = 0)
     {
-        epoch_began();
-        join_and_send(1);
-        CHECK(act() == "parent");
+        begin_with(1);
         enqueued(1, sequence);
         parent_shows_one(sequence + 1);
         CHECK(act() == "granted 1");

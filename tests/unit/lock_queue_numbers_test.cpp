@@ -1,6 +1,7 @@
 // Where the parent's numbers are scarce: who is held back, and how they begin again.
 #include "lock_queue_driver.hpp"
 
+#include <cstdint>
 #include <string>
 
 using namespace zklock::queue;
@@ -28,6 +29,13 @@ struct scarce_driver : driver {
         leave(1);
         CHECK(act() == "remove 1 " + ours(1, 2));
         removed(1);
+    }
+    /// The parent is to be deleted, and has children: it has had so many in all.
+    void delete_in_vain(std::int32_t ever)
+    {
+        CHECK(may_remove_parent(ever));
+        parent_occupied();
+        CHECK(act() == "read");
     }
 };
 
@@ -85,9 +93,7 @@ TEST_SUITE("lock queue, scarce numbers")
     TEST_CASE("a list and a look at the parent tell, too")
     {
         driver q({}, 3);
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.enqueued(1, 1);
         SUBCASE("a list")
         {
@@ -109,9 +115,7 @@ TEST_SUITE("lock queue, scarce numbers")
         scarce_driver q;
         q.hold_back();
         CHECK(q.act() == "remove parent, gone 1");
-        CHECK(q.may_remove_parent(6));
-        q.parent_occupied();
-        CHECK(q.act() == "read");
+        q.delete_in_vain(6);
         CHECK(q.act() == "");
         q.children_read({foreign(4), foreign(3), foreign(5)}, 6, true);
         CHECK(q.act() == "watch " + foreign(5));
@@ -122,9 +126,7 @@ TEST_SUITE("lock queue, scarce numbers")
         {
             q.node_gone(foreign(5));
             CHECK(q.act() == "remove parent");
-            CHECK(q.may_remove_parent(7));
-            q.parent_occupied();
-            CHECK(q.act() == "read");
+            q.delete_in_vain(7);
             q.children_read({foreign(6)}, 7, true);
             CHECK(q.act() == "watch " + foreign(6));
         }
@@ -132,9 +134,7 @@ TEST_SUITE("lock queue, scarce numbers")
         {
             q.node_gone(foreign(5));
             CHECK(q.act() == "remove parent");
-            CHECK(q.may_remove_parent(6));
-            q.parent_occupied();
-            CHECK(q.act() == "read");
+            q.delete_in_vain(6);
             q.children_read({}, 6, true);
             CHECK(q.act() == "remove parent");
         }
@@ -233,9 +233,7 @@ TEST_SUITE("lock queue, scarce numbers")
         scarce_driver q;
         q.hold_back();
         CHECK(q.act() == "remove parent, gone 1");
-        CHECK(q.may_remove_parent(6));
-        q.parent_occupied();
-        CHECK(q.act() == "read");
+        q.delete_in_vain(6);
         q.children_read({foreign(5)}, 6, true);
         CHECK(q.act() == "watch " + foreign(5));
         q.watched(foreign(5), true);
@@ -248,9 +246,7 @@ TEST_SUITE("lock queue, scarce numbers")
         scarce_driver q;
         q.hold_back();
         CHECK(q.act() == "remove parent, gone 1");
-        CHECK(q.may_remove_parent(sequence_limit));
-        q.parent_occupied();
-        CHECK(q.act() == "read");
+        q.delete_in_vain(sequence_limit);
         q.children_read({foreign(sequence_limit)}, sequence_limit + 1, true);
         CHECK(q.act() == "exhausted 2, gone 2");
         CHECK(q.act() == "remove parent");
@@ -263,9 +259,7 @@ TEST_SUITE("lock queue, scarce numbers")
     TEST_CASE("a Stat counts to 2^31 only: past it only the end of the parent shows that numbers begin again")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.created(1, "_c_1-lock--2147483648", -2147483647 - 1, 7);
         q.leave(1); // its caller refuses it
         q.parent_watched(1, 1, 7);
@@ -351,9 +345,7 @@ TEST_SUITE("lock queue, scarce numbers")
     TEST_CASE("what was known of an earlier parent does not stay: whatever its numbers were")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.enqueued(1, 6);
         q.parent_watched(2, 7, 0);
         CHECK(q.act() == "read");

@@ -67,9 +67,7 @@ TEST_SUITE("lock queue, lingering")
     TEST_CASE("is not for those whose token cannot count another grant")
     {
         driver q(lingers);
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.created(1, ours(1, 0), 0, 100);
         q.token_known(1, 1);
         q.parent_shows_one(1);
@@ -176,9 +174,7 @@ TEST_SUITE("lock queue, lingering")
     TEST_CASE("does not begin behind which others were seen")
     {
         driver q(lingers);
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.enqueued(1, 3);
         q.parent_watched(2, 5, 104);
         CHECK(q.act() == "read");

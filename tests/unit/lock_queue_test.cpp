@@ -27,9 +27,7 @@ TEST_SUITE("lock queue")
     TEST_CASE("nothing is granted without coverage, without its token, or without a fresh lease")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.created(1, ours(1, 5), 5);
         CHECK(q.act() == "");
         q.parent_watched(2, 6, 105);
@@ -95,9 +93,7 @@ TEST_SUITE("lock queue")
     TEST_CASE("children that are no contenders are ignored, foreign ones before us are not, whatever their prefix")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.enqueued(1, 3);
         q.parent_watched(5, 4, 103);
         CHECK(q.act() == "read");
@@ -108,9 +104,7 @@ TEST_SUITE("lock queue")
     TEST_CASE("cancelled while its create is under way, a contender is deleted when the answer comes")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.leave(1);
         CHECK(q.act() == "");
         CHECK_FALSE(q.contended());
@@ -125,9 +119,7 @@ TEST_SUITE("lock queue")
     TEST_CASE("a refused create leaves nothing")
     {
         driver q;
-        q.epoch_began();
-        q.join_and_send(1);
-        CHECK(q.act() == "parent");
+        q.begin_with(1);
         q.create_failed(1);
         CHECK(q.next_to_create() == 1);
         q.leave(1);

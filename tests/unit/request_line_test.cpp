@@ -1,89 +1,15 @@
 // What users ask for besides locks: how much of it is under way at once, and who comes next.
-#include "node_scene.hpp"
-
-#include "recipes/requests/children_in_order.hpp"
+#include "line_scene.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
-#include <utility>
-#include <vector>
 
 using namespace zklock;
 using namespace zklock::unit;
-using withdrawal = recipes::user_request::withdrawal;
 
 namespace {
 
-constexpr std::size_t window = recipes::request_line::most_under_way;
 constexpr std::size_t bytes = recipes::request_line::most_bytes_under_way;
-
-std::string numbered(const char* before, std::size_t n)
-{
-    char digits[16];
-    std::snprintf(digits, sizeof digits, "%010zu", n);
-    return before + std::string(digits);
-}
-
-struct line_scene : node_scene {
-    /// Counts what has ended, and how.
-    struct many {
-        std::size_t ended = 0;
-        std::size_t failed = 0;
-        std::vector<std::shared_ptr<recipes::user_request>> handles;
-    };
-
-    void get(many& all, std::size_t count)
-    {
-        for (std::size_t i = 0; i < count; ++i)
-            all.handles.push_back(nodes().get(numbered("/n", all.handles.size()), [&all](error_code ec, node_content) {
-                ++all.ended;
-                all.failed += ec.failed();
-            }));
-    }
-    struct listing {
-        std::shared_ptr<recipes::user_request> handle;
-        std::optional<error_code> ended;
-        std::vector<contender> found;
-    };
-    /// Reads the queue of a path.
-    void contenders(listing& to, const std::string& path, std::size_t most = recipes::contender_list::all)
-    {
-        to.handle = queues->contenders(
-            path,
-            [&to](error_code ec, std::vector<contender> found) {
-                CHECK_FALSE(to.ended);
-                to.ended = ec;
-                to.found = std::move(found);
-            },
-            recipes::listed::queue, most);
-    }
-    /// Of so many contenders, the last one first.
-    static std::vector<std::string> crowd(std::size_t count)
-    {
-        std::vector<std::string> names;
-        for (std::size_t i = count; i != 0; --i)
-            names.push_back(numbered("lock-", i - 1));
-        return names;
-    }
-    /// The oldest request is a read, and is answered.
-    void show()
-    {
-        servers.take().show(5, "somebody");
-        clock.run();
-    }
-    [[nodiscard]] std::size_t under_way(const std::string& of) const
-    {
-        return static_cast<std::size_t>(
-            std::count_if(servers.requests.begin(), servers.requests.end(),
-                          [&of](const fake_store::request& r) { return r.what.starts_with(of); }));
-    }
-    void reconnect()
-    {
-        disconnect();
-        servers.observer->on_connected({5, 10s, false, clock.now()});
-    }
-};
 
 } // namespace
 
@@ -179,43 +105,6 @@ TEST_SUITE("a client's line")
         CHECK(s.servers.pending() == "set /f");
     }
 
-    TEST_CASE("a long list and single requests have every second turn, lists one after the other")
-    {
-        line_scene s;
-        s.connect();
-        line_scene::listing a, b;
-        s.contenders(a, "/a");
-        s.contenders(b, "/b");
-        CHECK(s.servers.pending() == "children /a, children /b");
-        s.list(line_scene::crowd(500));
-        CHECK(s.servers.requests.size() == window);
-        s.list(line_scene::crowd(500));
-        CHECK(s.servers.requests.size() == window);
-        CHECK(s.servers.requests.front().what == "get /a/lock-0000000000"); // in the order of the queue
-        line_scene::many reads;
-        s.get(reads, 2 * window);
-        // As many of each as there are turns.
-        for (std::size_t i = 0; i < window; ++i)
-            s.show();
-        CHECK(s.under_way("get /n") == window / 2);
-        CHECK(s.under_way("get /a/") + s.under_way("get /b/") == window / 2);
-        CHECK(s.under_way("get /b/") >= window / 4);
-        // Who asks now waits for those before it, and for as many turns of lists.
-        std::size_t answered = window;
-        for (; reads.ended != 2 * window; ++answered)
-            s.show();
-        CHECK(answered <= 6 * window);
-        CHECK_FALSE(a.ended);
-        while (!s.servers.requests.empty())
-            s.show();
-        for (const line_scene::listing* list : {&a, &b}) {
-            CHECK(list->ended == error_code());
-            REQUIRE(list->found.size() == 500);
-            for (std::size_t i = 0; i < 500; ++i)
-                REQUIRE(list->found[i].sequence == static_cast<std::int32_t>(i));
-        }
-    }
-
     TEST_CASE("what is withdrawn is sent no more, and has others come up")
     {
         line_scene s;
@@ -250,70 +139,6 @@ TEST_SUITE("a client's line")
         // All places are free again.
         s.get(reads, 2 * window);
         CHECK(s.servers.requests.size() == window);
-    }
-
-    TEST_CASE("a list that one node refuses reads no further")
-    {
-        line_scene s;
-        s.connect();
-        line_scene::listing list;
-        s.contenders(list, "/p");
-        s.list(line_scene::crowd(200));
-        s.answer(outcome::no_auth);
-        CHECK(list.ended == make_error_code(errc::access_denied));
-        CHECK(s.servers.requests.size() == window - 1);
-        while (!s.servers.requests.empty())
-            s.show();
-        line_scene::many reads;
-        s.get(reads, 2 * window);
-        CHECK(s.servers.requests.size() == window);
-    }
-
-    TEST_CASE("on a new connection a list begins again, and all are in the order of the calls")
-    {
-        line_scene s;
-        s.connect();
-        line_scene::listing list, late;
-        s.contenders(list, "/p");
-        s.list(line_scene::crowd(100));
-        line_scene::many reads;
-        s.get(reads, 30);
-        s.contenders(late, "/q"); // has not come up
-        for (std::size_t i = 0; i < 20; ++i)
-            s.show();
-        CHECK(s.under_way("get /n") == 10);
-        while (!s.servers.requests.empty())
-            s.answer(outcome::unknown);
-        CHECK_FALSE(list.ended);
-        s.reconnect();
-        const std::string pending = s.servers.pending();
-        CHECK(pending.starts_with("sync /, children /p, get /n0000000000, get /n0000000001"));
-        CHECK(pending.ends_with("get /n0000000029, children /q"));
-        CHECK(s.servers.requests.size() == 33);
-        s.answer(outcome::ok);
-        s.list(line_scene::crowd(3));
-        while (reads.ended != 30)
-            s.show();
-        s.list({});
-        CHECK(late.ended == error_code());
-        for (int i = 0; i < 3; ++i)
-            s.show();
-        CHECK(list.ended == error_code());
-        CHECK(list.found.size() == 3);
-        CHECK(s.servers.pending() == "");
-
-        // One whose turn is still to come when the connection ends, and of which nothing is under way.
-        line_scene::listing first, second;
-        s.contenders(first, "/p");
-        s.contenders(second, "/q");
-        s.list(line_scene::crowd(2 * window));
-        s.list(line_scene::crowd(2 * window));
-        CHECK(s.under_way("get /p/") == window);
-        CHECK(s.under_way("get /q/") == 0);
-        while (!s.servers.requests.empty())
-            s.answer(outcome::unknown);
-        s.reconnect();
-        CHECK(s.servers.pending() == "sync /, children /p, children /q");
     }
 
     TEST_CASE("thousands that wait end with the client, each once")
@@ -403,92 +228,5 @@ TEST_SUITE("a client's line")
         CHECK(downgraded.ended_with(errc::access_denied));
         s.nodes().commit(transaction(), s.claim_of(*a), after.teller());
         CHECK(s.servers.pending() == "batch " + s.own(*a));
-    }
-
-    TEST_CASE("whoever wants the first only reads one, and the next if that one is gone")
-    {
-        line_scene s;
-        s.connect();
-        line_scene::listing first;
-        s.contenders(first, "/p", 1);
-        s.list(line_scene::crowd(1'000));
-        CHECK(s.servers.pending() == "get /p/lock-0000000000");
-        s.answer(outcome::no_node);
-        CHECK(s.servers.pending() == "get /p/lock-0000000001");
-        s.show();
-        CHECK(s.servers.pending() == "");
-        CHECK(first.ended == error_code());
-        REQUIRE(first.found.size() == 1);
-        CHECK(first.found.front().sequence == 1);
-        for (const bool empty : {true, false}) { // nobody, or nobody any more
-            line_scene::listing nobody;
-            s.contenders(nobody, "/p", 1);
-            s.list(line_scene::crowd(empty ? 0 : 1));
-            if (!empty)
-                s.answer(outcome::no_node);
-            CHECK(nobody.ended == error_code());
-            CHECK(nobody.found.empty());
-        }
-    }
-
-    TEST_CASE("holders are asked to let go a few at a time; with a new connection, all of them, each once")
-    {
-        line_scene s;
-        s.connect();
-        std::vector<std::string> readers;
-        for (std::size_t i = 0; i < 3 * window; ++i)
-            readers.push_back(numbered("a-__READ__", i));
-        readers.push_back(numbered("a-__WRIT__", 3 * window));
-        std::optional<std::size_t> asked;
-        s.queues->revoke_holders("/p", [&](error_code ec, std::size_t n) { asked = ec ? 0 : n; });
-        s.list(readers);
-        CHECK(s.servers.requests.size() == window);
-        for (std::size_t i = 0; i < 10; ++i)
-            s.answer(outcome::ok);
-        while (!s.servers.requests.empty())
-            s.answer(outcome::unknown);
-        s.reconnect();
-        CHECK(s.servers.requests.size() == window); // no sync: nothing is read
-        for (std::size_t i = 0; i < 3 * window - 1; ++i)
-            s.answer(outcome::ok);
-        CHECK_FALSE(asked);
-        s.answer(outcome::ok);
-        CHECK(asked == 3 * window);
-        CHECK(s.servers.pending() == "");
-
-        // A writer that reads on is asked by its reader's node, once, whatever the connection does.
-        const std::string uuid = "_c_00000000-0000-4000-8000-999999999999-";
-        asked.reset();
-        s.queues->revoke("/p", "/p/" + uuid + "__WRIT__0000000003",
-                          [&](error_code ec, std::size_t n) { asked = ec ? 0 : n; });
-        s.answer(outcome::no_node);
-        CHECK(s.servers.pending() == "set /p/" + uuid + "__READ__0000000003");
-        s.answer(outcome::unknown);
-        s.reconnect();
-        CHECK(s.servers.pending() == "set /p/" + uuid + "__READ__0000000003");
-        s.answer(outcome::ok);
-        CHECK(asked == 1);
-    }
-}
-
-TEST_SUITE("children in order")
-{
-    TEST_CASE("come by their numbers and then by their names, those that are meant")
-    {
-        recipes::children_in_order children;
-        CHECK(children.empty());
-        children.assign({"b-lock-0000000007", "notes", "lock-0000000003", "a-lock-0000000007", "x", "lock--000000005",
-                         "c-__READ__0000000001"},
-                        queue::parse_name);
-        CHECK(children.size() == 4);
-        std::vector<std::string> names;
-        for (; !children.empty(); children.pop())
-            names.emplace_back(children.front().name);
-        CHECK(names == std::vector<std::string>{"c-__READ__0000000001", "lock-0000000003", "a-lock-0000000007",
-                                                "b-lock-0000000007"});
-        children.assign({"lock-0000000001"}, queue::parse_name);
-        CHECK(children.size() == 1);
-        children.clear();
-        CHECK(children.empty());
     }
 }

@@ -151,7 +151,7 @@ TEST_SUITE("revocation")
                 s.number(104, 4); // queues behind the one that holds
             s.release(*a);
             CHECK_FALSE(a->released);
-            CHECK(s.servers.pending().find("remove /p/" + scene::node(1, 3)) != std::string::npos);
+            CHECK(s.servers.asks("remove /p/" + scene::node(1, 3)));
             CHECK_FALSE((cohort && b->ended)); // it needs a node of its own
         }
     }
@@ -211,7 +211,7 @@ TEST_SUITE("revocation")
                 CHECK_FALSE(downgraded);
                 s.servers.observer->on_disconnected();
                 s.connect(5, false);
-                CHECK(s.servers.pending().find("batch create") != std::string::npos);
+                CHECK(s.servers.asks("batch create"));
                 break;
             default:
                 s.answer(outcome::no_node); // of a reader, either

@@ -1,21 +1,34 @@
 // How many nodes of a client the budget lets be there at once.
 #include "session_scene.hpp"
 
+#include <cstddef>
 #include <string>
 
 using namespace zklock;
 using namespace zklock::unit;
 
+namespace {
+
+/// A session that can have so many nodes of paths like /p at once; the first ones of further paths up to a limit.
+struct budget_scene : scene {
+    explicit budget_scene(std::size_t nodes) : budget_scene(nodes, nodes) {}
+    budget_scene(std::size_t nodes, std::size_t limit)
+    {
+        const std::size_t one = 4 + std::string("/p/").size() + node(1, 0).size();
+        options.node_budget = nodes * one;
+        options.node_budget_limit = limit * one;
+        start();
+        connect();
+    }
+};
+
+} // namespace
+
 TEST_SUITE("session, node budget")
 {
     TEST_CASE("further waiters get their nodes as others free theirs, each path in turn")
     {
-        scene s;
-        const std::size_t one = 4 + std::string("/p/").size() + scene::node(1, 0).size();
-        s.options.node_budget = 2 * one;
-        s.options.node_budget_limit = 4 * one;
-        s.start();
-        s.connect();
+        budget_scene s(2, 4);
         const auto p1 = s.hold("/p", 0);
         const auto p2 = s.acquire("/p");
         s.servers.requests.clear();
@@ -71,12 +84,7 @@ TEST_SUITE("session, node budget")
 
     TEST_CASE("creates that gather take no more than the node budget")
     {
-        scene s;
-        const std::size_t one = 4 + std::string("/c/").size() + scene::node(1, 0).size();
-        s.options.node_budget = 4 * one;
-        s.options.node_budget_limit = 4 * one;
-        s.start();
-        s.connect();
+        budget_scene s(4);
         const auto a = s.acquire("/a");
         const auto b = s.acquire("/b");
         auto create_a = s.servers.take();
@@ -91,12 +99,7 @@ TEST_SUITE("session, node budget")
 
     TEST_CASE("a node that is passed on takes its room in the node budget along, once")
     {
-        scene s;
-        const std::size_t one = 4 + std::string("/c/").size() + scene::node(1, 0).size();
-        s.options.node_budget = 4 * one;
-        s.options.node_budget_limit = 4 * one;
-        s.start();
-        s.connect();
+        budget_scene s(4);
         mutex_options lingering;
         lingering.linger = 1s;
         const auto first = s.hold("/h", 0, lingering);

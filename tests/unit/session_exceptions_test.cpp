@@ -71,14 +71,14 @@ TEST_SUITE("session, exceptions")
             int tries = 0;
         };
         scene s;
-        recipes::session_core core(s.servers, s.clock, s.options, [] { return std::string(); });
+        recipes::session session(s.servers, s.clock, s.options, [] { return std::string(); });
         at_a_loss member;
-        core.add(member);
-        core.on_connected({5, 10s, true, s.clock.now()});
-        core.on_disconnected();
-        core.attempt([&] { core.on_expired(); });
+        session.add(member);
+        s.servers.observer->on_connected({5, 10s, true, s.clock.now()});
+        s.servers.observer->on_disconnected();
+        s.servers.observer->on_expired();
         int told = 0;
-        core.tell([&] { ++told; });
+        session.tell([&] { ++told; });
         s.clock.pass(100ms);
         CHECK(member.tries > 1);
         CHECK(member.tries < 40); // 200 at once, if there was no pause
@@ -86,6 +86,6 @@ TEST_SUITE("session, exceptions")
         s.clock.pass(10s);
         CHECK(member.tries == 201);
         CHECK(told == 1);
-        core.remove(member);
+        session.remove(member);
     }
 }

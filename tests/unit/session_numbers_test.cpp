@@ -1,10 +1,11 @@
 // A path whose numbers are scarce, over a store that the test answers for.
-#include "session_scene.hpp"
+#include "script.hpp"
 
 #include "queue/node_name.hpp"
 
 #include <memory>
 #include <string>
+#include <utility>
 
 using namespace zklock;
 using namespace zklock::unit;
@@ -40,7 +41,32 @@ struct scarce_scene : connected_scene {
         servers.take().show_node(stat, data);
         clock.run();
     }
+    /// It has a child when it is to be deleted, a contender's by its name, which is that session's node.
+    void find_child_of(std::int64_t owner)
+    {
+        look(1, 0, {}, 2);
+        store::node_stat stat;
+        stat.num_children = 1;
+        stat.cversion = 3;
+        asked(*this).to("remove /p at version 0").ends(outcome::not_empty);
+        asked(*this).to("children /p").list({node(9, 1)}, stat);
+        asked(*this).to("watch /p/" + node(9, 1)).show(owner, "");
+    }
 };
+
+/// The path's numbers have come to their end with the only node. It is deleted, and so is the path.
+void delete_full_path(connected_scene& s, mutex_options o = {})
+{
+    const auto a = s.acquire("/p", std::move(o));
+    asked(s).to("create /p/" + prefix(1)).number(42, queue::sequence_limit);
+    CHECK(a->ended == make_error_code(errc::sequence_exhausted));
+    store::node_stat stat;
+    stat.cversion = static_cast<std::int32_t>(2u * (static_cast<std::uint32_t>(queue::sequence_limit) + 1));
+    asked(s).to("watch /p"); // is never answered
+    asked(s).to("remove /p/" + scene::node(1, queue::sequence_limit)).ends(outcome::ok);
+    asked(s).to("get /p").show(stat);
+    asked(s).to("remove /p at version 0").ends(outcome::ok);
+}
 
 } // namespace
 
@@ -115,17 +141,7 @@ TEST_SUITE("session, scarce numbers")
     TEST_CASE("held back: a deadline and a cancel end it at once, and leave nothing")
     {
         scarce_scene s;
-        s.look(1, 0, {}, 2);
-        CHECK(s.servers.pending() == "remove /p at version 0");
-        s.answer(outcome::not_empty);
-        store::node_stat stat;
-        stat.num_children = 1;
-        stat.cversion = 3;
-        s.servers.take().list_with({scene::node(9, 1)}, stat);
-        s.clock.run();
-        CHECK(s.servers.pending() == "watch /p/" + scene::node(9, 1));
-        s.servers.take().show(7, "");
-        s.clock.run();
+        s.find_child_of(7);
         CHECK(s.waiting->handle->withdraw());
         s.clock.run();
         CHECK(s.servers.pending() == "unwatch /p/" + scene::node(9, 1));
@@ -136,19 +152,7 @@ TEST_SUITE("session, scarce numbers")
     TEST_CASE("past the limit: refused, and the parent deleted for those who come")
     {
         connected_scene s;
-        const auto a = s.acquire("/p");
-        s.number(42, queue::sequence_limit);
-        CHECK(a->ended == make_error_code(errc::sequence_exhausted));
-        s.servers.take(); // the watch
-        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, queue::sequence_limit));
-        s.answer(outcome::ok);
-        CHECK(s.servers.pending() == "get /p");
-        store::node_stat stat;
-        stat.cversion = static_cast<std::int32_t>(2u * (static_cast<std::uint32_t>(queue::sequence_limit) + 1));
-        s.servers.take().show_stat(stat);
-        s.clock.run();
-        CHECK(s.servers.pending() == "remove /p at version 0");
-        s.answer(outcome::ok);
+        delete_full_path(s);
         const auto b = s.acquire("/p");
         CHECK(s.servers.pending().starts_with("create /p/"));
     }
@@ -158,34 +162,14 @@ TEST_SUITE("session, scarce numbers")
         connected_scene s;
         mutex_options persistent;
         persistent.parents = parent_kind::persistent;
-        const auto a = s.acquire("/p", persistent);
-        s.number(42, queue::sequence_limit);
-        s.servers.take(); // the watch
-        s.answer(outcome::ok);
-        store::node_stat stat;
-        stat.cversion = static_cast<std::int32_t>(2u * (static_cast<std::uint32_t>(queue::sequence_limit) + 1));
-        s.servers.take().show_stat(stat);
-        s.clock.run();
-        CHECK(s.servers.pending() == "remove /p at version 0");
-        s.answer(outcome::ok);
-        CHECK(s.servers.pending() == "persistent /p");
-        s.answer(outcome::ok);
-        CHECK(s.servers.pending() == "");
+        delete_full_path(s, persistent);
+        asked(s).to("persistent /p").ends(outcome::ok).nothing_else();
     }
 
     TEST_CASE("a persistent node that is called like a contender's does not hold anybody back for ever")
     {
         scarce_scene s;
-        s.look(1, 0, {}, 2);
-        s.answer(outcome::not_empty);
-        store::node_stat stat;
-        stat.num_children = 1;
-        stat.cversion = 3;
-        s.servers.take().list_with({scene::node(9, 1)}, stat);
-        s.clock.run();
-        REQUIRE(s.servers.pending() == "watch /p/" + scene::node(9, 1));
-        s.servers.take().show(0, "");
-        s.clock.run();
-        CHECK(s.servers.pending().find("create /p/") != std::string::npos);
+        s.find_child_of(0);
+        CHECK(s.servers.asks("create /p/"));
     }
 }

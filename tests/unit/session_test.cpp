@@ -229,8 +229,8 @@ TEST_SUITE("session")
             s.answer(outcome::server_error);
             CHECK_FALSE(downgraded);
             s.clock.pass(2s);
-            CHECK(s.servers.pending().find("batch create " + reader) != std::string::npos);
-            CHECK(s.servers.pending().find("exists") == std::string::npos);
+            CHECK(s.servers.asks("batch create " + reader));
+            CHECK_FALSE(s.servers.asks("exists"));
         }
         SUBCASE("it was not done")
         {
@@ -360,7 +360,7 @@ TEST_SUITE("session")
         s.connect(6, true, 10s);
         CHECK(said.size() == 1);
         CHECK_FALSE(s.acquire("/r")->ended);
-        CHECK(s.servers.pending().find("/r") != std::string::npos);
+        CHECK(s.servers.asks("/r"));
     }
 
     TEST_CASE("the servers' tick counts in what they grant, not in what is asked for")
@@ -420,55 +420,5 @@ TEST_SUITE("session")
         CHECK(s.session->state() == connection_state::closed);
         s.servers.observer->on_disconnected();
         CHECK(s.session->state() == connection_state::closed);
-    }
-}
-
-TEST_SUITE("session, contenders")
-{
-    TEST_CASE("are listed in the queue's order, with what their nodes say")
-    {
-        scene s;
-        s.start();
-        std::optional<std::vector<contender>> found;
-        s.queues->contenders("/p", [&](error_code ec, std::vector<contender> all) {
-            CHECK_FALSE(ec);
-            found = std::move(all);
-        });
-        s.clock.run();
-        CHECK(s.servers.pending() == ""); // waits for a connection
-        s.connect();
-        s.list({"lock-0000000009", "config", "ab__lock__0000000002", "lock-0000000005"});
-        CHECK(s.servers.pending() == "get /p/ab__lock__0000000002, get /p/lock-0000000005, get /p/lock-0000000009");
-        s.servers.take().show(6, "two");
-        s.answer(outcome::no_node);
-        s.servers.take().show(5, "nine\nkey=value");
-        s.clock.run();
-        REQUIRE(found);
-        REQUIRE(found->size() == 2);
-        CHECK((*found)[0].sequence == 2);
-        CHECK((*found)[0].identifier == "two");
-        CHECK_FALSE((*found)[0].ours);
-        CHECK((*found)[1].identifier == "nine");
-        CHECK((*found)[1].ours);
-        CHECK((*found)[1].node == "/p/lock-0000000009");
-    }
-
-    TEST_CASE("are read again after a cut, unless nobody wants them any more")
-    {
-        connected_scene s;
-        int ended = 0;
-        const auto kept = s.queues->contenders("/p", [&](error_code, const std::vector<contender>&) { ++ended; });
-        const auto dropped = s.queues->contenders("/q", [&](error_code, const std::vector<contender>&) { ++ended; });
-        s.answer(outcome::unknown);
-        s.answer(outcome::unknown);
-        s.servers.observer->on_disconnected();
-        CHECK(dropped->withdraw() == recipes::user_request::withdrawal::withdrawn);
-        CHECK(dropped->withdraw() == recipes::user_request::withdrawal::ended);
-        s.connect(5, false);
-        CHECK(s.servers.pending() == "sync /, children /p");
-        s.answer(outcome::ok);
-        s.answer(outcome::no_node);
-        CHECK(ended == 1);
-        CHECK(kept->withdraw() == recipes::user_request::withdrawal::ended);
     }
 }

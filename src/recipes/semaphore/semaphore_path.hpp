@@ -36,10 +36,10 @@ struct semaphore_path_options {
 
 /// All acquires of one client on the semaphore of one path, and their leases: the nodes that stand for permits in use.
 ///
-/// Whoever has the lock of the waiting line makes its leases, and is granted once a list of all leases, read after
-/// that, has them and is not longer than there are permits. So of all who are granted the one whose leases were made
-/// last has seen those of the others: there are never more than permits, whatever becomes of the lock, which only sees
-/// to it that they come in order, and that one alone watches the leases.
+/// Safety comes from counting after creating; the lock gives only order. The acquire that has the lock of the waiting
+/// line makes its leases, and is granted once a list of all leases, read after that, has them and is not longer than
+/// there are permits. So the last whose leases were made, of all that are granted, has seen the leases of the others.
+/// The lock sees to it that acquires come in order, and that one alone watches the leases.
 class semaphore_path final : public recipe_path {
 public:
     /// `idle` is called, later, when nobody needs the path any more.

@@ -1,5 +1,5 @@
-// How the creates and deletes of all paths of a client travel together.
-#include "session_scene.hpp"
+// group_commit, by what the store is asked for: how the creates and deletes of all paths of a client travel together.
+#include "script.hpp"
 
 #include <memory>
 #include <string>
@@ -17,15 +17,11 @@ struct busy_scene : scene {
         start();
         connect();
         a = acquire("/a");
-        CHECK(servers.pending() == "create /a/" + prefix(1) + ", watch /a"); // at once
+        create_a = asked(*this).to("create /a/" + prefix(1)).kept(); // at once
+        asked(*this).to("watch /a").show({}).nothing_else();
         b = acquire("/b");
-        CHECK(servers.requests.size() == 4);
-        create_a = servers.take();
-        servers.take().show_stat({});
-        create_b = servers.take();
-        servers.take().show_stat({});
-        clock.run();
-        CHECK(servers.pending() == "");
+        create_b = asked(*this).to("create /b/" + prefix(2)).kept();
+        asked(*this).to("watch /b").show({}).nothing_else();
     }
     void answer_a()
     {
@@ -46,13 +42,10 @@ struct batch_scene : busy_scene {
         d = acquire("/d");
         CHECK(servers.pending() == "");
         answer_a();
-        CHECK(servers.pending() ==
-              "batch create /c/" + prefix(3) + ", create /d/" + prefix(4) + ", create /c/" + prefix(5) +
-                  ", watch /c, watch /d"); // one of each path in turn
-        batch = servers.take();
-        servers.take().show_stat({}); // no child yet, by then
-        servers.take().show_stat({});
-        clock.run();
+        const std::string of_each_path_in_turn =
+            "create /c/" + prefix(3) + ", create /d/" + prefix(4) + ", create /c/" + prefix(5);
+        batch = asked(*this).to("batch " + of_each_path_in_turn).kept();
+        asked(*this).to("watch /c").show({}).to("watch /d").show({}).nothing_else(); // no child yet, by then
     }
     void done()
     {
@@ -73,8 +66,7 @@ TEST_SUITE("session, gathered writes")
         batch_scene s;
         s.done();
         CHECK_FALSE(s.c1->ended);
-        CHECK(s.servers.pending() == "exists /c/" + scene::node(5, 1));
-        s.czxid(200);
+        asked(s).to("exists /c/" + scene::node(5, 1)).czxid(200).nothing_else();
         CHECK(s.c1->ended == error_code());
         CHECK(s.c1->given.fencing_token == 200 * 4096);
         CHECK(s.d->ended == error_code());
@@ -89,20 +81,17 @@ TEST_SUITE("session, gathered writes")
     {
         batch_scene s;
         s.done();
-        s.answer(outcome::no_node);
         const std::string c1 = "/c/" + scene::node(3, 0), d = "/d/" + scene::node(4, 0), c2 = "/c/" + scene::node(5, 1);
-        CHECK(s.servers.pending() == "watch " + c1 + ", watch " + c2 + ", watch " + d);
         store::node_stat ours;
         ours.ephemeral_owner = 5;
         ours.czxid = 300;
-        s.servers.take().show_stat(ours);
-        s.answer(outcome::no_node); // the one that had been asked is gone, and is made again
-        s.servers.take().show_stat(ours);
-        s.clock.run();
+        asked(s).to("exists " + c2).ends(outcome::no_node);
+        asked(s).to("watch " + c1).show(ours).to("watch " + d).show(ours);
+        asked(s).to("watch " + c2).ends(outcome::no_node); // it is gone, and is made again
         CHECK(s.c1->given.fencing_token == 300 * 4096);
         CHECK(s.d->given.fencing_token == 300 * 4096);
         CHECK_FALSE(s.c2->ended);
-        CHECK(s.servers.pending() == "create /c/" + prefix(6));
+        asked(s).to("create /c/" + prefix(6)).nothing_else();
     }
 
     TEST_CASE("where the transaction has no token to give, the nodes are deleted at once")
@@ -111,13 +100,12 @@ TEST_SUITE("session, gathered writes")
         s.done();
         s.create_b.number(101, 0);
         s.clock.run();
-        CHECK(s.servers.pending() == "exists /c/" + scene::node(5, 1));
-        s.czxid(std::int64_t{1} << 51);
+        asked(s).to("exists /c/" + scene::node(5, 1)).czxid(std::int64_t{1} << 51);
         CHECK(s.c1->ended == make_error_code(errc::token_exhausted));
         CHECK(s.c2->ended == make_error_code(errc::token_exhausted));
         CHECK(s.d->ended == make_error_code(errc::token_exhausted));
         for (const std::string& n : {"/c/" + scene::node(3, 0), "/d/" + scene::node(4, 0), "/c/" + scene::node(5, 1)})
-            CHECK(s.servers.pending().find("remove " + n) != std::string::npos);
+            CHECK(s.servers.asks("remove " + n));
     }
 
     TEST_CASE("a look at nodes made together tells nothing of one that was made again meanwhile")
@@ -126,27 +114,26 @@ TEST_SUITE("session, gathered writes")
         const auto c = s.acquire("/c");
         const auto d = s.acquire("/d");
         s.answer_a();
-        const auto batch = s.servers.take();
-        const auto watch_c = s.servers.take();
-        const auto watch_d = s.servers.take();
-        batch.done({"/c/" + scene::node(3, 0), "/d/" + scene::node(4, 0)});
-        s.clock.run();
-        REQUIRE(s.servers.pending() == "exists /d/" + scene::node(4, 0));
-        const auto look = s.servers.take();
+        const auto watch_c = asked(s).to("watch /c").kept();
+        asked(s).to("watch /d"); // is never answered
+        asked(s)
+            .to("batch create /c/" + prefix(3) + ", create /d/" + prefix(4))
+            .done({"/c/" + scene::node(3, 0), "/d/" + scene::node(4, 0)});
+        const auto look = asked(s).to("exists /d/" + scene::node(4, 0)).nothing_else().kept();
         store::node_stat empty; // others have deleted the node of /c
         empty.cversion = 2;
         watch_c.show_stat(empty);
         const auto e = s.acquire("/e");
-        REQUIRE(s.servers.pending() == "batch create /c/" + prefix(5) + ", create /e/" + prefix(6) + ", watch /e");
-        const auto second = s.servers.take();
+        asked(s).to("watch /e"); // is never answered
+        const auto second =
+            asked(s).to("batch create /c/" + prefix(5) + ", create /e/" + prefix(6)).nothing_else().kept();
         store::node_stat stat;
         stat.czxid = 200;
         look.stat(stat);
         second.done({"/c/" + scene::node(5, 1), "/e/" + scene::node(6, 0)});
         s.clock.run();
         CHECK_FALSE(c->ended);
-        s.servers.take(); // watch /e
-        s.czxid(300);
+        asked(s).to("exists /e/" + scene::node(6, 0)).czxid(300);
         CHECK(c->given.fencing_token == 300 * 4096);
     }
 
@@ -156,14 +143,11 @@ TEST_SUITE("session, gathered writes")
         s.create_b.answer(outcome::unknown);
         s.batch.answer(outcome::unknown);
         s.clock.run();
-        CHECK(s.servers.pending() == "");
+        asked(s).nothing_else();
         s.servers.observer->on_disconnected();
         s.connect(5, false);
-        const std::string pending = s.servers.pending();
-        CHECK(pending.starts_with("sync /, "));
-        for (const char* path : {"/b", "/c", "/d"})
-            CHECK(pending.find(std::string("children ") + path) != pending.npos);
-        CHECK(pending.find("create") == pending.npos);
+        CHECK(s.servers.requests.front().what == "sync /"); // before what is to be seen after it
+        asked(s).to("sync /").to("children /b").to("children /c").to("children /d").nothing_else();
     }
 
     TEST_CASE("when one is refused it has its answer, and the others go alone")
@@ -173,9 +157,10 @@ TEST_SUITE("session, gathered writes")
         {
             s.batch.fail(0, outcome::no_node);
             s.clock.run();
-            CHECK(s.servers.pending() == "container /c, create /d/" + prefix(4));
-            s.answer(outcome::ok);
-            s.number(210, 0);
+            const auto create_d = asked(s).to("create /d/" + prefix(4)).kept();
+            asked(s).to("container /c").nothing_else().ends(outcome::ok);
+            create_d.number(210, 0);
+            s.clock.run();
             CHECK(s.d->given.fencing_token == 210 * 4096);
             CHECK_FALSE(s.c1->ended);
         }
@@ -184,9 +169,7 @@ TEST_SUITE("session, gathered writes")
             s.batch.fail(1, outcome::no_auth);
             s.clock.run();
             CHECK(s.d->ended == make_error_code(errc::access_denied));
-            CHECK(s.servers.pending() == "create /c/" + prefix(3) + ", create /c/" + prefix(5));
-            s.number(210, 0);
-            s.number(211, 1);
+            asked(s).to("create /c/" + prefix(3)).number(210, 0).to("create /c/" + prefix(5)).number(211, 1);
             CHECK(s.c1->given.fencing_token == 210 * 4096);
             s.release(*s.c1);
             CHECK(s.c2->given.fencing_token == 211 * 4096); // a transaction of its own
@@ -201,14 +184,17 @@ TEST_SUITE("session, gathered writes")
             s.clock.run();
             CHECK(s.c1->ended);
             CHECK(s.c2->ended == s.c1->ended);
-            CHECK(s.servers.pending() == "create /d/" + prefix(4));
+            asked(s).to("create /d/" + prefix(4)).nothing_else();
         }
         SUBCASE("it is not known which: all go alone")
         {
             s.batch.answer(outcome::bad_arguments);
             s.clock.run();
-            CHECK(s.servers.pending() ==
-                  "create /c/" + prefix(3) + ", create /d/" + prefix(4) + ", create /c/" + prefix(5));
+            asked(s)
+                .to("create /c/" + prefix(3))
+                .to("create /d/" + prefix(4))
+                .to("create /c/" + prefix(5))
+                .nothing_else();
         }
     }
 
@@ -221,20 +207,19 @@ TEST_SUITE("session, gathered writes")
         const auto c = s.acquire("/c");
         s.servers.requests.clear();
         s.release(*held);
-        CHECK(s.servers.pending() ==
-              "batch remove /h/" + scene::node(1, 0) + ", create /c/" + prefix(4) + ", watch /c");
+        asked(s).to("watch /c"); // is never answered
+        auto both = asked(s).to("batch remove /h/" + scene::node(1, 0) + ", create /c/" + prefix(4));
+        both.nothing_else();
 
         SUBCASE("the node is gone already: that will do, and the create goes alone")
         {
-            s.servers.take().fail(0, outcome::no_node);
-            s.clock.run();
+            both.fails_at(0, outcome::no_node);
             CHECK(held->released == error_code());
-            CHECK(s.servers.pending() == "watch /c, create /c/" + prefix(4));
+            asked(s).to("create /c/" + prefix(4)).nothing_else();
         }
         SUBCASE("done")
         {
-            s.servers.take().done({"/c/" + scene::node(4, 0)});
-            s.clock.run();
+            both.done({"/c/" + scene::node(4, 0)});
             CHECK(held->released == error_code());
         }
     }
@@ -250,9 +235,9 @@ TEST_SUITE("session, gathered writes")
         s.servers.requests.clear();
         s.release(*first);
         CHECK(second->ended == error_code());
-        CHECK(s.servers.pending() == "");
+        asked(s).nothing_else();
         s.release(*second); // the last of ours
-        CHECK(s.servers.pending() == "batch remove /h/" + scene::node(2, 1) + ", remove /h/" + scene::node(1, 0));
+        asked(s).to("batch remove /h/" + scene::node(2, 1) + ", remove /h/" + scene::node(1, 0)).nothing_else();
     }
 
     TEST_CASE("no more than 64 go together")
@@ -260,16 +245,43 @@ TEST_SUITE("session, gathered writes")
         busy_scene s;
         for (int i = 0; i < 100; ++i)
             s.acquire("/many/" + std::to_string(i));
-        CHECK(s.servers.pending() == "");
+        asked(s).nothing_else();
         s.answer_a();
-        REQUIRE_FALSE(s.servers.requests.empty());
-        CHECK(s.servers.requests.front().writes.size() == 64);
-        CHECK(s.servers.requests.size() == 1 + 64);
-        s.servers.requests.clear();
+        asked(s).to_batch_of(64);
+        CHECK(s.servers.requests.size() == 64); // a watch of each path
         s.create_b.number(101, 0);
         s.clock.run();
-        REQUIRE_FALSE(s.servers.requests.empty());
-        CHECK(s.servers.requests.front().writes.size() == 36);
+        asked(s).to_batch_of(36);
+    }
+
+    TEST_CASE("no more go together than servers can read at once")
+    {
+        busy_scene s;
+        mutex_options long_winded;
+        long_winded.identifier.assign(60 * 1024, 'x');
+        for (int i = 0; i < 7; ++i)
+            s.acquire("/many/" + std::to_string(i), long_winded);
+        s.answer_a();
+        asked(s).to_batch_of(5); // with the fifth they are more than 256 KiB
+        s.create_b.number(101, 0);
+        s.clock.run();
+        asked(s).to_batch_of(2);
+    }
+
+    TEST_CASE("what has gathered when the connection ends is made on the next one")
+    {
+        busy_scene s;
+        const auto c = s.acquire("/c");
+        const auto d = s.acquire("/d");
+        s.create_a.answer(outcome::unknown);
+        s.create_b.answer(outcome::unknown);
+        s.clock.run();
+        asked(s).nothing_else(); // nothing is sent in an epoch that is about to end
+        s.servers.observer->on_disconnected();
+        s.connect(5, false);
+        asked(s).to("create /c/" + prefix(3)).number(102, 0).to("create /d/" + prefix(4)).number(103, 0);
+        CHECK(c->given.fencing_token == 102 * 4096);
+        CHECK(d->given.fencing_token == 103 * 4096);
     }
 
     TEST_CASE("whoever is cancelled before its create was sent costs nothing")
@@ -279,42 +291,36 @@ TEST_SUITE("session, gathered writes")
         CHECK(c->handle->withdraw());
         s.clock.run();
         s.answer_a();
-        CHECK(s.servers.pending() == "");
+        asked(s).nothing_else();
     }
 
     TEST_CASE("a container that was made for nobody in the end is deleted; what was there before stays")
     {
         connected_scene s;
         const auto a = s.acquire("/deep/down/a");
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node); // there is nothing to watch
-        CHECK(s.servers.pending() == "container /deep/down/a");
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node);
-        s.answer(outcome::node_exists); // somebody else has made /deep
-        CHECK(s.servers.pending() == "container /deep/down");
+        asked(s).to("create /deep/down/a/" + prefix(1)).ends(outcome::no_node);
+        asked(s).to("watch /deep/down/a").ends(outcome::no_node);
+        asked(s).to("container /deep/down/a").ends(outcome::no_node);
+        asked(s).to("container /deep/down").ends(outcome::no_node);
+        asked(s).to("container /deep").ends(outcome::node_exists); // somebody else has made it
+        auto below = asked(s).to("container /deep/down");
         SUBCASE("withdrawn")
         {
             CHECK(a->handle->withdraw());
-            s.stat(s.fresh(10));
-            s.stat(s.fresh(11));
+            below.stat(s.fresh(10));
+            asked(s).to("container /deep/down/a").stat(s.fresh(11));
             s.come_to_rest();
-            CHECK(s.servers.pending() == "exists /deep/down/a");
-            s.stat(s.fresh(11));
-            CHECK(s.servers.pending() == "remove /deep/down/a at version 0");
-            s.answer(outcome::ok);
-            CHECK(s.servers.pending() == "sync /, exists /deep/down");
-            s.stat(s.fresh(10));
-            CHECK(s.servers.pending() == "remove /deep/down at version 0");
-            s.answer(outcome::not_empty);
-            CHECK(s.servers.pending() == "");
+            asked(s).to("exists /deep/down/a").stat(s.fresh(11));
+            asked(s).to("remove /deep/down/a at version 0").ends(outcome::ok);
+            asked(s).to("sync /").ends(outcome::ok); // before the answer to what was asked with it
+            asked(s).to("exists /deep/down").stat(s.fresh(10));
+            asked(s).to("remove /deep/down at version 0").ends(outcome::not_empty).nothing_else();
         }
         SUBCASE("still wanted")
         {
-            s.answer(outcome::ok);
-            s.answer(outcome::ok);
-            CHECK(s.servers.pending().find("remove") == std::string::npos);
-            CHECK(s.servers.pending().starts_with("create /deep/down/a/"));
+            below.ends(outcome::ok);
+            asked(s).to("container /deep/down/a").ends(outcome::ok);
+            asked(s).to("create /deep/down/a/" + prefix(2)).to("watch /deep/down/a").nothing_else();
         }
     }
 
@@ -324,8 +330,7 @@ TEST_SUITE("session, gathered writes")
         const auto a = s.acquire("/deep/a");
         CHECK(a->handle->withdraw());
         s.clock.run();
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node);
-        CHECK(s.servers.pending() == "");
+        asked(s).to("create /deep/a/" + prefix(1)).ends(outcome::no_node);
+        asked(s).to("watch /deep/a").ends(outcome::no_node).nothing_else();
     }
 }

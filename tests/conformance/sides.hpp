@@ -1,0 +1,247 @@
+#pragma once
+// The two that are compared, a real server and the simulated one, each with its clients and its administrator.
+#include "ensemble.hpp"
+#include "integration/bridge_client.hpp"
+#include "process.hpp"
+#include "simulated_store.hpp"
+#include "support/admin_client.hpp"
+#include "support/proxy.hpp"
+#include "support/zookeeper_server.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zklock::conformance {
+
+using namespace std::chrono_literals;
+using simulator::transaction;
+
+inline constexpr unsigned clients = 3;
+
+/// Something a client was told, with what differs between any two ZooKeepers kept apart.
+struct line {
+    std::string text;
+    std::int64_t czxid = 0;
+    std::int64_t mzxid = 0;
+    std::int64_t owner = 0;
+};
+
+/// One client of one of the two: writes down all it is told.
+class recorder final : public store::observer {
+public:
+    void on_connected(const store::connect_reply& r) override
+    {
+        session = r.session_id;
+        ++connections;
+        tell(r.renewed ? "connected, a new session" : "connected");
+    }
+    void on_disconnected() override { tell("disconnected"); }
+    void on_expired() override { tell("expired"); }
+    void on_authentication_failed() override { tell("refused"); }
+    void on_node_event(store::event_kind kind, std::string_view path) override
+    {
+        tell("event " + std::to_string(static_cast<int>(kind)) + ' ' + std::string(path));
+    }
+
+    void tell(std::string text, const store::node_stat& s = {})
+    {
+        lines.push_back({std::move(text), s.czxid, s.mzxid, s.ephemeral_owner});
+    }
+    /// An answer.
+    void tell(std::string text, const store::reply& r, const store::node_stat& s = {})
+    {
+        ++answers;
+        text += " result " + std::to_string(static_cast<int>(r.result));
+        if (s.czxid != 0)
+            text += " version " + std::to_string(s.version) + " cversion " + std::to_string(s.cversion) + " children " +
+                    std::to_string(s.num_children) + " length " + std::to_string(s.data_length);
+        tell(std::move(text), s);
+    }
+
+    std::vector<line> lines;
+    std::size_t answers = 0;
+    std::size_t connections = 0;
+    std::int64_t session = 0;
+};
+
+/// A ZooKeeper with its clients and its administrator.
+class side {
+public:
+    virtual ~side() = default;
+    virtual store::store& store_of(unsigned client) = 0;
+    virtual recorder& told(unsigned client) = 0;
+    virtual void run_until(const std::function<bool()>& holds) = 0;
+
+    virtual void set_data(const std::string& path, const std::string& data) = 0;
+    virtual void allow(const std::string& path, simulator::permissions) = 0;
+    virtual void remove(const std::string& path) = 0;
+    virtual void cut(unsigned client) = 0;
+    virtual void expire(unsigned client) = 0;
+    virtual void reopen(unsigned client) = 0; ///< a new store, after close
+};
+
+class real_side final : public side {
+public:
+    real_side() : admin_{server_.port(), 60s}
+    {
+        admin_.authenticate("digest", "admin:secret");
+        for (unsigned c = 0; c < clients; ++c) {
+            links_.push_back(std::make_unique<test::proxy>(server_.port()));
+            recorders_.emplace_back();
+            stores_.emplace_back();
+        }
+        for (unsigned c = 0; c < clients; ++c)
+            reopen(c);
+    }
+    ~real_side() override
+    {
+        for (unsigned c = 0; c < clients; ++c) {
+            bool closed = false;
+            stores_[c]->close([&] { closed = true; });
+            run_until([&] { return closed; });
+        }
+    }
+    store::store& store_of(unsigned c) override { return *stores_[c]; }
+    recorder& told(unsigned c) override { return *recorders_[c]; }
+    void run_until(const std::function<bool()>& holds) override
+    {
+        const auto end = test::steady_clock::now() + test::default_limit;
+        while (!holds()) {
+            context_.restart();
+            if (context_.run_one_until(end) == 0)
+                throw std::runtime_error("the real server does not answer");
+        }
+    }
+    void set_data(const std::string& path, const std::string& data) override
+    {
+        tolerant([&] { admin_.set(path, data); });
+    }
+    void allow(const std::string& path, simulator::permissions p) override
+    {
+        test::access_rule others;
+        others.permissions = 2 + (p.read ? 1 : 0) + (p.create ? 4 : 0) + (p.remove ? 8 : 0);
+        test::access_rule own;
+        own.scheme = "auth";
+        own.id = "";
+        tolerant([&] { admin_.set_access(path, {others, own}); });
+    }
+    void remove(const std::string& path) override
+    {
+        tolerant([&] { admin_.remove(path); });
+    }
+    void cut(unsigned c) override { links_[c]->cut(); }
+    void expire(unsigned c) override { links_[c]->expire_session(told(c).session); }
+    void reopen(unsigned c) override
+    {
+        auto options = test::options_for(links_[c]->address());
+        options.session_timeout = 60s;
+        options.connect_backoff = 5ms;
+        options.connect_backoff_limit = 50ms;
+        stores_[c] = bridge::make_connection(strand_, options);
+        recorders_[c] = std::make_unique<recorder>();
+        stores_[c]->attach(told(c));
+        run_until([&] { return told(c).connections != 0; });
+    }
+
+private:
+    /// What the administrator wants may not be possible: then it changes nothing, here as there.
+    template <class F> static void tolerant(F f)
+    {
+        constexpr std::int32_t no_node = -101, not_empty = -111;
+        try {
+            f();
+        } catch (const test::zookeeper_error& e) {
+            REQUIRE((e.code() == no_node || e.code() == not_empty));
+        }
+    }
+
+    test::zookeeper_server server_;
+    test::admin_client admin_;
+    boost::asio::io_context context_{1};
+    boost::asio::strand<boost::asio::any_io_executor> strand_{boost::asio::any_io_executor{context_.get_executor()}};
+    std::vector<std::unique_ptr<test::proxy>> links_;
+    std::vector<std::unique_ptr<recorder>> recorders_;
+    std::vector<bridge::owned_connection> stores_;
+};
+
+class simulated_side final : public side {
+public:
+    explicit simulated_side(std::uint64_t seed) : world_(seed, settings(), false), ensemble_(world_)
+    {
+        world_.quiet = true; // no faults but those of the steps
+        for (unsigned c = 0; c < clients; ++c) {
+            current_.push_back(nullptr);
+            reopen(c);
+        }
+    }
+    store::store& store_of(unsigned c) override { return current_[c]->store; }
+    recorder& told(unsigned c) override { return current_[c]->told; }
+    void run_until(const std::function<bool()>& holds) override
+    {
+        const auto limit = world_.time.now() + 120s;
+        while (!holds())
+            if (!world_.time.step(limit))
+                throw std::runtime_error("the simulated server does not answer");
+        REQUIRE(world_.violation == "");
+    }
+    void set_data(const std::string& path, const std::string& data) override
+    {
+        administrate(transaction::kind::set_data, path, data);
+    }
+    void allow(const std::string& path, simulator::permissions p) override
+    {
+        administrate(transaction::kind::set_permissions, path, {}, p);
+    }
+    void remove(const std::string& path) override { administrate(transaction::kind::remove, path); }
+    void cut(unsigned c) override { current_[c]->store.cut(); }
+    void expire(unsigned c) override { ensemble_.expire(told(c).session); }
+    void reopen(unsigned c) override
+    {
+        all_.push_back(std::make_unique<client>(world_, ensemble_, c));
+        current_[c] = all_.back().get();
+        run_until([&] { return told(c).connections != 0; });
+    }
+
+private:
+    struct client {
+        client(simulator::world& w, simulator::ensemble& e, unsigned number)
+            : where(w, number, 0), store(w, e, where, number)
+        {
+            store.attach(told);
+        }
+        recorder told;
+        simulator::process where;
+        simulator::simulated_store store;
+    };
+    static simulator::settings settings()
+    {
+        simulator::settings s;
+        s.clients = clients;
+        s.session_timeout = 60s;
+        return s;
+    }
+    void administrate(transaction::kind what, const std::string& path, std::string data = {},
+                      simulator::permissions p = {})
+    {
+        transaction t;
+        t.what = what;
+        t.path = path;
+        t.data = std::move(data);
+        t.allowed = p;
+        ensemble_.administrate(std::move(t));
+    }
+
+    simulator::world world_;
+    simulator::ensemble ensemble_;
+    std::vector<std::unique_ptr<client>> all_; ///< whatever is under way may still name a closed one
+    std::vector<client*> current_;
+};
+
+} // namespace zklock::conformance

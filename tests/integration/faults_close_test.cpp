@@ -1,0 +1,203 @@
+// Clients that are closed in the middle of something, and how long that takes at most.
+#include "integration/fault_scene.hpp"
+#include "support/one_server.hpp"
+#include "support/port_lease.hpp"
+
+#include <boost/asio/bind_executor.hpp>
+
+#include <optional>
+
+using namespace zklock::test;
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+using asio::awaitable;
+using zklock::connection_state;
+using zklock::errc;
+using zklock::guard;
+using zklock::mutex;
+using zklock::result;
+
+TEST_CASE("a client is closed with holders and waiters: all ends once, then the close, and nothing is left at once")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port), b(executor, port);
+        co_await a.connect();
+        co_await b.connect();
+        admin_client admin(port);
+        const auto path = new_path();
+        std::vector<pending<guard>> held, waiting;
+        std::vector<pending<>> lost;
+        for (int i = 0; i < 5; ++i) {
+            const mutex lock(a.zk, path + "/" + std::to_string(i));
+            held.push_back(begin_acquire(lock));
+            REQUIRE(!co_await held.back().end());
+            lost.push_back(begin_wait_lost(held.back().value()));
+            if (i == 4)
+                continue; // it is released: a waiter would have it before the close
+            waiting.push_back(begin_acquire(lock));
+            waiting.push_back(begin_acquire(lock, 60s));
+        }
+        auto foreign = begin_acquire(mutex(b.zk, path));
+        REQUIRE(!co_await foreign.end());
+        waiting.push_back(begin_acquire(mutex(a.zk, path)));
+        co_await until("all have nodes", [&] { return ephemeral_count(port) == 15; });
+        auto releasing = begin_release(held[4].value());
+
+        pending<> closed;
+        std::size_t ended_before = 0;
+        auto on_closed = closed.handler();
+        a.zk.close(asio::bind_executor(executor, [&, handler = std::move(on_closed)](zklock::error_code ec) mutable {
+            for (const auto& p : waiting)
+                ended_before += p.ended();
+            for (const auto& p : lost)
+                ended_before += p.ended();
+            ended_before += releasing.ended();
+            std::move(handler)(ec);
+        }));
+        auto closed_too = pending<>();
+        a.zk.close(closed_too.handler());
+        CHECK(!co_await closed.end(20s)); // the session would take longer to end by itself
+        CHECK(!co_await closed_too.end(20s));
+        CHECK(ended_before == waiting.size() + lost.size() + 1);
+        const auto left = ephemerals(port); // of the other client only
+        CHECK(left.size() == 1);
+        CHECK(left.contains(b.zk.session_id()));
+        CHECK(a.zk.state() == connection_state::closed);
+        CHECK(a.zk.session_id() == 0);
+        for (const auto& p : waiting)
+            CHECK(p.error() == errc::closed);
+        for (std::size_t i = 0; i < 4; ++i) {
+            CHECK(!lost[i].error());
+            CHECK_FALSE(held[i].value());
+            auto late = begin_release(held[i].value());
+            CHECK(co_await late.end() == errc::lost);
+        }
+        CHECK(releasing.error() == errc::closed); // cut short; the node went with the session
+        CHECK(lost[4].error() == asio::error::operation_aborted);
+        auto late = begin_acquire(mutex(a.zk, path));
+        CHECK(co_await late.end() == errc::closed);
+        const result<void> connected = co_await a.zk.wait_connected(60s);
+        CHECK(connected.error() == errc::closed);
+        CHECK(foreign.value());
+        co_await release_well(foreign);
+        co_await nothing_left(port);
+        co_await b.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a client is closed while a create is under way: its node goes with the session")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port);
+        co_await a.connect();
+        const auto path = new_path();
+        a.link.on_next(opcode::create2, moment::reply, fate::hold);
+        admin_client admin(port);
+        admin.create_all(path);
+        auto acquiring = begin_acquire(mutex(a.zk, path));
+        co_await until_queued(admin, path, 1);
+        const auto begun = steady_clock::now();
+        pending<> closed;
+        a.zk.close(closed.handler());
+        CHECK(co_await acquiring.end() == errc::closed);
+        CHECK(!co_await closed.end(20s)); // the session would take longer to end by itself
+        CHECK(steady_clock::now() - begun < 15s);
+        co_await nothing_left(port);
+        a.link.release();
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("without a close, the last handle's end closes the client")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        std::optional<remote_client> a;
+        a.emplace(executor, port);
+        co_await a->connect();
+        const auto path = new_path();
+        auto held = begin_acquire(mutex(a->zk, path));
+        REQUIRE(!co_await held.end());
+        auto lost = begin_wait_lost(held.value());
+        auto waiting = begin_acquire(mutex(a->zk, path));
+        co_await until("both have nodes", [&] { return ephemeral_count(port) == 2; });
+        proxy& link = a->link;
+        {
+            zklock::client copy = a->zk;
+            std::optional<mutex> last;
+            last.emplace(copy, path);
+            a->zk = zklock::client(executor, fault_options(link.address(), long_session));
+            copy = a->zk;
+            CHECK(held.value()); // a mutex is left
+        }
+        CHECK(co_await waiting.end() == errc::closed);
+        CHECK(!co_await lost.end());
+        CHECK_FALSE(held.value());
+        co_await nothing_left(port);
+        co_await a->close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a close is bounded in time: no server, a server that never answers, one that stops answering")
+{
+    enum class network { no_server, silent_from_the_start, silent_later, cut_later };
+    const std::uint16_t port = server().port();
+    for (const network how :
+         {network::no_server, network::silent_from_the_start, network::silent_later, network::cut_later}) {
+        CAPTURE(static_cast<int>(how));
+        const auto body = [&]() -> awaitable<void> {
+            const auto executor = co_await asio::this_coro::executor;
+            port_lease nobody;
+            remote_client a(executor, how == network::no_server ? nobody.port() : port, long_session);
+            if (how == network::silent_from_the_start)
+                a.link.block();
+            const auto path = new_path();
+            pending<guard> held;
+            if (how == network::silent_later || how == network::cut_later) {
+                co_await a.connect();
+                held = begin_acquire(mutex(a.zk, path));
+                REQUIRE(!co_await held.end());
+                if (how == network::silent_later) {
+                    a.link.block();
+                } else {
+                    a.link.refuse();
+                    a.link.cut();
+                    co_await a.suspended();
+                }
+            } else {
+                const result<void> connected = co_await a.zk.wait_connected(50ms);
+                CHECK(connected.error() == errc::timed_out);
+                CHECK(a.zk.state() == connection_state::connecting);
+                CHECK(a.zk.session_id() == 0);
+                held = begin_acquire(mutex(a.zk, path), 50ms);
+                CHECK(co_await held.end() == errc::timed_out);
+            }
+            auto waiting = begin_acquire(mutex(a.zk, path));
+            pending<> connecting;
+            a.zk.wait_connected(60s, connecting.handler());
+            const auto begun = steady_clock::now();
+            pending<> closed;
+            a.zk.close(closed.handler());
+            CHECK(co_await waiting.end() == errc::closed);
+            CHECK(!co_await closed.end());
+            const auto took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begun);
+            MESSAGE("close took ", took.count(), " ms");
+            CHECK(took < 15s); // long before the session's end
+            CHECK(!co_await connecting.end() == (how == network::silent_later));
+            a.link.unblock();
+            a.link.accept();
+        };
+        run_test(test_limit, body);
+        expect_clean(server());
+    }
+}

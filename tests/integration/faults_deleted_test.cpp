@@ -1,0 +1,230 @@
+// Nodes that others delete: a waiter's, a holder's, and all of them with the parent.
+#include "integration/fault_scene.hpp"
+#include "support/one_server.hpp"
+
+#include <iterator>
+
+using namespace zklock::test;
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+using asio::awaitable;
+using zklock::errc;
+using zklock::guard;
+using zklock::mutex;
+
+TEST_CASE("a waiter whose node is deleted by others queues again at the tail and is not granted before its turn")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port), b(executor, port), c(executor, port);
+        admin_client admin(port);
+        co_await a.connect();
+        co_await b.connect();
+        co_await c.connect();
+        const auto path = new_path();
+        auto first = begin_acquire(mutex(a.zk, path));
+        REQUIRE(!co_await first.end());
+        auto second = begin_acquire(mutex(b.zk, path));
+        co_await until_queued(admin, path, 2);
+        auto third = begin_acquire(mutex(c.zk, path));
+        co_await until_queued(admin, path, 3);
+        const auto before = queue_of(admin, path);
+        co_await until("the second watches its own node",
+                       [&] { return watches_node(port, b.zk.session_id(), path + "/" + before[1]); });
+
+        REQUIRE(admin.remove(path + "/" + before[1]));
+        co_await until("it queues again", [&] {
+            const auto now = queue_of(admin, path);
+            return now.size() == 3 && now[0] == before[0] && now[1] == before[2];
+        });
+        CHECK_FALSE(second.ended());
+        CHECK_FALSE(third.ended());
+        CHECK(first.value());
+        co_await release_well(first);
+        REQUIRE(!co_await third.end());
+        CHECK_FALSE(second.ended());
+        co_await release_well(third);
+        REQUIRE(!co_await second.end());
+        co_await release_well(second);
+        co_await nothing_left(port);
+        co_await a.close();
+        co_await b.close();
+        co_await c.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a waiter whose node is deleted while nobody watches it finds out before it is granted")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port), b(executor, port);
+        admin_client admin(port);
+        co_await a.connect();
+        co_await b.connect();
+        const auto path = new_path();
+        auto first = begin_acquire(mutex(a.zk, path));
+        REQUIRE(!co_await first.end());
+        auto second = begin_acquire(mutex(b.zk, path));
+        co_await until_queued(admin, path, 2);
+        const auto nodes = queue_of(admin, path);
+        // All of it happens while the waiter cannot hear of it: its node is gone, and then its predecessor.
+        b.link.refuse();
+        b.link.cut();
+        co_await b.suspended();
+        REQUIRE(admin.remove(path + "/" + nodes[1]));
+        auto blocker = admin.create(path + "/x-lock-", {}, create_mode::ephemeral_sequential);
+        co_await release_well(first);
+        b.link.accept();
+        co_await until("it queues again", [&] {
+            const auto now = queue_of(admin, path);
+            return now.size() == 2 && watches_node(port, b.zk.session_id(), blocker);
+        });
+        CHECK_FALSE(second.ended());
+        REQUIRE(admin.remove(blocker));
+        REQUIRE(!co_await second.end());
+        CHECK(second.value().node() != path + "/" + nodes[1]);
+        co_await release_well(second);
+        co_await nothing_left(port);
+        co_await a.close();
+        co_await b.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a holder that holds on notices that others deleted its node")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port, 120s), b(executor, port, 120s);
+        admin_client admin(port);
+        co_await a.connect();
+        co_await b.connect();
+        const auto path = new_path();
+        auto held = begin_acquire(mutex(a.zk, path));
+        REQUIRE(!co_await held.end());
+        auto lost = begin_wait_lost(held.value());
+        auto waiting = begin_acquire(mutex(b.zk, path));
+        const auto node = held.value().node();
+        co_await until("it watches its own node", [&] { return watches_node(port, a.zk.session_id(), node); });
+
+        // Its data may change as they like.
+        admin.set(node, "something else");
+        co_await until("it watches again", [&] { return watches_node(port, a.zk.session_id(), node); });
+        CHECK_FALSE(lost.ended());
+        CHECK(held.value());
+
+        // Deleted while it is cut off: seen after the reconnect.
+        const bool while_away = true;
+        for (const bool away : {false, while_away}) {
+            auto& current = away ? waiting : held;
+            auto& owner = away ? b : a;
+            auto current_lost = begin_wait_lost(current.value());
+            const auto current_node = current.value().node();
+            co_await until("it watches its own node",
+                           [&] { return watches_node(port, owner.zk.session_id(), current_node); });
+            if (away) {
+                owner.link.refuse();
+                owner.link.cut();
+                co_await owner.suspended();
+            }
+            REQUIRE(admin.remove(current_node));
+            if (away) {
+                CHECK(current.value());
+                owner.link.accept();
+            }
+            CHECK(!co_await current_lost.end(20s)); // a heartbeat would take longer
+            CHECK_FALSE(current.value());
+            if (!away)
+                REQUIRE(!co_await waiting.end());
+            auto releasing = begin_release(current.value());
+            CHECK(co_await releasing.end() == errc::lost);
+        }
+        CHECK(lost.ended());
+        co_await nothing_left(port);
+        co_await a.close();
+        co_await b.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("the parent is deleted under a holder and waiters, and made again")
+{
+    const std::uint16_t port = server().port();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port), b(executor, port), c(executor, port);
+        admin_client admin(port);
+        for (auto* client : {&a, &b, &c})
+            co_await client->connect();
+        const auto path = new_path();
+        auto held = begin_acquire(mutex(a.zk, path));
+        REQUIRE(!co_await held.end());
+        auto lost = begin_wait_lost(held.value());
+        const std::int64_t first_token = held.value().fencing_token();
+        auto waiting = begin_acquire(mutex(b.zk, path));
+        auto waiting_too = begin_acquire(mutex(b.zk, path));
+        auto waiting_three = begin_acquire(mutex(c.zk, path));
+        co_await until_queued(admin, path, 4);
+        co_await until("the holder watches its node",
+                       [&] { return watches_node(port, a.zk.session_id(), held.value().node()); });
+        const auto parent = admin.exists(path);
+        REQUIRE(parent);
+
+        // Nobody can come back before the parent is gone.
+        for (auto* client : {&a, &b, &c})
+            client->link.block(direction::requests);
+        auto nodes = queue_of(admin, path);
+        std::reverse(nodes.begin(), nodes.end()); // or the first deletion would be a grant
+        for (const auto& node : nodes)
+            REQUIRE(admin.remove(path + "/" + node));
+        REQUIRE(admin.remove(path));
+        CHECK(!co_await lost.end());
+        CHECK_FALSE(waiting.ended());
+        CHECK_FALSE(waiting_three.ended());
+        for (auto* client : {&a, &b, &c})
+            client->link.unblock();
+
+        std::vector<pending<guard>*> left{&waiting, &waiting_too, &waiting_three};
+        std::int64_t last_token = first_token;
+        while (!left.empty()) {
+            co_await until("somebody has the lock",
+                           [&] { return std::any_of(left.begin(), left.end(), [](auto* p) { return p->ended(); }); });
+            std::vector<pending<guard>*> now;
+            std::copy_if(left.begin(), left.end(), std::back_inserter(now), [](auto* p) { return p->ended(); });
+            REQUIRE(now.size() == 1);
+            REQUIRE(!now[0]->error());
+            CHECK(now[0]->value().fencing_token() > last_token);
+            last_token = now[0]->value().fencing_token();
+            co_await release_well(*now[0]);
+            std::erase(left, now[0]);
+        }
+        const auto new_parent = admin.exists(path);
+        REQUIRE(new_parent);
+        CHECK(new_parent->czxid > parent->czxid);
+
+        // Between two acquires the parent may go, too, and the numbers begin again; the tokens do not.
+        co_await nothing_left(port);
+        for (int i = 0; i < 3; ++i) {
+            admin.remove_all(path);
+            for (auto* client : {&a, &b}) {
+                auto again = begin_acquire(mutex(client->zk, path));
+                REQUIRE(!co_await again.end());
+                CHECK(again.value().fencing_token() > last_token);
+                last_token = again.value().fencing_token();
+                co_await release_well(again);
+            }
+        }
+        co_await nothing_left(port);
+        for (auto* client : {&a, &b, &c})
+            co_await client->close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}

@@ -1,0 +1,120 @@
+// Holders who are told nothing, because their lease goes on: with every connection that returns, and as long as they like.
+#include "integration/fault_scene.hpp"
+#include "support/one_server.hpp"
+#include "support/undisturbed.hpp"
+
+#include <stdexcept>
+#include <string>
+
+using namespace zklock::test;
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+using asio::awaitable;
+using zklock::connection_state;
+using zklock::guard;
+using zklock::mutex;
+
+namespace {
+
+/// Or the scene ends here: what follows would wait in vain.
+void still_held(pending<guard>& held, const char* when)
+{
+    if (!held.value())
+        throw std::runtime_error(std::string("not ") + when);
+}
+
+} // namespace
+
+TEST_CASE("a holder whose connection returns in time goes on holding")
+{
+    const std::uint16_t port = server().port();
+    timed_scene* noted = nullptr;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port, 10000ms), b(executor, port);
+        co_await a.connect();
+        co_await b.connect();
+        admin_client admin(port);
+        const auto path = new_path();
+        auto held = begin_acquire(mutex(a.zk, path));
+        REQUIRE(!co_await held.end());
+        auto lost = begin_wait_lost(held.value());
+        auto waiting = begin_acquire(mutex(b.zk, path));
+        co_await until_queued(admin, path, 2);
+        const std::int64_t session = a.zk.session_id();
+        for (int i = 0; i < 5; ++i) {
+            a.link.refuse();
+            a.link.cut();
+            co_await a.suspended();
+            still_held(held, "held when the connection is cut");
+            const auto until_then = held.value().held_until();
+            CHECK(a.zk.session_id() == session);
+            a.link.accept();
+            co_await until("connected", [&] { return a.zk.state() == connection_state::connected; });
+            co_await until("the lease is renewed", [&] { return held.value().held_until() > until_then; });
+            still_held(held, "held when the connection is back");
+        }
+        // Silence that nobody cuts, for a part of the lease.
+        a.link.block();
+        const auto blocked_at = steady_clock::now();
+        co_await until("some silence", [&] { return steady_clock::now() > blocked_at + 1s; });
+        still_held(held, "held when nothing was heard for a second");
+        const auto until_then = held.value().held_until();
+        a.link.unblock();
+        co_await until("the lease is renewed", [&] { return held.value().held_until() > until_then; });
+        noted->expect(!lost.ended() && !waiting.ended(), "nobody is told of a loss, nobody else is granted");
+        still_held(held, "held until it is released");
+        CHECK(a.zk.session_id() == session);
+        co_await release_well(held);
+        REQUIRE(!co_await waiting.end());
+        CHECK(co_await lost.end() == asio::error::operation_aborted);
+        co_await release_well(waiting);
+        co_await nothing_left(port);
+        co_await a.close();
+        co_await b.close();
+    };
+    const auto wrong = play_undisturbed(1s, [&](timed_scene& scene) {
+        noted = &scene;
+        run_test(test_limit, body);
+    });
+    CHECK(wrong == "");
+    expect_clean(server());
+}
+
+TEST_CASE("a lease is kept fresh for as long as the lock is held, and a waiter's session for as long as it waits")
+{
+    const std::uint16_t port = server().port();
+    timed_scene* noted = nullptr;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client a(executor, port, 5000ms), b(executor, port, 5000ms);
+        co_await a.connect();
+        co_await b.connect();
+        const auto path = new_path();
+        auto held = begin_acquire(mutex(a.zk, path));
+        REQUIRE(!co_await held.end());
+        auto lost = begin_wait_lost(held.value());
+        auto waiting = begin_acquire(mutex(b.zk, path));
+        const auto begun = steady_clock::now();
+        bool always = true;
+        co_await until("two time-outs passed", [&] {
+            always = always && static_cast<bool>(held.value());
+            return steady_clock::now() > begun + 10000ms;
+        });
+        noted->expect(always, "held all the time");
+        noted->expect(!lost.ended() && !waiting.ended(), "nobody is told of a loss, nobody else is granted");
+        still_held(held, "held until it is released");
+        co_await release_well(held);
+        REQUIRE(!co_await waiting.end());
+        co_await release_well(waiting);
+        co_await nothing_left(port);
+        co_await a.close();
+        co_await b.close();
+    };
+    const auto wrong = play_undisturbed(500ms, [&](timed_scene& scene) {
+        noted = &scene;
+        run_test(test_limit, body);
+    });
+    CHECK(wrong == "");
+    expect_clean(server());
+}

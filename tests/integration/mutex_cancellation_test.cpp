@@ -1,0 +1,329 @@
+// Cancellation: wherever an acquire or a release is suspended, it ends, and nothing of it stays on the server while its
+// client lives.
+#include "integration/waiting_scene.hpp"
+#include "support/port_lease.hpp"
+
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+
+#include <array>
+
+using namespace zklock;
+using namespace zklock::test;
+using namespace asio::experimental::awaitable_operators;
+using asio::cancellation_type;
+
+namespace {
+
+constexpr std::array cancellations{cancellation_type::terminal, cancellation_type::partial, cancellation_type::total};
+
+} // namespace
+
+TEST_CASE("cancelled while waiting, with every type, and twice")
+{
+    const std::string path = "/timeouts/waiting";
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, usual_options());
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        const std::string holder = foreign_contender(admin, path);
+        mutex lock(zk, path);
+        const auto watched = [&] { return watches_node(server().port(), zk.session_id(), holder); };
+        for (const auto type : cancellations) {
+            auto attempt = begin_acquire(lock);
+            co_await until("the holder is watched", watched);
+            attempt.cancel(type);
+            attempt.cancel(type);
+            const error_code ec = co_await attempt.end();
+            CHECK(ec == asio::error::operation_aborted);
+            CHECK_FALSE(attempt.value());
+            attempt.cancel(type); // it is over; nobody is harmed
+            co_await until_only_left(server().port(), holder);
+        }
+
+        // Of several only the one that is meant.
+        auto first = begin_acquire(lock);
+        auto second = begin_acquire(lock);
+        auto third = begin_acquire(lock);
+        co_await until_queued(admin, path, 4);
+        second.cancel();
+        const error_code ec = co_await second.end();
+        CHECK(ec == asio::error::operation_aborted);
+        co_await until_queued(admin, path, 3);
+        admin.remove(holder);
+        guard held = co_await granted(first);
+        CHECK_FALSE(third.ended());
+        co_await release(std::move(held));
+        held = co_await granted(third);
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("cancelled at every point at which an acquire is suspended")
+{
+    const std::string path = "/timeouts/points";
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        for (const auto& point : suspension_points)
+            for (const auto type : cancellations) {
+                CAPTURE(point.name);
+                CAPTURE(static_cast<int>(type));
+                remote_client remote(executor, server().port());
+                co_await remote.connect();
+                mutex lock(remote.zk, path);
+                std::vector<std::string> expected;
+                if (point.contended)
+                    expected.push_back(foreign_contender(admin, path));
+
+                remote.link.on_next(point.op, point.at, fate::hold, point.skip);
+                auto attempt = begin_acquire(lock);
+                proxy& link = remote.link;
+                const auto struck = [&link, &point] { return link.count(point.op) > point.skip; };
+                co_await until("the request is on its way", struck);
+                remote.link.wait_struck();
+                CHECK_FALSE(attempt.ended());
+                attempt.cancel(type);
+                const error_code ec = co_await attempt.end(); // before any answer can come
+                CHECK(ec == asio::error::operation_aborted);
+                attempt.cancel(type);
+                remote.link.release();
+                co_await until_only_left(server().port(), expected);
+
+                // The client is as good as before.
+                if (point.contended)
+                    admin.remove(expected[0]);
+                guard held = must(co_await lock.acquire(60s));
+                co_await release(std::move(held));
+                co_await nothing_left(server().port());
+                co_await remote.close();
+            }
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("cancelled before anything was sent")
+{
+    const std::string path = "/timeouts/before";
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        remote_client remote(executor, server().port());
+        co_await remote.connect();
+        mutex lock(remote.zk, path);
+        for (const auto type : cancellations) {
+            pending<std::vector<contender>> under_way; // so that what comes next waits for its turn
+            lock.contenders(under_way.handler());
+            auto attempt = begin_acquire(lock);
+            attempt.cancel(type);
+            CHECK_FALSE(attempt.ended());
+            const error_code ec = co_await attempt.end();
+            CHECK(ec == asio::error::operation_aborted);
+            co_await under_way.end();
+        }
+        CHECK(remote.link.count(opcode::create) + remote.link.count(opcode::create2) == 0);
+        CHECK(remote.link.count(opcode::multi) == 0);
+
+        // A client with nothing under way begins at once: there is a node to delete.
+        for (const auto type : cancellations) {
+            auto attempt = begin_acquire(lock);
+            attempt.cancel(type);
+            CHECK_FALSE(attempt.ended());
+            const error_code ec = co_await attempt.end();
+            CHECK(ec == asio::error::operation_aborted);
+            co_await nothing_left(server().port());
+        }
+
+        // While there is no connection.
+        const port_lease nobody;
+        client away(executor, fault_options("127.0.0.1:" + std::to_string(nobody.port()), 10s));
+        mutex unreachable(away, path);
+        auto attempt = begin_acquire(unreachable);
+        CHECK(error_in(co_await unreachable.acquire(100ms)) == errc::timed_out);
+        CHECK_FALSE(attempt.ended());
+        attempt.cancel(cancellation_type::total);
+        const error_code ec = co_await attempt.end();
+        CHECK(ec == asio::error::operation_aborted);
+        pending<> connecting;
+        away.wait_connected(1h, connecting.handler());
+        connecting.cancel();
+        const error_code not_waited = co_await connecting.end();
+        CHECK(not_waited == asio::error::operation_aborted);
+        must(co_await away.close());
+
+        // A stale cancellation does not hit the next one.
+        attempt = begin_acquire(lock);
+        guard held = co_await granted(attempt);
+        attempt.cancel();
+        CHECK(held);
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("a cancelled release goes on, and so does one whose delete is on its way")
+{
+    const std::string path = "/timeouts/release";
+    const auto body = [&]() -> awaitable<void> {
+        remote_client remote(co_await asio::this_coro::executor, server().port());
+        mutex lock(remote.zk, path);
+        for (const auto at : {moment::request, moment::reply})
+            for (const auto type : cancellations) {
+                guard held = must(co_await lock.acquire());
+                remote.link.on_next(opcode::remove, at, fate::hold);
+                auto releasing = begin_release(held);
+                const auto struck = [&] { return remote.link.count(opcode::remove) > 0; };
+                co_await until("the delete is on its way", struck);
+                remote.link.wait_struck();
+                CHECK_FALSE(releasing.ended());
+                releasing.cancel(type);
+                const error_code ec = co_await releasing.end();
+                CHECK(ec == asio::error::operation_aborted);
+                remote.link.release();
+                co_await nothing_left(server().port());
+                remote.link.forget();
+            }
+        // The wait for a loss can be cancelled, too, and takes nothing with it.
+        guard held = must(co_await lock.acquire());
+        auto losing = begin_wait_lost(held);
+        losing.cancel(cancellation_type::partial);
+        const error_code ec = co_await losing.end();
+        CHECK(ec == asio::error::operation_aborted);
+        CHECK(held);
+        co_await release(std::move(held));
+        co_await remote.close();
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("when the waiter in the middle gives up, the one behind it watches the one before it")
+{
+    const std::string path = "/timeouts/middle";
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        admin_client admin(server().port());
+        client a(executor, usual_options());
+        client b(executor, usual_options());
+        client c(executor, usual_options());
+        guard first = must(co_await mutex(a, path).acquire());
+        const std::string first_node = first.node();
+        auto second = begin_acquire(mutex(b, path));
+        co_await until_queued(admin, path, 2);
+        const std::string second_node = path + "/" + queue_of(admin, path).back();
+        auto third = begin_acquire(mutex(c, path));
+        const auto both_watched = [&] {
+            return watches_node(server().port(), c.session_id(), second_node)
+                && watches_node(server().port(), c.session_id(), first_node);
+        };
+        co_await until("the third watches the second, and looks ahead to the first", both_watched);
+
+        second.cancel();
+        const error_code ec = co_await second.end();
+        CHECK(ec == asio::error::operation_aborted);
+        const auto first_watched = [&] {
+            return watches_node(server().port(), c.session_id(), first_node)
+                && !watches_node(server().port(), b.session_id(), first_node);
+        };
+        co_await until("the third still watches the first, and the second no more", first_watched);
+        CHECK_FALSE(third.ended());
+
+        co_await release(std::move(first));
+        guard held = co_await granted(third);
+        co_await release(std::move(held));
+        co_await nothing_left(server().port());
+        for (client* zk : {&a, &b, &c})
+            must(co_await zk->close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}
+
+namespace {
+
+awaitable<void> acquire_and_note(mutex lock, error_code& ec)
+{
+    const result<guard> r = co_await lock.acquire();
+    ec = error_in(r);
+}
+
+} // namespace
+
+TEST_CASE("cancelled by a race of awaitables, by a group, and through the slot of a coroutine")
+{
+    const std::string path = "/timeouts/composed";
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client zk(executor, usual_options());
+        admin_client admin(server().port(), 60s);
+        admin.create_all(path);
+        const std::string holder = foreign_contender(admin, path);
+        mutex lock(zk, path);
+        must(co_await zk.wait_connected(60s));
+
+        asio::steady_timer timer(executor, 100ms);
+        auto waiting = lock.acquire(asio::use_awaitable);
+        auto alarm = timer.async_wait(asio::use_awaitable);
+        const std::variant<guard, std::monostate> first = co_await (std::move(waiting) || std::move(alarm));
+        CHECK(first.index() == 1);
+        co_await until_only_left(server().port(), holder);
+
+        timer.expires_after(100ms);
+        auto in_group = lock.acquire(asio::deferred);
+        auto group_alarm = timer.async_wait(asio::deferred);
+        auto group = asio::experimental::make_parallel_group(std::move(in_group), std::move(group_alarm));
+        const auto [order, group_ec, none, alarm_ec] =
+            co_await group.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+        CHECK(order[0] == 1);
+        CHECK(group_ec == asio::error::operation_aborted);
+        CHECK_FALSE(none);
+        CHECK_FALSE(alarm_ec);
+        co_await until_only_left(server().port(), holder);
+
+        // The lock and the alarm the other way round: free, it wins.
+        const std::string other = path + "_free";
+        mutex free_lock(zk, other);
+        timer.expires_after(1h);
+        auto winning = free_lock.acquire(asio::use_awaitable);
+        auto late_alarm = timer.async_wait(asio::use_awaitable);
+        std::variant<guard, std::monostate> won = co_await (std::move(winning) || std::move(late_alarm));
+        REQUIRE(won.index() == 0);
+        CHECK(std::get<0>(won));
+        co_await release(std::move(std::get<0>(won)));
+
+        asio::cancellation_signal cancel;
+        bool ended = false;
+        error_code ec;
+        const auto at_end = [&ended](std::exception_ptr) { ended = true; };
+        asio::co_spawn(executor, acquire_and_note(lock, ec), asio::bind_cancellation_slot(cancel.slot(), at_end));
+        co_await until_queued(admin, path, 2);
+        cancel.emit(cancellation_type::terminal);
+        const auto has_ended = [&] { return ended; };
+        co_await until("the coroutine ended", has_ended);
+        CHECK(ec == asio::error::operation_aborted);
+        co_await until_only_left(server().port(), holder);
+
+        // Granted, and nobody there to take it: the guard goes the way of every guard.
+        auto attempt = begin_acquire(lock);
+        co_await until_queued(admin, path, 2);
+        admin.remove(holder);
+        {
+            const guard held = co_await granted(attempt);
+            CHECK(held);
+        }
+        attempt = pending<guard>();
+        co_await nothing_left(server().port());
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path});
+}

@@ -1,0 +1,40 @@
+#pragma once
+// What the tests of time-outs and cancellation have in common: whom to wait behind, and where an acquire is suspended.
+#include "integration/lock_scene.hpp"
+
+#include <array>
+#include <string_view>
+
+namespace zklock::test {
+
+/// A node that holds the lock of the path, or queues for it, until the administrator deletes it.
+inline std::string foreign_contender(admin_client& admin, const std::string& path)
+{
+    return admin.create(path + "/_c_00000000-0000-4000-8000-000000000000-lock-", {}, create_mode::ephemeral_sequential);
+}
+
+struct suspension_point {
+    std::string_view name;
+    opcode op;
+    moment at;
+    bool contended;
+    std::size_t skip = 0;
+};
+
+// What an acquire sends, in its order: the create with the watch of the path behind it; when somebody is before it, the read
+// of the children, and the watches on its own node and on its predecessor's.
+inline constexpr std::array suspension_points{
+    suspension_point{"create, not yet done", opcode::create2, moment::request, false},
+    suspension_point{"create, not yet done, behind a holder", opcode::create2, moment::request, true},
+    suspension_point{"create, done", opcode::create2, moment::reply, false},
+    suspension_point{"create, done, behind a holder", opcode::create2, moment::reply, true},
+    suspension_point{"path, not yet watched", opcode::get_data, moment::request, false},
+    suspension_point{"path, watched", opcode::get_data, moment::reply, false},
+    suspension_point{"path, watched, behind a holder", opcode::get_data, moment::reply, true},
+    suspension_point{"children, not yet read, behind a holder", opcode::get_children2, moment::request, true},
+    suspension_point{"children, read, behind a holder", opcode::get_children2, moment::reply, true},
+    suspension_point{"watch, not yet set", opcode::get_data, moment::request, true, 1},
+    suspension_point{"watch, set", opcode::get_data, moment::reply, true, 1},
+};
+
+} // namespace zklock::test

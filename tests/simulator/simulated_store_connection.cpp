@@ -1,0 +1,168 @@
+// How a simulated client connects, keeps its session alive, loses its connection, and closes.
+#include "simulated_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::simulator {
+
+using ::zklock::store::outcome;
+using stream = choices::stream;
+using namespace std::chrono_literals;
+
+void simulated_store::attempt()
+{
+    if (state_ == state::closed || state_ == state::closing) return;
+    state_ = state::opening;
+    asked_ = process_.now();
+    const auto server = static_cast<unsigned>(world_.choose.below(ensemble_.size(), stream::connect, number_));
+    connection_ = ensemble_.connect(*this, number_, server, session_, last_zxid_);
+    say("connects to server" + std::to_string(server));
+    const auto patience = process_.now() + world_.set.session_timeout / 3;
+    (void)process_.call_at(patience, [this, which = connection_] {
+        if (connection_ == which && state_ == state::opening) attempt_later();
+    });
+}
+
+void simulated_store::attempt_later()
+{
+    ensemble_.close(connection_);
+    connection_.reset();
+    const auto longest = world_.quiet ? 20 : 20 + 100 * std::min<std::uint64_t>(attempts_++, 5);
+    const auto wait = std::chrono::milliseconds(1 + world_.choose.below(longest, stream::connect, number_));
+    (void)process_.call_at(process_.now() + wait, [this] {
+        if (!connection_) attempt();
+    });
+}
+
+void simulated_store::deliver_connect(const answer& a)
+{
+    if (a.session == 0) {
+        say("learns that its session is over");
+        session_ = last_zxid_ = 0;
+        attempt_later();
+        tell([&] { observer_->on_expired(); });
+        return;
+    }
+    attempts_ = 0;
+    session_ = a.session;
+    session_timeout_ = a.session_timeout;
+    state_ = state::open;
+    sent_ = process_.now();
+    say("is connected, session " + std::to_string(session_ & 0xff));
+    const bool renewed = session_ != told_session_;
+    told_session_ = session_;
+    keep_alive();
+    tell([&] { observer_->on_connected({session_, session_timeout_, renewed, asked_}); });
+}
+
+void simulated_store::keep_alive()
+{
+    const auto timeout = session_timeout_;
+    (void)process_.call_at(process_.now() + timeout / 6, [this, timeout, which = connection_] {
+        if (connection_ != which || state_ != state::open) return;
+        if (process_.now() - heard_ >= 2 * timeout / 3) {
+            say("has heard nothing for too long");
+            return end_epoch();
+        }
+        if (process_.now() - sent_ >= timeout / 3 && outstanding_.empty()) {
+            request r;
+            r.xid = ++xid_;
+            sent_ = process_.now();
+            outstanding_.push_back({r.xid, operation::ping, {}, sent_, done{}});
+            ensemble_.send(connection_, std::move(r));
+        }
+        keep_alive();
+    });
+}
+
+void simulated_store::end_epoch()
+{
+    ensemble_.close(connection_);
+    state_ = state::ending;
+    process_.post([this] { end_epoch_step(); });
+}
+
+/// One answer at a time: other things may happen between them.
+void simulated_store::end_epoch_step()
+{
+    if (state_ != state::ending) return;
+    if (!outstanding_.empty()) {
+        process_.post([this] { end_epoch_step(); });
+        auto w = std::move(outstanding_.front());
+        outstanding_.pop_front();
+        answer a;
+        a.result = outcome::unknown;
+        return call_back(w, a);
+    }
+    state_ = state::opening;
+    connection_.reset();
+    (void)process_.call_at(
+        process_.now() + std::chrono::milliseconds(world_.choose.below(20, stream::connect, number_)), [this] {
+            if (!connection_) attempt();
+        });
+    tell([&] { observer_->on_disconnected(); });
+}
+
+void simulated_store::cut()
+{
+    const plenty_of_memory here;
+    if (state_ != state::open) return;
+    say("has its connection cut");
+    ensemble_.close(connection_);
+    process_.post([this, which = connection_] {
+        if (connection_ == which && state_ == state::open) end_epoch();
+    });
+}
+
+void simulated_store::block(instant duration)
+{
+    say("is cut off for " + std::to_string(duration / 1ms) + " ms");
+    blocked_until = std::max(blocked_until, world_.time.now() + duration);
+}
+
+// ---- the end
+
+void simulated_store::close(std::function<void()> closed)
+{
+    const plenty_of_memory here;
+    if (on_closed_) return world_.violate(name_ + ": close() twice");
+    say("closes");
+    on_closed_ = std::move(closed);
+    const bool was_open = state_ == state::open || state_ == state::ending;
+    const bool can_say = state_ == state::open && connection_->client_open;
+    state_ = state::closing;
+    process_.post([this, was_open, can_say] {
+        while (!outstanding_.empty()) {
+            auto w = std::move(outstanding_.front());
+            outstanding_.pop_front();
+            answer a;
+            a.result = outcome::unknown;
+            call_back(w, a);
+        }
+        if (was_open && world_.set.disconnect_told_at_close) tell([&] { observer_->on_disconnected(); });
+        if (!can_say) return finish_close();
+        request r;
+        r.what = operation::close_session;
+        r.xid = ++xid_;
+        ensemble_.send(connection_, std::move(r));
+        (void)process_.call_at(process_.now() + 1500ms, [this] { finish_close(); });
+    });
+}
+
+void simulated_store::finish_close()
+{
+    if (state_ != state::closing) return;
+    state_ = state::closed;
+    if (connection_) ensemble_.close(connection_);
+    say("is closed");
+    process_.post([this] { std::exchange(on_closed_, [] {})(); });
+}
+
+void simulated_store::abandon()
+{
+    state_ = state::closed;
+    if (connection_) ensemble_.close(connection_);
+}
+
+} // namespace zklock::simulator

@@ -1,0 +1,64 @@
+#pragma once
+// What the tests of idle containers have in common.
+#include "session_scene.hpp"
+
+#include <string>
+
+namespace zklock::unit {
+
+struct container_scene : connected_scene {
+    /// Acquires and releases the lock of a path that is not there, and is made by that transaction; or that others make
+    /// at the same time (0).
+    void use(const std::string& path, std::int64_t czxid = 50, mutex_options o = {})
+    {
+        const auto a = acquire(path, o);
+        answer(outcome::no_node);
+        answer(outcome::no_node); // nothing to watch either
+        const char* const verb = o.parents == parent_kind::container ? "container " : "persistent ";
+        REQUIRE(servers.pending() == verb + path);
+        if (czxid != 0)
+            stat(fresh(czxid));
+        else
+            answer(outcome::node_exists);
+        number(++czxid_, 0);
+        alone(1, czxid_);
+        REQUIRE(a->ended == error_code());
+        release(*a);
+        answer(outcome::ok);
+        REQUIRE(servers.pending() == "");
+    }
+    /// One that was made by that transaction, and has had a child since.
+    static store::node_stat used(std::int64_t czxid = 50)
+    {
+        store::node_stat stat = fresh(czxid);
+        stat.cversion = 2;
+        stat.pzxid = czxid + 1;
+        return stat;
+    }
+    void cut()
+    {
+        while (!servers.requests.empty())
+            answer(outcome::unknown);
+        servers.observer->on_disconnected();
+        clock.run();
+    }
+    /// The delete of a path's node was done: that is told before the answer.
+    void done(const std::string& path)
+    {
+        servers.observer->on_node_event(store::event_kind::deleted, path);
+        answer(outcome::ok);
+    }
+    /// The container rests, is looked at, and may go.
+    void begin_to_delete(const std::string& path)
+    {
+        come_to_rest();
+        REQUIRE(servers.pending() == "exists " + path);
+        stat(used());
+        REQUIRE(servers.pending() == "remove " + path + " at version 0");
+    }
+
+private:
+    std::int64_t czxid_ = 100;
+};
+
+} // namespace zklock::unit

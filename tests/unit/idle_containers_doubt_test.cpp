@@ -1,0 +1,127 @@
+// Idle containers when answers are lost, memory fails, or an acquire gives up in between.
+#include "container_scene.hpp"
+
+#include <string>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+TEST_SUITE("idle containers, in doubt")
+{
+    TEST_CASE("a lost answer to the delete: it is looked for once more in the next epoch")
+    {
+        container_scene s;
+        s.use("/p");
+        s.begin_to_delete("/p");
+        s.cut();
+        s.connect(5, false);
+        s.come_to_rest();
+        s.come_to_rest();
+        CHECK(s.servers.pending() == "exists /p");
+        s.answer(outcome::no_node);
+        CHECK(s.servers.pending() == "");
+    }
+
+    TEST_CASE("an epoch that ends with no answer at all: likewise")
+    {
+        container_scene s;
+        s.use("/p");
+        s.use("/q");
+        s.come_to_rest();
+        REQUIRE(s.servers.pending() == "exists /p, exists /q");
+        const auto late = s.servers.take(), later = s.servers.take();
+        s.servers.observer->on_disconnected();
+        s.clock.run();
+        late.stat(s.used());
+        later.stat(s.used());
+        s.clock.run();
+        CHECK(s.servers.pending() == "");
+        s.connect(5, false);
+        s.come_to_rest();
+        s.come_to_rest();
+        CHECK(s.servers.pending() == "exists /q, exists /p");
+    }
+
+    TEST_CASE("no memory for one of the requests: all is done in the next epoch")
+    {
+        for (const unsigned request : {1u, 2u, 3u, 4u}) { // the sync, two looks, the delete
+            container_scene s;
+            s.use("/p");
+            s.use("/q");
+            s.clock.pass(4900ms);
+            s.answer_syncs();
+            s.servers.fails_after = request;
+            const auto until_it_fails = [&] {
+                while (s.servers.fails_after != 0) {
+                    s.clock.pass(100ms);
+                    while (!s.servers.requests.empty())
+                        if (const auto r = s.servers.take(); r.what.starts_with("exists"))
+                            r.stat(s.used());
+                        else
+                            r.answer(outcome::ok);
+                }
+            };
+            try {
+                until_it_fails();
+            } catch (const std::bad_alloc&) { // out of what the store has called
+                s.servers.observer->on_exception();
+            }
+            CHECK(s.servers.given_up);
+            s.cut();
+            s.connect(5, false);
+            s.come_to_rest();
+            s.come_to_rest();
+            CHECK(s.servers.asks("exists /p"));
+            CHECK(s.servers.asks("exists /q"));
+        }
+    }
+
+    TEST_CASE("one whose answer was lost counts as made by the client if nobody has used it")
+    {
+        container_scene s;
+        const auto a = s.acquire("/up/p");
+        s.answer(outcome::no_node);
+        s.answer(outcome::no_node);
+        s.answer(outcome::no_node);
+        REQUIRE(s.servers.pending() == "container /up");
+        CHECK(a->handle->withdraw());
+        s.cut();
+        s.connect(5, false);
+        s.come_to_rest();
+        s.come_to_rest();
+        REQUIRE(s.servers.pending() == "exists /up");
+        store::node_stat found = s.fresh(60);
+        SUBCASE("")
+        {
+            s.stat(found);
+            CHECK(s.servers.pending() == "remove /up at version 0");
+        }
+        SUBCASE("used: if it is a container, the servers clear it away")
+        {
+            s.stat(s.used(60));
+            CHECK(s.servers.pending() == "");
+        }
+        SUBCASE("with data")
+        {
+            found.data_length = 1;
+            s.stat(found);
+            CHECK(s.servers.pending() == "");
+        }
+    }
+
+    TEST_CASE("one that was made for an acquire that gave up before its node could be created is deleted")
+    {
+        container_scene s;
+        const auto a = s.acquire("/p");
+        s.answer(outcome::no_node);
+        s.answer(outcome::no_node);
+        const auto b = s.acquire("/q"), c = s.acquire("/r");
+        s.answer(outcome::ok); // two writes are under way
+        REQUIRE_FALSE(s.servers.asks("create /p"));
+        CHECK(a->handle->withdraw());
+        s.clock.run();
+        s.come_to_rest();
+        s.come_to_rest();
+        CHECK(s.servers.asks("exists /p"));
+    }
+}

@@ -1,0 +1,185 @@
+// The path of a semaphore by itself: when it is idle, what it leaves to the next one, and what is told at its end.
+#include "script.hpp"
+#include "semaphore_scene.hpp"
+
+#include "recipes/semaphore/semaphore_path.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+namespace {
+
+/// The path /s of a client, with nobody who keeps it.
+struct semaphore_path_scene : semaphore_scene {
+    semaphore_path_scene() : path(make_another(permits_of(2))) {}
+
+    std::unique_ptr<recipes::semaphore_path> make_another(const semaphore_options& o)
+    {
+        return std::make_unique<recipes::semaphore_path>(*session, "/s", recipes::semaphore_path_options(o),
+                                                         [this] { ++told_idle; });
+    }
+    std::shared_ptr<attempt> want(std::size_t count, recipes::patience mode = recipes::patience::queue)
+    {
+        return want_of(*path, count, permits_of(2), mode, "/s");
+    }
+    static std::string lease_prefix(int uuid)
+    {
+        const std::string whole = lease(uuid, 0);
+        return "/s/leases/" + whole.substr(0, whole.size() - 10);
+    }
+    /// One permit of two, by the lease 2 with the number 7.
+    std::shared_ptr<attempt> want_and_hold()
+    {
+        const auto a = want(1);
+        give_line();
+        asked(*this).to("create " + lease_prefix(2)).number(60, 7);
+        asked(*this).to("children /s/leases").list({lease(2, 7)});
+        REQUIRE(a->ended == error_code());
+        asked(*this).to("remove /s/locks/" + node(1, 0)).ends(outcome::ok).nothing_else();
+        return a;
+    }
+    const std::string held_lease = "/s/leases/" + lease(2, 7);
+
+    int told_idle = 0;
+    std::unique_ptr<recipes::semaphore_path> path;
+};
+
+} // namespace
+
+TEST_SUITE("semaphore path")
+{
+    TEST_CASE("a new one is idle; in use it is not; when the last lease is gone it tells so, once and later")
+    {
+        semaphore_path_scene s;
+        CHECK(s.path->idle());
+        const auto a = s.want_and_hold();
+        CHECK_FALSE(s.path->idle());
+        a->handle->release({});
+        s.clock.run();
+        CHECK_FALSE(s.path->idle()); // the delete is under way
+        const auto remove = asked(s).to("remove " + s.held_lease).nothing_else().kept();
+        remove.answer(outcome::ok);
+        CHECK(s.path->idle());
+        CHECK(s.told_idle == 0);
+        s.clock.run();
+        CHECK(s.told_idle == 1);
+        CHECK_FALSE(s.path->finished());
+        s.path->retire();
+        CHECK(s.path->finished()); // it has no watch to take back
+        asked(s).nothing_else();
+    }
+
+    TEST_CASE("somebody who looks once and finds no room leaves nothing")
+    {
+        semaphore_path_scene s;
+        const auto a = s.want(1, recipes::patience::look_once);
+        asked(s).to("children /s/leases").list({"x", "y"}).nothing_else();
+        CHECK(a->ended == make_error_code(errc::busy));
+        CHECK(s.path->idle());
+        CHECK(s.told_idle == 1);
+    }
+
+    TEST_CASE("whoever waits is refused and leaves line and leases, and whoever holds is not")
+    {
+        semaphore_path_scene s;
+        const auto holder = s.want_and_hold();
+        const auto waiter = s.want(1);
+        asked(s).to("create /s/locks/" + prefix(3)).number(61, 1);
+        asked(s).to("create " + s.lease_prefix(4)).number(62, 8);
+        s.path->refuse_all(errc::invalid_option);
+        s.clock.run();
+        CHECK(waiter->ended == make_error_code(errc::invalid_option));
+        CHECK(holder->handle->held(s.clock.now()));
+        CHECK(holder->losses == 0);
+        asked(s).to("remove /s/locks/" + scene::node(3, 1));
+        asked(s).to("remove /s/leases/" + s.lease(4, 8));
+    }
+
+    TEST_CASE("stopped, it ends waits and releases with the reason, and holders lose")
+    {
+        semaphore_path_scene s;
+        const auto holder = s.want_and_hold();
+        std::optional<error_code> released;
+        bool held = true;
+        SUBCASE("held") {}
+        SUBCASE("being released")
+        {
+            held = false;
+            holder->handle->release([&](error_code ec) { released = ec; });
+            s.clock.run();
+        }
+        const auto waiter = s.want(2);
+        s.path->stop(errc::closed);
+        s.clock.run();
+        CHECK(waiter->ended == make_error_code(errc::closed));
+        CHECK(holder->losses == (held ? 1 : 0));
+        CHECK_FALSE(holder->handle->held(s.clock.now()));
+        if (!held)
+            CHECK(released == make_error_code(errc::closed));
+    }
+
+    TEST_CASE("destroyed, it tells nobody anything any more")
+    {
+        semaphore_path_scene s;
+        const auto holder = s.want_and_hold();
+        const auto waiter = s.want(2);
+        s.path.reset();
+        s.clock.run();
+        CHECK_FALSE(waiter->ended);
+        CHECK_FALSE(waiter->handle->withdraw());
+        CHECK(holder->losses == 0);
+        CHECK(s.told_idle == 0);
+    }
+
+    TEST_CASE("deletes that are due can be sent before anything else is")
+    {
+        semaphore_path_scene s;
+        const auto holder = s.want_and_hold();
+        s.path->drop(holder->handle->leases.front());
+        asked(s).nothing_else();
+        s.path->flush();
+        asked(s).to("remove " + s.held_lease).nothing_else();
+    }
+
+    TEST_CASE("what it has made for the leases goes over to the next one, if that has its leases in the same place")
+    {
+        semaphore_path_scene s;
+        const auto a = s.want(1);
+        s.give_line();
+        asked(s).to("create " + s.lease_prefix(2)).ends(outcome::no_node);
+        CHECK_FALSE(s.path->next_making().made->any());
+        asked(s).to("container /s/leases").stat(s.fresh(41));
+        CHECK(s.path->next_making().path == "/s/leases");
+        REQUIRE(s.path->next_making().made->any());
+        semaphore_options elsewhere = permits_of(2);
+        elsewhere.names = naming::kazoo;
+        const auto other = s.make_another(elsewhere);
+        other->take_over(*s.path);
+        CHECK_FALSE(other->next_making().made->any());
+        const auto next = s.make_another(permits_of(3));
+        next->take_over(*s.path);
+        CHECK(next->next_making().made->any());
+        CHECK_FALSE(s.path->next_making().made->any());
+    }
+
+    TEST_CASE("users of a path agree on names and on what limits the permits")
+    {
+        const recipes::semaphore_path_options usual(permits_of(2));
+        semaphore_options other = permits_of(2);
+        SUBCASE("") { other.names = naming::kazoo; }
+        SUBCASE("") { other.permits = 3; }
+        SUBCASE("") { other.count_path = "/n"; }
+        SUBCASE("") { other.check_permits = !other.check_permits; }
+        CHECK_FALSE(recipes::semaphore_path_options(other) == usual);
+        semaphore_options own = permits_of(2); // what is one contender's affair
+        own.identifier = "somebody";
+        own.parents = parent_kind::persistent;
+        CHECK(recipes::semaphore_path_options(own) == usual);
+    }
+}

@@ -1,0 +1,126 @@
+#pragma once
+// What the tests of semaphores have in common.
+#include "session_scene.hpp"
+
+#include "recipes/semaphore/semaphore_layout.hpp"
+#include "recipes/semaphore/semaphores.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace zklock::unit {
+
+/// A session with semaphores.
+struct semaphore_scene : scene {
+    struct attempt {
+        std::shared_ptr<recipes::semaphore_acquisition> handle;
+        std::optional<error_code> ended;
+        recipes::grant given;
+        int losses = 0;
+    };
+
+    std::optional<recipes::semaphores> semaphores;
+
+    semaphore_scene()
+    {
+        start();
+        semaphores.emplace(*locks);
+        connect();
+    }
+    /// Of whatever gives permits: the client's semaphores, or one path.
+    template <class Giver>
+    std::shared_ptr<attempt> want_of(Giver& giver, std::size_t count, semaphore_options o, recipes::patience mode,
+                                     std::string path)
+    {
+        const auto a = std::make_shared<attempt>();
+        recipes::permits_request request;
+        request.path = std::move(path);
+        request.options = std::move(o);
+        request.count = count;
+        request.mode = mode;
+        request.done = [a](error_code ec, const recipes::grant& g) {
+            CHECK_FALSE(a->ended);
+            a->ended = ec;
+            a->given = g;
+        };
+        request.lost = [a] { ++a->losses; };
+        a->handle = giver.acquire(std::move(request));
+        CHECK_FALSE(a->ended);
+        clock.run();
+        return a;
+    }
+    std::shared_ptr<attempt> want(std::size_t count, semaphore_options o,
+                                  recipes::patience mode = recipes::patience::queue, std::string path = "/s")
+    {
+        return want_of(*semaphores, count, std::move(o), mode, std::move(path));
+    }
+    /// Gives the lock of the line to whoever has just asked for it. No requests are left but those at its head.
+    void give_line()
+    {
+        number(50, 0);
+        alone(1, 50);
+    }
+    static std::string lease(int uuid, int n)
+    {
+        char text[80];
+        std::snprintf(text, sizeof text, "_c_00000000-0000-4000-8000-%012d-lease-%010d", uuid, n);
+        return text;
+    }
+    static std::string check(int uuid, int n) { return "check /s/leases/" + lease(uuid, n); }
+    /// The leases 2, 3 and 4, with the numbers 7, 8 and 9. Nothing is pending.
+    std::shared_ptr<attempt> hold_three();
+    /// All that is under way is lost, and the session goes on.
+    void reconnect()
+    {
+        while (!servers.requests.empty())
+            answer(outcome::unknown);
+        servers.observer->on_disconnected();
+        clock.run();
+        connect(5, false);
+    }
+    /// Answers everything until a request that begins so, which is left. False if there was none.
+    bool answer_until(const std::string& what)
+    {
+        while (!servers.requests.empty() && !servers.requests.front().what.starts_with(what)) {
+            const auto r = servers.take();
+            store::node_stat stat;
+            stat.ephemeral_owner = 5;
+            if (r.show_stat)
+                r.show_stat(stat);
+            else
+                r.answer(outcome::ok);
+            clock.run();
+        }
+        return !servers.requests.empty();
+    }
+    void event(store::event_kind kind, const std::string& path)
+    {
+        servers.observer->on_node_event(kind, path);
+        clock.run();
+    }
+};
+
+inline semaphore_options permits_of(unsigned n)
+{
+    semaphore_options o;
+    o.permits = n;
+    return o;
+}
+
+inline auto semaphore_scene::hold_three() -> std::shared_ptr<attempt>
+{
+    const auto a = want(3, permits_of(3));
+    give_line();
+    servers.take().done({"/s/leases/" + lease(2, 7), "/s/leases/" + lease(3, 8), "/s/leases/" + lease(4, 9)});
+    clock.run();
+    list({lease(2, 7), lease(3, 8), lease(4, 9)});
+    REQUIRE(a->ended == error_code());
+    answer(outcome::ok); // the lock of the line goes
+    CHECK(servers.pending() == "");
+    return a;
+}
+
+} // namespace zklock::unit

@@ -82,6 +82,7 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
     using kind = store::batch_write::kind;
     library_call in_library(*this);
     r->sender = this;
+    inbox_.reserve(1); // for the answer
     const auto refuse = [&](int code) { hand_over(std::move(r), code); };
     if (!epoch_open_ || is_unrecoverable(handle_))
         return refuse(ZCONNECTIONLOSS);
@@ -120,7 +121,6 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
     }
     auto& sent = static_cast<sent_batch&>(*r->results);
     sent.prepare(writes.size(), creates_of_all, sets, memory);
-    inbox_.reserve(1); // for the answer
     char* at = sent.texts();
     struct Stat* stat = sent.stats.data();
     auto& operations = sent.operations;

@@ -3,6 +3,7 @@
 #include "integration/recipe_scene.hpp"
 #include "support/failing_executor.hpp"
 #include "support/one_server.hpp"
+#include "zklock/detail/event_sink.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>

@@ -21,7 +21,7 @@ struct semaphore_path_scene : semaphore_scene {
 
     std::unique_ptr<recipes::semaphore_path> make_another(const semaphore_options& o)
     {
-        return std::make_unique<recipes::semaphore_path>(*session, "/s", recipes::semaphore_path_options(o),
+        return std::make_unique<recipes::semaphore_path>(*locks, "/s", recipes::semaphore_path_options(o),
                                                          [this] { ++told_idle; });
     }
     std::shared_ptr<attempt> want(std::size_t count, recipes::patience mode = recipes::patience::queue)

@@ -64,8 +64,8 @@ namespace zklock {
 /// If memory fails as an operation is about to begin or as its handler is to be posted, the exception comes out of the
 /// context's `run()`; so does anything else that an executor throws when it is asked to run something. The operation
 /// that was about to begin is still there, and ends when it is cancelled or the client closes; the handler that was to
-/// be posted is destroyed without being called. Other operations go on, in their order. Destructors need no memory: what
-/// a guard holds is given back, and the session ends with the client's last handle, whatever there is.
+/// be posted is destroyed without being called. Other operations go on, in their order. Destructors need no memory:
+/// what a guard holds is given back, and the session ends with the client's last handle, whatever there is.
 ///
 /// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, like Asio's I/O objects, but
 /// `state()`, `session_id()` and `get_executor()` may be called from any threads.

@@ -13,7 +13,7 @@ enum class connection_state : std::uint8_t {
     failed      ///< an option is out of range, or the servers refused the credentials; nothing will work any more
 };
 
-/// Its name as above, valid for ever. Thread safe.
+/// The state's name, as it is spelt above; it is valid for ever. May be called from any thread.
 [[nodiscard]] std::string_view to_string(connection_state) noexcept;
 
 } // namespace zklock

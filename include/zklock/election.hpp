@@ -150,7 +150,7 @@ class election {
 public:
     using executor_type = asio::any_io_executor;
 
-    /// Sends nothing: bad input is told by each operation. The client stays open as long as a handle of the election is
+    /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the election is
     /// there. Throws std::bad_alloc.
     election(const client& c, std::string path, election_options options = {});
 

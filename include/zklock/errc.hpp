@@ -32,11 +32,11 @@ enum class errc {
     not_upgradable         ///< a reader cannot become a writer: two of them would wait for each other for ever
 };
 
-/// The category of all `errc`. Its codes compare equal to the `std::errc` that mean the same, where there is one.
-/// Thread safe.
+/// The category of all `errc`. Its codes compare equal to the `std::errc` that mean the same, where there is one. It
+/// may be called from any thread.
 [[nodiscard]] const boost::system::error_category& error_category() noexcept;
 
-/// Found by argument-dependent lookup when an `errc` is made an error code.
+/// Makes an error code of an `errc`: argument-dependent lookup finds it where one is converted.
 [[nodiscard]] inline boost::system::error_code make_error_code(errc e) noexcept
 {
     return {static_cast<int>(e), error_category()};

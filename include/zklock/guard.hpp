@@ -13,8 +13,8 @@
 
 namespace zklock {
 
-/// A lock that is held: what a successful acquire gives. Movable, not copyable; may be empty (moved from, released, or
-/// made by the default constructor).
+/// A lock that is held: what a successful acquire gives. It is movable, not copyable, and may be empty (moved from,
+/// released, or made by the default constructor).
 ///
 /// **Release.** `std::move(g).release()` tells when the lock is free. A guard that is destroyed, assigned over, or
 /// whose release was asked for but never started, releases in the background: the delete of its node is queued, and
@@ -47,8 +47,8 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
 
     /// Whether the lock is held, as far as this process can know: not empty, not lost, and the end of the lease is more
-    /// than `client_options::loss_notice` away.
-    /// Looks at the clock, not at the network; costs some 30 ns. From any thread.
+    /// than `client_options::loss_notice` away. It looks at the clock, not at the network, and costs some 30 ns.
+    /// From any thread.
     [[nodiscard]] explicit operator bool() const noexcept;
 
     /// Full path of the lock's node, below the client's chroot. A transaction of the user's own can check that the node

@@ -18,7 +18,7 @@ struct lock_event {
         acquired, ///< it holds the lock
         lost,     ///< the lock was lost while it was held; its release is not told. A lock can be lost before its
                   ///< caller could be told of the grant: then the acquire fails with `errc::lost`
-        released, ///< it was given back, and its node is gone or passed on; `error`: the client was closed meanwhile
+        released, ///< it was given back, and its node is gone or passed on; with an `error`, the client ended first
         failed    ///< it ended without the lock, for the reason in `error`; `operation_aborted` if it was cancelled.
                   ///< An acquire with no time to wait says here what it found (`busy`, `not_connected`), and
                   ///< `timed_out` to its caller

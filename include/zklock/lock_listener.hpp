@@ -28,13 +28,15 @@ inline constexpr std::size_t most_waiting_events = 65'536;
 ///
 /// **A slow executor.** When `most` events wait, the next ones are dropped, and those that wait are told. But losses
 /// (`lost`) have as much room again: one is dropped only when `most` losses wait. The next call carries the number of
-/// dropped events (`lock_event::dropped`). There always is such a call, for an event is dropped only while others wait.
-/// From then on events of an acquire may be missing: `contenders()` tells how things stand.
+/// dropped events (`lock_event::dropped`). There always is such a call, for an event for which there is no room is
+/// dropped only while others wait. From then on events of an acquire may be missing: `contenders()` tells how things
+/// stand.
 ///
 /// **An executor that throws** as it is asked to take an event costs its listener time, and nobody else anything: the
-/// event waits, as above, and is told with the next that the executor takes. `client_options::log` of the client
-/// whose lock it was is told once, until the executor has taken an event again; where there is no log, the exception
-/// comes out of the `run()` of that client's context, once likewise. An event for which there is no memory counts as dropped.
+/// event waits, as above, and is told with the next that the executor takes. `client_options::log` of the client whose
+/// lock it was is told once, until the executor has taken an event again; where there is no log, the exception comes
+/// out of the `run()` of that client's context, once likewise. An event for which there is no memory counts as dropped:
+/// the next event tells of it.
 ///
 /// **Lifetime.** The function lives as long as the locks that have the listener, and their acquires; it is destroyed
 /// with the last of them, on whatever thread that is. Events keep the executor busy while they are on their way, and

@@ -131,7 +131,8 @@ public:
     /// and `errc::invalid_option` for members that cannot be locked together. If there is no member at all, that is
     /// told by a thread of the system executor, unless the handler has an executor of its own.
     ///
-    /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells.
+    /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
+    /// locks that it has are given back in the background.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto acquire(Token&& token = Token())
     {
@@ -165,7 +166,7 @@ public:
                                                             std::forward<Body>(body));
     }
 
-    /// Runs `body` like `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

@@ -130,7 +130,7 @@ public:
         return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(lock_of(owner)), std::forward<Body>(body));
     }
 
-    /// Runs `body` like `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(owner, timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

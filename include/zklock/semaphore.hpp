@@ -144,8 +144,8 @@ private:
 ///     zklock::result<zklock::permits> held = co_await gate.acquire(3, 5s);
 ///
 /// **Order.** Acquires are served in the order in which the servers numbered them: one that wants many permits is not
-/// overtaken by those that want few. Only the first in the line looks at the permits in use; the others wait for their
-/// turn (no herd).
+/// overtaken by those that want few. Only the first in the line looks at the permits in use; the others wait to be the
+/// first (no herd).
 ///
 /// **All or none.** An acquire gets all the permits that it asked for, or none. They may be given back one by one.
 ///
@@ -261,7 +261,7 @@ public:
                                                         std::forward<Body>(body));
     }
 
-    /// Runs `body` like `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(count, timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::size_t count, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

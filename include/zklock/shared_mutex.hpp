@@ -86,7 +86,7 @@ public:
         return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(writers_), std::forward<Body>(body));
     }
 
-    /// Runs `body` like `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
+    /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
@@ -136,7 +136,7 @@ public:
         return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(readers_), std::forward<Body>(body));
     }
 
-    /// Runs `body` like `run_shared(body)`, with a time limit on the acquire: see `acquire_shared(timeout)`.
+    /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire_shared(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run_shared(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {

@@ -207,7 +207,7 @@ void client_state::end_batch() noexcept
     in_batch_.store(false, std::memory_order_release);
 }
 
-/// What was not done has its turn before all that is posted later.
+/// What was not done is done before all that is posted later.
 void client_state::go_on_later() noexcept
 {
     if (batch_is_done())

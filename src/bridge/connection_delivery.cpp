@@ -7,7 +7,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-// What goes in and out: the requests of one turn of the executor leave together, and everything that came is given to
+// What goes in and out: the requests of one turn leave together, and everything that came is given to
 // the caller from one queue.
 
 namespace zklock::bridge {
@@ -37,7 +37,7 @@ void connection::hold_back()
 }
 
 /// A turn's requests leave at its end, if the server has nothing else to do; if it has, they wait for those of the
-/// other turns that the executor can run now.
+/// other turns that can run now.
 void connection::turn_ends()
 {
     if (!io_)

@@ -22,7 +22,7 @@ template <class Done, class Call> void connection::submit(Done done, Call call)
 }
 
 void connection::create(std::string_view path, std::string_view data, zklock::store::node_kind kind,
-                             create_done done)
+                        create_done done)
 {
     submit(std::move(done), [&](wire& to, std::unique_ptr<request> r) {
         to.create(std::move(r), path, data, kind);

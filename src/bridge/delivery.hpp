@@ -23,7 +23,12 @@ struct watch_state {
     std::uint8_t kinds = 0;  ///< bits of watch_kind
     std::uint32_t asked = 0; ///< by so many requests that were not answered yet
 };
-using watches = std::unordered_map<std::string, watch_state>; ///< by the path on the server
+
+struct path_hash { // looks up without a std::string, and so without memory
+    using is_transparent = void;
+    std::size_t operator()(std::string_view path) const noexcept { return std::hash<std::string_view>{}(path); }
+};
+using watches = std::unordered_map<std::string, watch_state, path_hash, std::equal_to<>>; ///< by the path on the server
 
 /// What the server made of a batch. Its memory is written to by the library until the answer is there.
 struct batch_results {

@@ -358,7 +358,7 @@ void wire::forget_watches()
 /// A deletion uses up both watches of a node, and is told once; anything else leaves the other one armed.
 void wire::watch_fired(const char* path, int type)
 {
-    const auto at = watched_.find(path);
+    const auto at = watched_.find(std::string_view(path));
     if (at == watched_.end())
         return;
     auto& kinds = at->second.kinds;

@@ -66,8 +66,8 @@ std::string_view wire::without_chroot(std::string_view path) const
     return path.empty() ? "/" : path;
 }
 
-/// Hands a request to the library, which takes it over when its call succeeds, and answers it otherwise. `call` needs no
-/// memory of ours: what it refers to is made before.
+/// Hands a request to the library, which takes it over when its call succeeds, and answers it otherwise. `call` needs
+/// no memory of ours: what it refers to is made before.
 template <class Call> void wire::submit(std::unique_ptr<request> r, std::string_view path, Call call)
 {
     library_call in_library(*this);
@@ -114,7 +114,7 @@ void wire::accept(answer a, int code)
         inbox_.unreserve(1);
 }
 
-/// Of a request that is about to be sent.
+/// Takes note of the watch that a request asks for, which is about to be sent.
 void wire::watch(request& r, const std::string& full, watch_kind what)
 {
     r.watched = &*watched_.try_emplace(full).first;

@@ -1,3 +1,4 @@
+// What callers wish, what became of creates, and epochs: the first part of lock_queue.
 #include "queue/lock_queue.hpp"
 
 #include "queue/mutants.hpp"

@@ -104,6 +104,25 @@ TEST_SUITE("session")
         CHECK(a->ended == make_error_code(errc::not_connected));
     }
 
+    TEST_CASE("what ended the last of the attempts is told, not what ended one before it")
+    {
+        connected_scene s;
+        mutex_options twice;
+        twice.max_attempts = 2;
+        const auto a = s.acquire("/p", twice);
+        s.answer(outcome::unknown);
+        s.answer(outcome::unknown);
+        s.servers.observer->on_disconnected();
+        s.connect(5, false);
+        s.answer(outcome::ok);
+        s.list({});
+        s.number(43, 7); // behind others
+        CHECK_FALSE(a->ended);
+        s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + scene::node(2, 7));
+        s.clock.run();
+        CHECK(a->ended == make_error_code(errc::lost));
+    }
+
     TEST_CASE("a try looks before it writes")
     {
         scene s;

@@ -72,7 +72,8 @@ public:
     /// Its candidate has resigned. True if it is over; else it will be, when the leader stops or the grant comes.
     bool resign(session& s)
     {
-        if (state_ != state::waiting || ZKLOCK_MUTANT(election_resigned_candidate_stays) || !lock_ || !lock_->withdraw())
+        if (state_ != state::waiting || ZKLOCK_MUTANT(election_resigned_candidate_stays) || !lock_ ||
+            !lock_->withdraw())
             return false;
         refuse(s);
         end();

@@ -230,7 +230,7 @@ private:
         each.rethrow();
     }
 
-    /// By an owner who has the lock, or had it.
+    /// One hold more, for an owner who has the lock, or had it.
     void enter_again(const hold_ptr& h)
     {
         const bool ours = !lost_ && lock_->held(all_.scheduler_.now());

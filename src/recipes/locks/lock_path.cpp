@@ -353,7 +353,8 @@ void lock_path::act()
     tell_if_idle();
 }
 
-/// Of news that an exception has kept from being told. What was to be asked for then is decided anew.
+/// Performs those of the last actions that are news, and that an exception has kept from being told. What was to be
+/// asked for then is decided anew.
 void lock_path::finish_actions()
 {
     if (!actions_ || performed_ == actions_->size())

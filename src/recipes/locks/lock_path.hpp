@@ -91,8 +91,8 @@ private:
     void create_goes_again(queue::contender_id) override;
     void on_created(queue::contender_id, const store::create_reply&) override;
     void on_removed(queue::contender_id, store::outcome) override;
-    void expect_number() override { answer_due(); }
-    void on_number(const node_write&, std::int64_t czxid) override;
+    void expect_czxid() override { answer_due(); }
+    void on_czxid(const node_write&, std::int64_t czxid) override;
     void after_writes() override;
 
     // -----------------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ private:
     void plan_end_of_lingering();
     void end_lingering();
     /// Takes the token from the czxid of the contender's node, and checks it.
-    void number(lock_contender&, std::int64_t czxid);
+    void take_czxid(lock_contender&, std::int64_t czxid);
     void refuse_number(lock_contender&, errc why);
     void grant(lock_contender&, queue::contender_id from, store::scheduler::time_point now);
     void forget(queue::contender_id);

@@ -39,7 +39,7 @@ void lock_path::perform(const queue::action& action, store::scheduler::time_poin
     case kind::downgrade: send_downgrade(contender(), action.node, contender()->data(), 0); break;
     case kind::unwatch:
         session_.store.unwatch(full(action.node),
-                            expect([this, node = action.node](const store::reply&) { queue_.unwatched(node); }));
+                               expect([this, node = action.node](const store::reply&) { queue_.unwatched(node); }));
         break;
     case kind::remove:
         (action.may_wait ? removes_ : urgent_removes_).push_back(action.id);
@@ -65,7 +65,7 @@ void lock_path::perform(const queue::action& action, store::scheduler::time_poin
         lingers_since_ = session_.scheduler.now();
         plan_end_of_lingering();
         break;
-    case kind::not_found: session_.in_doubt.not_found(path_, action.node); break;
+    case kind::not_found: session_.creates_in_doubt.not_found(path_, action.node); break;
     case kind::gone:
         contender()->finish_release({});
         forget(action.id);
@@ -147,13 +147,15 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
         case outcome::ok: {
             const bool ours = answer.stat.ephemeral_owner == session_.id();
             queue_.inspected(contender->id, node, ours);
+            if (ours)
+                contender->setback = errc::lost;
             look_at_data(node, answer.data);
             if (ours && contender->listens())
                 contender->queued(full(node));
             if (ours && ZKLOCK_MUTANT(token_not_read_after_a_look_up))
                 queue_.token_known(contender->id, 0);
             else if (ours)
-                number(*contender, answer.stat.czxid);
+                take_czxid(*contender, answer.stat.czxid);
             return;
         }
         case outcome::no_node: return queue_.node_gone(node);

@@ -71,6 +71,7 @@ bool lock_path::next_create(node_write& next)
         queue::child_of(path_, prefix, next.node);
         queue_.create_sent(id, std::move(prefix));
         ++contender.attempts;
+        contender.setback = errc::lost;
         // Nodes of one transaction share a czxid, and only the last of them can count on from its own place.
         contender.grants_before = 0;
         if (last_of_batch_ && !ZKLOCK_MUTANT(places_in_a_batch_ignored)) {
@@ -135,7 +136,7 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
         if (contender.listens())
             contender.queued(full(node));
         if (answer.stat.czxid != 0)
-            number(contender, answer.stat.czxid);
+            take_czxid(contender, answer.stat.czxid);
         break;
     }
     case outcome::unknown:
@@ -156,7 +157,7 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
     }
 }
 
-void lock_path::on_number(const node_write& made, std::int64_t czxid)
+void lock_path::on_czxid(const node_write& made, std::int64_t czxid)
 {
     answer_came();
     // Another node was looked at: that of this contender may be gone meanwhile, and another one may be on its way.
@@ -166,12 +167,12 @@ void lock_path::on_number(const node_write& made, std::int64_t czxid)
     if (found == contenders_.end())
         return;
     if (czxid != 0)
-        number(*found->second, czxid);
+        take_czxid(*found->second, czxid);
     else
         queue_.token_missed(made.id);
 }
 
-void lock_path::number(lock_contender& contender, std::int64_t czxid)
+void lock_path::take_czxid(lock_contender& contender, std::int64_t czxid)
 {
     contender.czxid = czxid;
     if (czxid > 0 && czxid < largest_zxid)

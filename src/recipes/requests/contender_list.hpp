@@ -19,7 +19,7 @@ namespace zklock::recipes {
 struct listed {
     children_in_order::reader read;
     bool (*before)(const contender&, const contender&);
-    /// Of all children.
+    /// Which of all the children hold what the list is of.
     std::vector<std::string> (*holders)(const std::vector<std::string>& children);
 
     /// The contenders of a lock, by their numbers.

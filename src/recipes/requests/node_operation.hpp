@@ -38,7 +38,7 @@ public:
     }
 
     using request_for<Values...>::end;
-    /// By an answer of the server's.
+    /// Ends it by an answer of the server's.
     void end(store::outcome result, Values... values)
     {
         if (result == store::outcome::ok)

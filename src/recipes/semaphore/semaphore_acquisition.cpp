@@ -156,7 +156,7 @@ void semaphore_acquisition::drop_leases(const std::shared_ptr<permits_release>& 
     path_->flush(); // before the lock: whoever has it next shall not find them
 }
 
-/// Of what it had or wanted: of its place in the line, too, if memory fails over the leases.
+/// Lets go of what it had or wanted; of its place in the line, too, if memory fails over the leases.
 void semaphore_acquisition::let_go()
 {
     try {

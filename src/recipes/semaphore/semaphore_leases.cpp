@@ -89,10 +89,10 @@ void semaphore_path::send_creates()
 void semaphore_path::send_create(const lease_ptr& lease)
 {
     session_.store.create(node_of(*lease), lease->owner->data(), layout_.kind(),
-                       expect([this, lease](const store::create_reply& answer) {
-                           session_.wrote(answer);
-                           on_created(lease, answer.result, answer.path);
-                       }));
+                          expect([this, lease](const store::create_reply& answer) {
+                              session_.wrote(answer);
+                              on_created(lease, answer.result, answer.path);
+                          }));
 }
 
 void semaphore_path::on_created(const lease_ptr& lease, outcome result, std::string_view node)
@@ -171,7 +171,7 @@ void semaphore_path::on_look_up(const std::vector<std::string>& names)
             return layout_.made_from(lease->asked, name);
         });
         if (found == names.end())
-            session_.in_doubt.not_found(layout_.leases, lease->asked);
+            session_.creates_in_doubt.not_found(layout_.leases, lease->asked);
         if (found != names.end()) {
             take_name(lease, *found);
         } else if (lease->owner) {

@@ -175,19 +175,19 @@ void semaphore_path::make_count()
         return;
     const auto seed = static_cast<std::int32_t>(options_.permits);
     session_.store.create(options_.count_path, count_data(seed), store::node_kind::persistent,
-                       expect([this](const store::create_reply& answer) {
-                           switch (answer.result) {
-                           case outcome::ok:
-                           case outcome::node_exists: stale_ = true; return; // it is read now
-                           case outcome::unknown: return;
-                           case outcome::no_node: {
-                               const std::string parent(queue::parent_of(options_.count_path));
-                               return parent.empty() ? fail_heads(errc::no_such_chroot)
-                                                     : make_path(count_parents_, parent);
-                           }
-                           default: fail_heads(error_of(answer.result));
-                           }
-                       }));
+                          expect([this](const store::create_reply& answer) {
+                              switch (answer.result) {
+                              case outcome::ok:
+                              case outcome::node_exists: stale_ = true; return; // it is read now
+                              case outcome::unknown: return;
+                              case outcome::no_node: {
+                                  const std::string parent(queue::parent_of(options_.count_path));
+                                  return parent.empty() ? fail_heads(errc::no_such_chroot)
+                                                        : make_path(count_parents_, parent);
+                              }
+                              default: fail_heads(error_of(answer.result));
+                              }
+                          }));
 }
 
 // --- whether all mean the same number --------------------------------------------------------------------------------
@@ -219,18 +219,18 @@ void semaphore_path::on_check(const store::get_reply& answer)
     if (answer.data.empty()) {
         check_ = check::under_way;
         session_.store.set(path_, std::to_string(options_.permits), answer.stat.version,
-                        expect([this](const store::stat_reply& written) {
-                            // Somebody else was faster, or what was written is not known: then it is read again.
-                            const bool again = written.result == outcome::bad_version ||
-                                               written.result == outcome::no_node ||
-                                               written.result == outcome::unknown;
-                            check_ = written.result == outcome::ok ? check::none : check::due;
-                            if (written.result == outcome::ok)
-                                permits_written(written.stat);
-                            stale_ = true;
-                            if (!again && written.result != outcome::ok)
-                                fail_heads(error_of(written.result));
-                        }));
+                           expect([this](const store::stat_reply& written) {
+                               // Somebody else was faster, or what was written is not known: then it is read again.
+                               const bool again = written.result == outcome::bad_version ||
+                                                  written.result == outcome::no_node ||
+                                                  written.result == outcome::unknown;
+                               check_ = written.result == outcome::ok ? check::none : check::due;
+                               if (written.result == outcome::ok)
+                                   permits_written(written.stat);
+                               stale_ = true;
+                               if (!again && written.result != outcome::ok)
+                                   fail_heads(error_of(written.result));
+                           }));
         return;
     }
     const auto number = number_in(answer.data);

@@ -156,11 +156,11 @@ void group_commit::send_alone(const node_write& w)
 {
     if (w.creates)
         session_.store.create(w.node, w.data, store::node_kind::ephemeral_sequential,
-                           [this, by = w.by, id = w.id](const store::create_reply& answer) {
-                               session_.wrote(answer);
-                               by->on_created(id, answer);
-                               alone_answered(*by);
-                           });
+                              [this, by = w.by, id = w.id](const store::create_reply& answer) {
+                                  session_.wrote(answer);
+                                  by->on_created(id, answer);
+                                  alone_answered(*by);
+                              });
     else
         session_.store.remove(w.node, store::any_version, [this, by = w.by, id = w.id](const store::reply& answer) {
             session_.wrote(answer);
@@ -211,7 +211,7 @@ void group_commit::on_answer(const shared_transaction& together, const store::ba
     }
     const bool made = !answer.created.empty();
     if (made)
-        number(together, answer.created.back());
+        learn_czxid(together, answer.created.back());
     tell_writers(together->all());
     if (!made)
         put_back(together);
@@ -249,17 +249,17 @@ void group_commit::give(const node_write& w, const store::create_reply& answer)
         w.by->on_removed(w.id, answer.result);
 }
 
-void group_commit::number(const shared_transaction& together, std::string_view one)
+void group_commit::learn_czxid(const shared_transaction& together, std::string_view one)
 {
     for (const node_write& w : together->all())
         if (w.creates)
-            w.by->expect_number();
+            w.by->expect_czxid();
     session_.store.exists(one, [this, together](const store::stat_reply& answer) {
         if (answer.result == store::outcome::unknown)
             session_.contact_lost();
         for (const node_write& w : together->all())
             if (w.creates)
-                w.by->on_number(w, answer.result == store::outcome::ok ? answer.stat.czxid : 0);
+                w.by->on_czxid(w, answer.result == store::outcome::ok ? answer.stat.czxid : 0);
         tell_writers(together->all(), [](const node_write& w) { return w.creates; }); // the others may be gone by now
         put_back(together);
         proceed();

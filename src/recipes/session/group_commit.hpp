@@ -18,7 +18,7 @@ inline constexpr std::size_t most_bytes_of_a_batch = 256 * 1024; ///< of paths a
 /// Sends the creates and deletes of all writers of a client. A lone write leaves at once; while others are under way
 /// the next ones gather, and go together as one transaction, in the order in which the writers came, one write of each
 /// in turn. Only a delete that another client may be waiting for does not wait for those under way: it goes at the end
-/// of the executor's turn, and takes along what has gathered.
+/// of the turn, and takes along what has gathered.
 ///
 /// The idea is the group commit of databases: the price of a transaction is shared, and the busier a client is, the
 /// less each of its locks costs.
@@ -60,7 +60,7 @@ private:
     void on_failure(writes, const store::batch_reply&);
     static void give(const node_write&, const store::create_reply&);
     /// All of one transaction have one czxid: a look at one of them tells it.
-    void number(const shared_transaction&, std::string_view one);
+    void learn_czxid(const shared_transaction&, std::string_view one);
     struct all {
         bool operator()(const node_write&) const noexcept { return true; }
     };

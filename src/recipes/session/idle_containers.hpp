@@ -59,7 +59,7 @@ private:
     void send();
     void on_answer(const store::reply&, std::size_t failed);
     void take_out(recipe_path&) noexcept;
-    /// The last of those under way.
+    /// Ends the last of those under way.
     void end_last(store::outcome);
     void end_round();
 

@@ -106,8 +106,8 @@ lease::time_point lease::next_heartbeat() const noexcept
     const time_point due = last_beat_ + interval_;
     if (margin_ <= interval_)
         return due;
-    // At about that time an earlier exchange begins to count. Before that moment this one would be for nothing, and later it
-    // would be late.
+    // At about that time an earlier exchange begins to count. Before that moment this one would be for nothing, and
+    // later it would be late.
     time_point best = due;
     duration off_by = interval_ / 2;
     for (const exchange& earlier : uncounted_) {

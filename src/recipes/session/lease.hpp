@@ -40,13 +40,13 @@ struct lease_times {
     duration notice{};                     ///< a lease counts as ended so long before its end
     duration timeout{};                    ///< of the session
 
-    /// How long before a request another must have been answered to count.
+    /// How long after a request's answer another has to be sent for the first to count.
     [[nodiscard]] duration margin() const noexcept;
     /// Between heartbeats: a quarter of the time-out, or what fits. The margin is a multiple of it if it is longer.
     [[nodiscard]] duration interval() const noexcept;
-    /// Of the time-out, by our clock, if nothing else is taken from it.
+    /// How much of the time-out is certain by our clock, if nothing else is taken from it.
     [[nodiscard]] duration sure() const noexcept;
-    /// For heartbeats.
+    /// What is left for heartbeats.
     [[nodiscard]] duration rest() const noexcept { return sure() - margin() - notice; }
     /// What is left of a lease when a heartbeat falls due, if every one is answered.
     [[nodiscard]] duration remainder() const noexcept { return sure() - std::max(margin(), interval()) - interval(); }
@@ -79,10 +79,11 @@ struct lease_times {
 /// and then brings a majority to one state.
 ///
 /// Not covered, because the old leader then hears of the loss of its quorum later than a tick after D: its followers'
-/// messages still reach it while its own are lost (for longer than the moment of the cut: there, half a tick more, less the
-/// election); all of them are started again, or have their connections reset, while it is cut off, so that they do not wait for
-/// `syncLimit`; its process is stopped for a margin or more after D, having answered after D already; the servers have
-/// different ticks or limits. Only leases renewed by what a quorum commits would cover these: a write for each heartbeat.
+/// messages still reach it while its own are lost (for longer than the moment of the cut: there, half a tick more, less
+/// the election); all of them are started again, or have their connections reset, while it is cut off, so that they do
+/// not wait for `syncLimit`; its process is stopped for a margin or more after D, having answered after D already; the
+/// servers have different ticks or limits. Only leases renewed by what a quorum commits would cover these: a write for
+/// each heartbeat.
 ///
 /// A new session, in contrast, is known to the leader at once. One that is taken up again is not: a leader that slept
 /// while others took over confirms it in the moment before it notices.

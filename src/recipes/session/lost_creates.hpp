@@ -12,7 +12,8 @@ namespace zklock::recipes {
 
 class session;
 
-/// Creates whose answer was lost, and whose node a look-up after the next connection did not find. That may have been
+/// Creates whose answer was lost, and whose node a look-up after the next connection did not find (of a lock:
+/// lock_queue::look_up_unknown()). That may have been
 /// asked of a leader which others had replaced unawares: then the node may be there all the same, nobody would ever
 /// delete it, and everybody would wait for it. So at each new connection they are looked for again, and deleted where
 /// they appear; until a server that has looked has also done a write over the same connection. It was in touch with the

@@ -13,7 +13,7 @@ class node_writer;
 struct node_write {
     node_writer* by = nullptr;
     std::uint64_t id = 0; ///< the writer's own, by which it knows the node
-    bool creates = false; ///< or deletes
+    bool creates = false; ///< an ephemeral sequential node; or deletes
     std::string node;     ///< full path; of a create, without the number
     std::string_view data; ///< of a create; to be kept by the writer until the answer
 };
@@ -35,9 +35,9 @@ public:
     virtual void on_created(std::uint64_t id, const store::create_reply&) = 0;
     virtual void on_removed(std::uint64_t id, store::outcome) = 0;
     /// The czxid of a node follows.
-    virtual void expect_number() = 0;
-    /// Of the node that was made by that write; 0: it could not be learnt.
-    virtual void on_number(const node_write&, std::int64_t czxid) = 0;
+    virtual void expect_czxid() = 0;
+    /// The czxid of the node that was made by that write; 0 if it could not be learnt.
+    virtual void on_czxid(const node_write&, std::int64_t czxid) = 0;
     /// Writes of its were sent, or answered: it does what is next.
     virtual void after_writes() = 0;
 

@@ -59,8 +59,9 @@ private:
 /// What users of a client have asked for, and has to wait: for a connection, or for what is under way.
 ///
 /// A request comes up in the order of the calls; one that comes back, for its connection was lost, has its old place.
-/// Those that are made of many, such as lists, send the first when they come up, and then one after the other, a request
-/// each, while every second request is of those that are still to come up. So neither waits for all of the other.
+/// Those that are made of many, such as lists, send the first when they come up, and then one after the other, a
+/// request each, while every second request is of those that are still to come up. So neither waits for all of the
+/// other.
 class request_line {
 public:
     /// How many of these requests may be under way at once. All requests of a client go one after the other through one

@@ -108,8 +108,8 @@ public:
     std::int32_t numbers_scarce_from = queue::sequence_scarce;
 
     /// Calls `news` soon, after what is running now and in the order of the calls. Everything users are told goes this
-    /// way, so that whatever they do about it finds the protocol at rest. A lease that has ended meanwhile is noticed
-    /// first: news of a grant looks whether it still holds, and else tells granted_and_lost().
+    /// way, so that whatever they do about it comes between two steps of the protocol. A lease that has ended meanwhile
+    /// is noticed first: news of a grant looks whether it still holds, and else tells granted_and_lost().
     /// Nothing has changed, and `news` can be told later, if it throws.
     template <class News> void tell(News&& news)
     {
@@ -174,9 +174,9 @@ public:
 
     [[nodiscard]] node_budget::verdict reserve(std::size_t bytes, bool first_of_path);
     void release(std::size_t bytes);
-    /// It has contenders without a node, for want of budget.
+    /// The member has contenders without a node, for want of budget.
     void wait_for_budget(session_member&);
-    /// They have given up: whoever waits behind it may find room.
+    /// Those have given up: whoever waits behind the member may find room.
     void want_no_budget(session_member&);
 
     // --- members -----------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ public:
     /// `watched`: it has a watch there, which others who listen may have, too. True when none does any more, and a
     /// watch is there, of whomever: it should be taken back.
     bool stop_listening(std::string_view path, session_member&, bool watched = false);
-    /// Likewise of a member that goes on listening, but has no use for the watch any more.
+    /// A member goes on listening, but has no use for the watch any more. True when the watch should be taken back.
     bool leave_watch(std::string_view path);
     /// Whether others listen to the path, too: a watch that is taken back is taken from all.
     [[nodiscard]] bool shares(std::string_view path) const { return listeners_.count(path) > 1; }
@@ -201,7 +201,7 @@ public:
 
     group_commit writes{*this};
     request_line requests{*this};
-    lost_creates in_doubt{*this};
+    lost_creates creates_in_doubt{*this};
     idle_containers containers{*this};
 
 private:

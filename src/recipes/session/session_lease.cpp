@@ -1,4 +1,5 @@
-// A session's lease: what renews it, and who hears of its end.
+// A session's lease: what renews it, and when it has ended; session_ends.cpp tells of that. Also how a session catches
+// up with the leader.
 #include "recipes/session/session.hpp"
 
 #include "queue/mutants.hpp"
@@ -58,7 +59,7 @@ void session::wrote(const store::reply& answer)
 {
     heard(answer);
     if (answer.result == store::outcome::ok && connected && !std::exchange(server_proved_, true))
-        in_doubt.server_proved();
+        creates_in_doubt.server_proved();
 }
 
 void session::plan_beat()
@@ -150,7 +151,7 @@ void session::later(lease_clock::duration delay, std::function<void()> f)
 }
 
 void session::plan(store::scheduler::timer_id& timer, store::scheduler::time_point when,
-                        void (session::*what)())
+                   void (session::*what)())
 {
     timer = scheduler.call_at(when, [this, &timer, what] {
         timer = 0;

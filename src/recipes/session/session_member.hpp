@@ -10,7 +10,7 @@ namespace zklock::recipes {
 
 /// Whoever keeps nodes in the session, or has to hear what becomes of it: what a recipe does at one path, for all users
 /// of one client. Called by session, on the strand, in the order in which the members came; a member must not be
-/// destroyed by another's turn, but only by what session::tell() brings.
+/// destroyed by what another one is told, but only by what session::tell() brings.
 class session_member {
 public:
     virtual ~session_member() = default;

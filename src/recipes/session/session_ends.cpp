@@ -1,5 +1,6 @@
-// After an exception: how the protocol comes to rest again. What a step has left half done is taken for unknown, as at
-// the end of an epoch, and whoever has not heard of something hears of it then.
+// What has to be told even if memory fails meanwhile: the end of an epoch, of the lease and of the session, and news.
+// And after an exception: what a step has left half done is taken for unknown, as at the end of an epoch, and whoever
+// has not heard of something hears of it then.
 #include "recipes/session/session.hpp"
 
 #include "queue/mutants.hpp"
@@ -79,7 +80,7 @@ void session::tell_lapse()
 
 void session::tell_expiry()
 {
-    in_doubt.session_ended();
+    creates_in_doubt.session_ended();
     for (session_member* member : members())
         member->session_ended();
     expiry_untold_ = false;

@@ -164,16 +164,20 @@ void election::resign(session& s, std::function<void()> out)
             if (!ZKLOCK_MUTANT(election_resigned_leader_not_stopped))
                 s.tell(std::move(who->to_stop_), [who] { who->ask_to_stop(); });
         }
+    each_told each;
     for (const auto& weak : terms)
-        if (const auto t = weak.lock(); t && !t->resign(s) && !ZKLOCK_MUTANT(election_resign_does_not_wait))
-            leaving.front().due.push_back(weak);
+        each([&] {
+            if (const auto t = weak.lock(); t && !t->resign(s) && !ZKLOCK_MUTANT(election_resign_does_not_wait))
+                leaving.front().due.push_back(weak);
+        });
     s.tell(std::move(for_waits), [self = shared_from_this()] { self->tell_waits(false); });
     if (leaving.front().due.empty()) {
         s.tell(std::move(for_caller), std::move(out));
-        return;
+    } else {
+        leaving.front().out = std::move(out);
+        resignations_.splice(resignations_.end(), leaving);
     }
-    leaving.front().out = std::move(out);
-    resignations_.splice(resignations_.end(), leaving);
+    each.rethrow();
 }
 
 bool election::leads(store::scheduler::time_point now) const noexcept

@@ -194,12 +194,13 @@ public:
     {
         if (revoked_)
             return all_.locks_.session().tell([h] { h->revoke(); });
-        if (std::exchange(watches_, true))
+        if (watches_)
             return;
         lock_->on_revoked([alive = weak_from_this()] {
             if (const auto self = alive.lock())
                 self->on_revoked();
         });
+        watches_ = true;
     }
 
     void close_if_unused() noexcept

@@ -272,9 +272,16 @@ template <class Which> void group_commit::tell_writers(writes together, Which wh
     for (const node_write& w : together)
         if (which(w))
             w.by->touched_ = true;
-    for (const node_write& w : together)
-        if (which(w) && std::exchange(w.by->touched_, false))
-            w.by->after_writes();
+    try {
+        for (const node_write& w : together)
+            if (which(w) && std::exchange(w.by->touched_, false))
+                w.by->after_writes();
+    } catch (...) { // the epoch is given up, and they look at everything anew
+        for (const node_write& w : together)
+            if (which(w))
+                w.by->touched_ = false;
+        throw;
+    }
 }
 
 } // namespace zklock::recipes

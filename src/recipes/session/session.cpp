@@ -51,11 +51,12 @@ void session::on_state(std::function<void(connection_state)> f)
 
 void session::change(connection_state next)
 {
-    if (state_ == next)
-        return;
-    if (on_state_)
-        tell([this, next] { on_state_(next); });
-    state_ = next;
+    if (state_.exchange(next) == next || !on_state_ || to_tell_state_.empty())
+        return; // news that are on their way tell of it
+    tell(std::move(to_tell_state_), [this] {
+        to_tell_state_ = make_room(); // its own again
+        on_state_(state_);
+    });
 }
 
 void session::deliver_news()
@@ -208,7 +209,7 @@ void session::close(std::function<void()> closed)
         stop(errc::closed);
         change(connection_state::closed);
     } catch (const std::bad_alloc&) { // the rest is done before it is told to be closed
-        state_ = connection_state::closed;
+        change(connection_state::closed);
     } catch (...) { // from those who are told: it closes all the same
         close_store();
         throw;

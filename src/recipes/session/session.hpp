@@ -43,7 +43,7 @@ public:
     session(const session&) = delete;
     session& operator=(const session&) = delete;
 
-    /// Who is told of each change of state(), if anybody.
+    /// Who is told of changes of state(), if anybody: of the last one, if several come at once.
     void on_state(std::function<void(connection_state)>);
     /// From any thread.
     [[nodiscard]] connection_state state() const noexcept { return state_; }
@@ -255,6 +255,7 @@ private:
     room news_;
     room spare_news_; ///< empty ones, for the next
     room to_close_ = make_room();
+    room to_tell_state_ = make_room();
     bool delivering_ = false;
     bool epoch_open_ = false; ///< also after an answer was lost: others may come
     bool lost_track_ = false;

@@ -58,8 +58,8 @@ namespace zklock {
 ///
 /// **Out of memory.** An operation that cannot be started for lack of memory throws `std::bad_alloc` at its caller.
 /// Later, a lack of memory inside the client costs it its connection: it connects again, looks at everything anew, and
-/// goes on with what was asked for; only multi-locks, re-entrant locks and elections may be left waiting. A request for
-/// nodes ends with `not_enough_memory` (`boost::system::errc`), with `errc::outcome_unknown` if it may have been done.
+/// goes on with what was asked for. The acquire of a multi-lock or a re-entrant mutex may end with `not_enough_memory`
+/// (`boost::system::errc`) then; a request for nodes ends with it, or `errc::outcome_unknown` if it may have been done.
 ///
 /// If memory fails as an operation is about to begin or as its handler is to be posted, the exception comes out of the
 /// context's `run()`; so does anything else that an executor throws when it is asked to run something. The operation

@@ -2,6 +2,7 @@
 #include "script.hpp"
 
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,40 @@ struct batch_scene : busy_scene {
 
     std::shared_ptr<attempt> c1, c2, d;
     fake_store::request batch;
+};
+
+/// Has nodes deleted, as often as it is told to.
+struct remover final : recipes::node_writer {
+    explicit remover(std::string its_node) : node(std::move(its_node)) {}
+
+    bool next_write(bool, recipes::node_write& w) override
+    {
+        if (left == 0)
+            return false;
+        --left;
+        w.by = this;
+        w.creates = false;
+        w.node = node;
+        return true;
+    }
+    bool has_write(bool) const override { return left != 0; }
+    void create_goes_again(std::uint64_t) override {}
+    void on_created(std::uint64_t, const store::create_reply&) override {}
+    void on_removed(std::uint64_t, outcome) override { ++removed; }
+    void expect_czxid() override {}
+    void on_czxid(const recipes::node_write&, std::int64_t) override {}
+    void after_writes() override
+    {
+        ++told;
+        if (throws)
+            throw std::bad_alloc();
+    }
+
+    const std::string node;
+    int left = 0;
+    int removed = 0;
+    int told = 0;
+    bool throws = false;
 };
 
 } // namespace
@@ -332,5 +367,36 @@ TEST_SUITE("session, gathered writes")
         s.clock.run();
         asked(s).to("create /deep/a/" + prefix(1)).ends(outcome::no_node);
         asked(s).to("watch /deep/a").ends(outcome::no_node).nothing_else();
+    }
+
+    TEST_CASE("whoever has written is told once when it has left and once when it is answered, whatever another one throws")
+    {
+        scene s;
+        s.start();
+        s.connect();
+        remover a("/a"), b("/b");
+        const auto both_write = [&] {
+            a.left = b.left = 1;
+            s.session->writes.join(a, false);
+            s.session->writes.join(b, false);
+            s.session->writes.proceed();
+        };
+        both_write();
+        const auto batch = asked(s).to("batch remove /a, remove /b").kept();
+        CHECK(a.told == 1);
+        CHECK(b.told == 1);
+        a.throws = true;
+        CHECK_THROWS_AS(batch.done({}), std::bad_alloc);
+        CHECK(a.told == 2);
+        a.throws = false;
+        s.session->give_up();
+        s.servers.observer->on_disconnected();
+        s.connect(5, false);
+        b.told = 0;
+        both_write();
+        asked(s).to("batch remove /a, remove /b");
+        CHECK(b.told == 1);
+        s.session->writes.forget(a);
+        s.session->writes.forget(b);
     }
 }

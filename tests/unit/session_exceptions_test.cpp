@@ -5,6 +5,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 using namespace zklock;
 using namespace zklock::unit;
@@ -87,5 +88,22 @@ TEST_SUITE("session, exceptions")
         CHECK(member.tries == 201);
         CHECK(told == 1);
         session.remove(member);
+    }
+
+    TEST_CASE("a change of the state is told with room that was made before; of several at once, the last")
+    {
+        scene s;
+        s.start();
+        std::vector<connection_state> told;
+        s.session->on_state([&](connection_state now) { told.push_back(now); });
+        s.connect();
+        s.servers.observer->on_disconnected();
+        CHECK(s.session->state() == connection_state::suspended);
+        s.servers.observer->on_expired();
+        s.clock.run();
+        s.servers.observer->on_disconnected();
+        s.clock.run();
+        using enum connection_state;
+        CHECK(told == std::vector{connected, connecting, suspended});
     }
 }

@@ -361,3 +361,44 @@ TEST_CASE("memory fails once, wherever it is asked for while servers answer: eac
     CHECK(*closed.calls == 1);
     expect_clean(server, {path});
 }
+
+TEST_CASE("memory fails once while a client closes: it closes all the same, and the context runs out of work")
+{
+    for (const bool dropped : {false, true}) {
+        bool failed = true;
+        for (int number = 1; failed; ++number) {
+            CAPTURE(dropped);
+            CAPTURE(number);
+            asio::io_context io;
+            std::optional<client> c(std::in_place, io, options_for("127.0.0.1:1"));
+            io.poll();
+            const ending waiting, closed, again;
+            c->wait_connected(1h, waiting.handler());
+            io.restart();
+            io.poll();
+            if (dropped)
+                c.reset();
+            else
+                c->close(closed.handler());
+            {
+                const short_of_memory now(number);
+                io.restart();
+                try {
+                    while (allocations_left > 0 && !(dropped ? waiting : closed).is_over() && !io.stopped())
+                        io.run_one_for(100ms);
+                } catch (const std::bad_alloc&) { // looked at below
+                }
+                failed = allocations_left < 0;
+            }
+            if (c) {
+                c->close(again.handler());
+                run_until(io, [&] { return again.is_over(); });
+                CHECK(*again.calls == 1);
+            }
+            run_until(io, [&] { return io.stopped(); });
+            CHECK(waiting.is_over());
+            CHECK(closed.is_over());
+            CHECK(*closed.calls <= 1);
+        }
+    }
+}

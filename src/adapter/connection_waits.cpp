@@ -1,5 +1,6 @@
 #include "adapter/connection_waits.hpp"
 
+#include "recipes/session/each_told.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "zklock/errc.hpp"
 
@@ -55,10 +56,12 @@ void connection_waits::state_changed()
 
 void connection_waits::end_all(error_code ec)
 {
+    recipes::each_told each;
     for (auto ended = std::exchange(waits_, {}); auto& [id, w] : ended) {
         scheduler_.cancel(w.timer);
-        w.d(ec);
+        each([&, &d = w.d] { d(ec); });
     }
+    each.rethrow();
 }
 
 void connection_waits::look()

@@ -402,3 +402,53 @@ TEST_CASE("memory fails once while a client closes: it closes all the same, and 
         }
     }
 }
+
+TEST_CASE("of those who wait for the same, one has an executor that throws: the others are told, and a release ends")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    client c(io, options_for(server.address()));
+    const auto fails = std::make_shared<bool>(false);
+    const failing_executor failing(io.get_executor(), fails);
+    {
+        const ending first, second;
+        c.wait_connected(1h, asio::bind_executor(failing, first.handler()));
+        c.wait_connected(1h, second.handler());
+        *fails = true;
+        CHECK(run_until(io, [&] { return first.is_over() && second.is_over(); }) == 1);
+        CHECK(*first.calls == 0);
+        CHECK(*second.calls == 1);
+        *fails = false;
+    }
+    mutex lock(c, "/memory");
+    guard held;
+    const auto take = [&] {
+        lock.acquire([&](error_code, guard g) { held = std::move(g); });
+        run_until(io, [&] { return static_cast<bool>(held); });
+    };
+    for (const bool cancelled : {false, true}) {
+        CAPTURE(cancelled);
+        take();
+        const ending first, second, released;
+        held.wait_lost(asio::bind_executor(failing, first.handler()));
+        held.wait_lost(second.handler());
+        io.restart();
+        io.poll();
+        *fails = true;
+        asio::cancellation_signal cancel;
+        std::move(held).release(asio::bind_cancellation_slot(cancel.slot(), released.handler()));
+        if (cancelled)
+            cancel.emit(asio::cancellation_type::terminal);
+        CHECK(run_until(io, [&] { return first.is_over() && second.is_over() && released.is_over(); }) == 1);
+        CHECK(*first.calls == 0);
+        CHECK(*second.calls == 1);
+        CHECK(*released.calls == 1);
+        *fails = false;
+    }
+    take();
+    held = guard();
+    const ending closed;
+    c.close(closed.handler());
+    run_until(io, [&] { return closed.is_over(); });
+    expect_clean(server, {"/memory"});
+}

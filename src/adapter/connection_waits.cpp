@@ -84,7 +84,7 @@ void connection_waits::look()
 
 void connection_waits::ask_for_root()
 {
-    if (std::exchange(asking_, true))
+    if (asking_)
         return;
     store_.get("/", false, [this](const store::get_reply& reply) {
         asking_ = false;
@@ -101,6 +101,7 @@ void connection_waits::ask_for_root()
         }
         end_all(refusal_);
     });
+    asking_ = true;
 }
 
 } // namespace zklock::detail

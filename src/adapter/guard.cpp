@@ -84,11 +84,13 @@ void guard_state::revoked()
 
 bool guard_state::is_revoked()
 {
-    if (acquisition_ && !std::exchange(looks_for_revocation_, true))
+    if (acquisition_ && !looks_for_revocation_) {
         acquisition_->on_revoked([weak = weak_from_this()] {
             if (const auto self = weak.lock())
                 self->revoked();
         });
+        looks_for_revocation_ = true;
+    }
     return revoked_;
 }
 

@@ -452,3 +452,86 @@ TEST_CASE("of those who wait for the same, one has an executor that throws: the 
     run_until(io, [&] { return closed.is_over(); });
     expect_clean(server, {"/memory"});
 }
+
+TEST_CASE("memory fails once when something is asked for all who wait: whoever waits later has it asked for again")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    SUBCASE("whether the chroot is there")
+    {
+        client_options options = options_for(server.address());
+        options.chroot = "/not/there";
+        options.connect_backoff = 1ms;
+        client c(io, options);
+        const auto answer = [&] {
+            std::optional<error_code> told;
+            c.wait_connected(1h, [&](error_code ec) { told = ec; });
+            run_until(io, [&] { return told.has_value(); });
+            return *told;
+        };
+        REQUIRE(answer() == errc::no_such_chroot);
+        bool failed = true;
+        for (int number = 1; failed; ++number) {
+            CAPTURE(number);
+            asio::cancellation_signal cancel;
+            const ending first;
+            c.wait_connected(1h, asio::bind_cancellation_slot(cancel.slot(), first.handler()));
+            try {
+                const short_of_memory now(number);
+                io.restart();
+                io.run_one_for(60s);
+                failed = allocations_left < 0;
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+            CHECK(answer() == errc::no_such_chroot);
+            cancel.emit(asio::cancellation_type::terminal);
+            run_until(io, [&] { return first.is_over(); });
+        }
+        const ending closed;
+        c.close(closed.handler());
+        run_until(io, [&] { return closed.is_over(); });
+    }
+    SUBCASE("whether a holder is to let go")
+    {
+        client_options options = options_for(server.address());
+        options.connect_backoff = 1ms;
+        client c(io, options);
+        mutex lock(c, "/memory");
+        bool failed = true;
+        for (int number = 1; failed; ++number) {
+            CAPTURE(number);
+            guard held;
+            lock.acquire([&](error_code, guard g) { held = std::move(g); });
+            run_until(io, [&] { return static_cast<bool>(held); });
+            asio::cancellation_signal cancel;
+            const ending first, set;
+            held.wait_revoked(asio::bind_cancellation_slot(cancel.slot(), first.handler()));
+            try {
+                const short_of_memory now(number);
+                io.restart();
+                io.run_one_for(60s);
+                failed = allocations_left < 0;
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+            error_code second = asio::error::would_block;
+            held.wait_revoked([&](error_code ec) { second = ec; });
+            std::optional<error_code> asked; // once the client is connected again
+            while (asked.value_or(make_error_code(errc::not_connected)) == errc::not_connected) {
+                asked.reset();
+                c.set(held.node(), "__REVOKE__", [&](error_code ec, const auto&...) { asked = ec; });
+                run_until(io, [&] { return asked.has_value(); });
+            }
+            CHECK(!*asked);
+            run_until(io, [&] { return second != asio::error::would_block; });
+            CHECK(!second);
+            cancel.emit(asio::cancellation_type::terminal);
+            run_until(io, [&] { return first.is_over(); });
+        }
+        const ending closed;
+        c.close(closed.handler());
+        run_until(io, [&] { return closed.is_over(); });
+    }
+    expect_clean(server);
+}

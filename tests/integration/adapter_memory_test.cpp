@@ -535,3 +535,68 @@ TEST_CASE("memory fails once when something is asked for all who wait: whoever w
     }
     expect_clean(server);
 }
+
+TEST_CASE("permits that are taken out meet an exception: they are given back")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    client_options options = options_for(server.address());
+    options.connect_backoff = 1ms;
+    client c(io, options);
+    semaphore gate(c, "/memory-of-permits", 2);
+    permits held;
+    const auto take = [&] {
+        gate.acquire(2, [&](error_code ec, permits p) {
+            CHECK_FALSE(ec);
+            held = std::move(p);
+        });
+        run_until(io, [&] { return static_cast<bool>(held); });
+    };
+    for (const bool split : {true, false}) {
+        CAPTURE(split);
+        const auto take_out = [&](std::size_t count, const ending& e) {
+            if (split)
+                held.split(count, e.handler()); // they are destroyed in the handler
+            else
+                held.release(count, e.handler());
+        };
+        bool failed = true;
+        for (int number = 1; failed; ++number) {
+            CAPTURE(number);
+            take();
+            const ending out;
+            take_out(1, out);
+            try {
+                const short_of_memory now(number);
+                io.restart();
+                io.run_one_for(60s);
+                failed = allocations_left < 0;
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+            run_until(io, [&] { return out.is_over(); });
+            CHECK(*out.calls <= 1);
+            held = permits();
+        }
+        take();
+        const auto fails = std::make_shared<bool>(false);
+        const ending first, second, out;
+        held.wait_lost(asio::bind_executor(failing_executor(io.get_executor(), fails), first.handler()));
+        held.wait_lost(second.handler());
+        io.restart();
+        io.poll();
+        *fails = true;
+        take_out(2, out);
+        CHECK(run_until(io, [&] { return first.is_over() && second.is_over() && out.is_over(); }) == 1);
+        CHECK(*first.calls == 0);
+        CHECK(*second.calls == 1);
+        CHECK(*out.calls == 1);
+        CHECK(!held);
+        take();
+        held = permits();
+    }
+    const ending closed;
+    c.close(closed.handler());
+    run_until(io, [&] { return closed.is_over(); });
+    expect_clean(server, {"/memory-of-permits/locks", "/memory-of-permits/leases"});
+}

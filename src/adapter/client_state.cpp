@@ -1,6 +1,7 @@
 #include "adapter/client_state.hpp"
 
 #include "adapter/options_check.hpp"
+#include "recipes/session/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <boost/asio/dispatch.hpp>
@@ -265,20 +266,16 @@ void client_state::close()
     if (!core_ || std::exchange(closing_, true))
         return;
     state_.store(connection_state::closed, std::memory_order_release);
-    const auto end_session = [this] {
-        core_->session.close([self = shared_from_this()] { self->finish_close(); });
-    };
-    try {
-        core_->waits.end_all(make_error_code(errc::closed));
-    } catch (...) { // finish_close() ends the others
-        end_session();
-        throw;
-    }
-    end_session();
+    until_closed_ = shared_from_this();
+    recipes::each_told each; // whatever one of those who wait throws: the session ends, which needs no memory
+    each([this] { core_->waits.end_all(make_error_code(errc::closed)); });
+    each([this] { core_->session.close([this] { finish_close(); }); });
+    each.rethrow();
 }
 
 void client_state::finish_close()
 {
+    const auto self = std::exchange(until_closed_, nullptr);
     closed_ = true;
     alive_.store(false, std::memory_order_release);
     session_id_.store(0, std::memory_order_release);
@@ -297,7 +294,7 @@ void client_state::finish_close()
         while (!list->empty())
             attempt([op = pending_operation::take_front(*list)] { op->end_as_closed(); });
     // Not from inside a function of the session's.
-    attempt([this] { static_cast<void>(post([this] { core_.reset(); })); });
+    post_reserved(std::shared_ptr<reserved_task>(self, &drop_core_));
     if (failed)
         std::rethrow_exception(failed);
 }
@@ -317,6 +314,7 @@ void client_state::forked()
 
 void client_state::drop_all(bool told_of_fork)
 {
+    const auto closing = std::exchange(until_closed_, nullptr);
     std::optional<client_strand> strand;
     std::shared_ptr<const client_executors> executors;
     std::vector<task> tasks, behind;

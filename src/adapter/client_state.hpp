@@ -159,10 +159,11 @@ public:
     void forked();
 
 private:
-    struct in_background final : reserved_task {
-        explicit in_background(client_state& c) : client(c) {}
-        void run() override { client.close(); }
+    struct own_task final : reserved_task {
+        own_task(client_state& c, void (client_state::*w)()) : client(c), what(w) {}
+        void run() override { (client.*what)(); }
         client_state& client;
+        void (client_state::*what)();
     };
 
     client_state(const asio::any_io_executor&, client_options);
@@ -185,6 +186,7 @@ private:
     void go_on_later() noexcept;
     void open();
     void finish_close();
+    void drop_core() { core_.reset(); }
     void turn_ends() override;
     void turn_failed() override { turn_ends(); }
     void drop_all(bool told_of_fork);
@@ -216,7 +218,9 @@ private:
     std::shared_ptr<reserved_task> before_batch_;
     std::shared_ptr<reserved_task> spare_; // and so on
     std::size_t spares_ = 0;
-    in_background close_{*this};
+    own_task close_{*this, &client_state::close};
+    own_task drop_core_{*this, &client_state::drop_core};
+    std::shared_ptr<client_state> until_closed_; // this, while it closes
     std::unique_ptr<client_core> core_;
     pending_list pending_;
     pending_list closers_;

@@ -1,5 +1,6 @@
 #include "adapter/connection_waits.hpp"
 
+#include "recipes/session/each_told.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "zklock/errc.hpp"
 
@@ -55,10 +56,12 @@ void connection_waits::state_changed()
 
 void connection_waits::end_all(error_code ec)
 {
+    recipes::each_told each;
     for (auto ended = std::exchange(waits_, {}); auto& [id, w] : ended) {
         scheduler_.cancel(w.timer);
-        w.d(ec);
+        each([&, &d = w.d] { d(ec); });
     }
+    each.rethrow();
 }
 
 void connection_waits::look()
@@ -81,7 +84,7 @@ void connection_waits::look()
 
 void connection_waits::ask_for_root()
 {
-    if (std::exchange(asking_, true))
+    if (asking_)
         return;
     store_.get("/", false, [this](const store::get_reply& reply) {
         asking_ = false;
@@ -98,6 +101,7 @@ void connection_waits::ask_for_root()
         }
         end_all(refusal_);
     });
+    asking_ = true;
 }
 
 } // namespace zklock::detail

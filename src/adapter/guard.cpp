@@ -1,43 +1,21 @@
 #include "adapter/guard_state.hpp"
+#include "recipes/session/each_told.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/guard.hpp"
 
 #include <boost/asio/system_executor.hpp>
-
-#include <exception>
 
 namespace zklock {
 namespace detail {
 
 namespace {
 
-/// What one of several steps throws keeps none of the others from being done.
-class all_of_them {
-public:
-    template <class Step> void step(Step&& f) noexcept
-    {
-        try {
-            f();
-        } catch (...) {
-            failed_ = std::current_exception();
-        }
-    }
-    void end()
-    {
-        if (failed_)
-            std::rethrow_exception(failed_);
-    }
-
-private:
-    std::exception_ptr failed_; // the last
-};
-
 void tell_each(const guard_watchers& watchers, void (guard_watcher::*what)())
 {
-    all_of_them all;
+    recipes::each_told each;
     for (const auto& watcher : watchers)
-        all.step([&] { ((*watcher).*what)(); });
-    all.end();
+        each([&] { ((*watcher).*what)(); });
+    each.rethrow();
 }
 
 /// At a release, which comes too late for a lease that has ended unnoticed.
@@ -51,13 +29,13 @@ void tell_all(const guard_watchers& watchers, const recipes::acquisition& acquis
 
 void give_back::run()
 {
-    all_of_them all;
-    all.step([this] { tell_all(std::exchange(watchers, {}), *acquisition); });
-    all.step([this] {
+    recipes::each_told each;
+    each([this] { tell_all(std::exchange(watchers, {}), *acquisition); });
+    each([this] {
         if (client->open_core())
             acquisition->release({});
     });
-    all.end();
+    each.rethrow();
 }
 
 guard_state::guard_state(std::shared_ptr<client_state> client)
@@ -93,24 +71,26 @@ void guard_state::lost()
 void guard_state::revoked()
 {
     revoked_ = true;
-    all_of_them all;
+    recipes::each_told each;
     for (auto watcher = watchers_.begin(); watcher != watchers_.end();) {
         const auto told = watcher++;
-        all.step([&] {
+        each([&] {
             if ((*told)->guard_revoked())
                 watchers_.erase(told);
         });
     }
-    all.end();
+    each.rethrow();
 }
 
 bool guard_state::is_revoked()
 {
-    if (acquisition_ && !std::exchange(looks_for_revocation_, true))
+    if (acquisition_ && !looks_for_revocation_) {
         acquisition_->on_revoked([weak = weak_from_this()] {
             if (const auto self = weak.lock())
                 self->revoked();
         });
+        looks_for_revocation_ = true;
+    }
     return revoked_;
 }
 
@@ -140,9 +120,11 @@ bool guard_state::release(store::unique_function<void(error_code)> released)
 {
     if (!acquisition_)
         return false;
-    tell_all(std::exchange(watchers_, {}), *acquisition_);
+    recipes::each_told each;
+    each([this] { tell_all(std::exchange(watchers_, {}), *acquisition_); });
     client_->spare(std::exchange(give_back_, nullptr));
     std::exchange(acquisition_, nullptr)->release(std::move(released));
+    each.rethrow();
     return true;
 }
 
@@ -201,12 +183,15 @@ private:
         }
         // Cancelled or not: that only concerns the waiting.
         const auto self = shared_from_this();
-        if (!guard->release([this, self](error_code ec) { complete(ec); }))
+        recipes::each_told each;
+        bool held = true;
+        enter(client()->pending(), self);
+        each([&] { held = guard->release([this, self](error_code ec) { complete(ec); }); });
+        if (!held)
             complete(make_error_code(errc::not_owner)); // the same lazy release, started again
         else if (cancelled())
             complete(asio::error::operation_aborted);
-        else
-            enter(client()->pending(), self);
+        each.rethrow();
     }
 
     // Before it began: what was held is lost. After that, the session's end is a release.

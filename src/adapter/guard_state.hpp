@@ -69,7 +69,7 @@ public:
     /// Goes on as a reader: `done` is called when that is so, or why not. False, and nothing happens, if it is not a
     /// writer's.
     [[nodiscard]] bool downgrade(std::function<void(error_code)> done);
-    /// False, and nothing happens, when it was released before.
+    /// False, and nothing happens, when it was released before. What a watcher throws comes out when all is done.
     [[nodiscard]] bool release(store::unique_function<void(error_code)> released);
     /// All that was held by it has been taken out.
     void emptied();

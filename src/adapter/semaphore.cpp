@@ -5,6 +5,7 @@
 #include "adapter/operation.hpp"
 #include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/semaphores.hpp"
+#include "recipes/session/each_told.hpp"
 #include "zklock/detail/access.hpp"
 
 #include <functional>
@@ -62,7 +63,8 @@ protected:
     {
     }
 
-    /// Null, and the operation has ended, if they cannot be had.
+    /// Null, and the operation has ended, if they cannot be had. Else the path keeps them until they are released: the
+    /// caller sees to that, whatever is thrown, and then calls taken().
     [[nodiscard]] std::shared_ptr<recipes::semaphore_acquisition> take(guard_state& from, std::function<void()> lost)
     {
         if (!this->client()->open_core()) {
@@ -77,9 +79,13 @@ protected:
         auto part = held_by(from).split(count_, std::move(lost));
         if (!part)
             this->complete(make_error_code(errc::lost), Values()...);
-        else if (held_by(from).count() == 0)
-            from.emptied();
         return part;
+    }
+    /// Last of all: tells those who wait for the end of what is empty now.
+    static void taken(guard_state& from)
+    {
+        if (held_by(from).count() == 0)
+            from.emptied();
     }
     [[nodiscard]] std::shared_ptr<guard_state> held() { return std::exchange(held_, nullptr); }
 
@@ -110,11 +116,15 @@ private:
         if (!part)
             return;
         // Cancelled or not: that only concerns the waiting.
+        enter(client()->pending(), shared_from_this());
         part->release([this, self = shared_from_this()](error_code ec) { complete(ec); });
-        if (cancelled())
-            complete(asio::error::operation_aborted);
-        else
-            enter(client()->pending(), shared_from_this());
+        recipes::each_told each;
+        each([this] {
+            if (cancelled())
+                complete(asio::error::operation_aborted);
+        });
+        each([&] { taken(*from); });
+        each.rethrow();
     }
 };
 
@@ -140,8 +150,14 @@ private:
         });
         if (!part)
             return;
-        own->granted(part, part->given());
-        complete({}, access::make<permits>(std::move(own)));
+        own->granted(part, {}); // so that it is given back, whatever is thrown
+        recipes::each_told each;
+        each([&] {
+            own->granted(part, part->given());
+            complete({}, access::make<permits>(std::move(own)));
+        });
+        each([&] { taken(*from); });
+        each.rethrow();
     }
 };
 

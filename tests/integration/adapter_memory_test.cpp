@@ -361,3 +361,242 @@ TEST_CASE("memory fails once, wherever it is asked for while servers answer: eac
     CHECK(*closed.calls == 1);
     expect_clean(server, {path});
 }
+
+TEST_CASE("memory fails once while a client closes: it closes all the same, and the context runs out of work")
+{
+    for (const bool dropped : {false, true}) {
+        bool failed = true;
+        for (int number = 1; failed; ++number) {
+            CAPTURE(dropped);
+            CAPTURE(number);
+            asio::io_context io;
+            std::optional<client> c(std::in_place, io, options_for("127.0.0.1:1"));
+            io.poll();
+            const ending waiting, closed, again;
+            c->wait_connected(1h, waiting.handler());
+            io.restart();
+            io.poll();
+            if (dropped)
+                c.reset();
+            else
+                c->close(closed.handler());
+            {
+                const short_of_memory now(number);
+                io.restart();
+                try {
+                    while (allocations_left > 0 && !(dropped ? waiting : closed).is_over() && !io.stopped())
+                        io.run_one_for(100ms);
+                } catch (const std::bad_alloc&) { // looked at below
+                }
+                failed = allocations_left < 0;
+            }
+            if (c) {
+                c->close(again.handler());
+                run_until(io, [&] { return again.is_over(); });
+                CHECK(*again.calls == 1);
+            }
+            run_until(io, [&] { return io.stopped(); });
+            CHECK(waiting.is_over());
+            CHECK(closed.is_over());
+            CHECK(*closed.calls <= 1);
+        }
+    }
+}
+
+TEST_CASE("of those who wait for the same, one has an executor that throws: the others are told, and a release ends")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    client c(io, options_for(server.address()));
+    const auto fails = std::make_shared<bool>(false);
+    const failing_executor failing(io.get_executor(), fails);
+    {
+        const ending first, second;
+        c.wait_connected(1h, asio::bind_executor(failing, first.handler()));
+        c.wait_connected(1h, second.handler());
+        *fails = true;
+        CHECK(run_until(io, [&] { return first.is_over() && second.is_over(); }) == 1);
+        CHECK(*first.calls == 0);
+        CHECK(*second.calls == 1);
+        *fails = false;
+    }
+    mutex lock(c, "/memory");
+    guard held;
+    const auto take = [&] {
+        lock.acquire([&](error_code, guard g) { held = std::move(g); });
+        run_until(io, [&] { return static_cast<bool>(held); });
+    };
+    for (const bool cancelled : {false, true}) {
+        CAPTURE(cancelled);
+        take();
+        const ending first, second, released;
+        held.wait_lost(asio::bind_executor(failing, first.handler()));
+        held.wait_lost(second.handler());
+        io.restart();
+        io.poll();
+        *fails = true;
+        asio::cancellation_signal cancel;
+        std::move(held).release(asio::bind_cancellation_slot(cancel.slot(), released.handler()));
+        if (cancelled)
+            cancel.emit(asio::cancellation_type::terminal);
+        CHECK(run_until(io, [&] { return first.is_over() && second.is_over() && released.is_over(); }) == 1);
+        CHECK(*first.calls == 0);
+        CHECK(*second.calls == 1);
+        CHECK(*released.calls == 1);
+        *fails = false;
+    }
+    take();
+    held = guard();
+    const ending closed;
+    c.close(closed.handler());
+    run_until(io, [&] { return closed.is_over(); });
+    expect_clean(server, {"/memory"});
+}
+
+TEST_CASE("memory fails once when something is asked for all who wait: whoever waits later has it asked for again")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    SUBCASE("whether the chroot is there")
+    {
+        client_options options = options_for(server.address());
+        options.chroot = "/not/there";
+        options.connect_backoff = 1ms;
+        client c(io, options);
+        const auto answer = [&] {
+            std::optional<error_code> told;
+            c.wait_connected(1h, [&](error_code ec) { told = ec; });
+            run_until(io, [&] { return told.has_value(); });
+            return *told;
+        };
+        REQUIRE(answer() == errc::no_such_chroot);
+        bool failed = true;
+        for (int number = 1; failed; ++number) {
+            CAPTURE(number);
+            asio::cancellation_signal cancel;
+            const ending first;
+            c.wait_connected(1h, asio::bind_cancellation_slot(cancel.slot(), first.handler()));
+            try {
+                const short_of_memory now(number);
+                io.restart();
+                io.run_one_for(60s);
+                failed = allocations_left < 0;
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+            CHECK(answer() == errc::no_such_chroot);
+            cancel.emit(asio::cancellation_type::terminal);
+            run_until(io, [&] { return first.is_over(); });
+        }
+        const ending closed;
+        c.close(closed.handler());
+        run_until(io, [&] { return closed.is_over(); });
+    }
+    SUBCASE("whether a holder is to let go")
+    {
+        client_options options = options_for(server.address());
+        options.connect_backoff = 1ms;
+        client c(io, options);
+        mutex lock(c, "/memory");
+        bool failed = true;
+        for (int number = 1; failed; ++number) {
+            CAPTURE(number);
+            guard held;
+            lock.acquire([&](error_code, guard g) { held = std::move(g); });
+            run_until(io, [&] { return static_cast<bool>(held); });
+            asio::cancellation_signal cancel;
+            const ending first, set;
+            held.wait_revoked(asio::bind_cancellation_slot(cancel.slot(), first.handler()));
+            try {
+                const short_of_memory now(number);
+                io.restart();
+                io.run_one_for(60s);
+                failed = allocations_left < 0;
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+            error_code second = asio::error::would_block;
+            held.wait_revoked([&](error_code ec) { second = ec; });
+            std::optional<error_code> asked; // once the client is connected again
+            while (asked.value_or(make_error_code(errc::not_connected)) == errc::not_connected) {
+                asked.reset();
+                c.set(held.node(), "__REVOKE__", [&](error_code ec, const auto&...) { asked = ec; });
+                run_until(io, [&] { return asked.has_value(); });
+            }
+            CHECK(!*asked);
+            run_until(io, [&] { return second != asio::error::would_block; });
+            CHECK(!second);
+            cancel.emit(asio::cancellation_type::terminal);
+            run_until(io, [&] { return first.is_over(); });
+        }
+        const ending closed;
+        c.close(closed.handler());
+        run_until(io, [&] { return closed.is_over(); });
+    }
+    expect_clean(server);
+}
+
+TEST_CASE("permits that are taken out meet an exception: they are given back")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    client_options options = options_for(server.address());
+    options.connect_backoff = 1ms;
+    client c(io, options);
+    semaphore gate(c, "/memory-of-permits", 2);
+    permits held;
+    const auto take = [&] {
+        gate.acquire(2, [&](error_code ec, permits p) {
+            CHECK_FALSE(ec);
+            held = std::move(p);
+        });
+        run_until(io, [&] { return static_cast<bool>(held); });
+    };
+    for (const bool split : {true, false}) {
+        CAPTURE(split);
+        const auto take_out = [&](std::size_t count, const ending& e) {
+            if (split)
+                held.split(count, e.handler()); // they are destroyed in the handler
+            else
+                held.release(count, e.handler());
+        };
+        bool failed = true;
+        for (int number = 1; failed; ++number) {
+            CAPTURE(number);
+            take();
+            const ending out;
+            take_out(1, out);
+            try {
+                const short_of_memory now(number);
+                io.restart();
+                io.run_one_for(60s);
+                failed = allocations_left < 0;
+            } catch (const std::bad_alloc&) {
+                failed = true;
+            }
+            run_until(io, [&] { return out.is_over(); });
+            CHECK(*out.calls <= 1);
+            held = permits();
+        }
+        take();
+        const auto fails = std::make_shared<bool>(false);
+        const ending first, second, out;
+        held.wait_lost(asio::bind_executor(failing_executor(io.get_executor(), fails), first.handler()));
+        held.wait_lost(second.handler());
+        io.restart();
+        io.poll();
+        *fails = true;
+        take_out(2, out);
+        CHECK(run_until(io, [&] { return first.is_over() && second.is_over() && out.is_over(); }) == 1);
+        CHECK(*first.calls == 0);
+        CHECK(*second.calls == 1);
+        CHECK(*out.calls == 1);
+        CHECK(!held);
+        take();
+        held = permits();
+    }
+    const ending closed;
+    c.close(closed.handler());
+    run_until(io, [&] { return closed.is_over(); });
+    expect_clean(server, {"/memory-of-permits/locks", "/memory-of-permits/leases"});
+}

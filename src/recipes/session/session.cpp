@@ -21,6 +21,7 @@ session::session(store::store& the_store, store::scheduler& the_scheduler, const
       lease_({options.clock_drift, options.server_tick, options.lease_margin, options.loss_notice, {}}),
       budget_(options.node_budget, options.node_budget_limit), alive_(std::make_shared<session*>(this))
 {
+    closed_.reserve(1); // closing needs no memory
     store.attach(*this);
 }
 

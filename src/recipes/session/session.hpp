@@ -52,6 +52,7 @@ public:
 
     /// Ends it. What waits, and releases under way, end with `errc::closed`: a session that cannot be told to end takes
     /// its nodes with it later. What is held is lost. Then `closed` is called. Again: called when the first is done.
+    /// The first `closed` is taken whatever is thrown.
     void close(std::function<void()> closed);
 
     // --- for the recipes ---------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 #pragma once
-// Memory that fails as told, on the thread that tells it. For one file of a program: it brings the program's operator new.
+// Memory that fails as told, on the thread that tells it. For one file of a program, whose operator new it brings.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>

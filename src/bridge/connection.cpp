@@ -59,13 +59,17 @@ void connection::attach(zklock::store::observer& observer)
     observer_ = &observer;
     inbox_.reserve(1); // for the end of it all
     if (io_ && !target_.servers.empty())
-        post([](connection& c) { c.take(c.connector_.begin(clock::now())); });
+        post([](connection& c) {
+            c.begun_ = true;
+            c.take(c.connector_.begin(clock::now()));
+        });
 }
 
 // ---- connecting
 
 void connection::take(connector::step next)
 {
+    undone_ = next; // until it is done
     if (connector_.take_names_missing() && options_.log) {
         const std::string missing = "host names are still being resolved";
         const bool tries_others = next == connector::step::attempt;
@@ -81,8 +85,18 @@ void connection::take(connector::step next)
         break;
     case connector::step::finish: finish_closing(); break;
     }
+    undone_.reset();
     if (const auto due = connector_.due())
         wake_at(*due);
+}
+
+/// Where there is no step to take, the library has to be asked.
+void connection::go_on(connector::step next)
+{
+    if (next == connector::step::wait && attempting_or_connected())
+        refresh();
+    else
+        take(next);
 }
 
 void connection::resolve()
@@ -124,6 +138,14 @@ void connection::attempt()
 
 /// Asks the library what it waits for, and waits for that.
 void connection::refresh()
+{
+    undone_ = connector::step::wait; // until it is done
+    wait_for_wire();
+    undone_.reset();
+    refresh_due_ = false;
+}
+
+void connection::wait_for_wire()
 {
     if (!wire_.has_socket()) {
         follow_wire();
@@ -193,20 +215,25 @@ bool connection::adopt(int fd, bool anew)
     const bool watched = io_->socket && status.st_ino == io_->socket_inode;
     if (watched && !anew)
         return true;
+    auto made = std::make_unique<socket_type>(io_->strand);
     const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (own == -1 && watched)
         return true;
     drop_socket();
     if (own == -1)
         return false;
-    io_->socket = std::make_unique<socket_type>(io_->strand);
     error_code ec;
-    io_->socket->assign(own, ec);
+    try {
+        made->assign(own, ec);
+    } catch (...) {
+        ::close(own);
+        throw;
+    }
     if (ec) {
         ::close(own);
-        io_->socket.reset();
         return false;
     }
+    io_->socket = std::move(made);
     io_->socket_inode = status.st_ino;
     return true;
 }
@@ -268,9 +295,9 @@ void connection::on_socket(bool writable)
         hang_up();
         return;
     }
+    refresh_due_ = true; // also when a function throws out of the executor
     bool more = wire_.process(writable, packets_at_once);
     follow_wire();
-    refresh_due_ = true; // also when a function throws out of the executor
     deliver();
     if (!io_ || !io_->socket)
         return;
@@ -305,6 +332,12 @@ void connection::wake_at(clock::time_point when)
     waking_ = when;
 }
 
+/// An exception came between, in the turn of the last one that fired, or as it was set again.
+bool connection::lacks_timer() const
+{
+    return begun_ && !waking_ && connector_.due();
+}
+
 void connection::wake_no_more()
 {
     waking_.reset();
@@ -316,11 +349,7 @@ void connection::on_time()
 {
     if (wire_.is_forked())
         return;
-    const auto next = connector_.time_passed(clock::now());
-    if (next == connector::step::wait && attempting_or_connected())
-        refresh();
-    else
-        take(next);
+    go_on(undone_ ? *undone_ : connector_.time_passed(clock::now()));
     deliver();
 }
 

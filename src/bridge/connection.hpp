@@ -114,6 +114,7 @@ private:
 
     // Connecting.
     void take(connector::step);
+    void go_on(connector::step);
     void resolve();
     void attempt();
     void names_answered();
@@ -121,6 +122,7 @@ private:
 
     // The socket and the clock.
     void refresh();
+    void wait_for_wire();
     void follow_wire();
     [[nodiscard]] bool attempting_or_connected() const noexcept;
     [[nodiscard]] connector::loss loss_of_the_wire();
@@ -131,6 +133,7 @@ private:
     void await_socket(bool write);
     void on_socket(bool writable);
     void wake_at(clock::time_point);
+    [[nodiscard]] bool lacks_timer() const;
     void wake_no_more();
     void on_time();
 
@@ -176,6 +179,9 @@ private:
     connector connector_;
     lease_clock::time_point attempt_began_{}; // when the present or last attempt began
 
+    bool begun_ = false; // to connect
+    // What an exception has left undone: a step of the connector; or, as `wait`, to look at what the wire waits for.
+    std::optional<connector::step> undone_;
     std::optional<clock::time_point> waking_; // when the timer fires, due or not
     std::uint64_t timer_generation_ = 0;
 

@@ -40,6 +40,7 @@ void connection::close(std::function<void()> closed)
     closed_ = std::move(closed);
     io_->resolver->cancel();
     const auto next = connector_.close(clock::now());
+    undone_.reset();
     if (next == connector::step::wait && wire_.is_connected())
         post([](connection& c) {
             if (c.connector_.now_in() == phase::flushing)

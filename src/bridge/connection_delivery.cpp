@@ -14,6 +14,8 @@ namespace zklock::bridge {
 
 namespace {
 
+constexpr std::chrono::milliseconds pause_after_failure{100};
+
 answer never_sent(std::unique_ptr<request> r) noexcept
 {
     return {std::move(r), store::outcome::unknown, {}, {}, {}, true};
@@ -47,20 +49,30 @@ void connection::turn_ends()
         follow_wire();
     }
     giving_up_ = false;
-    const bool refresh_due = std::exchange(refresh_due_, false);
+    if (undone_ && !wire_.is_forked())
+        go_on(*undone_);
     if (held_back_ && answers_due_)
         post_send();
     else if (held_back_)
         send();
-    else if (refresh_due && io_->socket && attempting_or_connected())
+    else if (refresh_due_ && io_->socket && attempting_or_connected())
         refresh();
+    if (!held_back_)
+        refresh_due_ = false;
     if (!inbox_.empty())
         post_delivery();
+    if (lacks_timer() && !wire_.is_forked())
+        wake_at(*connector_.due());
 }
 
+/// What has failed itself is repeated after a pause, or it would go round and round as long as there is no memory.
 void connection::turn_failed()
 {
-    if (io_ && (held_back_ || refresh_due_ || giving_up_ || !inbox_.empty()))
+    if (!io_)
+        return;
+    if ((undone_ || lacks_timer()) && !wire_.is_forked())
+        wake_at(clock::now() + pause_after_failure);
+    if (held_back_ || (refresh_due_ && !undone_) || giving_up_ || !inbox_.empty())
         post([](connection&) {}); // for the end of that turn
 }
 

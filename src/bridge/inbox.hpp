@@ -14,6 +14,24 @@ namespace zklock::bridge {
 /// to find room, for inside of a callback nobody can be told that there is no memory.
 class inbox {
 public:
+    /// Room for one more, given back unless it is kept: an exception may come between.
+    class room {
+    public:
+        explicit room(inbox& in) : in_(&in) { in.reserve(1); }
+        ~room()
+        {
+            if (in_)
+                in_->unreserve(1);
+        }
+        room(const room&) = delete;
+        room& operator=(const room&) = delete;
+
+        void keep() noexcept { in_ = nullptr; }
+
+    private:
+        inbox* in_;
+    };
+
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     /// Keeps room for so many more.

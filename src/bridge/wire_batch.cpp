@@ -82,12 +82,15 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
     using kind = store::batch_write::kind;
     library_call in_library(*this);
     r->sender = this;
-    inbox_.reserve(1); // for the answer
-    const auto refuse = [&](int code) { hand_over(std::move(r), code); };
+    inbox::room for_answer(inbox_);
+    const auto answered_with = [&](int code) {
+        for_answer.keep();
+        hand_over(std::move(r), code);
+    };
     if (!epoch_open_ || is_unrecoverable(handle_))
-        return refuse(ZCONNECTIONLOSS);
+        return answered_with(ZCONNECTIONLOSS);
     if (writes.empty())
-        return refuse(ZBADARGUMENTS);
+        return answered_with(ZBADARGUMENTS);
 
     const auto& access = access_list(options_.access);
     const std::size_t access_size = size_of(access);
@@ -99,7 +102,7 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
         const bool creates = write.what == kind::create;
         const bool numbered = creates && is_sequential(write.created);
         if (!is_valid_path(write.path, numbered) || (creates && write.created == store::node_kind::container))
-            return refuse(ZBADARGUMENTS);
+            return answered_with(ZBADARGUMENTS);
         const std::size_t path = chroot_.size() + write.path.size();
         packet += write_header + number + path + number; // the last is a version, or a create's mode
         if (creates || write.what == kind::set)
@@ -110,7 +113,7 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
             packet += access_size;
         memory += path + 1 + (creates ? path + longest_sequence + 1 : 0);
         if (packet > store::largest_request)
-            return refuse(ZBADARGUMENTS);
+            return answered_with(ZBADARGUMENTS);
     }
 
     if (spare_results_.empty()) {
@@ -150,7 +153,7 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
     }
     const int code = zoo_amulti(handle_, static_cast<int>(writes.size()), operations.data(), sent.results.data(),
                                 &callbacks::on_batch, r.get());
-    hand_over(std::move(r), code);
+    answered_with(code);
 }
 
 void wire::take_back(std::unique_ptr<batch_results> read)

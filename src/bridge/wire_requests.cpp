@@ -66,17 +66,17 @@ std::string_view wire::without_chroot(std::string_view path) const
     return path.empty() ? "/" : path;
 }
 
-/// Hands a request to the library, which takes it over when its call succeeds, and answers it otherwise. `call` needs
-/// no memory of ours: what it refers to is made before.
+/// Hands a request to the library, which takes it over when its call succeeds, and answers it otherwise.
 template <class Call> void wire::submit(std::unique_ptr<request> r, std::string_view path, Call call)
 {
     library_call in_library(*this);
     auto full = on_server(path);
     r->sender = this;
-    inbox_.reserve(1); // for the answer
+    inbox::room for_answer(inbox_);
     int code = !epoch_open_                     ? ZCONNECTIONLOSS
                : path.find('\0') != path.npos ? ZBADARGUMENTS
                                                : call(full, r.get());
+    for_answer.keep();
     hand_over(std::move(r), code);
 }
 

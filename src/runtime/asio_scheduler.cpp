@@ -34,10 +34,22 @@ public:
     {
         if (!io_)
             return 0;
-        auto id = ++last_id_;
-        deadlines_.emplace(std::pair{when, id}, std::move(f));
+        const auto id = ++last_id_;
         due_.emplace(id, when);
-        arm();
+        try {
+            deadlines_.emplace(std::pair{when, id}, std::move(f));
+        } catch (...) {
+            due_.erase(id);
+            throw;
+        }
+        try {
+            arm();
+        } catch (...) { // the end of the turn tries again, if there is one
+            if (!turns_->open()) {
+                cancel(id);
+                throw;
+            }
+        }
         return id;
     }
 
@@ -121,11 +133,12 @@ private:
                                                       lease_clock::duration::zero(), longest_wait);
         armed_.reset(); // if it throws: the end of the next turn tries again
         io_->timer.expires_after(wait);
-        const auto generation = ++timer_generation_;
-        io_->timer.async_wait([self = shared_from_this(), generation](const boost::system::error_code& ec) {
-            if (!ec && generation == self->timer_generation_)
+        // The wait before this one ends here, and comes for a turn if this one does not begin.
+        io_->timer.async_wait([self = shared_from_this(), generation = timer_generation_ + 1](const auto&) {
+            if (self->io_ && generation == self->timer_generation_)
                 self->turns_->run([&] { self->run(); });
         });
+        ++timer_generation_;
         armed_ = now + wait;
     }
 

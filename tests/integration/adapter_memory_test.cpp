@@ -1,6 +1,7 @@
 // No memory, or an executor that throws: what the exception meets may be lost, and nothing else.
 #include "support/expect_clean.hpp"
 #include "support/failing_executor.hpp"
+#include "support/failing_memory.hpp"
 #include "support/run_test.hpp"
 #include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
@@ -12,7 +13,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <new>
@@ -20,52 +20,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#if defined(__GNUC__) && !defined(__clang__) // it inlines one of the two below without the other
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
-
-namespace {
-
-thread_local long allocations_left = -1; ///< the last of them fails; none does as long as it is negative
-thread_local bool none_succeeds = false;
-
-struct short_of_memory {
-    explicit short_of_memory(long allocation) { allocations_left = allocation; }
-    ~short_of_memory() { allocations_left = -1; }
-    short_of_memory(const short_of_memory&) = delete;
-    short_of_memory& operator=(const short_of_memory&) = delete;
-};
-
-struct out_of_memory {
-    out_of_memory() { none_succeeds = true; }
-    ~out_of_memory() { none_succeeds = false; }
-    out_of_memory(const out_of_memory&) = delete;
-    out_of_memory& operator=(const out_of_memory&) = delete;
-};
-
-} // namespace
-
-void* operator new(std::size_t size)
-{
-    if (none_succeeds)
-        throw std::bad_alloc();
-    if (allocations_left > 0 && --allocations_left == 0) {
-        allocations_left = -1;
-        throw std::bad_alloc();
-    }
-    if (void* const p = std::malloc(size != 0 ? size : 1))
-        return p;
-    throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept
-{
-    std::free(p);
-}
-void operator delete(void* p, std::size_t) noexcept
-{
-    std::free(p);
-}
 
 using namespace zklock;
 using namespace zklock::test;

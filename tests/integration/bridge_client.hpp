@@ -1,6 +1,7 @@
 #pragma once
 // What the tests of the bridge have in common: a store on a thread's io_context, with everything it said in order.
 #include "runtime/asio_scheduler.hpp"
+#include "runtime/turns.hpp"
 #include "bridge/connection.hpp"
 #include "support/failure_report.hpp"
 #include "support/polling.hpp"
@@ -91,8 +92,9 @@ inline client_options options_for(const std::string& servers)
 /// throw when the limit passes first.
 class bridge_client : public store::observer {
 public:
-    explicit bridge_client(client_options options, bool attach = true)
-        : store_(bridge::make_connection(strand_, with_log(std::move(options))))
+    explicit bridge_client(client_options options, bool attach = true,
+                           const std::shared_ptr<runtime::turns>& turns = std::make_shared<runtime::turns>())
+        : store_(bridge::make_connection(strand_, with_log(std::move(options)), turns))
     {
         if (attach)
             store_->attach(*this);

@@ -243,6 +243,18 @@ awaitable<void> until_line_left(const remote_client& remote)
     co_await until("the lock is given back", [&] { return remote.link.count(opcode::remove) == 1; });
 }
 
+/// Each node that stands for a permit is looked at, 100 to 200 ms after the grant.
+awaitable<void> until_looked_at(const remote_client& remote, std::size_t permits)
+{
+    const auto all_looked_at = [&] {
+        const auto history = remote.link.history();
+        return permits == static_cast<std::size_t>(std::count_if(history.begin(), history.end(), [](const auto& r) {
+                   return r.op == opcode::get_data && r.path.find("/leases/") != std::string::npos;
+               }));
+    };
+    co_await until("the permits' nodes are looked at", all_looked_at);
+}
+
 } // namespace
 
 TEST_CASE("semaphore: a shared count is read along with the leases; what is compared, by the first acquire only")
@@ -306,8 +318,10 @@ TEST_CASE("semaphore: waiters behind the head cost what a mutex's do; a part giv
         co_await warm_up(remote, elsewhere);
         semaphore gate(remote.zk, path, 4);
         co_await get_known(remote, admin, gate);
+        remote.link.forget();
         permits all = must(co_await gate.acquire(4));
         co_await until_line_left(remote);
+        co_await until_looked_at(remote, 4);
         remote.link.forget();
         const auto holders = must(co_await gate.holders());
         CHECK(holders.size() == 4);

@@ -289,6 +289,7 @@ void simulated_store::call_back(waiting& w, const answer& a)
     const bool ok = a.result == outcome::ok;
     const bool writes = w.what == operation::create || w.what == operation::set;
     if (writes && a.result == outcome::unknown && !w.stranded) in_doubt_.insert(w.path);
+    if (w.what == operation::create && ok) in_doubt_.erase(w.path); // what was sent before has not made this one
     if (auto* f = std::get_if<create_done>(&w.call)) {
         ::zklock::store::create_reply r;
         if (ok) {

@@ -134,7 +134,8 @@ void semaphore_path::stop_watching()
     const auto take_back = [this](const std::string& path) {
         session_.store.unwatch(path, expect([](const store::reply&) {}));
     };
-    if (std::exchange(watching_, false) && !session_.shares(layout_.leases))
+    // The answer to a list that is under way says that there is a watch, and would say so after it was taken back.
+    if (!listing_ && std::exchange(watching_, false) && !session_.shares(layout_.leases))
         take_back(layout_.leases);
     if (counting_ && count_reads_ == 0) {
         counting_ = false;

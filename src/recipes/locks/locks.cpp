@@ -19,22 +19,22 @@ bool valid(const mutex_options& options, const std::string& clients_identifier)
 
 } // namespace
 
-std::optional<errc> locks::objection(const std::string& path, const mutex_options& options) const
+std::optional<errc> locks::refusal(const std::string& path, const mutex_options& options) const
 {
-    return objection(path, paths_.find(path), options);
+    return refusal(path, paths_.find(path), options);
 }
 
-std::optional<errc> locks::objection(const std::string& path, const lock_path* known,
-                                     const mutex_options& options) const
+std::optional<errc> locks::refusal(const std::string& path, const lock_path* known,
+                                   const mutex_options& options) const
 {
-    const auto why = session_.objection(path, known != nullptr);
+    const auto why = session_.refusal(path, known != nullptr);
     return why || valid(options, session_.options.identifier) ? why : errc::invalid_option;
 }
 
 std::shared_ptr<acquisition> locks::acquire(acquire_request request)
 {
     lock_path* const known = paths_.find(request.path);
-    std::optional<errc> why = objection(request.path, known, *request.options);
+    std::optional<errc> why = refusal(request.path, known, *request.options);
     lock_path* path = nullptr;
     if (!why) {
         const path_options options(*request.options, request.kind);

@@ -14,43 +14,43 @@ constexpr std::size_t most_permits = std::numeric_limits<std::int32_t>::max();
 
 } // namespace
 
-std::optional<errc> semaphores::objection(const permits_request& request) const
+std::optional<errc> semaphores::refusal(const permits_request& request) const
 {
     const semaphore_options& o = request.options;
     mutex_options of_the_line;
     of_the_line.identifier = o.identifier;
-    if (const auto why = locks_.objection(request.path, of_the_line))
-        return why;
+    if (const auto why_not = locks_.refusal(request.path, of_the_line))
+        return why_not;
     const semaphore_layout layout(request.path, o.names);
     const std::string longest(layout.longest_name(), 'x');
     const bool shared = !o.count_path.empty();
     if (!queue::valid_path(queue::child_of(layout.line, longest)) ||
-        !queue::valid_path(queue::child_of(layout.leases, longest)) ||
+        !queue::valid_path(queue::child_of(layout.permits, longest)) ||
         (shared && !queue::valid_lock_path(locks_.session().options.chroot, o.count_path))) // it may have to be made
         return errc::invalid_path;
     if (request.count == 0 || request.count > most_permits || o.permits == 0 || o.permits > most_permits ||
         (!shared && request.count > o.permits) || (shared && o.check_permits) ||
-        (shared && queue::parent_of(o.count_path) == layout.leases)) // it would be a permit in use
+        (shared && queue::parent_of(o.count_path) == layout.permits)) // it would be a permit in use
         return errc::invalid_option;
     return std::nullopt;
 }
 
 std::shared_ptr<semaphore_acquisition> semaphores::acquire(permits_request request)
 {
-    auto why = objection(request);
+    auto why_not = refusal(request);
     semaphore_path* path = nullptr;
-    if (!why) {
+    if (!why_not) {
         const semaphore_path_options options(request.options);
         path = paths_.get(request.path, paths_.find(request.path), options, [&](std::function<void()> idle) {
             return std::make_unique<semaphore_path>(locks_, request.path, options, std::move(idle));
         });
         if (!path)
-            why = errc::invalid_option;
+            why_not = errc::invalid_option;
     }
     if (path)
         return path->acquire(std::move(request));
     const auto refused = std::make_shared<semaphore_acquisition>(locks_.session(), nullptr, std::move(request));
-    refused->fail(*why);
+    refused->fail(*why_not);
     return refused;
 }
 

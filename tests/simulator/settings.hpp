@@ -34,6 +34,7 @@ struct settings {
     std::int32_t scarce_from = queue::sequence_scarce; ///< where it is scarce
     bool parents_exist = true;
     bool parents_are_containers = true;
+    bool exists_needs_read = false; ///< as servers from 3.8.4 and 3.9.2 on have it; earlier ones answer everybody
     bool disconnect_told_at_close = false; ///< whether a store that is closed says on_disconnected first
     std::size_t node_budget = 512 * 1024;
     std::size_t users_window = 64; ///< how many requests of users may be under way, besides those for locks

@@ -78,7 +78,9 @@ struct remover final : recipes::node_writer {
     void on_removed(std::uint64_t, outcome) override { ++removed; }
     void expect_czxid() override {}
     void on_czxid(const recipes::node_write&, std::int64_t) override {}
-    void after_writes() override
+    void writes_sent() override { tell(); }
+    void writes_answered() override { tell(); }
+    void tell()
     {
         ++told;
         if (throws)

@@ -25,7 +25,7 @@ std::int32_t children_ever(const store::node_stat& stat)
 
 } // namespace
 
-void lock_path::perform(const queue::action& action, store::scheduler::time_point now)
+void lock_path::carry_out(const queue::action& action, store::scheduler::time_point now)
 {
     using kind = queue::action::kind;
     const auto contender = [&]() -> const contender_ptr& { return contenders_.at(action.id); };

@@ -35,11 +35,11 @@ std::string host_and_process()
 } // namespace
 
 client_state::client_state(const asio::any_io_executor& executor, client_options options)
-    : invalid_(check(options)), executors_(std::make_shared<client_executors>(executor)), strand_(*executors_),
+    : fault_(find_fault(options)), invalid_(fault_ ? make_error_code(errc::invalid_option) : error_code()),
+      executors_(std::make_shared<client_executors>(executor)), strand_(*executors_),
       state_(invalid_ ? connection_state::failed : connection_state::connecting)
 {
-    if (!invalid_)
-        options_.emplace(std::move(options));
+    options_.emplace(invalid_ ? std::move(options) : in_parts(std::move(options)));
 }
 
 std::shared_ptr<client_state> client_state::make(const asio::any_io_executor& executor, client_options options)
@@ -48,9 +48,18 @@ std::shared_ptr<client_state> client_state::make(const asio::any_io_executor& ex
     const asio::steady_timer reactor_first(executor); // so that it is told of a fork before the service is
     state->registry_ = context_service<client_state>::of(executor);
     state->registry_->add(*state);
-    if (!state->invalid_)
-        static_cast<void>(state->post([raw = state.get()] { raw->open(); })); // the posted function keeps the state
+    // The posted function keeps the state.
+    static_cast<void>(state->post([raw = state.get()] { raw->invalid_ ? raw->tell_fault() : raw->open(); }));
     return state;
+}
+
+/// Once: what is asked of the client ends with `errc::invalid_option` from now on.
+void client_state::tell_fault()
+{
+    const auto options = std::exchange(options_, std::nullopt);
+    const auto fault = std::exchange(fault_, std::nullopt);
+    if (options->log)
+        options->log(log_level::error, "the client cannot be used: " + to_string(*fault));
 }
 
 client_state::~client_state()

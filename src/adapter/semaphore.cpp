@@ -6,9 +6,11 @@
 #include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 #include "recipes/session/each_told.hpp"
+#include "recipes/session/option_faults.hpp"
 #include "zklock/detail/access.hpp"
 
 #include <functional>
+#include <string>
 
 namespace zklock {
 namespace detail {
@@ -73,6 +75,11 @@ protected:
         }
         if (from.is_released() || count_ == 0 || count_ > held_by(from).count()) {
             const errc why = from.is_released() ? errc::not_owner : errc::invalid_option;
+            if (why == errc::invalid_option)
+                recipes::log_refusal(
+                    this->client()->open_core()->session,
+                    from.grant().node + " is held by " + std::to_string(held_by(from).count()) +
+                    " permits, and it is refused to give back, or split off, " + std::to_string(count_));
             this->complete(make_error_code(why), Values()...);
             return nullptr;
         }
@@ -144,6 +151,7 @@ private:
             return;
         }
         auto own = std::make_shared<guard_state>(client());
+        own->prepare();
         const auto part = take(*from, [weak = std::weak_ptr(own)] {
             if (const auto held = weak.lock())
                 held->lost();

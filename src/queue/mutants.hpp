@@ -95,7 +95,7 @@
     X(semaphore_grant_told_after_the_loss) \
     X(semaphore_granted_by_an_outdated_count) \
     X(semaphore_granted_without_the_line) \
-    X(semaphore_line_left_with_the_creates) \
+    X(semaphore_line_lets_several_in) \
     X(semaphore_list_without_watch) \
     X(semaphore_look_up_without_sync) \
     X(semaphore_loss_not_told) \

@@ -3,6 +3,7 @@
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/session/each_told.hpp"
+#include "recipes/session/option_faults.hpp"
 
 #include <chrono>
 #include <new>
@@ -130,12 +131,7 @@ void session::on_connected(const store::connect_reply& answer)
 void session::refuse_all(std::chrono::milliseconds granted)
 {
     if (options.log)
-        tell([this, granted] {
-            options.log(log_level::error,
-                        "a session of " + std::to_string(granted.count()) +
-                            " ms, as the servers grant it, leaves no time for a lease with this server_tick, "
-                            "lease_margin, clock_drift and loss_notice: every acquire is refused");
-        });
+        tell([this, text = too_short_for_a_lease(options, granted)] { options.log(log_level::error, text); });
     for (session_member* member : members())
         member->refuse_all(errc::invalid_option);
 }

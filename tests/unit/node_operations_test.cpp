@@ -239,7 +239,7 @@ TEST_SUITE("operations on nodes")
         s.servers.observer->on_connected({6, 10s, true, s.clock.now()});
         s.clock.run();
         std::optional<error_code> listed;
-        s.queues->contenders("/p", [&](error_code ec, const std::vector<contender>&) { listed = ec; });
+        s.queues->contenders("/p", [&](error_code ec, const std::vector<zklock::contender>&) { listed = ec; });
         CHECK(s.servers.pending() == "sync /, children /p");
     }
 

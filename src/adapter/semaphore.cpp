@@ -5,7 +5,7 @@
 #include "adapter/operation.hpp"
 #include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/semaphores.hpp"
-#include "recipes/session/each_told.hpp"
+#include "store/each_told.hpp"
 #include "zklock/detail/access.hpp"
 
 #include <functional>
@@ -118,7 +118,7 @@ private:
         // Cancelled or not: that only concerns the waiting.
         enter(client()->pending(), shared_from_this());
         part->release([this, self = shared_from_this()](error_code ec) { complete(ec); });
-        recipes::each_told each;
+        store::each_told each;
         each([this] {
             if (cancelled())
                 complete(asio::error::operation_aborted);
@@ -151,7 +151,7 @@ private:
         if (!part)
             return;
         own->granted(part, {}); // so that it is given back, whatever is thrown
-        recipes::each_told each;
+        store::each_told each;
         each([&] {
             own->granted(part, part->given());
             complete({}, access::make<permits>(std::move(own)));

@@ -1,7 +1,7 @@
 #include "adapter/client_state.hpp"
 
 #include "adapter/options_check.hpp"
-#include "recipes/session/each_told.hpp"
+#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <boost/asio/dispatch.hpp>
@@ -13,7 +13,6 @@
 
 #include <array>
 #include <cstddef>
-#include <exception>
 #include <iterator>
 #include <string>
 
@@ -276,7 +275,7 @@ void client_state::close()
         return;
     state_.store(connection_state::closed, std::memory_order_release);
     until_closed_ = shared_from_this();
-    recipes::each_told each; // whatever one of those who wait throws: the session ends, which needs no memory
+    store::each_told each; // whatever one of those who wait throws: the session ends, which needs no memory
     each([this] { core_->waits.end_all(make_error_code(errc::closed)); });
     each([this] { core_->session.close([this] { finish_close(); }); });
     each.rethrow();
@@ -288,24 +287,16 @@ void client_state::finish_close()
     closed_ = true;
     alive_.store(false, std::memory_order_release);
     session_id_.store(0, std::memory_order_release);
-    std::exception_ptr failed; // of one: the others are told all the same
-    const auto attempt = [&failed](auto&& f) {
-        try {
-            f();
-        } catch (...) {
-            failed = std::current_exception();
-        }
-    };
+    store::each_told each;
     do // what was called before this is told before the close
-        attempt([this] { run_tasks(); });
+        each([this] { run_tasks(); });
     while (!batch_is_done());
     for (auto* list : {&pending_, &closers_})
         while (!list->empty())
-            attempt([op = pending_operation::take_front(*list)] { op->end_as_closed(); });
+            each([op = pending_operation::take_front(*list)] { op->end_as_closed(); });
     // Not from inside a function of the session's.
     post_reserved(std::shared_ptr<reserved_task>(self, &drop_core_));
-    if (failed)
-        std::rethrow_exception(failed);
+    each.rethrow();
 }
 
 void client_state::close_in_background() noexcept

@@ -2,8 +2,8 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
-#include "recipes/session/each_told.hpp"
 #include "recipes/session/option_faults.hpp"
+#include "store/each_told.hpp"
 
 #include <chrono>
 #include <new>
@@ -221,7 +221,7 @@ void session::tell_closed() noexcept
         if (has_news())
             return tell_closed();
         gone_ = true;
-        each_told each;
+        store::each_told each;
         for (const auto& f : std::exchange(closed_, {}))
             each(f);
         each.rethrow();

@@ -12,6 +12,5 @@ write_basic_package_version_file(zklock-config-version.cmake COMPATIBILITY SameM
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/zklock-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/zklock-config-version.cmake
-  find_boost.cmake
   find_zookeeper_st.cmake
   DESTINATION ${package_dir})

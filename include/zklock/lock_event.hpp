@@ -32,7 +32,7 @@ struct lock_event {
     std::int64_t fencing_token = 0; ///< 0 before it was acquired
     boost::system::error_code error;
     /// How many events the listener has left out since the call before, because too many were waiting: see `listen()`.
-    /// They are younger than all that were waiting then, of which this event is the first.
+    /// They came after all events that were waiting then, of which this one is the first.
     std::uint64_t dropped = 0;
 };
 

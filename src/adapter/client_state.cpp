@@ -1,5 +1,6 @@
 #include "adapter/client_state.hpp"
 
+#include "adapter/client_log.hpp"
 #include "adapter/options_check.hpp"
 #include "recipes/session/each_told.hpp"
 #include "zklock/errc.hpp"
@@ -242,6 +243,8 @@ void client_state::open()
 {
     if (options_->identifier.empty())
         options_->identifier = host_and_process();
+    const auto session = [this] { return core_ ? core_->session.id() : std::int64_t{0}; };
+    options_->log = client_log(log_or_environment(std::move(options_->log)), options_->identifier, session);
     core_ = std::make_unique<client_core>(strand_->strand, *options_, holds_);
     forks_.store(runtime::fork_count(), std::memory_order_relaxed);
     options_.reset();
@@ -279,6 +282,7 @@ void client_state::finish_close()
     closed_ = true;
     alive_.store(false, std::memory_order_release);
     session_id_.store(0, std::memory_order_release);
+    core_->session.log(log_level::info, "closed");
     std::exception_ptr failed; // of one: the others are told all the same
     const auto attempt = [&failed](auto&& f) {
         try {

@@ -93,6 +93,7 @@ private:
     };
 
     void end_wait(state);
+    [[nodiscard]] std::string first_node() const noexcept;
     void leave_line();
     void drop_leases(const std::shared_ptr<permits_release>& ending);
     void let_go();
@@ -105,6 +106,7 @@ private:
     std::shared_ptr<permits_release> ending_; ///< for the release, which needs no memory then
     session::room to_tell_;              ///< how it ends, once the lock is lost
     std::function<void()> asked_; ///< to be told of a revocation
+    bool revoked_ = false;        ///< as the log says
     std::int64_t token_ = 0;
     store::scheduler::timer_id deadline_ = 0;
     store::scheduler::time_point held_since_{};

@@ -102,8 +102,11 @@ void session::on_connected(const store::connect_reply& answer)
     if (over)
         return; // it was on its way when the session was closed
     const auto now = scheduler.now();
-    if (answer.renewed)
+    if (answer.renewed) {
         unopened_ = answer.sent;
+        began_ = now;
+    }
+    heard_ = now;
     settle();
     epoch_open_ = true;
     notice_lapse(now);
@@ -129,13 +132,9 @@ void session::on_connected(const store::connect_reply& answer)
 
 void session::refuse_all(std::chrono::milliseconds granted)
 {
-    if (options.log)
-        tell([this, granted] {
-            options.log(log_level::error,
-                        "a session of " + std::to_string(granted.count()) +
-                            " ms, as the servers grant it, leaves no time for a lease with this server_tick, "
-                            "lease_margin, clock_drift and loss_notice: every acquire is refused");
-        });
+    log(log_level::error, "a session of ", granted,
+        ", as the servers grant it, leaves no time for a lease with this server_tick, lease_margin, clock_drift and "
+        "loss_notice: every acquire is refused");
     for (session_member* member : members())
         member->refuse_all(errc::invalid_option);
 }

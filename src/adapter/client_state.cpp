@@ -1,5 +1,6 @@
 #include "adapter/client_state.hpp"
 
+#include "adapter/client_log.hpp"
 #include "adapter/options_check.hpp"
 #include "store/each_told.hpp"
 #include "zklock/errc.hpp"
@@ -250,6 +251,8 @@ void client_state::open()
 {
     if (options_->identifier.empty())
         options_->identifier = host_and_process();
+    const auto session = [this] { return core_ ? core_->session.id() : std::int64_t{0}; };
+    options_->log = client_log(log_or_environment(std::move(options_->log)), options_->identifier, session);
     core_ = std::make_unique<client_core>(strand_->strand, *options_, holds_);
     forks_.store(runtime::fork_count(), std::memory_order_relaxed);
     options_.reset();
@@ -287,6 +290,7 @@ void client_state::finish_close()
     closed_ = true;
     alive_.store(false, std::memory_order_release);
     session_id_.store(0, std::memory_order_release);
+    core_->session.log(log_level::info, "closed");
     store::each_told each;
     do // what was called before this is told before the close
         each([this] { run_tasks(); });

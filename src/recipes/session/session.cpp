@@ -103,8 +103,11 @@ void session::on_connected(const store::connect_reply& answer)
     if (over)
         return; // it was on its way when the session was closed
     const auto now = scheduler.now();
-    if (answer.renewed)
+    if (answer.renewed) {
         unopened_ = answer.sent;
+        began_ = now;
+    }
+    heard_ = now;
     settle();
     epoch_open_ = true;
     notice_lapse(now);

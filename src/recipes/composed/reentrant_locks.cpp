@@ -32,6 +32,7 @@ public:
 
     bool withdraw() override;
     void release(store::unique_function<void(error_code)> released) override;
+    void unseen() noexcept override;
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
     {
@@ -188,6 +189,13 @@ public:
         granted_ = false;
         close_if_unused();
         lock->release(std::move(released));
+    }
+
+    /// The release of its only hold tells of it.
+    void unseen() noexcept
+    {
+        if (lock_ && held_.size() == 1)
+            lock_->unseen();
     }
 
     /// One of its holds wants to know when the owner is asked to let go, or whether he was.
@@ -415,6 +423,12 @@ void reentrant_locks::hold::release(store::unique_function<void(error_code)> rel
     asked_ = nullptr;
     if (const auto tenure = where_.lock())
         tenure->release(shared_from_this(), std::move(released));
+}
+
+void reentrant_locks::hold::unseen() noexcept
+{
+    if (const auto tenure = where_.lock())
+        tenure->unseen();
 }
 
 void reentrant_locks::hold::on_revoked(std::function<void()> asked)

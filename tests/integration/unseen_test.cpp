@@ -119,54 +119,66 @@ TEST_CASE("whatever is looked at, kept or handed on is no matter for a warning")
             auto held = co_await w.lock.acquire(60s);
             REQUIRE(held);
         }
-        co_await w.until_released(++released);
+        ++released;
+        co_await w.until_released(released);
         if (auto held = co_await w.lock.acquire(60s)) {
         }
-        co_await w.until_released(++released);
+        ++released;
+        co_await w.until_released(released);
         {
             const auto held = co_await w.lock.acquire(60s);
             CHECK_FALSE(held.has_error());
         }
-        co_await w.until_released(++released);
+        ++released;
+        co_await w.until_released(released);
         { // the guard is taken out
             guard held = (co_await w.lock.acquire(60s)).value();
         }
-        co_await w.until_released(++released);
+        ++released;
+        co_await w.until_released(released);
         { // not looked at, but kept over a suspension
             const auto held = co_await w.lock.acquire(60s);
             co_await asio::post(executor, asio::use_awaitable);
         }
-        co_await w.until_released(++released);
+        ++released;
+        co_await w.until_released(released);
         { // a plain result, which cannot tell
             const result<guard> held = co_await w.lock.acquire(60s);
         }
-        co_await w.until_released(++released);
+        ++released;
+        co_await w.until_released(released);
         { // what is handed over bare need not be looked at
             guard held = co_await w.lock.acquire(60s, asio::use_awaitable);
         }
-        co_await w.until_released(++released);
+        ++released;
+        co_await w.until_released(released);
         {
             auto [ec, held] = co_await w.lock.acquire(60s, asio::as_tuple(asio::use_awaitable));
             CHECK_FALSE(ec);
         }
-        co_await w.until_released(++released);
+        ++released;
+        co_await w.until_released(released);
         const auto done = [](guard&) -> awaitable<void> { co_return; };
         must(co_await w.lock.run(60s, done));
-        co_await w.until_released(++released);
+        ++released;
+        co_await w.until_released(released);
         // A callback that moves it on, as a result and bare.
         std::vector<guard> kept;
         w.lock.acquire(60s, as_result([&](acquired<guard> held) { kept.push_back(std::move(held).value()); }));
         const auto has_it = [&] { return kept.size() == 1; };
         co_await until("the callback has it", has_it);
         kept.clear();
-        co_await w.until_released(++released);
+        ++released;
+        co_await w.until_released(released);
         w.lock.acquire(60s, [](error_code ec, guard) { CHECK_FALSE(ec); });
-        co_await w.until_released(++released);
+        ++released;
+        co_await w.until_released(released);
         // Errors have nothing to look at.
         guard busy = must(co_await w.lock.acquire());
         static_cast<void>(co_await w.lock.try_acquire());
         co_await release(std::move(busy));
-        co_await w.until_released(++released);
+        ++released;
+        co_await w.until_released(released);
 
         CHECK(w.warnings.empty());
         for (const lock_event& e : w.releases)

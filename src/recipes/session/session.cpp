@@ -133,8 +133,8 @@ void session::on_connected(const store::connect_reply& answer)
 
 void session::refuse_all(std::chrono::milliseconds granted)
 {
-    if (options.log)
-        tell([this, text = too_short_for_a_lease(options, granted)] { options.log(log_level::error, text); });
+    if (log.on(log_level::error))
+        log(log_level::error, too_short_for_a_lease(options, granted));
     for (session_member* member : members())
         member->refuse_all(errc::invalid_option);
 }

@@ -1,9 +1,12 @@
 #pragma once
+#include "zklock/detail/named_enum.hpp"
+
 #include <boost/system/error_code.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace zklock {
 
@@ -31,10 +34,26 @@ struct lock_event {
     std::int32_t sequence = 0;      ///< its node's place in the queue: lower ones come first
     std::int64_t fencing_token = 0; ///< 0 before it was acquired
     boost::system::error_code error;
+    /// With `released`: its guard was destroyed in the turn that delivered it, and nobody had looked whether there was
+    /// one. Most probably its `co_await` has no name on its left: see `acquired.hpp`.
+    bool unseen = false;
     /// How many events the listener has left out since the call before, because too many were waiting: see `listen()`.
     /// They came after all events that were waiting then, of which this one is the first.
     std::uint64_t dropped = 0;
 };
+
+/// The name, as it is spelt above.
+[[nodiscard]] constexpr std::string_view to_string(lock_event::kind e) noexcept
+{
+    switch (e) {
+    case lock_event::kind::queued: return "queued";
+    case lock_event::kind::acquired: return "acquired";
+    case lock_event::kind::lost: return "lost";
+    case lock_event::kind::released: return "released";
+    case lock_event::kind::failed: return "failed";
+    }
+    return "unknown";
+}
 
 namespace detail {
 class event_sink;

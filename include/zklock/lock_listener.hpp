@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/detail/built_alike.hpp"
 #include "zklock/lock_event.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

@@ -1,11 +1,13 @@
 #pragma once
 #include "zklock/client_options.hpp"
+#include "zklock/detail/named_enum.hpp"
 #include "zklock/lock_event.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace zklock {
 
@@ -14,6 +16,16 @@ enum class naming : std::uint8_t {
     curator, ///< `_c_<uuid>-lock-<sequence>`
     kazoo    ///< `<uuid>__lock__<sequence>`
 };
+
+/// The name, as it is spelt above.
+[[nodiscard]] constexpr std::string_view to_string(naming e) noexcept
+{
+    switch (e) {
+    case naming::curator: return "curator";
+    case naming::kazoo: return "kazoo";
+    }
+    return "unknown";
+}
 
 /// Options of a mutex. `names`, `linger` and `cohort` hold for the path: mutexes of one client on one path must agree
 /// on them, or their operations fail with `errc::invalid_option`. `find_fault()` (`option_fault.hpp`) and the log tell.

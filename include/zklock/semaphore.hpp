@@ -40,7 +40,8 @@ public:
 
     /// Whether there are some, and they are held as far as this process can know: see `guard::operator bool()`. From
     /// any thread.
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(held_); }
+    [[nodiscard]] explicit operator bool() const& noexcept { return static_cast<bool>(held_); }
+    explicit operator bool() const&& = delete; ///< give them a name: they are held as long as that lives
 
     /// How many there are: those acquired, less those that were released or split off. Lost ones count, too. From any
     /// thread.
@@ -136,6 +137,16 @@ private:
 
     guard held_;
 };
+
+namespace detail {
+
+template <> struct delivered<permits> : delivered_lock<permits> {};
+template <> inline guard_state* held_by(const permits& p) noexcept
+{
+    return held_by(access::guard_of(p));
+}
+
+} // namespace detail
 
 /// A number of permits in ZooKeeper, named by its path: all programs that use the path together hold no more of them at
 /// once than there are.

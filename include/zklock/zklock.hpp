@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/acquired.hpp"
 #include "zklock/as_result.hpp"
 #include "zklock/client.hpp"
 #include "zklock/client_options.hpp"
@@ -13,6 +14,7 @@
 #include "zklock/lock_event.hpp"
 #include "zklock/lock_listener.hpp"
 #include "zklock/lock_owner.hpp"
+#include "zklock/log.hpp"
 #include "zklock/lockable.hpp"
 #include "zklock/multi_lock.hpp"
 #include "zklock/mutex.hpp"

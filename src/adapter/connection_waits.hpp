@@ -46,6 +46,7 @@ private:
     bool root_seen_;
     error_code refusal_; ///< what the last look at the root found over this connection, for waits that look once
     bool asking_ = false;
+    bool chroot_missed_ = false; ///< as the log has told
     id last_id_ = 0;
     std::map<id, wait> waits_;
 };

@@ -5,6 +5,7 @@
 #include "bridge/host_resolver.hpp"
 #include "bridge/wire.hpp"
 #include "runtime/turns.hpp"
+#include "store/logger.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/result.hpp"
@@ -137,6 +138,10 @@ private:
     void wake_no_more();
     void on_time();
 
+    // The log.
+    void note_unreachable() noexcept;
+    void note_reached() noexcept;
+
     // Turns.
     void turn_ends() override;
     void turn_failed() override;
@@ -171,6 +176,7 @@ private:
 
     const std::shared_ptr<runtime::turns> turns_;
     const client_options options_;
+    const zklock::store::logger log_{options_.log};
     const target target_;
     inbox inbox_;
     wire wire_;
@@ -178,6 +184,8 @@ private:
     zklock::store::observer* observer_ = nullptr;
     connector connector_;
     lease_clock::time_point attempt_began_{}; // when the present or last attempt began
+    lease_clock::time_point unconnected_since_ = lease_clock::now(); // for the log
+    bool unreachable_ = false;                                       // as the log has told
 
     bool begun_ = false; // to connect
     // What an exception has left undone: a step of the connector; or, as `wait`, to look at what the wire waits for.

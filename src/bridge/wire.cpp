@@ -43,19 +43,6 @@ wire::~wire() { abandon(); }
 
 bool wire::is_forked() const noexcept { return runtime::fork_count() != fork_count_; }
 
-/// For lack of memory there may be a line less.
-template <class... Parts> void wire::log(log_level level, const Parts&... parts) noexcept
-{
-    if (!options_.log)
-        return;
-    try {
-        std::string text;
-        (text.append(parts), ...);
-        inbox_.push(log_line{level, std::move(text)});
-    } catch (const std::bad_alloc&) { // NOLINT: see above
-    }
-}
-
 /// One of those that connect() has made room for.
 void wire::push_of_epoch(message m) noexcept
 {
@@ -71,6 +58,8 @@ bool wire::connect(const std::string& address)
         inbox_.reserve(most_of_epoch - room_of_epoch_);
         room_of_epoch_ = most_of_epoch;
         address_ = address;
+        why_.clear();
+        attempt_told_ = false;
     } catch (const std::bad_alloc&) { // an attempt that has failed: there will be others
         return false;
     }
@@ -86,7 +75,7 @@ bool wire::connect(const std::string& address)
         code = zookeeper_interest(handle_, &fd, &interest, &within);
     fd_ = code == ZOK ? fd : -1;
     if (code != ZOK)
-        log(log_level::warning, "cannot connect to ", address, ": ", describe(code));
+        attempt_failed(log_level::info, "cannot connect to ", address, ": ", describe(code));
     else if (fd_ != -1)
         ::fcntl(fd_, F_SETFD, FD_CLOEXEC); // the library does not, and child processes would keep the socket
     settle();
@@ -105,7 +94,7 @@ bool wire::open(const std::string& address)
         if (code == ZOK)
             code = zoo_set_servers(handle_, address.c_str());
         if (code != ZOK) {
-            log(log_level::error, "the ZooKeeper library refuses ", address, ": ", describe(code));
+            attempt_failed(log_level::warning, "the ZooKeeper library refuses ", address, ": ", describe(code));
             return false;
         }
         return true;
@@ -118,7 +107,7 @@ bool wire::open(const std::string& address)
     handle_ = zookeeper_init2(address.c_str(), &callbacks::on_event, timeout, session_id_ ? &id : nullptr, this,
                               ZOO_NO_LOG_CLIENTENV, &callbacks::on_log);
     if (!handle_) {
-        log(log_level::error, "the ZooKeeper library refuses ", address, ": ", std::strerror(errno));
+        attempt_failed(log_level::warning, "the ZooKeeper library refuses ", address, ": ", std::strerror(errno));
         return false;
     }
     zoo_set_servers_resolution_delay(handle_, -1);
@@ -178,10 +167,12 @@ bool wire::server_has_answered()
     using kind = first_answer::kind;
     const auto answer = look_at_first_answer(fd_);
     if (answer.what == kind::foreign)
-        log(log_level::warning, address_, " is no ZooKeeper server: its answer begins with \"", answer.begins, "\"");
+        attempt_failed(log_level::warning, address_, " is no ZooKeeper server: its answer begins with \"",
+                       answer.begins, "\"");
     else if (answer.what == kind::none)
-        log(log_level::warning, address_, " closed the connection without an answer: it is no ZooKeeper server, or "
-                                          "does not serve, or takes no more clients");
+        attempt_failed(log_level::info, address_,
+                       " closed the connection without an answer: it is no ZooKeeper server, or does not serve, or "
+                       "takes no more clients");
     must_cut_ = must_cut_ || answer.what == kind::foreign || answer.what == kind::none;
     believed_ = answer.what == kind::session;
     return believed_;
@@ -192,7 +183,8 @@ void wire::give_up()
     {
         library_call in_library(*this);
         if (phase_ == phase::connecting)
-            log(log_level::warning, address_,
+            attempt_failed(
+                log_level::info, address_,
                 zoo_state(handle_) == ZOO_ASSOCIATING_STATE
                     ? " accepted the connection and did not answer in time: it is no ZooKeeper server, or overloaded"
                     : " did not accept the connection in time");
@@ -211,11 +203,13 @@ void callbacks::on_event(zhandle_t* handle, int type, int state, const char* pat
             return;
         }
         const clientid_t* id = zoo_client_id(handle);
-        to.session_id_ = id->client_id;
+        const bool renewed = std::exchange(to.session_id_, id->client_id) != id->client_id;
         std::memcpy(to.session_secret_, id->passwd, sizeof to.session_secret_);
-        to.granted_ = std::chrono::milliseconds{zoo_recv_timeout(handle)};
+        const auto granted_before =
+            std::exchange(to.granted_, std::chrono::milliseconds{zoo_recv_timeout(handle)});
         to.epoch_open_ = true;
         to.push_of_epoch(connected{++to.epoch_, to.session_id_, to.granted_});
+        to.log_connected(renewed, granted_before);
         return;
     }
     to.watch_fired(path, type);
@@ -228,32 +222,6 @@ void callbacks::on_event(zhandle_t* handle, int type, int state, const char* pat
     } catch (const std::bad_alloc&) { // in the next epoch all is looked at anew
         to.must_cut_ = true;
     }
-}
-
-void callbacks::on_log(const char* message) noexcept
-{
-    if (!wire::library_call::current)
-        return;
-    // "time:pid:ZOO_LEVEL@function@line: text"
-    std::string_view line{message};
-    auto mark = line.find(":ZOO_");
-    auto level = log_level::info;
-    if (mark != line.npos) {
-        line.remove_prefix(mark + 5);
-        level = line.starts_with("ERROR")  ? log_level::error
-                : line.starts_with("WARN") ? log_level::warning
-                : line.starts_with("INFO") ? log_level::info
-                                           : log_level::debug;
-        if (auto text = line.find(": "); text != line.npos)
-            line.remove_prefix(text + 2);
-    }
-    // Both tell of delays that are ours: connect() asks twice, and rests before that.
-    if (line.starts_with("Delaying connection after") ||
-        (line.starts_with("Exceeded deadline by") && !wire::library_call::current->has_socket()))
-        return;
-    while (line.ends_with('\n'))
-        line.remove_suffix(1);
-    wire::library_call::current->log(level, line);
 }
 
 } // namespace zklock::bridge

@@ -3,6 +3,7 @@
 #include "bridge/wire.hpp"
 #include "bridge/wire_library.hpp"
 
+#include <new>
 #include <utility>
 
 #include <poll.h>
@@ -24,8 +25,14 @@ bool is_ready(int fd, short events)
 void wire::sever()
 {
     library_call in_library(*this);
-    if (has_socket())
+    if (has_socket()) {
+        if (log_.on(log_level::error) && why_.empty())
+            try {
+                why_ = "this client has given it up";
+            } catch (const std::bad_alloc&) { // NOLINT: the log says less
+            }
         cut();
+    }
     settle();
 }
 
@@ -87,6 +94,7 @@ void wire::follow_state()
     if (must_cut_)
         cut();
     int state = zoo_state(handle_);
+    const bool was_connecting = phase_ == phase::connecting;
     if (state == ZOO_CONNECTED_STATE)
         phase_ = phase::connected;
     else if (state == ZOO_CONNECTING_STATE || state == ZOO_ASSOCIATING_STATE)
@@ -96,6 +104,8 @@ void wire::follow_state()
     if (phase_ == phase::connected)
         return;
 
+    if (phase_ == phase::none || epoch_open_)
+        log_end(state, was_connecting);
     if (epoch_open_ || unanswered_) {
         fail_unanswered();
         end_epoch();

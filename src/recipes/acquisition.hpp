@@ -87,6 +87,9 @@ public:
     /// refuses. May be empty. Only after a grant, and once. It does not fail: what memory it needs was taken before.
     virtual void release(store::unique_function<void(error_code)> released) = 0;
 
+    /// Before release(): what was granted was given back before anybody looked at it.
+    virtual void unseen() noexcept {}
+
     /// Calls `asked`, later and once, when somebody asks the holder to let go, or has done so: its node is looked at
     /// from now on. Not after release() was called, nor once the lock is lost. It replaces what was to be called
     /// before. Only after a grant.

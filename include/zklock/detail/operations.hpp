@@ -1,6 +1,7 @@
 #pragma once
 #include "zklock/as_result.hpp"
 #include "zklock/contender.hpp"
+#include "zklock/detail/built_alike.hpp"
 #include "zklock/detail/initiation.hpp"
 #include "zklock/held_lock.hpp"
 #include "zklock/lease_clock.hpp"

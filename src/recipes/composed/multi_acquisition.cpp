@@ -2,7 +2,6 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
-#include "recipes/session/each_told.hpp"
 #include "recipes/session/option_faults.hpp"
 #include "zklock/errc.hpp"
 
@@ -183,17 +182,13 @@ void multi_acquisition::release(store::unique_function<void(error_code)> release
     asked_ = nullptr;
     endings_->due = parts_.size();
     endings_->released = std::move(released);
-    each_told each;
     for (auto p = parts_.rbegin(); p != parts_.rend(); ++p)
-        each([&] {
-            p->now->handle->release([all = endings_](error_code ec) {
-                if (ec && (!all->first || ec == errc::lost))
-                    all->first = ec;
-                if (--all->due == 0 && all->released)
-                    std::exchange(all->released, nullptr)(all->first);
-            });
+        p->now->handle->release([all = endings_](error_code ec) {
+            if (ec && (!all->first || ec == errc::lost))
+                all->first = ec;
+            if (--all->due == 0 && all->released)
+                std::exchange(all->released, nullptr)(all->first);
         });
-    each.rethrow();
 }
 
 void multi_acquisition::on_revoked(std::function<void()> asked)

@@ -38,6 +38,11 @@ public:
     /// In reverse, whatever becomes of each. `released` is called when all have ended: with `errc::lost` if any was
     /// lost, else with the first error.
     void release(store::unique_function<void(error_code)> released) override;
+    void unseen() noexcept override
+    {
+        for (const place& p : places_)
+            p.now->handle->unseen();
+    }
     /// When the holder of any of them is asked.
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;

@@ -26,6 +26,12 @@ void reentrant_locks::hold::release(store::unique_function<void(error_code)> rel
         where->release(shared_from_this(), std::move(released));
 }
 
+void reentrant_locks::hold::unseen() noexcept
+{
+    if (const auto where = where_.lock())
+        where->unseen();
+}
+
 void reentrant_locks::hold::on_revoked(std::function<void()> asked)
 {
     const auto where = where_.lock();

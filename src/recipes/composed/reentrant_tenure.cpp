@@ -1,7 +1,7 @@
 #include "recipes/composed/reentrant_tenure.hpp"
 
 #include "queue/mutants.hpp"
-#include "recipes/session/each_told.hpp"
+#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>

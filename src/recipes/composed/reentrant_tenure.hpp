@@ -27,6 +27,12 @@ public:
     /// False, and nothing happens, if the result is on its way already.
     bool withdraw(const hold_ptr&);
     void release(const hold_ptr&, store::unique_function<void(error_code)> released);
+    /// The release of its only hold tells of it.
+    void unseen() noexcept
+    {
+        if (lock_ && held_.size() == 1)
+            lock_->unseen();
+    }
     /// One of its holds wants to know when the owner is asked to let go, or whether he was.
     void watch_for_revocation(const hold_ptr&);
     /// Ends the tenure if nobody waits or holds.

@@ -75,9 +75,10 @@ void revocation::ask()
     const auto take = [this, which](const store::stat_reply& answer) {
         if (ended())
             return;
-        if (answer.result == outcome::ok)
+        if (answer.result == outcome::ok) {
             ++asked_;
-        else if (answer.result != outcome::no_node)
+            session_.log(log_level::info, "has asked the holder of this node to let go: ", nodes_[which]);
+        } else if (answer.result != outcome::no_node)
             fail(error_of(answer.result));
         else if (std::string reader = reader_after(nodes_[which]); !reader.empty()) {
             nodes_[which].clear();

@@ -1,9 +1,11 @@
 #include "recipes/semaphore/semaphore_acquisition.hpp"
 
 #include "queue/mutants.hpp"
+#include "queue/node_path.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace zklock::recipes {
@@ -233,6 +235,8 @@ void semaphore_acquisition::lose()
     if (!holding())
         return;
     to_tell_ = session_.make_room();
+    if (session_.log.on(log_level::warning))
+        session_.log_loss(session_.loss_of(held_since_), path_->path(), first_node(), token_);
     const auto self = shared_from_this();
     if (!ZKLOCK_MUTANT(semaphore_loss_not_told))
         session_.tell([self] {
@@ -243,6 +247,16 @@ void semaphore_acquisition::lose()
     asked_ = nullptr;
     path_->forget(*this);
     drop_nodes(nullptr);
+}
+
+/// For the log: nothing if there is none, or no memory for it.
+std::string semaphore_acquisition::first_node() const noexcept
+{
+    try {
+        return nodes.empty() ? std::string() : std::string(queue::name_of(path_->node_of(*nodes.front())));
+    } catch (const std::bad_alloc&) {
+        return {};
+    }
 }
 
 void semaphore_acquisition::node_gone()
@@ -258,6 +272,9 @@ void semaphore_acquisition::release(store::unique_function<void(error_code)> rel
     session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
     request_.lost = nullptr;
     if (holding() && path_) {
+        if (revoked_ && session_.log.on(log_level::info))
+            session_.log(log_level::info, "lets go of permits of ", path_->path(), ", as it was asked to: ",
+                         first_node());
         const auto self = shared_from_this();
         const auto ending = std::move(ending_);
         state_ = state::done;
@@ -289,6 +306,8 @@ void semaphore_acquisition::on_revoked(std::function<void()> asked)
 
 void semaphore_acquisition::revoked()
 {
+    if (holding() && !std::exchange(revoked_, true) && session_.log.on(log_level::info))
+        session_.log(log_level::info, "is asked to let go of permits of ", path_->path(), ": ", first_node());
     if (asked_ && holding())
         session_.tell([self = shared_from_this()] {
             if (self->holding() && self->asked_) // not told meanwhile

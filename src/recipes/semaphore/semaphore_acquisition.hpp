@@ -96,6 +96,7 @@ private:
 
     void plan_deadline();
     void end_wait(state);
+    [[nodiscard]] std::string first_node() const noexcept;
     void leave_line();
     void drop_nodes(const std::shared_ptr<permits_release>& ending);
     void let_go();
@@ -108,6 +109,7 @@ private:
     std::shared_ptr<permits_release> ending_; ///< for the release, which needs no memory then
     session::room to_tell_;                   ///< how the release ends, once the permits are lost
     std::function<void()> asked_;             ///< to be called when the holder is asked to let go
+    bool revoked_ = false;                    ///< as the log says
     std::int64_t token_ = 0;
     store::scheduler::timer_id deadline_ = 0;
     store::scheduler::time_point held_since_{};

@@ -48,6 +48,7 @@ public:
     semaphore_path(const semaphore_path&) = delete;
     semaphore_path& operator=(const semaphore_path&) = delete;
 
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
     [[nodiscard]] const semaphore_path_options& options() const noexcept { return options_; }
     [[nodiscard]] const semaphore_layout& layout() const noexcept { return layout_; }
     [[nodiscard]] bool idle() const noexcept override;

@@ -3,10 +3,13 @@
 #include "recipes/session/group_commit.hpp"
 #include "recipes/session/idle_containers.hpp"
 #include "recipes/session/lease.hpp"
+#include "recipes/session/loss.hpp"
 #include "recipes/session/lost_creates.hpp"
 #include "recipes/session/node_budget.hpp"
 #include "recipes/session/request_line.hpp"
 #include "recipes/session/session_member.hpp"
+#include "store/logger.hpp"
+#include "store/repeats.hpp"
 #include "store/scheduler.hpp"
 #include "store/store.hpp"
 #include "store/unique_function.hpp"
@@ -60,6 +63,7 @@ public:
     store::node_store& store;
     store::scheduler& scheduler;
     const client_options options;
+    const store::logger log{options.log};
     const std::function<std::string()> new_uuid;
 
     /// Takes note of an outcome that is unknown: nothing is sent any more in this epoch, whose end is on its way.
@@ -170,6 +174,11 @@ public:
     /// the node.
     void granted(session_member&);
 
+    /// How a lock is being lost that is held since then: now, as far as anybody knows.
+    [[nodiscard]] loss loss_of(store::scheduler::time_point held_since) const;
+    /// Has the log say so. The node's name may be missing, for lack of memory.
+    void log_loss(const loss&, std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept;
+
     /// Calls `f` after a while, unless the session is destroyed before.
     void later(lease_clock::duration, std::function<void()> f);
 
@@ -238,6 +247,7 @@ private:
     void plan_lease_watch();
     void look_at_later(session_member&);
     void look_for_long_holders();
+    void notice_slow_turn(store::scheduler::time_point due) noexcept;
     void plan(store::scheduler::timer_id& timer, store::scheduler::time_point when, void (session::*what)());
 
     std::function<void(connection_state)> on_state_;
@@ -266,6 +276,9 @@ private:
     bool lapse_untold_ = false;  ///< members have not all heard of it yet
     bool expiry_untold_ = false; ///< likewise
     std::optional<store::scheduler::time_point> unopened_; ///< a session that has no lease yet began after that
+    store::scheduler::time_point began_{}; ///< the present session, for all we know
+    store::scheduler::time_point heard_{}; ///< the last answer that came through the leader
+    store::repeats slow_turns_;
     bool beating_ = false; ///< a sync is under way
     bool server_proved_ = false;
     catch_up_state catching_up_ = catch_up_state::not_asked; ///< in this epoch

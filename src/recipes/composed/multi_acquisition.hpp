@@ -40,7 +40,7 @@ public:
     void release(store::unique_function<void(error_code)> released) override;
     void unseen() noexcept override
     {
-        for (const place& p : places_)
+        for (const part& p : parts_)
             p.now->handle->unseen();
     }
     /// When the holder of any of them is asked.

@@ -127,7 +127,7 @@ void reentrant_locks::tenure::on_failed(error_code ec, const grant& given)
             failed.splice(failed.end(), waiting_);
         }
     close_if_unused();
-    each_told each;
+    store::each_told each;
     for (const hold_ptr& h : failed) {
         all_.scheduler_.cancel(std::exchange(h->timer, 0));
         each([&] { h->fail(h->given_up ? h->given_up : ec, given); });
@@ -281,7 +281,7 @@ void reentrant_locks::tenure::on_revoked()
 template <class Tell> void reentrant_locks::tenure::tell_holders(Tell tell)
 {
     const auto self = shared_from_this();
-    each_told each;
+    store::each_told each;
     for (auto h = held_.begin(); h != held_.end();) {
         const auto before = changes_;
         each([&, keep = *h] { tell(*keep); });

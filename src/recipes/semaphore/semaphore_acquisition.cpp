@@ -253,7 +253,7 @@ void semaphore_acquisition::lose()
 std::string semaphore_acquisition::first_node() const noexcept
 {
     try {
-        return nodes.empty() ? std::string() : std::string(queue::name_of(path_->node_of(*nodes.front())));
+        return nodes.empty() ? std::string() : std::string(queue::name_of(path_->path_of(*nodes.front())));
     } catch (const std::bad_alloc&) {
         return {};
     }

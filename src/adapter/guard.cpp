@@ -59,13 +59,6 @@ void give_back::run()
     each.rethrow();
 }
 
-guard_state::guard_state(std::shared_ptr<client_state> client)
-    : client_(std::move(client)), give_back_(std::static_pointer_cast<give_back>(client_->take_spare()))
-{
-    if (!give_back_)
-        give_back_ = std::make_shared<give_back>();
-}
-
 guard_state::~guard_state()
 {
     if (!acquisition_)
@@ -81,7 +74,14 @@ guard_state::~guard_state()
     client_->post_reserved(std::move(give_back_));
 }
 
-void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant)
+void guard_state::prepare()
+{
+    give_back_ = std::static_pointer_cast<give_back>(client_->take_spare());
+    if (!give_back_)
+        give_back_ = std::make_shared<give_back>();
+}
+
+void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept
 {
     acquisition_ = std::move(acquisition);
     grant_ = std::move(grant);

@@ -151,6 +151,7 @@ private:
             return;
         }
         auto own = std::make_shared<guard_state>(client());
+        own->prepare();
         const auto part = take(*from, [weak = std::weak_ptr(own)] {
             if (const auto held = weak.lock())
                 held->lost();

@@ -1,4 +1,7 @@
 #pragma once
+#include "zklock/detail/named_enum.hpp"
+#include "zklock/log.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +38,26 @@ enum class parent_kind : std::uint8_t {
     persistent
 };
 
-enum class log_level : std::uint8_t { error, warning, info, debug };
+/// The name, as it is spelt above.
+[[nodiscard]] constexpr std::string_view to_string(acl e) noexcept
+{
+    switch (e) {
+    case acl::open: return "open";
+    case acl::creator_all: return "creator_all";
+    case acl::creator_all_or_read: return "creator_all_or_read";
+    }
+    return "unknown";
+}
+
+/// The name, as it is spelt above.
+[[nodiscard]] constexpr std::string_view to_string(parent_kind e) noexcept
+{
+    switch (e) {
+    case parent_kind::container: return "container";
+    case parent_kind::persistent: return "persistent";
+    }
+    return "unknown";
+}
 
 /// How a client connects and how careful it is. Every operation reports values that are out of range as
 /// `errc::invalid_option`; `find_fault()` in `option_fault.hpp` names the option, and so does `log`.
@@ -97,7 +119,12 @@ struct client_options {
     /// Once live node paths would total more bytes than this, nothing gets a node: `errc::over_budget`. At most 1 MiB.
     std::size_t node_budget_limit = 1024 * 1024;
 
-    /// Called on the client's strand; must not block, throw, or call the client. Empty: the client says nothing.
+    /// Told what the client has to say: see the user's guide for the lines. Called on the client's strand; must not
+    /// block, or call the client. What it throws is dropped. Each line begins with the identifier and the session; one
+    /// that comes again and again is told ever more rarely, with how often it was left out. `log_to()` makes one.
+    ///
+    /// Empty: the environment variable `ZKLOCK_LOG` (`error`, `warning`, `info` or `debug`) has lines of that level and
+    /// of graver ones written to stderr; without it the client says nothing, and saying nothing costs nothing.
     std::function<void(log_level, std::string_view)> log;
 };
 

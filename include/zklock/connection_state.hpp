@@ -1,4 +1,6 @@
 #pragma once
+#include "zklock/detail/named_enum.hpp"
+
 #include <cstdint>
 #include <string_view>
 
@@ -14,6 +16,16 @@ enum class connection_state : std::uint8_t {
 };
 
 /// The state's name, as it is spelt above; it is valid for ever. May be called from any thread.
-[[nodiscard]] std::string_view to_string(connection_state) noexcept;
+[[nodiscard]] constexpr std::string_view to_string(connection_state e) noexcept
+{
+    switch (e) {
+    case connection_state::connecting: return "connecting";
+    case connection_state::connected: return "connected";
+    case connection_state::suspended: return "suspended";
+    case connection_state::closed: return "closed";
+    case connection_state::failed: return "failed";
+    }
+    return "unknown";
+}
 
 } // namespace zklock

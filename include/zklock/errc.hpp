@@ -1,6 +1,10 @@
 #pragma once
+#include "zklock/detail/named_enum.hpp"
+
 #include <boost/system/error_code.hpp>
 #include <boost/system/error_condition.hpp>
+
+#include <string_view>
 #include <type_traits>
 
 namespace zklock {
@@ -31,6 +35,36 @@ enum class errc {
     outcome_unknown,       ///< a write was sent and its answer lost: it may have been done, or not, and is not repeated
     not_upgradable         ///< a reader cannot become a writer: two of them would wait for each other for ever
 };
+
+/// The error's name, as it is spelt above; the message of its error_code says more.
+[[nodiscard]] constexpr std::string_view to_string(errc e) noexcept
+{
+    switch (e) {
+    case errc::timed_out: return "timed_out";
+    case errc::busy: return "busy";
+    case errc::lost: return "lost";
+    case errc::session_expired: return "session_expired";
+    case errc::not_connected: return "not_connected";
+    case errc::not_owner: return "not_owner";
+    case errc::access_denied: return "access_denied";
+    case errc::authentication_failed: return "authentication_failed";
+    case errc::no_such_chroot: return "no_such_chroot";
+    case errc::invalid_path: return "invalid_path";
+    case errc::invalid_option: return "invalid_option";
+    case errc::over_budget: return "over_budget";
+    case errc::sequence_exhausted: return "sequence_exhausted";
+    case errc::token_exhausted: return "token_exhausted";
+    case errc::server_error: return "server_error";
+    case errc::closed: return "closed";
+    case errc::no_node: return "no_node";
+    case errc::node_exists: return "node_exists";
+    case errc::bad_version: return "bad_version";
+    case errc::not_empty: return "not_empty";
+    case errc::outcome_unknown: return "outcome_unknown";
+    case errc::not_upgradable: return "not_upgradable";
+    }
+    return "unknown";
+}
 
 /// The category of all `errc`. Its codes compare equal to the `std::errc` that mean the same, where there is one. It
 /// may be called from any thread.

@@ -1,9 +1,12 @@
 #pragma once
+#include "zklock/detail/named_enum.hpp"
+
 #include <boost/system/error_code.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace zklock {
 
@@ -35,9 +38,22 @@ struct lock_event {
     /// one. Most probably its `co_await` has no name on its left: see `acquired.hpp`.
     bool unseen = false;
     /// How many events the listener has left out since the call before, because too many were waiting: see `listen()`.
-    /// They are younger than all that were waiting then, of which this event is the first.
+    /// They came after all events that were waiting then, of which this one is the first.
     std::uint64_t dropped = 0;
 };
+
+/// The name, as it is spelt above.
+[[nodiscard]] constexpr std::string_view to_string(lock_event::kind e) noexcept
+{
+    switch (e) {
+    case lock_event::kind::queued: return "queued";
+    case lock_event::kind::acquired: return "acquired";
+    case lock_event::kind::lost: return "lost";
+    case lock_event::kind::released: return "released";
+    case lock_event::kind::failed: return "failed";
+    }
+    return "unknown";
+}
 
 namespace detail {
 class event_sink;

@@ -1,7 +1,10 @@
 #pragma once
+#include "zklock/detail/named_enum.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace zklock {
 
@@ -14,6 +17,19 @@ enum class node_kind : std::uint8_t {
     ephemeral_sequential,
     container ///< until some time after its last child is gone
 };
+
+/// The name, as it is spelt above.
+[[nodiscard]] constexpr std::string_view to_string(node_kind e) noexcept
+{
+    switch (e) {
+    case node_kind::persistent: return "persistent";
+    case node_kind::persistent_sequential: return "persistent_sequential";
+    case node_kind::ephemeral: return "ephemeral";
+    case node_kind::ephemeral_sequential: return "ephemeral_sequential";
+    case node_kind::container: return "container";
+    }
+    return "unknown";
+}
 
 /// Stands for any version that a node may have.
 inline constexpr std::int32_t any_version = -1;

@@ -55,10 +55,10 @@ public:
     /// client, that was granted before it on the path. It is the token by which the acquire held the lock of the
     /// waiting line.
     ///
-    /// It tells acquires apart and in which order they were granted. Unlike a mutex's token, it cannot keep out a
-    /// holder that has lost its permits, because holders with smaller tokens may be there by right. A resource that
-    /// knows which of its users are there can do so: it refuses a token that it has been told to forget. 0 if there are
-    /// no permits.
+    /// It tells acquires apart, and in which order they were granted. Unlike a mutex's token, it cannot by its size
+    /// keep out a holder that has lost its permits, because holders with smaller tokens may be there by right. A
+    /// resource can do that if it keeps a list of its users' tokens, from which those of lost holders are struck out.
+    /// 0 if there are no permits.
     [[nodiscard]] std::int64_t fencing_token() const noexcept { return held_.fencing_token(); }
 
     /// Until when the permits are ours at least: see `guard::held_until()`. From any thread.
@@ -169,8 +169,8 @@ template <> inline guard_state* held_by(const permits& p) noexcept
 /// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except
 /// for `path()` and `get_executor()`.
 ///
-/// The idea, and the nodes, are those of Curator's `InterProcessSemaphoreV2`, whose leases, line and shared count can
-/// be shared with it; or those of kazoo's `Semaphore` (`semaphore_options::names`).
+/// The idea, and the nodes, are those of Curator's `InterProcessSemaphoreV2`, which calls a permit in use a lease: path
+/// and shared count can be shared with it; or those of kazoo's `Semaphore` (`semaphore_options::names`).
 class semaphore {
 public:
     using executor_type = asio::any_io_executor;

@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/detail/named_enum.hpp"
 #include "zklock/node.hpp"
 
 #include <boost/system/error_code.hpp>
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -70,6 +72,18 @@ public:
 private:
     std::vector<operation> operations_;
 };
+
+/// The name, as it is spelt above.
+[[nodiscard]] constexpr std::string_view to_string(transaction::operation::kind e) noexcept
+{
+    switch (e) {
+    case transaction::operation::kind::create: return "create";
+    case transaction::operation::kind::set: return "set";
+    case transaction::operation::kind::remove: return "remove";
+    case transaction::operation::kind::check: return "check";
+    }
+    return "unknown";
+}
 
 /// What one operation of a transaction did.
 struct operation_result {

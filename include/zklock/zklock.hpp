@@ -14,6 +14,7 @@
 #include "zklock/lock_event.hpp"
 #include "zklock/lock_listener.hpp"
 #include "zklock/lock_owner.hpp"
+#include "zklock/log.hpp"
 #include "zklock/lockable.hpp"
 #include "zklock/multi_lock.hpp"
 #include "zklock/mutex.hpp"

@@ -1,7 +1,8 @@
 #include "adapter/client_state.hpp"
 
+#include "adapter/client_log.hpp"
 #include "adapter/options_check.hpp"
-#include "recipes/session/each_told.hpp"
+#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <boost/asio/dispatch.hpp>
@@ -13,7 +14,6 @@
 
 #include <array>
 #include <cstddef>
-#include <exception>
 #include <iterator>
 #include <string>
 
@@ -251,6 +251,8 @@ void client_state::open()
 {
     if (options_->identifier.empty())
         options_->identifier = host_and_process();
+    const auto session = [this] { return core_ ? core_->session.id() : std::int64_t{0}; };
+    options_->log = client_log(log_or_environment(std::move(options_->log)), options_->identifier, session);
     core_ = std::make_unique<client_core>(strand_->strand, *options_, holds_);
     forks_.store(runtime::fork_count(), std::memory_order_relaxed);
     options_.reset();
@@ -276,7 +278,7 @@ void client_state::close()
         return;
     state_.store(connection_state::closed, std::memory_order_release);
     until_closed_ = shared_from_this();
-    recipes::each_told each; // whatever one of those who wait throws: the session ends, which needs no memory
+    store::each_told each; // whatever one of those who wait throws: the session ends, which needs no memory
     each([this] { core_->waits.end_all(make_error_code(errc::closed)); });
     each([this] { core_->session.close([this] { finish_close(); }); });
     each.rethrow();
@@ -288,24 +290,17 @@ void client_state::finish_close()
     closed_ = true;
     alive_.store(false, std::memory_order_release);
     session_id_.store(0, std::memory_order_release);
-    std::exception_ptr failed; // of one: the others are told all the same
-    const auto attempt = [&failed](auto&& f) {
-        try {
-            f();
-        } catch (...) {
-            failed = std::current_exception();
-        }
-    };
+    core_->session.log(log_level::info, "closed");
+    store::each_told each;
     do // what was called before this is told before the close
-        attempt([this] { run_tasks(); });
+        each([this] { run_tasks(); });
     while (!batch_is_done());
     for (auto* list : {&pending_, &closers_})
         while (!list->empty())
-            attempt([op = pending_operation::take_front(*list)] { op->end_as_closed(); });
+            each([op = pending_operation::take_front(*list)] { op->end_as_closed(); });
     // Not from inside a function of the session's.
     post_reserved(std::shared_ptr<reserved_task>(self, &drop_core_));
-    if (failed)
-        std::rethrow_exception(failed);
+    each.rethrow();
 }
 
 void client_state::close_in_background() noexcept

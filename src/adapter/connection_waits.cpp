@@ -1,14 +1,14 @@
 #include "adapter/connection_waits.hpp"
 
-#include "recipes/session/each_told.hpp"
 #include "recipes/session/error_mapping.hpp"
+#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <utility>
 
 namespace zklock::detail {
 
-connection_waits::connection_waits(store::store& store, store::scheduler& scheduler, recipes::session& session,
+connection_waits::connection_waits(store::node_store& store, store::scheduler& scheduler, recipes::session& session,
                                    bool look_first)
     : store_(store), scheduler_(scheduler), session_(session), root_seen_(!look_first)
 {
@@ -56,7 +56,7 @@ void connection_waits::state_changed()
 
 void connection_waits::end_all(error_code ec)
 {
-    recipes::each_told each;
+    store::each_told each;
     for (auto ended = std::exchange(waits_, {}); auto& [id, w] : ended) {
         scheduler_.cancel(w.timer);
         each([&, &d = w.d] { d(ec); });
@@ -96,7 +96,12 @@ void connection_waits::ask_for_root()
             end_all({});
             return;
         case store::outcome::unknown: return; // asked again on the next connection
-        case store::outcome::no_node: refusal_ = make_error_code(errc::no_such_chroot); break;
+        case store::outcome::no_node:
+            refusal_ = make_error_code(errc::no_such_chroot);
+            if (!std::exchange(chroot_missed_, true))
+                session_.log(log_level::error, "there is no node ", session_.options.chroot,
+                             ", which is to be the chroot: nothing can be done before it is created");
+            break;
         default: refusal_ = make_error_code(recipes::error_of(reply.result)); break;
         }
         end_all(refusal_);

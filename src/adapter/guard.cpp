@@ -1,6 +1,6 @@
 #include "adapter/guard_state.hpp"
 #include "queue/node_path.hpp"
-#include "recipes/session/each_told.hpp"
+#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/guard.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 void tell_each(const guard_watchers& watchers, void (guard_watcher::*what)())
 {
-    recipes::each_told each;
+    store::each_told each;
     for (const auto& watcher : watchers)
         each([&] { ((*watcher).*what)(); });
     each.rethrow();
@@ -38,17 +38,16 @@ void give_back::tell_unseen(client_core& core)
     acquisition->unseen();
     const std::vector<held_lock> one{{std::string(queue::parent_of(unseen->node)), unseen->node, 0}};
     for (const held_lock& lock : unseen->parts ? *unseen->parts : one)
-        if (client->unseen_guards().is_worth_telling(lock.path) && core.session.options.log)
-            core.session.options.log(
-                log_level::warning,
-                lock.path + " was given back in the turn in which it was granted (" + lock.node +
-                    "), and nobody had looked at what co_await gave: the lock is held as long as that has a name, as "
-                    "in \"auto held = co_await lock.acquire(5s);\"");
+        if (client->unseen_guards().is_worth_telling(lock.path))
+            core.session.log(log_level::warning, lock.path, " was given back in the turn in which it was granted (",
+                             lock.node,
+                             "), and nobody had looked at what co_await gave: the lock is held as long as that has a "
+                             "name, as in \"auto held = co_await lock.acquire(5s);\"");
 }
 
 void give_back::run()
 {
-    recipes::each_told each;
+    store::each_told each;
     if (auto* const core = unseen ? client->open_core() : nullptr)
         each([&] { tell_unseen(*core); });
     each([this] { tell_all(std::exchange(watchers, {}), *acquisition); });
@@ -96,7 +95,7 @@ void guard_state::lost()
 void guard_state::revoked()
 {
     revoked_ = true;
-    recipes::each_told each;
+    store::each_told each;
     for (auto watcher = watchers_.begin(); watcher != watchers_.end();) {
         const auto told = watcher++;
         each([&] {
@@ -145,7 +144,7 @@ bool guard_state::release(store::unique_function<void(error_code)> released)
 {
     if (!acquisition_)
         return false;
-    recipes::each_told each;
+    store::each_told each;
     each([this] { tell_all(std::exchange(watchers_, {}), *acquisition_); });
     client_->spare(std::exchange(give_back_, nullptr));
     std::exchange(acquisition_, nullptr)->release(std::move(released));
@@ -208,7 +207,7 @@ private:
         }
         // Cancelled or not: that only concerns the waiting.
         const auto self = shared_from_this();
-        recipes::each_told each;
+        store::each_told each;
         bool held = true;
         enter(client()->pending(), self);
         each([&] { held = guard->release([this, self](error_code ec) { complete(ec); }); });

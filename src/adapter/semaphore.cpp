@@ -5,8 +5,8 @@
 #include "adapter/operation.hpp"
 #include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/semaphores.hpp"
-#include "recipes/session/each_told.hpp"
 #include "recipes/session/option_faults.hpp"
+#include "store/each_told.hpp"
 #include "zklock/detail/access.hpp"
 
 #include <functional>
@@ -35,8 +35,8 @@ public:
     {
         return core.semaphores.acquire({std::move(waiter), settings_->path, settings_->options, count_});
     }
-    [[nodiscard]] place contenders() const override { return {layout().line, recipes::listed::queue}; }
-    [[nodiscard]] place holders() const override { return {layout().leases, recipes::listed::leases}; }
+    [[nodiscard]] place contenders() const override { return {layout().line, recipes::list_kind::queue}; }
+    [[nodiscard]] place holders() const override { return {layout().permits, recipes::list_kind::permits}; }
     [[nodiscard]] const std::shared_ptr<const semaphore_settings>& settings() const noexcept { return settings_; }
 
 private:
@@ -125,7 +125,7 @@ private:
         // Cancelled or not: that only concerns the waiting.
         enter(client()->pending(), shared_from_this());
         part->release([this, self = shared_from_this()](error_code ec) { complete(ec); });
-        recipes::each_told each;
+        store::each_told each;
         each([this] {
             if (cancelled())
                 complete(asio::error::operation_aborted);
@@ -159,7 +159,7 @@ private:
         if (!part)
             return;
         own->granted(part, {}); // so that it is given back, whatever is thrown
-        recipes::each_told each;
+        store::each_told each;
         each([&] {
             own->granted(part, part->given());
             complete({}, access::make<permits>(std::move(own)));

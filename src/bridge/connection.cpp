@@ -1,4 +1,5 @@
 #include "bridge/connection.hpp"
+#include "bridge/log_lines.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -70,11 +71,10 @@ void connection::attach(zklock::store::observer& observer)
 void connection::take(connector::step next)
 {
     undone_ = next; // until it is done
-    if (connector_.take_names_missing() && options_.log) {
-        const std::string missing = "host names are still being resolved";
-        const bool tries_others = next == connector::step::attempt;
-        inbox_.push(log_line{log_level::warning, missing + (tries_others ? "; trying known addresses" : "")});
-    }
+    if (connector_.take_names_missing())
+        push_line(inbox_, log_, log_level::warning, "host names are still being resolved",
+                  next == connector::step::attempt ? "; trying known addresses" : "");
+    note_unreachable();
     switch (next) {
     case connector::step::wait: break;
     case connector::step::resolve: resolve(); break;
@@ -103,8 +103,8 @@ void connection::resolve()
 {
     io_->resolver->resolve(
         [weak = weak_from_this()](const host_port& server, const std::string& why) {
-            if (auto self = weak.lock(); self && self->options_.log)
-                self->inbox_.push(log_line{log_level::warning, "cannot resolve " + server.host + ": " + why});
+            if (auto self = weak.lock())
+                push_line(self->inbox_, self->log_, log_level::warning, "cannot resolve ", server.host, ": ", why);
         },
         [weak = weak_from_this()] {
             if (auto self = weak.lock(); self && self->io_ && !self->wire_.is_forked())
@@ -132,6 +132,32 @@ void connection::attempt()
         refresh();
     else
         follow_wire();
+}
+
+// ---- the log
+
+/// Servers that are started again, or elect a leader, refuse for a while: that is not told as an error.
+void connection::note_unreachable() noexcept
+{
+    if (unreachable_ || !log_.on(log_level::error) || !connector_.all_failed())
+        return;
+    const auto since = lease_clock::now() - unconnected_since_;
+    if (since < options_.session_timeout / 3)
+        return;
+    unreachable_ = true;
+    try {
+        const std::string failures = wire_.failures();
+        push_line(inbox_, log_, log_level::error, "no ZooKeeper server of ", options_.servers,
+                  " can be reached, for ", since, " now", failures.empty() ? "" : ": ", failures);
+    } catch (const std::bad_alloc&) { // NOLINT: a line less
+    }
+}
+
+void connection::note_reached() noexcept
+{
+    if (std::exchange(unreachable_, false))
+        push_line(inbox_, log_, log_level::warning, "a ZooKeeper server is reached again, after ",
+                  lease_clock::now() - unconnected_since_);
 }
 
 // ---- the socket and the clock
@@ -173,12 +199,16 @@ void connection::follow_wire()
     if (!inbox_.empty())
         deliver_later();
     if (wire_.has_socket()) {
-        if (connector_.now_in() == phase::connecting && wire_.is_connected())
+        if (connector_.now_in() == phase::connecting && wire_.is_connected()) {
             connector_.opened(wire_.granted());
+            note_reached();
+        }
         return;
     }
     if (attempting_or_connected()) {
         drop_socket();
+        if (connector_.now_in() == phase::connected && log_.on(log_level::error))
+            unconnected_since_ = lease_clock::now();
         take(connector_.lost(loss_of_the_wire(), clock::now()));
         if (connector_.now_in() == phase::closed)
             wake_no_more(); // or the executor would have work until then

@@ -5,6 +5,7 @@
 #include "bridge/host_resolver.hpp"
 #include "bridge/wire.hpp"
 #include "runtime/turns.hpp"
+#include "store/logger.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/result.hpp"
@@ -37,7 +38,7 @@ namespace zklock::bridge {
 ///
 /// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before
 /// anything runs there. Until it is closed or stopped, it keeps the executor in work.
-class connection final : public zklock::store::store,
+class connection final : public zklock::store::node_store,
                          public runtime::turns::finisher,
                          public std::enable_shared_from_this<connection> {
 public:
@@ -52,14 +53,14 @@ public:
     void attach(zklock::store::observer&) override;
 
     void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, create_done) override;
-    void remove(std::string_view path, std::int32_t version, done) override;
+    void remove(std::string_view path, std::int32_t version, reply_done) override;
     void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
     void batch(std::span<const zklock::store::batch_write> writes, batch_done) override;
     void exists(std::string_view path, stat_done) override;
     void get(std::string_view path, bool watch, get_done) override;
     void children(std::string_view path, bool watch, children_done) override;
-    void unwatch(std::string_view path, done) override;
-    void sync(std::string_view path, done) override;
+    void unwatch(std::string_view path, reply_done) override;
+    void sync(std::string_view path, reply_done) override;
     void close(std::function<void()> closed) override;
     void give_up() noexcept override;
 
@@ -137,6 +138,10 @@ private:
     void wake_no_more();
     void on_time();
 
+    // The log.
+    void note_unreachable() noexcept;
+    void note_reached() noexcept;
+
     // Turns.
     void turn_ends() override;
     void turn_failed() override;
@@ -171,6 +176,7 @@ private:
 
     const std::shared_ptr<runtime::turns> turns_;
     const client_options options_;
+    const zklock::store::logger log_{options_.log};
     const target target_;
     inbox inbox_;
     wire wire_;
@@ -178,6 +184,8 @@ private:
     zklock::store::observer* observer_ = nullptr;
     connector connector_;
     lease_clock::time_point attempt_began_{}; // when the present or last attempt began
+    lease_clock::time_point unconnected_since_ = lease_clock::now(); // for the log
+    bool unreachable_ = false;                                       // as the log has told
 
     bool begun_ = false; // to connect
     // What an exception has left undone: a step of the connector; or, as `wait`, to look at what the wire waits for.

@@ -208,7 +208,7 @@ void connection::dispatch(message m)
     } else if (std::holds_alternative<authentication_failed>(m)) {
         observer_->on_authentication_failed();
     } else if (auto* line = std::get_if<log_line>(&m)) {
-        options_.log(line->level, line->text);
+        log_(line->level, line->text);
     } else {
         finished_ = true;
         auto dropped = std::exchange(inbox_, {});

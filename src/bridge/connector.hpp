@@ -64,6 +64,11 @@ public:
     [[nodiscard]] std::optional<clock::time_point> due() const;
     /// The address of the present or next attempt. There is one once an attempt was asked for.
     [[nodiscard]] const std::string& address() const { return addresses_[next_ % addresses_.size()]; }
+    /// A whole cycle has failed, and the next has not begun.
+    [[nodiscard]] bool all_failed() const noexcept
+    {
+        return phase_ == phase::resting && attempts_ >= addresses_.size();
+    }
     /// True, once, if the present cycle, or the pause because no address is known, began before all names were looked
     /// up.
     [[nodiscard]] bool take_names_missing() noexcept;

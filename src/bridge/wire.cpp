@@ -11,9 +11,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 namespace zklock::bridge {
 
@@ -35,12 +32,6 @@ constexpr std::int64_t longest_session_timeout = (std::int64_t{1} << 30) - 1;
 // What the inbox is told of one connection besides answers and events: its begin, its end, and that of the session.
 constexpr std::size_t most_of_epoch = 3;
 
-bool is_ready(int fd, short events)
-{
-    pollfd p{fd, events, 0};
-    return ::poll(&p, 1, 0) == 1;
-}
-
 } // namespace
 
 wire::wire(inbox& in, const client_options& options, std::string chroot)
@@ -50,18 +41,7 @@ wire::wire(inbox& in, const client_options& options, std::string chroot)
 
 wire::~wire() { abandon(); }
 
-/// For lack of memory there may be a line less.
-template <class... Parts> void wire::log(log_level level, const Parts&... parts) noexcept
-{
-    if (!options_.log)
-        return;
-    try {
-        std::string text;
-        (text.append(parts), ...);
-        inbox_.push(log_line{level, std::move(text)});
-    } catch (const std::bad_alloc&) { // NOLINT: see above
-    }
-}
+bool wire::is_forked() const noexcept { return runtime::fork_count() != fork_count_; }
 
 /// One of those that connect() has made room for.
 void wire::push_of_epoch(message m) noexcept
@@ -78,6 +58,8 @@ bool wire::connect(const std::string& address)
         inbox_.reserve(most_of_epoch - room_of_epoch_);
         room_of_epoch_ = most_of_epoch;
         address_ = address;
+        why_.clear();
+        attempt_told_ = false;
     } catch (const std::bad_alloc&) { // an attempt that has failed: there will be others
         return false;
     }
@@ -93,7 +75,7 @@ bool wire::connect(const std::string& address)
         code = zookeeper_interest(handle_, &fd, &interest, &within);
     fd_ = code == ZOK ? fd : -1;
     if (code != ZOK)
-        log(log_level::warning, "cannot connect to ", address, ": ", describe(code));
+        attempt_failed(log_level::info, "cannot connect to ", address, ": ", describe(code));
     else if (fd_ != -1)
         ::fcntl(fd_, F_SETFD, FD_CLOEXEC); // the library does not, and child processes would keep the socket
     settle();
@@ -112,7 +94,7 @@ bool wire::open(const std::string& address)
         if (code == ZOK)
             code = zoo_set_servers(handle_, address.c_str());
         if (code != ZOK) {
-            log(log_level::error, "the ZooKeeper library refuses ", address, ": ", describe(code));
+            attempt_failed(log_level::warning, "the ZooKeeper library refuses ", address, ": ", describe(code));
             return false;
         }
         return true;
@@ -125,7 +107,7 @@ bool wire::open(const std::string& address)
     handle_ = zookeeper_init2(address.c_str(), &callbacks::on_event, timeout, session_id_ ? &id : nullptr, this,
                               ZOO_NO_LOG_CLIENTENV, &callbacks::on_log);
     if (!handle_) {
-        log(log_level::error, "the ZooKeeper library refuses ", address, ": ", std::strerror(errno));
+        attempt_failed(log_level::warning, "the ZooKeeper library refuses ", address, ": ", std::strerror(errno));
         return false;
     }
     zoo_set_servers_resolution_delay(handle_, -1);
@@ -185,21 +167,15 @@ bool wire::server_has_answered()
     using kind = first_answer::kind;
     const auto answer = look_at_first_answer(fd_);
     if (answer.what == kind::foreign)
-        log(log_level::warning, address_, " is no ZooKeeper server: its answer begins with \"", answer.begins, "\"");
+        attempt_failed(log_level::warning, address_, " is no ZooKeeper server: its answer begins with \"",
+                       answer.begins, "\"");
     else if (answer.what == kind::none)
-        log(log_level::warning, address_, " closed the connection without an answer: it is no ZooKeeper server, or "
-                                          "does not serve, or takes no more clients");
+        attempt_failed(log_level::info, address_,
+                       " closed the connection without an answer: it is no ZooKeeper server, or does not serve, or "
+                       "takes no more clients");
     must_cut_ = must_cut_ || answer.what == kind::foreign || answer.what == kind::none;
     believed_ = answer.what == kind::session;
     return believed_;
-}
-
-void wire::sever()
-{
-    library_call in_library(*this);
-    if (has_socket())
-        cut();
-    settle();
 }
 
 void wire::give_up()
@@ -207,182 +183,13 @@ void wire::give_up()
     {
         library_call in_library(*this);
         if (phase_ == phase::connecting)
-            log(log_level::warning, address_,
+            attempt_failed(
+                log_level::info, address_,
                 zoo_state(handle_) == ZOO_ASSOCIATING_STATE
                     ? " accepted the connection and did not answer in time: it is no ZooKeeper server, or overloaded"
                     : " did not accept the connection in time");
     }
     sever();
-}
-
-void wire::close()
-{
-    library_call in_library(*this);
-    if (handle_)
-        drop_handle();
-    end_epoch();
-}
-
-bool wire::is_forked() const noexcept { return runtime::fork_count() != fork_count_; }
-
-void wire::abandon()
-{
-    if (is_forked()) {
-        leave_to_parent();
-        return;
-    }
-    library_call in_library(*this);
-    if (!handle_)
-        return;
-    if (has_socket()) {
-        int fd = -1, interest = 0;
-        timeval within{};
-        bool idle = is_connected() && zookeeper_interest(handle_, &fd, &interest, &within) == ZOK && fd == fd_ &&
-                    fd != -1 && !(interest & ZOOKEEPER_WRITE) && is_ready(fd, POLLOUT);
-        if (idle && zoo_state(handle_) == ZOO_CONNECTED_STATE)
-            ::shutdown(fd, SHUT_RD); // ends the library's wait for an answer, and its request to close still leaves
-        else
-            cut();
-    }
-    drop_handle();
-    end_epoch();
-}
-
-/// Anything that the library sends would reach the parent's connection, and so would a shutdown. So the handle is left
-/// as it is, and so is the lock around the library, which another thread of the parent may have held.
-void wire::leave_to_parent()
-{
-    if (has_socket() && fd_ != -1)
-        ::close(fd_);
-    handle_ = nullptr;
-    phase_ = phase::none;
-    fd_ = -1;
-    end_epoch();
-}
-
-/// Brings the inbox in line with what the library did in the call before.
-void wire::settle()
-{
-    if (handle_)
-        follow_state();
-    must_cut_ = false; // cutting gives answers that would ask for it again
-}
-
-void wire::follow_state()
-{
-    if (must_cut_)
-        cut();
-    int state = zoo_state(handle_);
-    if (state == ZOO_CONNECTED_STATE)
-        phase_ = phase::connected;
-    else if (state == ZOO_CONNECTING_STATE || state == ZOO_ASSOCIATING_STATE)
-        phase_ = phase::connecting;
-    else
-        phase_ = phase::none;
-    if (phase_ == phase::connected)
-        return;
-
-    if (epoch_open_ || unanswered_) {
-        fail_stranded_requests();
-        end_epoch();
-    }
-    if (phase_ == phase::connecting)
-        return;
-    fd_ = -1;
-    if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE) {
-        drop_handle();
-        session_id_ = 0;
-        if (state == ZOO_EXPIRED_SESSION_STATE) {
-            expired_ = true;
-            push_of_epoch(expired{});
-        } else {
-            refused_ = true;
-            push_of_epoch(authentication_failed{});
-        }
-    }
-}
-
-void wire::end_epoch()
-{
-    if (!epoch_open_)
-        return;
-    epoch_open_ = false;
-    forget_watches();
-    push_of_epoch(disconnected{});
-}
-
-/// Has the library notice that its socket is finished, the way it notices any other loss.
-void wire::cut()
-{
-    bool shut = false;
-    for (int code = ZOK; code == ZOK || code == ZNOTHING;) {
-        int state = zoo_state(handle_);
-        if (state != ZOO_CONNECTED_STATE && state != ZOO_CONNECTING_STATE && state != ZOO_ASSOCIATING_STATE)
-            return; // the library has closed the socket, and its number may be another's now
-        if (state == ZOO_ASSOCIATING_STATE)
-            disconnect(fd_); // or the library would read what nobody has looked at
-        else if (!std::exchange(shut, true))
-            ::shutdown(fd_, SHUT_RDWR);
-        code = zookeeper_process(handle_, state == ZOO_CONNECTING_STATE ? ZOOKEEPER_WRITE
-                                                                        : ZOOKEEPER_READ | ZOOKEEPER_WRITE);
-    }
-}
-
-/// When a send fails, the library closes its socket and says nothing; on the next connection it would go on in the
-/// middle of that request, and take the answers for those of others. A failed attempt to connect clears its queues.
-void wire::fail_stranded_requests()
-{
-    if (unanswered_ && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
-        zoo_set_servers(handle_, nowhere_) == ZOK) {
-        int fd = -1, interest = 0;
-        timeval within{};
-        for (int tries = 0; tries < 2 && unanswered_; ++tries)
-            if (zookeeper_interest(handle_, &fd, &interest, &within) != ZOK)
-                break;
-    }
-    if (unanswered_ || zoo_state(handle_) == ZOO_CONNECTING_STATE) {
-        drop_handle(); // answers all that is left; the session goes on in the next handle
-        phase_ = phase::none;
-    }
-}
-
-/// The library would set them all again on the next connection, in one packet that may be more than a server takes.
-void wire::forget_watches()
-{
-    if (handle_)
-        for (const auto& [path, state] : watched_)
-            zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, 1, nullptr, nullptr);
-    watched_.clear();
-}
-
-/// A deletion uses up both watches of a node, and is told once; anything else leaves the other one armed.
-void wire::watch_fired(const char* path, int type)
-{
-    const auto at = watched_.find(std::string_view(path));
-    if (at == watched_.end())
-        return;
-    auto& kinds = at->second.kinds;
-    if (type == ZOO_CHILD_EVENT)
-        kinds &= static_cast<std::uint8_t>(~static_cast<std::uint8_t>(watch_kind::children));
-    else if (type == ZOO_CHANGED_EVENT)
-        kinds &= static_cast<std::uint8_t>(~static_cast<std::uint8_t>(watch_kind::data));
-    else
-        kinds = 0;
-    forget_if_idle(at);
-}
-
-void wire::forget_if_idle(watches::iterator at) noexcept
-{
-    if (at->second.kinds == 0 && at->second.asked == 0)
-        watched_.erase(at);
-}
-
-void wire::drop_handle()
-{
-    zookeeper_close(std::exchange(handle_, nullptr));
-    phase_ = phase::none;
-    fd_ = -1;
-    must_cut_ = false;
 }
 
 void callbacks::on_event(zhandle_t* handle, int type, int state, const char* path, void* context) noexcept
@@ -396,11 +203,13 @@ void callbacks::on_event(zhandle_t* handle, int type, int state, const char* pat
             return;
         }
         const clientid_t* id = zoo_client_id(handle);
-        to.session_id_ = id->client_id;
+        const bool renewed = std::exchange(to.session_id_, id->client_id) != id->client_id;
         std::memcpy(to.session_secret_, id->passwd, sizeof to.session_secret_);
-        to.granted_ = std::chrono::milliseconds{zoo_recv_timeout(handle)};
+        const auto granted_before =
+            std::exchange(to.granted_, std::chrono::milliseconds{zoo_recv_timeout(handle)});
         to.epoch_open_ = true;
         to.push_of_epoch(connected{++to.epoch_, to.session_id_, to.granted_});
+        to.log_connected(renewed, granted_before);
         return;
     }
     to.watch_fired(path, type);
@@ -413,32 +222,6 @@ void callbacks::on_event(zhandle_t* handle, int type, int state, const char* pat
     } catch (const std::bad_alloc&) { // in the next epoch all is looked at anew
         to.must_cut_ = true;
     }
-}
-
-void callbacks::on_log(const char* message) noexcept
-{
-    if (!wire::library_call::current)
-        return;
-    // "time:pid:ZOO_LEVEL@function@line: text"
-    std::string_view line{message};
-    auto mark = line.find(":ZOO_");
-    auto level = log_level::info;
-    if (mark != line.npos) {
-        line.remove_prefix(mark + 5);
-        level = line.starts_with("ERROR")  ? log_level::error
-                : line.starts_with("WARN") ? log_level::warning
-                : line.starts_with("INFO") ? log_level::info
-                                           : log_level::debug;
-        if (auto text = line.find(": "); text != line.npos)
-            line.remove_prefix(text + 2);
-    }
-    // Both tell of delays that are ours: connect() asks twice, and rests before that.
-    if (line.starts_with("Delaying connection after") ||
-        (line.starts_with("Exceeded deadline by") && !wire::library_call::current->has_socket()))
-        return;
-    while (line.ends_with('\n'))
-        line.remove_suffix(1);
-    wire::library_call::current->log(level, line);
 }
 
 } // namespace zklock::bridge

@@ -1,8 +1,13 @@
 #pragma once
 #include "bridge/inbox.hpp"
+#include "bridge/log_lines.hpp"
+#include "store/logger.hpp"
 
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,6 +52,8 @@ public:
     [[nodiscard]] bool refused() const noexcept { return refused_; }
     /// True, once, if the last attempt was told that its session is over.
     [[nodiscard]] bool take_expiry() noexcept { return std::exchange(expired_, false); }
+    /// How the last attempt to connect to each address has ended, since there was a connection. Nothing without a log.
+    [[nodiscard]] std::string failures() const;
 
     /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
     [[nodiscard]] wish next_wish();
@@ -92,7 +99,15 @@ private:
     void hand_over(std::unique_ptr<request>, int code); ///< what came of the library's call
     void reject(std::unique_ptr<request>, int code);
     void accept(answer, int code); ///< from the library's completions
-    template <class... Parts> void log(log_level level, const Parts&... parts) noexcept;
+    template <class... Parts> void log(log_level level, const Parts&... parts) noexcept
+    {
+        push_line(inbox_, log_, level, parts...);
+    }
+    template <class... Parts> void attempt_failed(log_level level, const Parts&... parts) noexcept;
+    void keep_failure(std::string line);
+    void log_connected(bool renewed, std::chrono::milliseconds granted_before) noexcept;
+    void log_end(int state, bool was_connecting) noexcept;
+    void note_reason(std::string_view line);
     void watch(request&, const std::string& full, watch_kind);
     void watch_answered(const request&, store::outcome) noexcept;
     void forget_if_idle(watches::iterator) noexcept;
@@ -104,7 +119,7 @@ private:
     void follow_state();
     void end_epoch();
     void cut();
-    void fail_stranded_requests();
+    void fail_unanswered();
     void forget_watches();
     void watch_fired(const char* path, int type);
     void drop_handle();
@@ -112,6 +127,7 @@ private:
 
     inbox& inbox_;
     const client_options& options_;
+    const store::logger log_{options_.log};
     const std::string chroot_;
     const unsigned fork_count_; // of the process to which the handle belongs
 
@@ -131,10 +147,30 @@ private:
     bool refused_ = false;
     bool expired_ = false;
 
+    // For the log, if there is one.
+    std::map<std::string, std::string> failures_; // by address
+    std::string why_;                             // the present connection has ended, or the attempt
+    bool attempt_told_ = false;                   // that it has failed
+    lease_clock::time_point connected_{}, ended_{}; // the last connection
+
     // The session, to go on with it in another handle.
     std::int64_t session_id_ = 0;
     char session_secret_[16] = {};
     std::chrono::milliseconds granted_{0};
 };
+
+/// Such a line is also kept, for the case that no server can be reached.
+template <class... Parts> void wire::attempt_failed(log_level level, const Parts&... parts) noexcept
+{
+    attempt_told_ = true;
+    log(level, parts...);
+    if (log_.on(log_level::error))
+        try {
+            std::string line;
+            (store::logger::add(line, parts), ...);
+            keep_failure(std::move(line));
+        } catch (const std::bad_alloc&) { // NOLINT: one less in a line of the log
+        }
+}
 
 } // namespace zklock::bridge

@@ -227,6 +227,7 @@ asio::awaitable<int> run(const settings& s)
     if (!s.no_lock) {
         zklock::client_options options;
         options.servers = s.servers;
+        options.identifier = s.name; // in its log, which ZKLOCK_LOG turns on
         client.emplace(executor, options);
         auto connected = co_await client->wait_connected(std::chrono::milliseconds(s.connect_timeout_ms));
         if (!connected && !stopped) {
@@ -266,6 +267,7 @@ int main(int argc, char** argv)
 {
     settings s;
     CLI::App app("An order server: sells what a shared database has in stock, one order at a time among all servers.");
+    app.footer("With ZKLOCK_LOG=info in the environment, it writes to stderr what its lock and its connection do.");
     app.add_option("--name", s.name, "of this server, in its answers")->capture_default_str();
     app.add_option("--database", s.database, "SQLite file with the tables of stock.sql")->required();
     app.add_option("--port", s.port, "on 127.0.0.1; 0 for any that is free")->capture_default_str();

@@ -28,7 +28,7 @@ struct action {
         exhausted, ///< there is no number left for contender `id`; it is leaving
         shares,  ///< contender `id` holds on as a reader
         lingers, ///< contender `id` has given the lock back; its node stays for the next one
-        lost,    ///< contender `id` held the lock and its node is gone, or its session; forgotten
+        lost,    ///< contender `id` held the lock and its `node` is gone, or its session; forgotten
         gone,    ///< contender `id` had left, and now its node is gone for certain; forgotten
         not_found ///< a look-up found no node of contender `id` whose name begins with `node`: it may have been wrong
     };

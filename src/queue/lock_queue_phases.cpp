@@ -5,6 +5,7 @@
 #include "queue/node_name.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace zklock::queue {
@@ -91,6 +92,11 @@ void lock_queue::forget(contenders::iterator which, action::kind news)
 {
     contender& c = which->second;
     news_.push_back({news, c.id, {}});
+    if (news == action::kind::lost && c.now != phase::leaving)
+        try {
+            news_.back().node = node_of(c);
+        } catch (const std::bad_alloc&) { // NOLINT: only the log tells it
+        }
     if (c.now != phase::leaving)
         put(c, phase::leaving);
     contenders_.erase(which);

@@ -62,7 +62,7 @@ void tell_of_refusal(session& s, std::exception_ptr why) noexcept
 {
     try {
         s.tell([&s, why = std::move(why)] {
-            if (!s.options.log)
+            if (!s.options.log) // somebody has to hear of it
                 std::rethrow_exception(why);
             std::string text = "the executor of a lock's listener refuses its events: ";
             try {
@@ -72,7 +72,7 @@ void tell_of_refusal(session& s, std::exception_ptr why) noexcept
             } catch (...) {
                 text += "something is thrown that is no std::exception";
             }
-            s.options.log(log_level::warning, text);
+            s.log(log_level::warning, text);
         });
     } catch (const std::bad_alloc&) { // NOLINT: the listener counts what it misses, and memory is missed by others, too
     }
@@ -170,6 +170,7 @@ void lock_contender::fail(errc why)
     notify(lock_event::kind::failed, why);
     tell_end(why);
     end_wait(state::done);
+    session_.log(log_level::debug, "no lock on ", request_.path, ": ", to_string(why));
     request_.lost = nullptr;
 }
 
@@ -184,11 +185,13 @@ void lock_contender::tell_done(error_code ec)
     std::exchange(request_.done, nullptr)(ec, std::move(given_));
 }
 
-void lock_contender::lose()
+void lock_contender::lose(std::string_view node)
 {
     if (!holding())
         return;
     to_tell_ = session_.make_room();
+    if (session_.log.on(log_level::warning))
+        session_.log_loss(session_.loss_of(held_since), request_.path, node, fencing_token_);
     notify(lock_event::kind::lost);
     finish_downgrade(errc::lost, {});
     if (!ZKLOCK_MUTANT(loss_not_told))

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <string_view>
 
 namespace zklock::recipes {
 
@@ -51,8 +52,8 @@ public:
     void grant(std::string node, std::int64_t fencing_token);
     /// The wait ends without the lock; nothing happens if it has ended.
     void fail(errc);
-    /// The lock is gone; nothing happens if it is not held.
-    void lose();
+    /// The lock is gone, and perhaps its node, of that name; nothing happens if it is not held.
+    void lose(std::string_view node);
     /// Others have asked it to let go: whoever wants to know is told.
     void revoke();
     /// Its downgrade is being sent.

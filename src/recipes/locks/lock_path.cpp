@@ -83,6 +83,11 @@ std::string lock_path::full(std::string_view node) const
     return queue::child_of(path_, node);
 }
 
+std::string_view lock_path::node_of_holder(queue::contender_id id) const
+{
+    return queue_.knows(id) && queue_.holds(id) ? queue_.node(id) : std::string_view();
+}
+
 // --- contenders ------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_request request)
@@ -137,8 +142,11 @@ void lock_path::look(const contender_ptr& contender)
 
 void lock_path::leave(lock_contender& contender)
 {
-    if (queue_.knows(contender.id))
+    if (queue_.knows(contender.id)) {
+        if (session_.log.on(log_level::info) && queue_.holds(contender.id) && queue_.revoked(contender.id))
+            session_.log(log_level::info, "lets go of ", path_, ", as it was asked to: ", queue_.node(contender.id));
         queue_.leave(contender.id);
+    }
     advance();
 }
 
@@ -249,7 +257,7 @@ void lock_path::reconcile(lock_contender& contender)
     } else if (contender.waiting() && !known) {
         queue_.join(id, false, contender.kind());
     } else if (contender.holding() && !queue_.holds(id)) {
-        contender.lose();
+        contender.lose({});
         if (known)
             queue_.leave(id);
         else
@@ -273,7 +281,7 @@ void lock_path::session_ended()
 void lock_path::lease_lapsed()
 {
     for (const auto& [id, contender] : contenders_)
-        contender->lose();
+        contender->lose(node_of_holder(id));
     queue_.lapse();
     advance();
 }
@@ -283,7 +291,7 @@ void lock_path::stop(errc why)
     for (const auto& [id, contender] : contenders_) {
         contender->fail(why);
         contender->finish_downgrade(why, {});
-        contender->lose();
+        contender->lose(node_of_holder(id));
         contender->finish_release(why);
     }
 }
@@ -308,11 +316,24 @@ void lock_path::on_node_event(store::event_kind kind, std::string_view, std::str
     if (ZKLOCK_MUTANT(revocation_event_lost) && kind == store::event_kind::data_changed &&
         queue_.contender_of(node) != 0)
         return;
-    if (kind == store::event_kind::deleted || ZKLOCK_MUTANT(every_event_is_a_deletion))
+    if (kind == store::event_kind::deleted || ZKLOCK_MUTANT(every_event_is_a_deletion)) {
+        log_deletion(node);
         queue_.node_gone(node);
-    else
+    } else {
         queue_.watch_fired(node);
+    }
     advance();
+}
+
+/// A waiter loses its place so; a holder's loss is told by itself.
+void lock_path::log_deletion(std::string_view node) const
+{
+    if (!session_.log.on(log_level::warning))
+        return;
+    const auto found = contenders_.find(queue_.contender_of(node));
+    if (found != contenders_.end() && found->second->waiting())
+        session_.log(log_level::warning, "somebody else has deleted the node of a waiter for ", path_,
+                     ", which queues again: ", node);
 }
 
 void lock_path::on_own_event(store::event_kind kind, std::string_view)

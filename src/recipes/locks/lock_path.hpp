@@ -122,6 +122,9 @@ private:
     void send_downgrade(const contender_ptr&, const std::string& node, std::string_view data, std::int32_t version);
     void downgrade_as_found(const contender_ptr&, const std::string& node);
     void look_for_downgraded(const contender_ptr&, const std::string& node, errc refused);
+    /// Its name, for the log; nothing if it holds none.
+    [[nodiscard]] std::string_view node_of_holder(queue::contender_id) const;
+    void log_deletion(std::string_view node) const;
     void look_at_data(const std::string& node, std::string_view data);
     void plan_end_of_lingering();
     void end_lingering();

@@ -56,7 +56,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
     case kind::lost:
-        contender()->lose();
+        contender()->lose(action.node);
         contender()->finish_release(errc::lost); // if it was released before this could be told
         forget(action.id);
         break;
@@ -201,6 +201,8 @@ void lock_path::look_at_data(const std::string& node, std::string_view data)
     const auto found = contenders_.find(queue_.contender_of(node));
     if (found == contenders_.end())
         return;
+    if (session_.log.on(log_level::info) && !queue_.revoked(found->first))
+        session_.log(log_level::info, "is asked to let go of ", path_, ": ", node);
     queue_.revoke(found->first);
     found->second->revoke();
 }

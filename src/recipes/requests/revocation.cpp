@@ -26,12 +26,12 @@ std::string reader_after(const std::string& node)
 
 } // namespace
 
-revocation::revocation(session& s, std::string node, done f)
+revocation::revocation(session& s, std::string node, done_function f)
     : request_of_several(s, if_lost::asked_again, std::move(f)), nodes_{std::move(node)}
 {
 }
 
-revocation::revocation(session& s, std::string path, listed what, done f)
+revocation::revocation(session& s, std::string path, list_kind what, done_function f)
     : request_of_several(s, if_lost::asked_again, std::move(f)), unseen_(holders{std::move(path), what})
 {
 }
@@ -75,9 +75,10 @@ void revocation::ask()
     const auto take = [this, which](const store::stat_reply& answer) {
         if (ended())
             return;
-        if (answer.result == outcome::ok)
+        if (answer.result == outcome::ok) {
             ++asked_;
-        else if (answer.result != outcome::no_node)
+            session_.log(log_level::info, "has asked the holder of this node to let go: ", nodes_[which]);
+        } else if (answer.result != outcome::no_node)
             fail(error_of(answer.result));
         else if (std::string reader = reader_after(nodes_[which]); !reader.empty()) {
             nodes_[which].clear();

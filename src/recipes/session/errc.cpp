@@ -1,7 +1,5 @@
 #include "zklock/errc.hpp"
 
-#include "zklock/connection_state.hpp"
-
 #include <string>
 
 namespace zklock {
@@ -70,18 +68,6 @@ const boost::system::error_category& error_category() noexcept
 {
     static const lock_errors category;
     return category;
-}
-
-std::string_view to_string(connection_state state) noexcept
-{
-    switch (state) {
-    case connection_state::connecting: return "connecting";
-    case connection_state::connected: return "connected";
-    case connection_state::suspended: return "suspended";
-    case connection_state::closed: return "closed";
-    case connection_state::failed: return "failed";
-    }
-    return "unknown";
 }
 
 } // namespace zklock

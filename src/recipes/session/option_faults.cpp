@@ -115,10 +115,9 @@ std::optional<option_fault> find_fault(naming names, parent_kind parents)
     return std::nullopt;
 }
 
-void log_refusal(session& s, std::string text)
+void log_refusal(const session& s, std::string_view text)
 {
-    if (s.options.log)
-        s.tell([&s, text = std::move(text)] { s.options.log(log_level::error, text); });
+    s.log(log_level::error, text);
 }
 
 errc refuse(session& s, const std::string& path, const option_fault& fault)

@@ -2,8 +2,8 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
-#include "recipes/session/each_told.hpp"
 #include "recipes/session/option_faults.hpp"
+#include "store/each_told.hpp"
 
 #include <chrono>
 #include <new>
@@ -16,7 +16,7 @@ constexpr std::size_t most_spare_news = 64;
 
 } // namespace
 
-session::session(store::store& the_store, store::scheduler& the_scheduler, const client_options& the_options,
+session::session(store::node_store& the_store, store::scheduler& the_scheduler, const client_options& the_options,
                  std::function<std::string()> uuid_source)
     : store(the_store), scheduler(the_scheduler), options(the_options), new_uuid(std::move(uuid_source)),
       lease_({options.clock_drift, options.server_tick, options.lease_margin, options.loss_notice, {}}),
@@ -33,7 +33,7 @@ session::~session()
         scheduler.cancel(timer);
 }
 
-std::optional<errc> session::objection(const std::string& path, bool known) const
+std::optional<errc> session::refusal(const std::string& path, bool known) const
 {
     if (over)
         return over;
@@ -103,8 +103,11 @@ void session::on_connected(const store::connect_reply& answer)
     if (over)
         return; // it was on its way when the session was closed
     const auto now = scheduler.now();
-    if (answer.renewed)
+    if (answer.renewed) {
         unopened_ = answer.sent;
+        began_ = now;
+    }
+    heard_ = now;
     settle();
     epoch_open_ = true;
     notice_lapse(now);
@@ -130,8 +133,8 @@ void session::on_connected(const store::connect_reply& answer)
 
 void session::refuse_all(std::chrono::milliseconds granted)
 {
-    if (options.log)
-        tell([this, text = too_short_for_a_lease(options, granted)] { options.log(log_level::error, text); });
+    if (log.on(log_level::error))
+        log(log_level::error, too_short_for_a_lease(options, granted));
     for (session_member* member : members())
         member->refuse_all(errc::invalid_option);
 }
@@ -221,7 +224,7 @@ void session::tell_closed() noexcept
         if (has_news())
             return tell_closed();
         gone_ = true;
-        each_told each;
+        store::each_told each;
         for (const auto& f : std::exchange(closed_, {}))
             each(f);
         each.rethrow();

@@ -3,10 +3,13 @@
 #include "recipes/session/group_commit.hpp"
 #include "recipes/session/idle_containers.hpp"
 #include "recipes/session/lease.hpp"
+#include "recipes/session/loss.hpp"
 #include "recipes/session/lost_creates.hpp"
 #include "recipes/session/node_budget.hpp"
 #include "recipes/session/request_line.hpp"
 #include "recipes/session/session_member.hpp"
+#include "store/logger.hpp"
+#include "store/repeats.hpp"
 #include "store/scheduler.hpp"
 #include "store/store.hpp"
 #include "store/unique_function.hpp"
@@ -38,7 +41,7 @@ namespace zklock::recipes {
 class session final : store::observer {
 public:
     /// Uses `store` and `scheduler` until it is destroyed. `new_uuid` gives 36 fresh characters at each call.
-    session(store::store&, store::scheduler&, const client_options&, std::function<std::string()> new_uuid);
+    session(store::node_store&, store::scheduler&, const client_options&, std::function<std::string()> new_uuid);
     ~session() override; ///< calls nobody; pending functions are dropped
     session(const session&) = delete;
     session& operator=(const session&) = delete;
@@ -57,9 +60,10 @@ public:
 
     // --- for the recipes ---------------------------------------------------------------------------------------------
 
-    store::store& store;
+    store::node_store& store;
     store::scheduler& scheduler;
     const client_options options;
+    const store::logger log{options.log};
     const std::function<std::string()> new_uuid;
 
     /// Takes note of an outcome that is unknown: nothing is sent any more in this epoch, whose end is on its way.
@@ -103,7 +107,7 @@ public:
     /// Why nothing can be done any more, once that is so.
     std::optional<errc> over;
     /// Why nothing can be asked for at that path, if that is so; `known`: the path itself has been looked at.
-    [[nodiscard]] std::optional<errc> objection(const std::string& path, bool known = false) const;
+    [[nodiscard]] std::optional<errc> refusal(const std::string& path, bool known = false) const;
 
     /// Where a path's numbers are scarce. Tests set another before the first path is used.
     std::int32_t numbers_scarce_from = queue::sequence_scarce;
@@ -169,6 +173,11 @@ public:
     /// A lock of that member was granted: the end of the lease matters from now on, and whether somebody else deletes
     /// the node.
     void granted(session_member&);
+
+    /// How a lock is being lost that is held since then: now, as far as anybody knows.
+    [[nodiscard]] loss loss_of(store::scheduler::time_point held_since) const;
+    /// Has the log say so. The node's name may be missing, for lack of memory.
+    void log_loss(const loss&, std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept;
 
     /// Calls `f` after a while, unless the session is destroyed before.
     void later(lease_clock::duration, std::function<void()> f);
@@ -238,6 +247,7 @@ private:
     void plan_lease_watch();
     void look_at_later(session_member&);
     void look_for_long_holders();
+    void notice_slow_turn(store::scheduler::time_point due) noexcept;
     void plan(store::scheduler::timer_id& timer, store::scheduler::time_point when, void (session::*what)());
 
     std::function<void(connection_state)> on_state_;
@@ -266,6 +276,9 @@ private:
     bool lapse_untold_ = false;  ///< members have not all heard of it yet
     bool expiry_untold_ = false; ///< likewise
     std::optional<store::scheduler::time_point> unopened_; ///< a session that has no lease yet began after that
+    store::scheduler::time_point began_{}; ///< the present session, for all we know
+    store::scheduler::time_point heard_{}; ///< the last answer that came through the leader
+    store::repeats slow_turns_;
     bool beating_ = false; ///< a sync is under way
     bool server_proved_ = false;
     catch_up_state catching_up_ = catch_up_state::not_asked; ///< in this epoch

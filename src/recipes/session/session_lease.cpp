@@ -46,6 +46,7 @@ void session::heard(const store::reply& answer)
         return contact_lost();
     const auto now = scheduler.now();
     notice_lapse(now);
+    heard_ = now;
     const bool was_fresh = lease_.fresh(now);
     lease_.answered(answer.sent, now);
     if (ZKLOCK_MUTANT(lease_counts_from_the_answer))
@@ -153,8 +154,10 @@ void session::later(lease_clock::duration delay, std::function<void()> f)
 void session::plan(store::scheduler::timer_id& timer, store::scheduler::time_point when,
                    void (session::*what)())
 {
-    timer = scheduler.call_at(when, [this, &timer, what] {
+    const auto due = log.on(log_level::warning) ? std::max(when, scheduler.now()) : when;
+    timer = scheduler.call_at(when, [this, &timer, what, due] {
         timer = 0;
+        notice_slow_turn(due);
         attempt([this, what] { (this->*what)(); });
     });
 }
@@ -178,12 +181,9 @@ void session::catch_up()
 void session::catching_up_refused(store::outcome why)
 {
     refusal_to_catch_up_ = error_of(why);
-    if (std::exchange(refusal_logged_, true) || !options.log)
-        return;
-    tell([this] {
-        options.log(log_level::error, "the servers refuse a sync, so what they answer may be older than what former "
-                                      "holders of a lock have written: reads of users fail until one is granted");
-    });
+    if (!std::exchange(refusal_logged_, true))
+        log(log_level::error, "the servers refuse a sync, so what they answer may be older than what former holders of "
+                              "a lock have written: reads of users fail until one is granted");
 }
 
 void session::catch_up_for_users()

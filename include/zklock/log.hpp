@@ -1,0 +1,46 @@
+#pragma once
+#include "zklock/detail/named_enum.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string_view>
+
+namespace zklock {
+
+/// How much a line of the log matters.
+enum class log_level : std::uint8_t {
+    error,   ///< nothing goes on until somebody does something: no server can be reached, credentials are refused
+    warning, ///< it goes on, but somebody has lost something, or is about to: a lock, a session, time
+    info,    ///< what has changed: connections, sessions, revocations
+    debug    ///< what happens all the time: attempts, acquires that were refused, what the C client says
+};
+
+/// The level's name, as it is spelt above.
+[[nodiscard]] constexpr std::string_view to_string(log_level level) noexcept
+{
+    switch (level) {
+    case log_level::error: return "error";
+    case log_level::warning: return "warning";
+    case log_level::info: return "info";
+    case log_level::debug: return "debug";
+    }
+    return "unknown";
+}
+
+/// A log function for `client_options::log` that writes to a file.
+///
+///     options.log = zklock::log_to(stderr);
+///
+/// A line begins with the time (UTC) and the level, and leaves by one write, so that lines of several clients and
+/// threads do not mix: `2026-11-21T18:42:05.123Z warning host:4711 0x100012ab: …`. Control characters are replaced. A
+/// line that cannot be written is dropped.
+///
+/// @param file Stays open as long as the function lives. Null: the function is empty.
+/// @param most Lines of this level and of graver ones are written; the others are not even put together.
+///
+/// Thread safety: it may be called from any thread; one function may serve any number of clients.
+[[nodiscard]] std::function<void(log_level, std::string_view)> log_to(std::FILE* file,
+                                                                      log_level most = log_level::info);
+
+} // namespace zklock

@@ -1,0 +1,80 @@
+#include "adapter/client_log.hpp"
+
+#include "runtime/log_environment.hpp"
+#include "store/repeats.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace zklock::detail {
+namespace {
+
+constexpr std::size_t most_remembered = 64; // lines
+
+class client_lines {
+public:
+    client_lines(store::log_function to, std::string identifier, std::function<std::int64_t()> session)
+        : to_(std::move(to)), identifier_(std::move(identifier)), session_(std::move(session))
+    {
+    }
+
+    void write(log_level level, std::string_view text)
+    {
+        const auto left_out = repeats_of(text).say(lease_clock::now());
+        if (!left_out)
+            return;
+        if (const std::int64_t now = session_(); now != 0)
+            last_session_ = now;
+        std::string line = identifier_;
+        if (last_session_ != 0) {
+            line += ' ';
+            store::logger::add(line, store::session_name{last_session_});
+        }
+        line += ": ";
+        line += text;
+        store::logger::add(line, store::times_left_out{*left_out});
+        to_(level, line);
+    }
+
+private:
+    /// The line that could be said first is forgotten for one more.
+    store::repeats& repeats_of(std::string_view text)
+    {
+        if (const auto known = said_.find(text); known != said_.end())
+            return known->second;
+        if (said_.size() == most_remembered)
+            said_.erase(std::ranges::min_element(said_, {}, [](const auto& one) { return one.second.next(); }));
+        return said_[std::string(text)];
+    }
+
+    const store::log_function to_;
+    const std::string identifier_;
+    const std::function<std::int64_t()> session_;
+    std::int64_t last_session_ = 0;
+    std::map<std::string, store::repeats, std::less<>> said_;
+};
+
+} // namespace
+
+store::log_function log_or_environment(store::log_function to)
+{
+    return to ? std::move(to) : runtime::log_of_environment();
+}
+
+store::log_function client_log(store::log_function to, std::string identifier, std::function<std::int64_t()> session)
+{
+    if (!to)
+        return {};
+    log_level most = log_level::error;
+    for (const log_level level : {log_level::warning, log_level::info, log_level::debug})
+        if (store::takes(to, level))
+            most = level;
+    const auto lines = std::make_shared<client_lines>(std::move(to), std::move(identifier), std::move(session));
+    return store::leveled_log{most, [lines](log_level level, std::string_view text) { lines->write(level, text); }};
+}
+
+} // namespace zklock::detail

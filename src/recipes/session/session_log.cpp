@@ -1,0 +1,68 @@
+// What a session has its log say of locks that are lost and of turns that come late.
+#include "recipes/session/session.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace zklock::recipes {
+namespace {
+
+constexpr lease_clock::duration least_slow_turn = std::chrono::milliseconds(20);
+
+std::string_view describe(loss_reason why) noexcept
+{
+    switch (why) {
+    case loss_reason::lease_ended: return "its lease has ended";
+    case loss_reason::session_expired: return "the servers have ended the session";
+    case loss_reason::node_deleted: return "somebody else has deleted its node";
+    case loss_reason::client_closed: return "the client was closed before its guard was released";
+    case loss_reason::authentication_failed: return "the servers have refused the credentials";
+    }
+    return to_string(why);
+}
+
+} // namespace
+
+loss session::loss_of(store::scheduler::time_point held_since) const
+{
+    const auto now = scheduler.now();
+    loss lost{loss_reason::node_deleted, now - held_since, now - heard_};
+    if (over)
+        lost.why = *over == errc::closed ? loss_reason::client_closed : loss_reason::authentication_failed;
+    else if (id_ == 0 || held_since < began_)
+        lost.why = loss_reason::session_expired;
+    else if (!lease_fresh(now))
+        lost.why = loss_reason::lease_ended;
+    return lost;
+}
+
+void session::log_loss(const loss& lost, std::string_view path, std::string_view node,
+                       std::int64_t fencing_token) const noexcept
+{
+    const auto say = [&](const auto&... more) {
+        log(log_level::warning, "lost ", path, ", held for ", lost.held, " (node ", node, ", token ", fencing_token,
+            "): ", describe(lost.why), more...);
+    };
+    if (lost.why == loss_reason::lease_ended || lost.why == loss_reason::session_expired)
+        say("; nothing was heard of the servers for ", lost.unheard);
+    else
+        say();
+}
+
+/// Whether a turn that a timer has begun is later than the lease can bear often.
+void session::notice_slow_turn(store::scheduler::time_point due) noexcept
+{
+    if (!log.on(log_level::warning))
+        return;
+    const auto now = scheduler.now();
+    const auto& times = lease_.times();
+    const auto bearable = std::max({times.margin() / 4, times.timeout / 16, least_slow_turn});
+    if (now - due < bearable)
+        return;
+    if (const auto left_out = slow_turns_.say(now))
+        log(log_level::warning, "a turn of the client began ", now - due,
+            " late, and so did its heartbeats: something blocks its executor, or this process did not run",
+            store::times_left_out{*left_out});
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,62 @@
+#include "store/logger.hpp"
+
+#include <array>
+#include <charconv>
+#include <chrono>
+
+namespace zklock::store {
+namespace {
+
+template <class Number> void add_number(std::string& line, Number number, int base = 10)
+{
+    std::array<char, 24> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, base);
+    line.append(digits.data(), end.ptr);
+}
+
+} // namespace
+
+bool takes(const log_function& to, log_level level) noexcept
+{
+    const auto* const leveled = to.target<leveled_log>();
+    return to && (!leveled || level <= leveled->most);
+}
+
+logger::logger(const log_function& to) : to_(to)
+{
+    for (const log_level level : {log_level::error, log_level::warning, log_level::info, log_level::debug})
+        if (takes(to, level))
+            most_ = static_cast<int>(level);
+}
+
+void logger::add(std::string& line, std::int64_t number) { add_number(line, number); }
+
+void logger::add(std::string& line, lease_clock::duration time)
+{
+    const auto all = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+    const auto ms = static_cast<std::uint64_t>(all < 0 ? -all : all);
+    if (all < 0)
+        line += '-';
+    add_number(line, ms / 1000);
+    std::string thousandths = std::to_string(1000 + ms % 1000);
+    thousandths.front() = '.';
+    line += thousandths;
+    line += " s";
+}
+
+void logger::add(std::string& line, session_name session)
+{
+    line += "0x";
+    add_number(line, static_cast<std::uint64_t>(session.id), 16);
+}
+
+void logger::add(std::string& line, times_left_out count)
+{
+    if (count.times == 0)
+        return;
+    line += " (left out since it was said last: ";
+    add_number(line, count.times);
+    line += ')';
+}
+
+} // namespace zklock::store

@@ -1,0 +1,73 @@
+#pragma once
+#include "zklock/lease_clock.hpp"
+#include "zklock/log.hpp"
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace zklock::store {
+
+using log_function = std::function<void(log_level, std::string_view)>;
+
+/// A log function that tells beforehand what it drops.
+struct leveled_log {
+    log_level most = log_level::debug;
+    log_function to;
+
+    void operator()(log_level level, std::string_view line) const
+    {
+        if (level <= most)
+            to(level, line);
+    }
+};
+
+/// Whether the function, if there is one, does anything with lines of that level.
+[[nodiscard]] bool takes(const log_function&, log_level) noexcept;
+
+/// A session, to be written as ZooKeeper writes it.
+struct session_name {
+    std::int64_t id = 0;
+};
+
+/// How often a line was left out since it was said last: a remark at its end, if it was.
+struct times_left_out {
+    std::uint64_t times = 0;
+};
+
+/// How the parts of a client write to its log. What nobody would read is not put together, and costs a comparison.
+class logger {
+public:
+    /// The function has to live as long.
+    explicit logger(const log_function& to);
+
+    [[nodiscard]] bool on(log_level level) const noexcept { return static_cast<int>(level) <= most_; }
+
+    /// Writes a line made of texts, numbers, durations (as seconds) and sessions. Where memory fails there is a line
+    /// less; and what the user's function throws ends here, because the log is where it would be told.
+    template <class... Parts> void operator()(log_level level, const Parts&... parts) const noexcept
+    {
+        if (!on(level))
+            return;
+        try {
+            std::string line;
+            (add(line, parts), ...);
+            to_(level, line);
+        } catch (...) { // NOLINT: see above
+        }
+    }
+
+    static void add(std::string& line, std::string_view text) { line += text; }
+    static void add(std::string& line, std::int64_t number);
+    static void add(std::string& line, lease_clock::duration);
+    static void add(std::string& line, session_name);
+    static void add(std::string& line, times_left_out);
+
+private:
+    const log_function& to_;
+    int most_ = -1;
+};
+
+} // namespace zklock::store

@@ -1,0 +1,42 @@
+#pragma once
+#include "zklock/lease_clock.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace zklock::store {
+
+/// Of a line that comes again and again: it is said at once, and then at distances that double, up to ten minutes. When
+/// it has not come for a minute, or for as long as that distance, it begins anew.
+class repeats {
+public:
+    using time_point = lease_clock::time_point;
+
+    /// How often it was left out since it was said last; nothing if it is to be left out now, too.
+    [[nodiscard]] std::optional<std::uint64_t> say(time_point now) noexcept
+    {
+        if (now < next_) {
+            ++left_out_;
+            return std::nullopt;
+        }
+        const bool anew = now - next_ > std::max<lease_clock::duration>(distance_, std::chrono::minutes(1));
+        distance_ = anew ? first : std::min(2 * distance_, longest);
+        next_ = now + distance_;
+        return std::exchange(left_out_, 0);
+    }
+    /// When it may be said next.
+    [[nodiscard]] time_point next() const noexcept { return next_; }
+
+private:
+    static constexpr lease_clock::duration first = std::chrono::seconds(1);
+    static constexpr lease_clock::duration longest = std::chrono::minutes(10);
+
+    time_point next_{};
+    lease_clock::duration distance_ = first / 2;
+    std::uint64_t left_out_ = 0;
+};
+
+} // namespace zklock::store

@@ -1,0 +1,330 @@
+// What a client writes to its log, where something happens on real servers: each thing once, at its level.
+#include "integration/recipe_scene.hpp"
+#include "zklock/log.hpp"
+
+#include <cstdio>
+#include <thread>
+
+#include <unistd.h>
+
+using namespace zklock::test;
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+using asio::awaitable;
+using zklock::client;
+using zklock::client_options;
+using zklock::errc;
+using zklock::guard;
+using zklock::log_level;
+using zklock::mutex;
+
+namespace {
+
+/// The log of clients that run on the test's thread.
+class kept_log {
+public:
+    [[nodiscard]] auto function()
+    {
+        return [this](log_level level, std::string_view line) {
+            if (line.find("a turn of the client began ") == line.npos)
+                lines_.emplace_back(level, std::string(line));
+            else
+                slow_turns_.emplace_back(level, std::string(line));
+        };
+    }
+    /// On a loaded machine they come at any time.
+    [[nodiscard]] std::size_t slow_turns() const { return slow_turns_.size(); }
+    /// How many lines of that level have both in them.
+    [[nodiscard]] std::ptrdiff_t count(log_level level, std::string_view text, std::string_view more = "") const
+    {
+        return std::count_if(lines_.begin(), lines_.end(), [&](const auto& line) {
+            return line.first == level && line.second.find(text) != std::string::npos &&
+                   line.second.find(more) != std::string::npos;
+        });
+    }
+    [[nodiscard]] std::string all() const
+    {
+        std::string text;
+        for (const auto& [level, line] : lines_)
+            text.append(to_string(level)).append(" ").append(line).append("\n");
+        return text;
+    }
+
+private:
+    std::vector<std::pair<log_level, std::string>> lines_, slow_turns_;
+};
+
+std::string hex(std::int64_t session)
+{
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(session));
+    return text;
+}
+
+client_options logging(std::string servers, kept_log& log, std::chrono::milliseconds session = long_session)
+{
+    client_options o = fault_options(std::move(servers), session);
+    o.identifier = "night-shift";
+    o.log = log.function();
+    return o;
+}
+
+awaitable<void> connected(client& zk)
+{
+    must(co_await zk.wait_connected(default_limit));
+}
+
+} // namespace
+
+TEST_CASE("connections and sessions are told as they come and go, and none of it is an error")
+{
+    kept_log log;
+    const auto body = [&]() -> awaitable<void> {
+        proxy link(server().port());
+        client zk(co_await asio::this_coro::executor, logging(link.address(), log));
+        co_await connected(zk);
+        const std::string first = hex(zk.session_id());
+        CHECK(log.count(log_level::info, "night-shift " + first + ": connected to " + link.address(),
+                        ": new session " + first + ", time-out 30.000 s") == 1);
+
+        link.cut();
+        co_await until("it is connected again", [&] { return log.count(log_level::info, " goes on, time-out ") == 1; });
+        CHECK(log.count(log_level::info, "the connection to " + link.address() + " has ended after ") == 1);
+
+        link.expire_session(zk.session_id());
+        co_await until("there is another session", [&] { return log.count(log_level::info, ": new session ") == 2; });
+        CHECK(log.count(log_level::warning, "session " + first + " has expired") == 1);
+        must(co_await zk.close());
+        CHECK(log.count(log_level::info, ": closed") == 1);
+        CHECK(log.count(log_level::error, "") == 0);
+        CHECK(log.count(log_level::warning, "") == 1);
+        CHECK(log.count(log_level::debug, "the C client says: ") > 0);
+        for (const auto level : {log_level::error, log_level::warning, log_level::info})
+            CHECK(log.count(level, "the C client says: ") == 0);
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a time-out that is shorter than was asked for")
+{
+    server_options short_sessions;
+    short_sessions.max_session_timeout = 4000ms;
+    zookeeper_server other(short_sessions);
+    kept_log log;
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, logging(other.address(), log));
+        co_await connected(zk);
+        CHECK(log.count(log_level::warning, "keep a session for 4.000 s only, and not for 30.000 s") == 1);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(other);
+}
+
+TEST_CASE("an ensemble that cannot be reached is one error, however often it is tried; its end is told")
+{
+    zookeeper_server other;
+    kept_log log;
+    const auto body = [&]() -> awaitable<void> {
+        proxy link(other.port());
+        other.kill(); // the proxy accepts, and hangs up
+        client zk(co_await asio::this_coro::executor, logging(link.address(), log, 2000ms));
+        co_await until("it is told", [&] { return log.count(log_level::error, "") != 0; });
+        co_await until("it goes on", [&, tried = link.accepted()] { return link.accepted() > tried + 40; });
+        CHECK(log.count(log_level::error, "no ZooKeeper server of " + link.address() + " can be reached, for ") == 1);
+        CHECK(log.count(log_level::info, link.address()) >= 1);
+        CHECK(log.count(log_level::info, link.address()) < 20);
+        CHECK(log.count(log_level::warning, "") == 0);
+        other.start();
+        co_await until("it is reached", [&] { return zk.state() == zklock::connection_state::connected; });
+        CHECK(log.count(log_level::warning, "a ZooKeeper server is reached again, after ") == 1);
+        CHECK(log.count(log_level::error, "") == 1);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(other);
+}
+
+TEST_CASE("credentials that are refused, and a chroot that is missing, are errors")
+{
+    kept_log log;
+    const auto body = [&]() -> awaitable<void> {
+        client_options unknown = logging(server().address(), log);
+        unknown.auth.push_back({"no_such_scheme", "the secret"});
+        client refused(co_await asio::this_coro::executor, unknown);
+        CHECK(error_in(co_await refused.wait_connected(60s)) == errc::authentication_failed);
+        CHECK(log.count(log_level::error, server().address() + " refuses the credentials") == 1);
+        CHECK(log.all().find("the secret") == std::string::npos);
+        must(co_await refused.close());
+
+        client_options nowhere = logging(server().address(), log);
+        nowhere.chroot = "/no/such/chroot";
+        client rootless(co_await asio::this_coro::executor, nowhere);
+        CHECK(error_in(co_await rootless.wait_connected(60s)) == errc::no_such_chroot);
+        CHECK(error_in(co_await rootless.wait_connected(60s)) == errc::no_such_chroot);
+        CHECK(log.count(log_level::error, "there is no node /no/such/chroot") == 1);
+        CHECK(log.count(log_level::error, "") == 2);
+        must(co_await rootless.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a lock that is lost: which, with what token, after how long, and why")
+{
+    kept_log log;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        proxy link(server().port());
+        admin_client admin(server().port());
+        client zk(executor, logging(link.address(), log));
+        const auto hold = [&](std::string path) { return begin_acquire(mutex(zk, path)); };
+        const auto lost = [&](std::string path, std::string why) {
+            return log.count(log_level::warning, "lost " + path + ", held for ", why);
+        };
+
+        auto deleted = hold("/log/deleted");
+        REQUIRE(!co_await deleted.end());
+        auto told = begin_wait_lost(deleted.value());
+        const std::string node = deleted.value().node();
+        REQUIRE(admin.remove(node));
+        CHECK(!co_await told.end());
+        const std::string which = "(node " + node.substr(node.rfind('/') + 1) + ", token " +
+                                  std::to_string(deleted.value().fencing_token()) + "): somebody else has deleted";
+        CHECK(lost("/log/deleted", which) == 1);
+
+        auto expired = hold("/log/expired");
+        REQUIRE(!co_await expired.end());
+        auto told_too = begin_wait_lost(expired.value());
+        link.expire_session(zk.session_id());
+        CHECK(!co_await told_too.end());
+        CHECK(lost("/log/expired", "the servers have ended the session; nothing was heard") == 1);
+
+        auto outlives = hold("/log/outlives");
+        REQUIRE(!co_await outlives.end());
+        must(co_await zk.close());
+        CHECK(lost("/log/outlives", "the client was closed before its guard was released") == 1);
+
+        client short_lived(executor, logging(link.address(), log, 4000ms));
+        auto lapsed = begin_acquire(mutex(short_lived, "/log/lapsed"));
+        REQUIRE(!co_await lapsed.end());
+        auto told_last = begin_wait_lost(lapsed.value());
+        link.block();
+        CHECK(!co_await told_last.end());
+        link.unblock();
+        CHECK(lost("/log/lapsed", "its lease has ended; nothing was heard of the servers for ") == 1);
+        CHECK(log.count(log_level::warning, "lost ") == 4);
+        CHECK(log.count(log_level::error, "") == 0);
+        must(co_await short_lived.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a waiter's node that others delete; a revocation that is asked for and answered; a try in vain")
+{
+    kept_log log, of_waiter, of_asker;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        const std::string path = "/log/asked";
+        const std::uint16_t port = server().port();
+        admin_client admin(port);
+        client zk(executor, logging(server().address(), log));
+        client waiter(executor, logging(server().address(), of_waiter));
+        client asker(executor, logging(server().address(), of_asker));
+        auto held = begin_acquire(mutex(zk, path));
+        REQUIRE(!co_await held.end());
+        auto asked = begin_wait_revoked(held.value());
+
+        auto second = begin_acquire(mutex(waiter, path));
+        co_await until_queued(admin, path, 2);
+        const std::string node = path + "/" + queue_of(admin, path)[1];
+        co_await until("it watches its own node", [&] { return watches_node(port, waiter.session_id(), node); });
+        REQUIRE(admin.remove(node));
+        co_await until("it is told", [&] { return of_waiter.count(log_level::warning, "") != 0; });
+        co_await until_queued(admin, path, 2);
+        CHECK(of_waiter.count(log_level::warning, "somebody else has deleted the node of a waiter for " + path) == 1);
+
+        co_await connected(asker);
+        CHECK(error_in(co_await mutex(asker, path).try_acquire()) == errc::busy);
+        CHECK(of_asker.count(log_level::debug, "no lock on " + path + ": busy") == 1);
+        mutex asked_for(asker, path);
+        must(co_await asked_for.revoke_holder());
+        CHECK(of_asker.count(log_level::info, "has asked the holder of this node to let go: " + path) == 1);
+        CHECK(!co_await asked.end());
+        CHECK(log.count(log_level::info, "is asked to let go of " + path) == 1);
+        co_await release_well(held);
+        CHECK(log.count(log_level::info, "lets go of " + path + ", as it was asked to") == 1);
+        CHECK(log.count(log_level::warning, "") == 0);
+        CHECK(of_asker.count(log_level::warning, "") == 0);
+        REQUIRE(!co_await second.end());
+        co_await release_well(second);
+        for (client* one : {&zk, &waiter, &asker})
+            must(co_await one->close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("an executor that somebody blocks is told, with how late a turn was")
+{
+    kept_log log;
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, logging(server().address(), log, 2000ms));
+        co_await connected(zk);
+        std::this_thread::sleep_for(1500ms); // what is tested: two heartbeats are due meanwhile
+        co_await until("it is told", [&] { return log.slow_turns() != 0; });
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("a log function that throws breaks nothing")
+{
+    const auto body = [&]() -> awaitable<void> {
+        client_options options = fault_options(server().address(), long_session);
+        int lines = 0;
+        options.log = [&lines](log_level, std::string_view) {
+            ++lines;
+            throw std::runtime_error("the disk is full");
+        };
+        client zk(co_await asio::this_coro::executor, options);
+        auto held = begin_acquire(mutex(zk, "/log/throws"));
+        REQUIRE(!co_await held.end());
+        must(co_await zk.close()); // the guard outlives it
+        CHECK(lines > 2);
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("the environment has a client write to stderr that has no log of its own")
+{
+    std::FILE* const file = std::tmpfile();
+    REQUIRE(file != nullptr);
+    const int before = ::dup(2);
+    ::setenv("ZKLOCK_LOG", "info", 1);
+    ::dup2(::fileno(file), 2);
+    const auto body = [&]() -> awaitable<void> {
+        client_options options = fault_options(server().address(), long_session);
+        options.identifier = "by-environment";
+        client zk(co_await asio::this_coro::executor, options);
+        co_await connected(zk);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    ::unsetenv("ZKLOCK_LOG");
+    ::dup2(before, 2);
+    ::close(before);
+    std::string text;
+    std::rewind(file);
+    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file))
+        text += static_cast<char>(c);
+    std::fclose(file);
+    CAPTURE(text);
+    CHECK(text.find("Z info by-environment 0x") != text.npos);
+    CHECK(text.find(": connected to " + server().address() + ": new session 0x") != text.npos);
+    expect_clean(server());
+}

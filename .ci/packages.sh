@@ -1,27 +1,111 @@
-# The Debian 12 packages of this project, and how they get installed. Sourced by the scripts that build something.
+# The Debian packages of this project, and how they get installed: those of Debian 12 and of Debian 13, and of what lies
+# between and after. Sourced by the scripts that build something.
 
-packages_library=(cmake ninja-build g++ libboost1.81-dev libzookeeper-st-dev)
+# Boost and clang are installed by their versions, and every Debian has others: @boost and @clang stand for those that
+# serve (see `chosen`).
+packages_library=(cmake ninja-build g++ @boost libzookeeper-st-dev)
 packages_server=(default-jre-headless libzookeeper-java) # a ZooKeeper of one's own, started as a plain Java program
 packages_demo=(libsqlite3-dev sqlite3 libcli11-dev libfmt-dev)
-packages_tests=(doctest-dev libcli11-dev clang-16 libclang-rt-16-dev llvm-16 procps)
+packages_tests=(doctest-dev libcli11-dev @clang procps)
 # Peers to share paths with and to be measured beside, and what builds and starts them.
-packages_peers=(libcurator-recipes-java default-jdk-headless python3 python3-kazoo)
-packages_bench=("${packages_peers[@]}" python3-matplotlib) # which draws the plots
+packages_bench=(libcurator-recipes-java default-jdk-headless python3 python3-kazoo)
+packages_plots=(python3-matplotlib) # see install_if_possible
+
+# The oldest that serve: as in src/CMakeLists.txt, and what the tests are known to run with.
+least_boost=1.81
+least_clang=16
+
+# serving NAME LEAST: of the lines that are read, those that are NAME with a version in place of %, and that not less
+# than LEAST; the oldest first.
+serving() {
+    sed -n "s/^${1%\%*}\([0-9.]*\)${1#*\%}\$/\1/p" | sort -V |
+        awk -v least="$2" 'function number(v,  p) { split(v, p, "."); return p[1] * 1000 + p[2] }
+                           number($0) >= number(least)' |
+        sed "s/.*/${1%\%*}&${1#*\%}/"
+}
+
+# installed NAME LEAST: the oldest that serves of those that are installed.
+installed() {
+    dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${1/\%/*}" 2>/dev/null | sed -n 's/^installed //p' |
+        serving "$@" | head -n 1
+}
+
+# chosen NAME LEAST: of those that apt offers, the one that is this Debian's usual (the package of that name without a
+# version depends on it), if it serves; otherwise the oldest that does. Nothing if there is none.
+chosen() {
+    local names usual version name number
+    names=$(apt-cache pkgnames "${1%\%*}" | serving "$@")
+    usual=${1/-\%/}
+    version=$(LC_ALL=C apt-cache policy "${usual/\%/}" | sed -n 's/^ *Candidate: \([0-9]*:\)\?//p')
+    for name in $names; do
+        number=${name#"${1%\%*}"}
+        if [[ $version == "${number%"${1#*\%}"}"[.-]* ]]; then
+            echo "$name"
+            return
+        fi
+    done
+    head -n 1 <<<"$names"
+}
+
+# The version of the clang that the tests are built with, as in clang++-16.
+clang_version() {
+    local name
+    name=$(chosen clang-% $least_clang)
+    echo "${name#clang-}"
+}
+
+# real_names NAME...: one per line, those that begin with @ replaced by packages. Fails when there are none.
+real_names() {
+    local name found
+    for name in "$@"; do
+        case $name in
+        @boost) # only one can be installed: what is there already stays
+            found=$(installed libboost%-dev $least_boost)
+            [[ $found ]] || found=$(chosen libboost%-dev $least_boost)
+            [[ $found ]] || return 1
+            echo "$found"
+            ;;
+        @clang)
+            found=$(clang_version)
+            [[ $found ]] || return 1
+            printf '%s\n' "clang-$found" "libclang-rt-$found-dev" "llvm-$found"
+            ;;
+        *) echo "$name" ;;
+        esac
+    done
+}
+
+# as_root COMMAND...
+as_root() {
+    if ((EUID == 0)); then "$@"; else sudo "$@"; fi
+}
 
 # install_packages NAME...: installs those that are missing; does nothing, and needs no rights, when none is.
 install_packages() {
-    local name missing=() as_root=()
-    for name in "$@"; do
+    local names name missing=() options=()
+    if ! names=$(real_names "$@"); then # the package lists may be missing
+        as_root apt-get update -qq || return
+        if ! names=$(real_names "$@"); then
+            echo "apt offers no libboost…-dev from $least_boost on, or no clang-… from $least_clang on" >&2
+            return 1
+        fi
+    fi
+    for name in $names; do
         if [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) != installed ]]; then
             missing+=("$name")
         fi
     done
     ((${#missing[@]})) || return 0
-    ((EUID == 0)) || as_root=(sudo)
     echo "Installing ${missing[*]} ..."
-    local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
-        apt-get install -qq -y --no-install-recommends "${missing[@]}")
-    # The package lists may be missing or too old: fetch them and try once more.
+    [[ ! ${ZKLOCK_KEEP_PACKAGES-} ]] || options=(--no-remove)
+    local install=(as_root env DEBIAN_FRONTEND=noninteractive
+        apt-get install -qq -y --no-install-recommends "${options[@]}" "${missing[@]}")
+    # The package lists may be too old: fetch them and try once more.
     "${install[@]}" >/dev/null 2>&1 && return 0
-    "${as_root[@]}" apt-get update -qq && "${install[@]}" >/dev/null
+    as_root apt-get update -qq && "${install[@]}" >/dev/null
+}
+
+# install_if_possible NAME...: what one can do without: no other package has to go for it, and it may be impossible.
+install_if_possible() {
+    ZKLOCK_KEEP_PACKAGES=yes install_packages "$@" 2>/dev/null || echo "Going on without $*."
 }

@@ -57,11 +57,11 @@ def address_list(text):
     return text.split(",")
 
 
-def build():
+def build(draws):
     """Returns the folder with the programs."""
     if given := os.environ.get("ZKLOCK_BUILD_DIR"):
         return pathlib.Path(given).resolve() / "bench"
-    subprocess.run(["bash", SOURCES / "build"], check=True)
+    subprocess.run(["bash", SOURCES / "build", *(["--plots"] if draws else [])], check=True)
     return SOURCES.parent / "build" / "bench" / "bench"
 
 
@@ -102,7 +102,10 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         make_room(options)
-        programs = build()
+        programs = build(draws=options.plots)
+        if options.plots and (missing := plots.missing()):
+            progress(f"no plots: {missing}")
+            options.plots = None
         results, problem = measure(programs, options)
     except subprocess.CalledProcessError as error:
         return f"bench/run: the build failed (status {error.returncode})"

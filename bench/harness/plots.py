@@ -8,11 +8,24 @@ from report import show_parameters
 COLOURS = dict(zip(SYSTEMS, ("#888888", "#c2185b", "#1565c0", "#2e7d32", "#ef6c00")))
 
 
+def missing():
+    """What keeps plots from being drawn, or None."""
+    try:
+        library()
+        return None
+    except ImportError as error:
+        return f"{error}; Debian's package python3-matplotlib has what draws them"
+
+
+def library():
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    import matplotlib.pyplot
+    return matplotlib.pyplot
+
+
 def draw(results, folder):
     """Returns the files' names."""
-    os.environ.setdefault("MPLBACKEND", "Agg")
-    import matplotlib.pyplot as plots
-
+    plots = library()
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     written = []

@@ -138,7 +138,7 @@ class Scale:
                     rounds=self.choose(3, 1), fresh_process=True, note=memory_note)
 
     def fleet(self, session_ms):
-        clients = self.choose(1_000, 200)
+        clients = self.choose(1_000, 100)
         parameters = {"clients": clients, "session_ms": session_ms}
         return Load("fleet", {"sessions": clients, "session_ms": session_ms, "paths": clients // 2,
                               "ms": self.choose(10_000, 2_000)},

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 
+import plots
 from results import FIELDS
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -37,9 +38,9 @@ def check_entry(entry):
 
 def main(build):
     with tempfile.TemporaryDirectory() as scratch:
-        file, plots = pathlib.Path(scratch) / "out" / "bench.json", pathlib.Path(scratch) / "plots"
+        file, drawn = pathlib.Path(scratch) / "out" / "bench.json", pathlib.Path(scratch) / "plots"
         ran = run(build, "--quick", "--scenario", "uncontended", "--systems", "raw,zklock", "--json", file,
-                  "--plots", plots)
+                  "--plots", drawn)
         check(ran.returncode == 0, f"status {ran.returncode}")
         entries = json.loads(file.read_text())
         found = {(entry["system"], entry["parameters"]["operation"]) for entry in entries}
@@ -47,7 +48,7 @@ def main(build):
         for entry in entries:
             check_entry(entry)
         check("uncontended re-acquire, p50" in ran.stdout, "the table of targets")
-        check([p.name for p in plots.iterdir()] == ["latency-uncontended.png"], "the plots")
+        check([p.name for p in drawn.iterdir()] == ([] if plots.missing() else ["latency-uncontended.png"]), "the plots")
     check(run(build, "--scenario", "no-such-scenario").returncode == 2, "an unknown scenario is accepted")
 
 

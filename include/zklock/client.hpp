@@ -234,6 +234,8 @@ public:
 
     /// Looks for a node. It answers from the same server as `get()`.
     /// @par Completion `void(error_code, std::optional<node_stat>)`: nothing if there is no such node.
+    /// `errc::access_denied`, from servers from 3.8.4 and 3.9.2 on: it is there, and may not be read; earlier ones tell
+    /// of it all the same.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<node_stat>)) Token = default_token>
     [[nodiscard]] auto exists(std::string path, Token&& token = Token())
     {

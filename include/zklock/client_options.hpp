@@ -60,15 +60,15 @@ enum class parent_kind : std::uint8_t {
 }
 
 /// How a client connects and how careful it is. Every operation reports values that are out of range as
-/// `errc::invalid_option`.
+/// `errc::invalid_option`; `find_fault()` in `option_fault.hpp` names the option, and so does `log`.
 struct client_options {
     // gcc 12 destroys a temporary aggregate twice around co_await. So no struct that users hand over is an aggregate.
     client_options() = default;
 
-    /// `host:port,host:port`, also IPv6 (`[::1]:2181`). The client looks names up asynchronously, all together, and
-    /// again when it needs to.
+    /// `host:port,host:port`, or with a chroot `host:port,host:port/chroot`; also IPv6 (`[::1]:2181`). The client looks
+    /// names up asynchronously, all together, and again when it needs to.
     std::string servers = "127.0.0.1:2181";
-    /// The client puts it before every path; its node must exist. Empty for none.
+    /// The client puts it before every path; its node must exist. Empty for none, and where `servers` has one.
     std::string chroot;
     /// The time-out that the client asks of the servers. They may grant another, but all servers of an ensemble grant
     /// the same. 100 ms to 2^31 - 1 ms; no more than 2^30 - 1 ms (12 days) are asked for, because of the C client. The

@@ -28,7 +28,7 @@ enum class naming : std::uint8_t {
 }
 
 /// Options of a mutex. `names`, `linger` and `cohort` hold for the path: mutexes of one client on one path must agree
-/// on them, or their operations fail with `errc::invalid_option`.
+/// on them, or their operations fail with `errc::invalid_option`. `find_fault()` (`option_fault.hpp`) and the log tell.
 struct mutex_options {
     mutex_options() = default; // no aggregate: see client_options
 

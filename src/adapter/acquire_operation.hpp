@@ -5,7 +5,10 @@
 #include "zklock/detail/access.hpp"
 #include "zklock/errc.hpp"
 
+#include <boost/system/errc.hpp>
+
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -51,12 +54,17 @@ private:
         auto acquisition = std::move(acquisition_);
         auto lock = std::move(lock_);
         if (ec) {
-            if (lock)
-                lock->refused();
             // A look that had no time to wait found nothing: for its caller the time is up.
             const bool nothing_yet = ec == errc::busy || ec == errc::not_connected;
             this->complete(once_ && nothing_yet ? make_error_code(errc::timed_out) : ec, Handle());
         } else {
+            try {
+                lock->prepare();
+            } catch (const std::bad_alloc&) { // a lock that might never be given back is none
+                acquisition->release({});
+                this->complete(make_error_code(boost::system::errc::not_enough_memory), Handle());
+                return;
+            }
             lock->granted(std::move(acquisition), std::move(grant));
             // If nobody can take the lock any more, it is given back here.
             this->complete({}, access::make<Handle>(std::move(lock)));
@@ -71,8 +79,7 @@ private:
         if (acquisition_ && !acquisition_->withdraw()) // none when the start has failed
             return false;
         acquisition_.reset();
-        if (const auto lock = std::exchange(lock_, nullptr))
-            lock->refused();
+        lock_.reset();
         return true;
     }
 

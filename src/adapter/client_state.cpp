@@ -2,7 +2,7 @@
 
 #include "adapter/client_log.hpp"
 #include "adapter/options_check.hpp"
-#include "recipes/session/each_told.hpp"
+#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <boost/asio/dispatch.hpp>
@@ -14,7 +14,6 @@
 
 #include <array>
 #include <cstddef>
-#include <exception>
 #include <iterator>
 #include <string>
 
@@ -36,11 +35,11 @@ std::string host_and_process()
 } // namespace
 
 client_state::client_state(const asio::any_io_executor& executor, client_options options)
-    : invalid_(check(options)), executors_(std::make_shared<client_executors>(executor)), strand_(*executors_),
+    : fault_(find_fault(options)), invalid_(fault_ ? make_error_code(errc::invalid_option) : error_code()),
+      executors_(std::make_shared<client_executors>(executor)), strand_(*executors_),
       state_(invalid_ ? connection_state::failed : connection_state::connecting)
 {
-    if (!invalid_)
-        options_.emplace(std::move(options));
+    options_.emplace(invalid_ ? std::move(options) : in_parts(std::move(options)));
 }
 
 std::shared_ptr<client_state> client_state::make(const asio::any_io_executor& executor, client_options options)
@@ -49,9 +48,19 @@ std::shared_ptr<client_state> client_state::make(const asio::any_io_executor& ex
     const asio::steady_timer reactor_first(executor); // so that it is told of a fork before the service is
     state->registry_ = context_service<client_state>::of(executor);
     state->registry_->add(*state);
-    if (!state->invalid_)
-        static_cast<void>(state->post([raw = state.get()] { raw->open(); })); // the posted function keeps the state
+    // The posted function keeps the state.
+    static_cast<void>(state->post([raw = state.get()] { raw->invalid_ ? raw->tell_fault() : raw->open(); }));
     return state;
+}
+
+/// Once: what is asked of the client ends with `errc::invalid_option` from now on.
+void client_state::tell_fault()
+{
+    const auto options = std::exchange(options_, std::nullopt);
+    const auto fault = std::exchange(fault_, std::nullopt);
+    const std::string who = options->identifier.empty() ? host_and_process() : options->identifier;
+    const auto log = client_log(log_or_environment(options->log), who, [] { return std::int64_t{0}; });
+    store::logger{log}(log_level::error, "the client cannot be used: ", to_string(*fault));
 }
 
 client_state::~client_state()
@@ -270,7 +279,7 @@ void client_state::close()
         return;
     state_.store(connection_state::closed, std::memory_order_release);
     until_closed_ = shared_from_this();
-    recipes::each_told each; // whatever one of those who wait throws: the session ends, which needs no memory
+    store::each_told each; // whatever one of those who wait throws: the session ends, which needs no memory
     each([this] { core_->waits.end_all(make_error_code(errc::closed)); });
     each([this] { core_->session.close([this] { finish_close(); }); });
     each.rethrow();
@@ -283,24 +292,16 @@ void client_state::finish_close()
     alive_.store(false, std::memory_order_release);
     session_id_.store(0, std::memory_order_release);
     core_->session.log(log_level::info, "closed");
-    std::exception_ptr failed; // of one: the others are told all the same
-    const auto attempt = [&failed](auto&& f) {
-        try {
-            f();
-        } catch (...) {
-            failed = std::current_exception();
-        }
-    };
+    store::each_told each;
     do // what was called before this is told before the close
-        attempt([this] { run_tasks(); });
+        each([this] { run_tasks(); });
     while (!batch_is_done());
     for (auto* list : {&pending_, &closers_})
         while (!list->empty())
-            attempt([op = pending_operation::take_front(*list)] { op->end_as_closed(); });
+            each([op = pending_operation::take_front(*list)] { op->end_as_closed(); });
     // Not from inside a function of the session's.
     post_reserved(std::shared_ptr<reserved_task>(self, &drop_core_));
-    if (failed)
-        std::rethrow_exception(failed);
+    each.rethrow();
 }
 
 void client_state::close_in_background() noexcept

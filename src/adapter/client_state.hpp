@@ -6,6 +6,7 @@
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
 #include "zklock/lease_clock.hpp"
+#include "zklock/option_fault.hpp"
 #include "zklock/result.hpp"
 
 #include <boost/asio/any_completion_executor.hpp>
@@ -185,13 +186,15 @@ private:
     [[nodiscard]] bool batch_is_done() const noexcept { return next_ >= batch_.size() && !before_batch_; }
     void go_on_later() noexcept;
     void open();
+    void tell_fault();
     void finish_close();
     void drop_core() { core_.reset(); }
     void turn_ends() override;
     void turn_failed() override { turn_ends(); }
     void drop_all(bool told_of_fork);
 
-    const error_code invalid_; // what is wrong with the options, if anything
+    std::optional<option_fault> fault_; // what is wrong with the options, if anything; until it is told
+    const error_code invalid_;
     std::optional<client_options> options_; // until open()
     std::shared_ptr<context_service<client_state>::registry> registry_;
     const std::shared_ptr<recipes::hold_counts> holds_ = std::make_shared<recipes::hold_counts>();

@@ -1,7 +1,7 @@
 #include "adapter/connection_waits.hpp"
 
-#include "recipes/session/each_told.hpp"
 #include "recipes/session/error_mapping.hpp"
+#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <utility>
@@ -56,7 +56,7 @@ void connection_waits::state_changed()
 
 void connection_waits::end_all(error_code ec)
 {
-    recipes::each_told each;
+    store::each_told each;
     for (auto ended = std::exchange(waits_, {}); auto& [id, w] : ended) {
         scheduler_.cancel(w.timer);
         each([&, &d = w.d] { d(ec); });

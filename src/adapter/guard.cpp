@@ -1,5 +1,5 @@
 #include "adapter/guard_state.hpp"
-#include "recipes/session/each_told.hpp"
+#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/guard.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 void tell_each(const guard_watchers& watchers, void (guard_watcher::*what)())
 {
-    recipes::each_told each;
+    store::each_told each;
     for (const auto& watcher : watchers)
         each([&] { ((*watcher).*what)(); });
     each.rethrow();
@@ -29,20 +29,13 @@ void tell_all(const guard_watchers& watchers, const recipes::acquisition& acquis
 
 void give_back::run()
 {
-    recipes::each_told each;
+    store::each_told each;
     each([this] { tell_all(std::exchange(watchers, {}), *acquisition); });
     each([this] {
         if (client->open_core())
             acquisition->release({});
     });
     each.rethrow();
-}
-
-guard_state::guard_state(std::shared_ptr<client_state> client)
-    : client_(std::move(client)), give_back_(std::static_pointer_cast<give_back>(client_->take_spare()))
-{
-    if (!give_back_)
-        give_back_ = std::make_shared<give_back>();
 }
 
 guard_state::~guard_state()
@@ -56,7 +49,14 @@ guard_state::~guard_state()
     client_->post_reserved(std::move(give_back_));
 }
 
-void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant)
+void guard_state::prepare()
+{
+    give_back_ = std::static_pointer_cast<give_back>(client_->take_spare());
+    if (!give_back_)
+        give_back_ = std::make_shared<give_back>();
+}
+
+void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept
 {
     acquisition_ = std::move(acquisition);
     grant_ = std::move(grant);
@@ -71,7 +71,7 @@ void guard_state::lost()
 void guard_state::revoked()
 {
     revoked_ = true;
-    recipes::each_told each;
+    store::each_told each;
     for (auto watcher = watchers_.begin(); watcher != watchers_.end();) {
         const auto told = watcher++;
         each([&] {
@@ -120,7 +120,7 @@ bool guard_state::release(store::unique_function<void(error_code)> released)
 {
     if (!acquisition_)
         return false;
-    recipes::each_told each;
+    store::each_told each;
     each([this] { tell_all(std::exchange(watchers_, {}), *acquisition_); });
     client_->spare(std::exchange(give_back_, nullptr));
     std::exchange(acquisition_, nullptr)->release(std::move(released));
@@ -183,7 +183,7 @@ private:
         }
         // Cancelled or not: that only concerns the waiting.
         const auto self = shared_from_this();
-        recipes::each_told each;
+        store::each_told each;
         bool held = true;
         enter(client()->pending(), self);
         each([&] { held = guard->release([this, self](error_code ec) { complete(ec); }); });

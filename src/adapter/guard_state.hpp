@@ -28,7 +28,7 @@ protected:
 
 using guard_watchers = std::list<std::shared_ptr<guard_watcher>>;
 
-/// The release of what is held by a guard that is destroyed: made with the guard, for a destructor has nobody to tell
+/// The release of what is held by a guard that is destroyed: made before the grant, for a destructor has nobody to tell
 /// that there was no memory for it.
 class give_back final : public reserved_task {
 public:
@@ -46,15 +46,15 @@ class guard_state final : public std::enable_shared_from_this<guard_state> {
 public:
     using watchers = guard_watchers;
 
-    explicit guard_state(std::shared_ptr<client_state>); ///< on the strand
+    explicit guard_state(std::shared_ptr<client_state> client) noexcept : client_(std::move(client)) {}
     ~guard_state();
 
     // On the strand.
 
-    /// It was not granted, nor will be.
-    void refused() noexcept { client_->spare(std::exchange(give_back_, nullptr)); }
-    /// The lock was granted; before that, this is nobody's.
-    void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant);
+    /// Takes the memory to give back what will be granted.
+    void prepare();
+    /// The lock was granted, after prepare(); before that, this is nobody's.
+    void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept;
     void lost();
     void revoked();
     /// Until lost() or the release, or until it is removed or has waited for revoked().
@@ -93,7 +93,7 @@ private:
     std::shared_ptr<client_state> client_;
     std::shared_ptr<recipes::acquisition> acquisition_;
     recipes::grant grant_;
-    std::shared_ptr<give_back> give_back_; // as long as it may be needed
+    std::shared_ptr<give_back> give_back_; // while something is held
     watchers watchers_;
     bool lost_ = false;
     bool revoked_ = false;

@@ -1,63 +1,157 @@
 #include "adapter/options_check.hpp"
 
 #include "bridge/host_list.hpp"
-#include "queue/owner_data.hpp"
 #include "recipes/session/lease.hpp"
-#include "zklock/errc.hpp"
+#include "recipes/session/option_faults.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
 
-namespace zklock::detail {
-
+namespace zklock {
 namespace {
 
-constexpr std::size_t largest_budget = 1024 * 1024;  // what the servers can read when the session ends, with room
+using recipes::in_words;
+using std::chrono::milliseconds;
+using fault = std::optional<option_fault>;
 
-bool valid_times(const client_options& o)
+constexpr std::size_t largest_budget = 1024 * 1024; // what the servers can read when the session ends, with room
+// Servers grant two ticks at the least; less than this leaves no time to connect in. The wire has 32 bits for it.
+constexpr milliseconds shortest_session{100};
+constexpr milliseconds longest_session{std::numeric_limits<std::int32_t>::max()};
+
+fault fault_of_servers(std::string_view servers)
 {
-    using std::chrono::milliseconds;
-    // Servers grant two ticks at the least; less than this leaves no time to connect in. The wire has 32 bits for it.
-    constexpr milliseconds shortest_session{100};
-    static constexpr milliseconds longest_session{std::numeric_limits<std::int32_t>::max()};
-    if (o.session_timeout < shortest_session || o.session_timeout > longest_session)
-        return false;
+    if (bridge::parse_servers(servers))
+        return std::nullopt;
+    std::string_view wrong = servers;
+    for (std::size_t at = 0; at < servers.size();) { // the one of them that cannot be read
+        const auto comma = std::min(servers.find(',', at), servers.size());
+        wrong = servers.substr(at, comma - at);
+        if (!bridge::parse_servers(wrong))
+            break;
+        wrong = servers;
+        at = comma + 1;
+    }
+    const std::string which = wrong == servers ? "" : ", where " + in_words(wrong) + " cannot be read";
+    return option_fault("servers", in_words(servers) + which,
+                        "host:port,host:port or host:port,host:port/chroot, with ports from 1 to 65535 (2181 if there "
+                        "is none) and IPv6 addresses in brackets");
+}
+
+fault fault_of_chroot(const client_options& o, std::string_view behind_the_servers)
+{
+    const auto is_none = [](std::string_view chroot) { return chroot.empty() || chroot == "/"; };
+    if (!bridge::parse_chroot(o.chroot))
+        return option_fault("chroot", in_words(o.chroot), "empty, or a path such as /app/locks");
+    if (is_none(behind_the_servers))
+        return std::nullopt;
+    // What other clients take for a chroot of that odd name was meant as a list of servers with a chroot each.
+    if (!bridge::parse_chroot(behind_the_servers) || behind_the_servers.find(',') != behind_the_servers.npos)
+        return option_fault("servers", in_words(o.servers),
+                            "host:port,host:port/chroot: one path, behind the last server");
+    if (!is_none(o.chroot))
+        return option_fault("chroot", in_words(o.chroot),
+                            "empty where servers ends with one (" + in_words(behind_the_servers) + ')');
+    return std::nullopt;
+}
+
+fault fault_of_time(const char* option, milliseconds value, milliseconds least, milliseconds most = longest_session)
+{
+    if (value >= least && value <= most)
+        return std::nullopt;
+    return option_fault(option, in_words(value), in_words(least) + " to " + in_words(most));
+}
+
+fault fault_of_lease(const client_options& o)
+{
+    if (auto f = fault_of_time("session_timeout", o.session_timeout, shortest_session))
+        return f;
     if (!(o.clock_drift >= 0.0 && o.clock_drift < 0.5)) // also refuses what is not a number
-        return false;
+        return option_fault("clock_drift", in_words(o.clock_drift), "0 to below 0.5");
     // Kept below the longest session, so that sums of them are numbers.
-    const auto in_range = [](milliseconds t) { return t >= milliseconds::zero() && t <= longest_session; };
-    if (o.server_tick == milliseconds::zero() || !in_range(o.server_tick) || !in_range(o.loss_notice) ||
-        !in_range(o.lease_margin.value_or(milliseconds::zero())))
-        return false;
+    if (auto f = fault_of_time("server_tick", o.server_tick, milliseconds(1)))
+        return f;
+    if (auto f = fault_of_time("loss_notice", o.loss_notice, milliseconds(0)))
+        return f;
+    if (auto f = fault_of_time("lease_margin", o.lease_margin.value_or(milliseconds(0)), milliseconds(0)))
+        return f;
     // Servers grant two ticks at the least, if nobody has told them otherwise: what they grant is looked at later.
     const recipes::lease_times times{o.clock_drift, o.session_timeout / 4, o.lease_margin, o.loss_notice,
                                      o.session_timeout};
-    if (!times.possible())
-        return false;
-    return o.connect_backoff > milliseconds::zero() && o.connect_backoff_limit >= o.connect_backoff;
+    if (times.possible())
+        return std::nullopt;
+    const std::string room = "so much less than session_timeout (" + in_words(o.session_timeout) +
+                             ") that two heartbeats fit beside ";
+    if (o.lease_margin && *o.lease_margin >= o.loss_notice)
+        return option_fault("lease_margin", in_words(*o.lease_margin),
+                            room + "it, loss_notice (" + in_words(o.loss_notice) + ") and clock_drift");
+    return option_fault("loss_notice", in_words(o.loss_notice), room + "it, lease_margin (" +
+                        (o.lease_margin ? in_words(*o.lease_margin) : std::string("a quarter")) + ") and clock_drift");
 }
 
-bool valid_identity(const client_options& o)
+fault fault_of_back_off(const client_options& o)
 {
-    const bool known_access =
-        o.access == acl::open || o.access == acl::creator_all || o.access == acl::creator_all_or_read;
-    return known_access && std::ranges::none_of(o.auth, [](const credentials& c) { return c.scheme.empty(); }) &&
-           queue::valid_owner_data(o.identifier, {});
+    if (o.connect_backoff <= milliseconds::zero())
+        return option_fault("connect_backoff", in_words(o.connect_backoff), "more than 0 ms");
+    if (o.connect_backoff_limit < o.connect_backoff)
+        return option_fault("connect_backoff_limit", in_words(o.connect_backoff_limit),
+                            "connect_backoff (" + in_words(o.connect_backoff) + ") or more");
+    return std::nullopt;
+}
+
+fault fault_of_identity(const client_options& o)
+{
+    if (o.access != acl::open && o.access != acl::creator_all && o.access != acl::creator_all_or_read)
+        return option_fault("access", std::to_string(static_cast<unsigned>(o.access)), "one of the acl's values");
+    if (std::ranges::any_of(o.auth, [](const credentials& c) { return c.scheme.empty(); }))
+        return option_fault("auth", "credentials without a scheme", "of schemes that the servers know, such as digest");
+    if (o.access != acl::open && o.auth.empty())
+        return option_fault("access", o.access == acl::creator_all ? "acl::creator_all" : "acl::creator_all_or_read",
+                            "acl::open where auth is empty: there is no creator that servers would know again");
+    return recipes::find_fault(o.identifier, {});
+}
+
+fault fault_of_budget(const client_options& o)
+{
+    if (o.node_budget_limit > largest_budget)
+        return option_fault("node_budget_limit", std::to_string(o.node_budget_limit),
+                            std::to_string(largest_budget) + " at most");
+    if (o.node_budget == 0 || o.node_budget > o.node_budget_limit)
+        return option_fault("node_budget", std::to_string(o.node_budget),
+                            "1 to node_budget_limit (" + std::to_string(o.node_budget_limit) + ')');
+    return std::nullopt;
 }
 
 } // namespace
 
-error_code check(const client_options& o)
+std::optional<option_fault> find_fault(const client_options& o)
 {
-    if (const auto servers = bridge::parse_servers(o.servers); !servers)
-        return servers.error();
-    if (const auto chroot = bridge::parse_chroot(o.chroot); !chroot)
-        return chroot.error();
-    if (!valid_times(o) || !valid_identity(o) || o.node_budget == 0 || o.node_budget > o.node_budget_limit ||
-        o.node_budget_limit > largest_budget)
-        return make_error_code(errc::invalid_option);
-    return {};
+    const auto [servers, chroot] = bridge::split_chroot(o.servers);
+    if (auto f = fault_of_servers(servers))
+        return f;
+    if (auto f = fault_of_chroot(o, chroot))
+        return f;
+    for (const auto of : {fault_of_lease, fault_of_back_off, fault_of_identity, fault_of_budget})
+        if (auto f = of(o))
+            return f;
+    return std::nullopt;
 }
 
-} // namespace zklock::detail
+namespace detail {
+
+client_options in_parts(client_options o)
+{
+    const auto [servers, chroot] = bridge::split_chroot(o.servers);
+    if (chroot.size() > 1)
+        o.chroot = chroot;
+    o.servers = std::string(servers);
+    return o;
+}
+
+} // namespace detail
+} // namespace zklock

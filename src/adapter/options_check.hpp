@@ -1,10 +1,11 @@
 #pragma once
 #include "zklock/client_options.hpp"
-#include "zklock/result.hpp"
+#include "zklock/option_fault.hpp"
 
 namespace zklock::detail {
 
-/// `errc::invalid_option` if any of the options is out of its range.
-[[nodiscard]] error_code check(const client_options&);
+/// Options without fault, in the form in which the layers below have them: the chroot in its own member, and not behind
+/// the servers.
+[[nodiscard]] client_options in_parts(client_options);
 
 } // namespace zklock::detail

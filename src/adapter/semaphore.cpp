@@ -5,10 +5,12 @@
 #include "adapter/operation.hpp"
 #include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/semaphores.hpp"
-#include "recipes/session/each_told.hpp"
+#include "recipes/session/option_faults.hpp"
+#include "store/each_told.hpp"
 #include "zklock/detail/access.hpp"
 
 #include <functional>
+#include <string>
 
 namespace zklock {
 namespace detail {
@@ -73,6 +75,11 @@ protected:
         }
         if (from.is_released() || count_ == 0 || count_ > held_by(from).count()) {
             const errc why = from.is_released() ? errc::not_owner : errc::invalid_option;
+            if (why == errc::invalid_option)
+                recipes::log_refusal(
+                    this->client()->open_core()->session,
+                    from.grant().node + " is held by " + std::to_string(held_by(from).count()) +
+                    " permits, and it is refused to give back, or split off, " + std::to_string(count_));
             this->complete(make_error_code(why), Values()...);
             return nullptr;
         }
@@ -118,7 +125,7 @@ private:
         // Cancelled or not: that only concerns the waiting.
         enter(client()->pending(), shared_from_this());
         part->release([this, self = shared_from_this()](error_code ec) { complete(ec); });
-        recipes::each_told each;
+        store::each_told each;
         each([this] {
             if (cancelled())
                 complete(asio::error::operation_aborted);
@@ -144,6 +151,7 @@ private:
             return;
         }
         auto own = std::make_shared<guard_state>(client());
+        own->prepare();
         const auto part = take(*from, [weak = std::weak_ptr(own)] {
             if (const auto held = weak.lock())
                 held->lost();
@@ -151,7 +159,7 @@ private:
         if (!part)
             return;
         own->granted(part, {}); // so that it is given back, whatever is thrown
-        recipes::each_told each;
+        store::each_told each;
         each([&] {
             own->granted(part, part->given());
             complete({}, access::make<permits>(std::move(own)));

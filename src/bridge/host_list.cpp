@@ -87,6 +87,12 @@ result<std::vector<host_port>> parse_servers(std::string_view servers)
     return found;
 }
 
+std::pair<std::string_view, std::string_view> split_chroot(std::string_view servers) noexcept
+{
+    const auto slash = std::min(servers.find('/'), servers.size());
+    return {servers.substr(0, slash), servers.substr(slash)};
+}
+
 result<std::string> parse_chroot(std::string_view chroot)
 {
     if (chroot.empty() || chroot == "/")

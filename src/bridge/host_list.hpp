@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zklock::bridge {
@@ -19,6 +20,9 @@ struct host_port {
 /// Reads `host:port,host:port`. IPv6 addresses stand in brackets; the port is 2181 if there is none.
 /// `errc::invalid_option` when it cannot be read.
 [[nodiscard]] result<std::vector<host_port>> parse_servers(std::string_view servers);
+
+/// Takes `host:port,host:port/chroot` apart, the form of other clients. The second begins with the slash, or is empty.
+[[nodiscard]] std::pair<std::string_view, std::string_view> split_chroot(std::string_view servers) noexcept;
 
 /// Brings a chroot into the form in which it is put before paths: empty for none and for "/".
 /// `errc::invalid_option` when it is not a ZooKeeper path.

@@ -36,7 +36,7 @@ void lock_queue::leave(contender& c)
     case phase::creating:
     case phase::unknown: abandon(c); break;
     case phase::downgrading:
-        if (c.into_reader == change::unsent)
+        if (c.into_reader == downgrade_state::unsent)
             start_leaving(c);
         else
             abandon(c);
@@ -298,8 +298,6 @@ void lock_queue::epoch_ended()
     if (next_number_ >= numbers_end)
         next_number_ = 0; // only a number of our own would tell that it has another parent meanwhile
     last_read_stamp_ = answered_stamp_ = 0;
-    if (ZKLOCK_MUTANT(disconnection_counts_as_deletion))
-        std::erase_if(view_, [](const auto& known) { return known.second == 0; });
     // A node that goes unseen in the meantime is found out when its watch is armed again.
 }
 
@@ -320,8 +318,8 @@ void lock_queue::distrust()
         c.covered = false;
         c.waited_for_another = true;
         c.holds_on = c.now == phase::held || c.now == phase::downgrading; // its watch counts as gone
-        if (c.into_reader == change::sent)
-            c.into_reader = change::unknown;
+        if (c.into_reader == downgrade_state::sent)
+            c.into_reader = downgrade_state::unknown;
     }
 }
 

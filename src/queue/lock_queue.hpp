@@ -1,12 +1,11 @@
 #pragma once
+#include "queue/contender.hpp"
 #include "queue/lock_queue_action.hpp"
 #include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
 #include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
-#include <boost/intrusive/set.hpp>
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -92,7 +91,8 @@ public:
 
     // --- creates: pulled by the owner, who counts the bytes of live nodes -----------------------------------------
 
-    /// The contender whose node is to be created next, or 0 when there is none or creates have to wait.
+    /// The contender whose node is to be created next, or 0 when there is none or creates have to wait. Asked when a
+    /// step is complete, and after each create_sent().
     [[nodiscard]] contender_id next_to_create() const;
     /// Its create was sent, for a node whose name is `prefix` and a number.
     void create_sent(contender_id, std::string prefix);
@@ -170,6 +170,10 @@ public:
     /// given. No news is lost if it throws.
     [[nodiscard]] const std::vector<action>& next(bool lease_fresh);
 
+    /// Whether next() may have something to do, if nothing has happened since it was called last but that writes were
+    /// sent, and that contenders without a node have left.
+    [[nodiscard]] bool unsettled() const noexcept { return !news_.empty() || scarce() || creates_seek_coverage(); }
+
     /// Whether next() may have a grant to give, if the lease is fresh.
     [[nodiscard]] bool may_grant() const noexcept { return !queued_.empty() || lingering_ != nullptr; }
 
@@ -221,17 +225,6 @@ public:
     [[nodiscard]] bool busy(const std::vector<std::string>& names, contender_kind kind = contender_kind::mutex) const;
 
 private:
-    enum class phase : std::uint8_t {
-        wanted,     ///< has no node
-        creating,   ///< its create was sent
-        unknown,    ///< its create was sent and may have been done: to be looked for
-        inspecting, ///< found, and being read
-        queued,     ///< has a node and waits
-        held,       ///< has the lock
-        downgrading, ///< has it as a writer until it is a reader
-        lingering,  ///< has given it back, and its node waits for the next
-        leaving     ///< its node is to be deleted
-    };
     enum class watch_state : std::uint8_t { off, arming, armed, disarming };
     /// How far the parent is from being deleted, where its numbers are scarce.
     enum class emptying : std::uint8_t {
@@ -240,76 +233,7 @@ private:
         occupied,  ///< there were children: the youngest is waited for
         impossible ///< not in this epoch
     };
-    /// How far a downgrade is, which makes a reader's node of a writer's in one transaction.
-    enum class change : std::uint8_t {
-        unsent, ///< there is the writer's node, and none else
-        sent,   ///< an answer will tell what its node is
-        unknown ///< an answer will tell, once it is sent again
-    };
-
-    /// Sorted by the sequence number alone; the name only tells apart what others gave the same number.
-    struct place_name { // of a node that is looked for
-        std::int32_t sequence;
-        std::string_view node;
-        friend std::strong_ordering operator<=>(const place_name& a, const place_name& b)
-        {
-            if (a.sequence != b.sequence && !ZKLOCK_MUTANT(sorted_by_whole_name))
-                return a.sequence <=> b.sequence;
-            return a.node <=> b.node;
-        }
-    };
-    struct place {
-        std::int32_t sequence;
-        std::string node;
-        contender_kind kind = contender_kind::mutex; ///< by its name
-        [[nodiscard]] place_name name() const noexcept { return {sequence, node}; }
-        friend bool operator==(const place& a, const place& b) { return (a <=> b) == 0; }
-        friend std::strong_ordering operator<=>(const place& a, const place& b) { return a.name() <=> b.name(); }
-        friend std::strong_ordering operator<=>(const place& a, const place_name& b) { return a.name() <=> b; }
-    };
-    using view = std::map<place, contender_id, std::less<>>; ///< nodes; 0 for those of others
-    /// Linked into the index of its phase, if that has one.
-    struct contender : boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
-        contender_id id = 0;
-        phase now = phase::wanted;
-        contender_kind kind = contender_kind::mutex;
-        bool look_once = false;
-        bool abandoned = false;          ///< left while it was not known whether it has a node, or which
-        bool covered = false;
-        bool waited_for_another = false; ///< another client would be granted too, if our node were gone unseen
-        bool holds_on = false;
-        bool removing = false;
-        bool parent_gone = false;        ///< while it was downgrading: its number is none of the present parent's
-        change into_reader = change::unsent;
-        bool lingering_told = false;
-        bool revoked = false;            ///< others want its node to go
-        bool token_known = false;           ///< the token of its node is known
-        unsigned further_grants = 0;     ///< that its token can count
-        unsigned cohort_left = 0;        ///< acquires of this client that may still use the node while others wait
-        std::uint64_t create_stamp = 0;   ///< of its create, when that was sent
-        std::int64_t czxid = 0;          ///< of its node, once known
-        std::string prefix;              ///< of its node's name, while creating or unknown
-        view::iterator spot{};           ///< its node, once known
-    };
     using contenders = std::map<contender_id, contender>;
-    struct by_id {
-        bool operator()(const contender& a, const contender& b) const { return a.id < b.id; }
-    };
-    struct by_create_stamp {
-        bool operator()(const contender& a, const contender& b) const { return a.create_stamp < b.create_stamp; }
-    };
-    struct by_sequence {
-        bool operator()(const contender& a, const contender& b) const
-        {
-            const std::int32_t of_a = a.spot->first.sequence;
-            const std::int32_t of_b = b.spot->first.sequence;
-            return of_a != of_b ? of_a < of_b : a.id < b.id;
-        }
-    };
-    /// The contenders in one phase; `counted` if it is asked how many they are.
-    template <class Order, bool counted = false>
-    using index = boost::intrusive::set<contender, boost::intrusive::compare<Order>,
-                                        boost::intrusive::constant_time_size<counted>>;
 
     struct sent_read {
         std::uint64_t stamp;
@@ -359,6 +283,11 @@ private:
     bool decide_first(std::vector<action>&, bool lease_fresh);
     bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);
     bool grant_first(std::vector<action>&, contender&, bool lease_fresh);
+    /// Nobody waits, and it is not known who is before those whose creates were sent.
+    [[nodiscard]] bool creates_seek_coverage() const noexcept
+    {
+        return queued_.empty() && !creating_.empty() && (!dense_ || others_expected_);
+    }
     void seek_coverage(std::vector<action>&, std::uint64_t stamp);
     void wait_for(std::vector<action>&, view::iterator predecessor, contender_kind);
     void decide_lingering(std::vector<action>&, bool lease_fresh);
@@ -390,12 +319,12 @@ private:
     contender_id asked_for_ = 0;      ///< the last contender held back when the parent's delete was asked for
     std::set<std::string, std::less<>> lasting_; ///< watched nodes that no session owns
     contenders contenders_; // outlives the indexes
-    index<by_id> wanted_;
-    index<by_create_stamp> creating_;
-    index<by_id> unknown_;
-    index<by_sequence> queued_;
-    index<by_id, true> held_;
-    index<by_id> downgrading_;
+    contender_index<by_id> wanted_;
+    contender_index<by_create_stamp> creating_;
+    contender_index<by_id> unknown_;
+    contender_index<by_sequence> queued_;
+    contender_index<by_id, true> held_;
+    contender_index<by_id> downgrading_;
     contender* lingering_ = nullptr;
     std::vector<contender_id> to_remove_;  ///< some may be forgotten
     std::vector<contender_id> to_inspect_; ///< some may be forgotten

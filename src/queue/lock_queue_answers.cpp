@@ -314,8 +314,6 @@ void lock_queue::node_gone(std::string_view node)
     }
     const bool may_read_on = gone->first.kind == contender_kind::writer;
     view_.erase(gone);
-    if (ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it))
-        view_.erase(view_.begin(), view_.lower_bound(where));
     if (may_read_on && !ZKLOCK_MUTANT(shared_no_second_look_after_a_writer))
         doubt_stamp_ = growth_stamp_ = ++stamp_;
     // Those before it that went unwatched may be gone too.
@@ -333,71 +331,6 @@ void lock_queue::suspect_others()
 {
     if (!queued_.empty())
         first_queued().waited_for_another = true;
-}
-
-void lock_queue::downgrade(contender_id id)
-{
-    contender& c = at(id);
-    if (c.now == phase::held && c.kind == contender_kind::writer)
-        move(c, phase::downgrading);
-}
-
-void lock_queue::downgraded(contender_id id, bool before)
-{
-    contender* const found = find_in(phase::downgrading, id);
-    if (found == nullptr)
-        return;
-    contender& c = *found;
-    place reader{c.spot->first.sequence, reader_name(node_of(c)), contender_kind::reader};
-    action shares{action::kind::shares, id, reader.node};
-    make_room(to_remove_, 1);
-    make_room(news_, 1);
-    if (!before)
-        ++numbers_used_;
-    watches_.erase(node_of(c));
-    auto moved = view_.extract(c.spot);
-    moved.key() = std::move(reader);
-    c.spot = view_.insert(std::move(moved)).position;
-    c.spot->second = id;
-    c.kind = contender_kind::reader;
-    look_after_holders_ = true; // its node is another
-    if (c.abandoned)
-        return start_leaving(c);
-    --contending_alone_;
-    move(c, phase::held);
-    news_.push_back(std::move(shares));
-}
-
-void lock_queue::downgrade_unknown(contender_id id)
-{
-    contender* const c = find_in(phase::downgrading, id);
-    if (c != nullptr && c->into_reader == change::sent)
-        c->into_reader = change::unknown; // it is asked for again in the next epoch
-}
-
-void lock_queue::downgrade_refused(contender_id id)
-{
-    contender* const c = find_in(phase::downgrading, id);
-    if (c == nullptr)
-        return;
-    c->into_reader = change::unsent;
-    look_after_holders_ = true; // an event meanwhile may have used up its watch
-    if (c->abandoned)
-        start_leaving(*c);
-    else
-        move(*c, phase::held);
-}
-
-void lock_queue::downgrade_lost(contender_id id)
-{
-    const contender* const c = find_in(phase::downgrading, id);
-    if (c == nullptr)
-        return;
-    const view::iterator place = c->spot;
-    forget(*c, c->abandoned ? action::kind::gone : action::kind::lost);
-    watches_.erase(place->first.node);
-    view_.erase(place);
-    suspect_others();
 }
 
 void lock_queue::removed(contender_id id)

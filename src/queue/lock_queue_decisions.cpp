@@ -40,7 +40,7 @@ const std::vector<action>& lock_queue::next(bool lease_fresh)
         if (!to_remove_.empty())
             remove_those_left(actions);
         for (contender& c : downgrading_)
-            if (std::exchange(c.into_reader, change::sent) != change::sent)
+            if (std::exchange(c.into_reader, downgrade_state::sent) != downgrade_state::sent)
                 actions.push_back({action::kind::downgrade, c.id, node_of(c)});
         if (std::exchange(look_after_holders_, false))
             for (const contender& c : held_)
@@ -83,7 +83,7 @@ std::vector<contender_id> lock_queue::looking_without_node() const
 bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
 {
     if (queued_.empty()) {
-        if (connected_ && !creating_.empty() && (!dense_ || others_expected_))
+        if (connected_ && creates_seek_coverage())
             seek_coverage(actions, creating_.begin()->create_stamp);
         return false;
     }
@@ -95,9 +95,13 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
     }
     const bool reader_waits_for_all = is_shared(c.kind) && ZKLOCK_MUTANT(shared_readers_wait_for_later_writers);
     const auto predecessor = nearest_below(reader_waits_for_all ? view_.end() : c.spot, c.kind);
-    if (predecessor != view_.end() && predecessor->second == 0)
+    const bool is_anothers = predecessor != view_.end() && predecessor->second == 0;
+    // It is in the way until it is known to be gone: neither the end of the connection tells that, nor the end of a
+    // node behind it.
+    if (is_anothers && !(ZKLOCK_MUTANT(disconnection_counts_as_deletion) && last_read_stamp_ == 0) &&
+        !(ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it) && answered_stamp_ < doubt_stamp_))
         return queue_behind(actions, c, predecessor);
-    if (predecessor != view_.end() && !ZKLOCK_MUTANT(own_nodes_do_not_count))
+    if (predecessor != view_.end() && !is_anothers && !ZKLOCK_MUTANT(own_nodes_do_not_count))
         return false; // it is one of ours: we shall know
     return grant_first(actions, c, lease_fresh);
 }
@@ -303,7 +307,7 @@ bool lock_queue::is_watched(const std::string& node) const
 }
 
 /// The nearest node before that one that excludes a contender of that kind.
-lock_queue::view::iterator lock_queue::nearest_below(view::iterator node, contender_kind kind)
+view::iterator lock_queue::nearest_below(view::iterator node, contender_kind kind)
 {
     while (node != view_.begin()) {
         --node;

@@ -20,7 +20,7 @@ template <class List> void lock_queue::make_room(List& list, std::size_t more)
 template void lock_queue::make_room(std::vector<action>&, std::size_t);
 template void lock_queue::make_room(std::vector<contender_id>&, std::size_t);
 
-lock_queue::contender* lock_queue::find_in(phase where, contender_id id)
+contender* lock_queue::find_in(phase where, contender_id id)
 {
     const auto found = contenders_.find(id);
     return found != contenders_.end() && found->second.now == where ? &found->second : nullptr;

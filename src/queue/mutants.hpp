@@ -96,7 +96,7 @@
     X(semaphore_deleted_lease_ignored) \
     X(semaphore_granted_without_the_line) \
     X(semaphore_lease_of_a_cancelled_create_stays) \
-    X(semaphore_line_left_with_the_creates) \
+    X(semaphore_line_lets_several_in) \
     X(semaphore_list_without_watch) \
     X(semaphore_look_up_without_sync) \
     X(semaphore_loss_not_told) \

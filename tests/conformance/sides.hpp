@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -108,6 +109,17 @@ public:
             run_until([&] { return closed; });
         }
     }
+    /// Which of the two ways in which servers answer `exists` for a node that may not be read.
+    bool exists_needs_read()
+    {
+        admin_.create("/unreadable");
+        allow("/unreadable", {true, true, false});
+        std::optional<store::outcome> found;
+        store_of(0).exists("/unreadable", [&](const store::stat_reply& r) { found = r.result; });
+        run_until([&] { return found.has_value(); });
+        REQUIRE((found == store::outcome::ok || found == store::outcome::no_auth));
+        return found == store::outcome::no_auth;
+    }
     store::store& store_of(unsigned c) override { return *stores_[c]; }
     recorder& told(unsigned c) override { return *recorders_[c]; }
     void run_until(const std::function<bool()>& holds) override
@@ -173,7 +185,8 @@ private:
 
 class simulated_side final : public side {
 public:
-    explicit simulated_side(std::uint64_t seed) : world_(seed, settings(), false), ensemble_(world_)
+    simulated_side(std::uint64_t seed, bool exists_needs_read)
+        : world_(seed, settings(exists_needs_read), false), ensemble_(world_)
     {
         world_.quiet = true; // no faults but those of the steps
         for (unsigned c = 0; c < clients; ++c) {
@@ -220,11 +233,12 @@ private:
         simulator::process where;
         simulator::simulated_store store;
     };
-    static simulator::settings settings()
+    static simulator::settings settings(bool exists_needs_read)
     {
         simulator::settings s;
         s.clients = clients;
         s.session_timeout = 60s;
+        s.exists_needs_read = exists_needs_read;
         return s;
     }
     void administrate(transaction::kind what, const std::string& path, std::string data = {},

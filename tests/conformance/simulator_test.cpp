@@ -14,7 +14,7 @@ TEST_CASE("whatever is done to both, the simulated ZooKeeper and a real one tell
     if (const char* wanted = std::getenv("ZKLOCK_SEED"))
         seeds = {std::strtoull(wanted, nullptr, 10)};
     real_side real;
-    simulated_side simulated(seeds.back());
+    simulated_side simulated(seeds.back(), real.exists_needs_read());
     pairing zxids, owners;
     std::size_t batches_done = 0, batches_undone = 0;
     for (const std::uint64_t seed : seeds) {

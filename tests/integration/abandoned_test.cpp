@@ -67,10 +67,8 @@ awaitable<void> acquire_all(client& zk, lock_owner me, belongings& own)
 TEST_CASE("a guard that is dropped, assigned over, moved away or thrown past is released in the background")
 {
     const std::string path = "/abandoned/guard";
-    const auto body = [&]() -> awaitable<void> {
+    play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client remote(executor, server().port());
-        admin_client admin(server().port(), 60s);
         co_await warm_up(remote, path);
         mutex lock(remote.zk, path);
 
@@ -129,11 +127,7 @@ TEST_CASE("a guard that is dropped, assigned over, moved away or thrown past is 
         cancel.emit(asio::cancellation_type::terminal);
         admin.remove(before);
         co_await until("it has ended", [&] { return ended; });
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a process that holds and waits in every recipe until it is killed" * doctest::skip())

@@ -6,10 +6,7 @@ using namespace zklock::test;
 
 TEST_CASE("parents whose ACL forbids it")
 {
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, usual_options());
-        must(co_await zk.wait_connected(60s));
-        admin_client admin(server().port(), 60s);
+    const auto story = [&](admin_client& admin, client& zk) -> awaitable<void> {
         admin.create_all("/bad_input");
         const auto rules = [](std::int32_t permissions) {
             access_rule rule;
@@ -55,10 +52,8 @@ TEST_CASE("parents whose ACL forbids it")
         admin.set_access(sticky, rules(31));
         co_await nothing_left(server().port());
         co_await expect_usable(zk, sticky);
-        must(co_await zk.close());
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/bad_input/sealed/below/deep", "/bad_input/dark", "/bad_input/sticky"});
+    play<1>({.clean = {"/bad_input/sealed/below/deep", "/bad_input/dark", "/bad_input/sticky"}}, story);
 }
 
 TEST_CASE("nodes that only those with the credentials may touch")

@@ -1,21 +1,16 @@
 // No memory, or an executor that throws: what the exception meets may be lost, and nothing else.
+#include "integration/memory_scene.hpp"
 #include "support/expect_clean.hpp"
 #include "support/failing_executor.hpp"
-#include "support/failing_memory.hpp"
-#include "support/run_test.hpp"
 #include "support/zookeeper_server.hpp"
-#include "zklock/zklock.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/io_context.hpp>
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,40 +20,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-/// Counts, in a place of the test's, and shows whether it is still kept.
-struct ending {
-    std::shared_ptr<int> calls = std::make_shared<int>(0);
-
-    [[nodiscard]] auto handler() const
-    {
-        return [calls = calls](const auto&...) { ++*calls; };
-    }
-    [[nodiscard]] bool is_over() const { return calls.use_count() == 1; }
-};
-
-/// Until all of that is over; says how many exceptions came out of the context.
-int run_until(asio::io_context& io, const std::function<bool()>& holds)
-{
-    int thrown = 0;
-    for (const auto deadline = steady_clock::now() + 60s; !holds() && steady_clock::now() < deadline;) {
-        io.restart();
-        try {
-            io.run_one_for(10ms);
-        } catch (const std::bad_alloc&) {
-            ++thrown;
-        }
-    }
-    REQUIRE(holds());
-    return thrown;
-}
-
-client_options options_for(const std::string& servers)
-{
-    client_options options;
-    options.servers = servers;
-    return options;
-}
 
 using starter = std::function<void(client&, const failing_executor&, asio::cancellation_slot, const ending&)>;
 
@@ -149,12 +110,7 @@ TEST_CASE("no memory to begin with: an operation can be cancelled, and ends with
     asio::io_context io;
     client c(io, options_for(server.address()));
     mutex lock(c, "/memory");
-    guard held;
-    lock.acquire([&](error_code ec, guard g) {
-        CHECK_FALSE(ec);
-        held = std::move(g);
-    });
-    run_until(io, [&] { return static_cast<bool>(held); });
+    guard held = take(io, lock);
     transaction look;
     look.check(held.node());
 
@@ -181,14 +137,7 @@ TEST_CASE("no memory to begin with: an operation can be cancelled, and ends with
                 asio::cancellation_signal cancel;
                 const ending e;
                 begin(cancel.slot(), e);
-                bool failed = false;
-                try {
-                    const short_of_memory now(number);
-                    io.restart();
-                    io.run_one_for(60s);
-                } catch (const std::bad_alloc&) {
-                    failed = true;
-                }
+                const bool failed = run_one_short_of_memory(io, number);
                 if (cancelled || !failed) {
                     cancel.emit(asio::cancellation_type::terminal);
                     run_until(io, [&] { return e.is_over(); });
@@ -247,116 +196,6 @@ TEST_CASE("guards and clients are destroyed without memory: what was held is giv
     expect_clean(server);
 }
 
-TEST_CASE("memory fails once, wherever it is asked for while servers answer: each operation ends, and the client goes on")
-{
-    zookeeper_server server;
-    asio::io_context io;
-    client_options options = options_for(server.address());
-    options.connect_backoff = 1ms;
-    client c(io, options);
-    const std::string path = "/memory-of-answers-and-of-names"; // too long to be kept without memory
-    mutex lock(c, path);
-    guard held;
-    const auto take = [&] {
-        lock.acquire([&](error_code ec, guard g) {
-            CHECK_FALSE(ec);
-            held = std::move(g);
-        });
-        run_until(io, [&] { return static_cast<bool>(held); });
-    };
-    take();
-    bool failed = true;
-    for (int number = 1; failed; ++number) {
-        CAPTURE(number);
-        asio::cancellation_signal cancels[5];
-        const ending all[5];
-        const auto on = [&](int i) { return asio::bind_cancellation_slot(cancels[i].slot(), all[i].handler()); };
-        c.get(path, on(0));
-        c.children(path, on(1));
-        lock.contenders(on(2));
-        lock.acquire(on(3)); // its guard is destroyed in the handler
-        transaction made;
-        made.set(path, "for the next one to read");
-        c.commit(made, on(4));
-        const auto over = [&] { return std::ranges::all_of(all, &ending::is_over); };
-        {
-            const short_of_memory now(number);
-            held = guard();
-            for (int turn = 0; allocations_left > 0 && !over() && turn < 500; ++turn) {
-                io.restart();
-                try {
-                    io.run_one_for(100ms);
-                } catch (const std::bad_alloc&) {
-                    break;
-                }
-            }
-            failed = allocations_left < 0;
-        }
-        // What it met as it was about to begin waits for its cancellation.
-        for (const auto deadline = steady_clock::now() + 100ms; !over() && steady_clock::now() < deadline;) {
-            io.restart();
-            try {
-                io.run_one_for(1ms);
-            } catch (const std::bad_alloc&) {
-                continue;
-            }
-        }
-        for (auto& cancel : cancels)
-            cancel.emit(asio::cancellation_type::terminal);
-        run_until(io, over);
-        for (const ending& e : all)
-            CHECK(*e.calls <= 1);
-        take();
-    }
-    held = guard();
-    const ending closed;
-    c.close(closed.handler());
-    run_until(io, [&] { return closed.is_over(); });
-    CHECK(*closed.calls == 1);
-    expect_clean(server, {path});
-}
-
-TEST_CASE("memory fails once while a client closes: it closes all the same, and the context runs out of work")
-{
-    for (const bool dropped : {false, true}) {
-        bool failed = true;
-        for (int number = 1; failed; ++number) {
-            CAPTURE(dropped);
-            CAPTURE(number);
-            asio::io_context io;
-            std::optional<client> c(std::in_place, io, options_for("127.0.0.1:1"));
-            io.poll();
-            const ending waiting, closed, again;
-            c->wait_connected(1h, waiting.handler());
-            io.restart();
-            io.poll();
-            if (dropped)
-                c.reset();
-            else
-                c->close(closed.handler());
-            {
-                const short_of_memory now(number);
-                io.restart();
-                try {
-                    while (allocations_left > 0 && !(dropped ? waiting : closed).is_over() && !io.stopped())
-                        io.run_one_for(100ms);
-                } catch (const std::bad_alloc&) { // looked at below
-                }
-                failed = allocations_left < 0;
-            }
-            if (c) {
-                c->close(again.handler());
-                run_until(io, [&] { return again.is_over(); });
-                CHECK(*again.calls == 1);
-            }
-            run_until(io, [&] { return io.stopped(); });
-            CHECK(waiting.is_over());
-            CHECK(closed.is_over());
-            CHECK(*closed.calls <= 1);
-        }
-    }
-}
-
 TEST_CASE("of those who wait for the same, one has an executor that throws: the others are told, and a release ends")
 {
     zookeeper_server server;
@@ -376,13 +215,9 @@ TEST_CASE("of those who wait for the same, one has an executor that throws: the 
     }
     mutex lock(c, "/memory");
     guard held;
-    const auto take = [&] {
-        lock.acquire([&](error_code, guard g) { held = std::move(g); });
-        run_until(io, [&] { return static_cast<bool>(held); });
-    };
     for (const bool cancelled : {false, true}) {
         CAPTURE(cancelled);
-        take();
+        held = take(io, lock);
         const ending first, second, released;
         held.wait_lost(asio::bind_executor(failing, first.handler()));
         held.wait_lost(second.handler());
@@ -399,158 +234,9 @@ TEST_CASE("of those who wait for the same, one has an executor that throws: the 
         CHECK(*released.calls == 1);
         *fails = false;
     }
-    take();
+    held = take(io, lock);
     held = guard();
-    const ending closed;
-    c.close(closed.handler());
-    run_until(io, [&] { return closed.is_over(); });
+    close(io, c);
     expect_clean(server, {"/memory"});
 }
 
-TEST_CASE("memory fails once when something is asked for all who wait: whoever waits later has it asked for again")
-{
-    zookeeper_server server;
-    asio::io_context io;
-    SUBCASE("whether the chroot is there")
-    {
-        client_options options = options_for(server.address());
-        options.chroot = "/not/there";
-        options.connect_backoff = 1ms;
-        client c(io, options);
-        const auto answer = [&] {
-            std::optional<error_code> told;
-            c.wait_connected(1h, [&](error_code ec) { told = ec; });
-            run_until(io, [&] { return told.has_value(); });
-            return *told;
-        };
-        REQUIRE(answer() == errc::no_such_chroot);
-        bool failed = true;
-        for (int number = 1; failed; ++number) {
-            CAPTURE(number);
-            asio::cancellation_signal cancel;
-            const ending first;
-            c.wait_connected(1h, asio::bind_cancellation_slot(cancel.slot(), first.handler()));
-            try {
-                const short_of_memory now(number);
-                io.restart();
-                io.run_one_for(60s);
-                failed = allocations_left < 0;
-            } catch (const std::bad_alloc&) {
-                failed = true;
-            }
-            CHECK(answer() == errc::no_such_chroot);
-            cancel.emit(asio::cancellation_type::terminal);
-            run_until(io, [&] { return first.is_over(); });
-        }
-        const ending closed;
-        c.close(closed.handler());
-        run_until(io, [&] { return closed.is_over(); });
-    }
-    SUBCASE("whether a holder is to let go")
-    {
-        client_options options = options_for(server.address());
-        options.connect_backoff = 1ms;
-        client c(io, options);
-        mutex lock(c, "/memory");
-        bool failed = true;
-        for (int number = 1; failed; ++number) {
-            CAPTURE(number);
-            guard held;
-            lock.acquire([&](error_code, guard g) { held = std::move(g); });
-            run_until(io, [&] { return static_cast<bool>(held); });
-            asio::cancellation_signal cancel;
-            const ending first, set;
-            held.wait_revoked(asio::bind_cancellation_slot(cancel.slot(), first.handler()));
-            try {
-                const short_of_memory now(number);
-                io.restart();
-                io.run_one_for(60s);
-                failed = allocations_left < 0;
-            } catch (const std::bad_alloc&) {
-                failed = true;
-            }
-            error_code second = asio::error::would_block;
-            held.wait_revoked([&](error_code ec) { second = ec; });
-            std::optional<error_code> asked; // once the client is connected again
-            while (!asked || *asked == errc::not_connected || *asked == errc::outcome_unknown) {
-                asked.reset();
-                c.set(held.node(), "__REVOKE__", [&](error_code ec, const auto&...) { asked = ec; });
-                run_until(io, [&] { return asked.has_value(); });
-            }
-            CHECK(!*asked);
-            run_until(io, [&] { return second != asio::error::would_block; });
-            CHECK(!second);
-            cancel.emit(asio::cancellation_type::terminal);
-            run_until(io, [&] { return first.is_over(); });
-        }
-        const ending closed;
-        c.close(closed.handler());
-        run_until(io, [&] { return closed.is_over(); });
-    }
-    expect_clean(server);
-}
-
-TEST_CASE("permits that are taken out meet an exception: they are given back")
-{
-    zookeeper_server server;
-    asio::io_context io;
-    client_options options = options_for(server.address());
-    options.connect_backoff = 1ms;
-    client c(io, options);
-    semaphore gate(c, "/memory-of-permits", 2);
-    permits held;
-    const auto take = [&] {
-        gate.acquire(2, [&](error_code ec, permits p) {
-            CHECK_FALSE(ec);
-            held = std::move(p);
-        });
-        run_until(io, [&] { return static_cast<bool>(held); });
-    };
-    for (const bool split : {true, false}) {
-        CAPTURE(split);
-        const auto take_out = [&](std::size_t count, const ending& e) {
-            if (split)
-                held.split(count, e.handler()); // they are destroyed in the handler
-            else
-                held.release(count, e.handler());
-        };
-        bool failed = true;
-        for (int number = 1; failed; ++number) {
-            CAPTURE(number);
-            take();
-            const ending out;
-            take_out(1, out);
-            try {
-                const short_of_memory now(number);
-                io.restart();
-                io.run_one_for(60s);
-                failed = allocations_left < 0;
-            } catch (const std::bad_alloc&) {
-                failed = true;
-            }
-            run_until(io, [&] { return out.is_over(); });
-            CHECK(*out.calls <= 1);
-            held = permits();
-        }
-        take();
-        const auto fails = std::make_shared<bool>(false);
-        const ending first, second, out;
-        held.wait_lost(asio::bind_executor(failing_executor(io.get_executor(), fails), first.handler()));
-        held.wait_lost(second.handler());
-        io.restart();
-        io.poll();
-        *fails = true;
-        take_out(2, out);
-        CHECK(run_until(io, [&] { return first.is_over() && second.is_over() && out.is_over(); }) == 1);
-        CHECK(*first.calls == 0);
-        CHECK(*second.calls == 1);
-        CHECK(*out.calls == 1);
-        CHECK(!held);
-        take();
-        held = permits();
-    }
-    const ending closed;
-    c.close(closed.handler());
-    run_until(io, [&] { return closed.is_over(); });
-    expect_clean(server, {"/memory-of-permits/locks", "/memory-of-permits/leases"});
-}

@@ -10,9 +10,7 @@ using namespace zklock::test;
 
 TEST_CASE("paths that are none")
 {
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
-        co_await remote.connect();
+    play<1>([&](remote_client& remote) -> awaitable<void> {
         remote.link.forget();
         std::vector<std::string> paths;
         for (const char* text : {"", "locks/x", "x", "/", "//", "/a//b", "//a", "/a/", "/a/b/", "/.", "/a/./b"})
@@ -34,11 +32,7 @@ TEST_CASE("paths that are none")
 
         co_await expect_usable(remote.zk, "/bad_input/Schl\xc3\xb6sser/\xe9\x8d\xb5/with space");
         co_await expect_usable(remote.zk, "/bad_input/.../..a/.b");
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("options out of range")
@@ -64,7 +58,10 @@ TEST_CASE("options out of range")
         {"an open bracket", [](client_options& o) { o.servers = "[::1:2181"; }},
         {"a bracket around nothing", [](client_options& o) { o.servers = "[]:2181"; }},
         {"a host with a blank", [](client_options& o) { o.servers = "my host:2181"; }},
-        {"a host with a path", [](client_options& o) { o.servers = "localhost:2181/chroot"; }},
+        {"a chroot in both places", [](client_options& o) { o.servers += o.chroot = "/app"; }},
+        {"a chroot for each server", [](client_options& o) { o.servers = "localhost:1/app,localhost:2/app"; }},
+        {"a bad chroot behind the servers", [](client_options& o) { o.servers += "/app/"; }},
+        {"nothing but a chroot", [](client_options& o) { o.servers = "/app"; }},
         {"a host with a NUL", [](client_options& o) { o.servers = std::string("local\0host:2181", 15); }},
         {"a relative chroot", [](client_options& o) { o.chroot = "app"; }},
         {"a chroot with a slash behind", [](client_options& o) { o.chroot = "/app/"; }},
@@ -80,7 +77,8 @@ TEST_CASE("options out of range")
         {"a drift that is no number", [](client_options& o) { o.clock_drift = std::nan(""); }},
         {"a negative margin", [](client_options& o) { o.lease_margin = -1ms; }},
         {"a margin as long as the session", [](client_options& o) { o.lease_margin = o.session_timeout; }},
-        {"a margin beside which no heartbeats fit", [](client_options& o) { o.lease_margin = o.session_timeout * 97 / 100; }},
+        {"a margin beside which no heartbeats fit",
+         [](client_options& o) { o.lease_margin = o.session_timeout * 97 / 100; }},
         {"a margin beyond all", [](client_options& o) { o.lease_margin = milliseconds::max(); }},
         {"no tick", [](client_options& o) { o.server_tick = 0ms; }},
         {"a negative tick", [](client_options& o) { o.server_tick = -1ms; }},
@@ -141,8 +139,7 @@ TEST_CASE("options out of range")
 TEST_CASE("names that contradict those in use for the path")
 {
     const std::string path = "/bad_input/names";
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, usual_options());
+    play<1>({.clean = {path}}, [&](client& zk) -> awaitable<void> {
         mutex_options kazoo;
         kazoo.names = naming::kazoo;
         mutex one(zk, path);
@@ -157,11 +154,7 @@ TEST_CASE("names that contradict those in use for the path")
         CHECK(error_in(co_await one.try_acquire()) == errc::invalid_option);
         co_await release(std::move(held));
         co_await expect_usable(zk, path);
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("servers that cannot be reached, or are not there yet")
@@ -220,10 +213,7 @@ TEST_CASE("servers that cannot be reached, or are not there yet")
 
 TEST_CASE("a parent that is an ephemeral node")
 {
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, usual_options());
-        must(co_await zk.wait_connected(60s));
-        admin_client admin(server().port(), 60s);
+    play<1>({.clean = {"/bad_input/outer"}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
         admin.create_all("/bad_input");
         const std::string parent = admin.create("/bad_input/ephemeral", {}, create_mode::ephemeral);
         for (const std::string& path : {parent, parent + "/child", parent + "/child/deep"}) {
@@ -241,17 +231,12 @@ TEST_CASE("a parent that is an ephemeral node")
         CHECK(held);
         co_await release(std::move(held));
         admin.remove(parent);
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/bad_input/outer"});
+    });
 }
 
 TEST_CASE("used after its close")
 {
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, usual_options());
+    play<1>({.clean = {"/bad_input/closed"}}, [&](client& zk) -> awaitable<void> {
         mutex lock(zk, "/bad_input/closed");
         guard held = must(co_await lock.acquire(60s));
         auto waiting = begin_acquire(lock);
@@ -269,10 +254,7 @@ TEST_CASE("used after its close")
         CHECK(error_in(co_await zk.wait_connected(60s)) == errc::closed);
         must(co_await zk.close());
         must(co_await zk.close());
-        co_await nothing_left(server().port());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/bad_input/closed"});
+    });
 }
 
 TEST_CASE("node budget: past the limit an error, in between a queue in the client")

@@ -250,3 +250,75 @@ TEST_CASE("a server's answer that comes byte by byte is one all the same")
     CHECK(c.sync("/") == outcome::ok);
     c.close();
 }
+
+TEST_CASE("no server at the start, and one later; attempts become rarer")
+{
+    proxy refusing{1}; // nobody serves port 1: it accepts and hangs up
+    auto options = options_for(refusing.address());
+    options.connect_backoff = 20ms;
+    options.connect_backoff_limit = 200ms;
+    bridge_client c{options};
+    auto start = steady_clock::now();
+    c.run_until([&] { return refusing.accepted() >= 10; });
+    // After the first attempt: 20, 40, 80, 160, then 200 ms each, all down to a half by jitter.
+    CHECK(steady_clock::now() - start >= 600ms);
+    CHECK(refusing.accepted() == 10);
+    CHECK(c.lines.empty());
+    CHECK_FALSE(c.log.empty());
+    c.close();
+}
+
+TEST_CASE("a back-off without a limit grows, and is no hot loop")
+{
+    proxy refusing{1};
+    auto options = options_for(refusing.address());
+    options.connect_backoff = 20ms;
+    options.connect_backoff_limit = std::chrono::milliseconds::max();
+    bridge_client c{options};
+    auto start = steady_clock::now();
+    c.run_until([&] { return refusing.accepted() >= 7; });
+    CHECK(steady_clock::now() - start >= 500ms); // 20, 40, 80, 160, 320, 640 ms, all down to a half by jitter
+    c.close();
+}
+
+TEST_CASE("while a session may be taken up again, no back-off keeps from it")
+{
+    zookeeper_server server;
+    proxy between{server.port()};
+    auto options = options_for(between.address());
+    options.session_timeout = 16s;
+    options.connect_backoff = 1h;
+    options.connect_backoff_limit = 1h;
+    bridge_client c{options};
+    c.wait_connected();
+    const auto session = c.session;
+    between.cut(); // the server did answer: it is asked again
+    c.wait_connected(2);
+    between.refuse();
+    between.cut();
+    const auto logged = c.log.size();
+    c.run_until([&] { // refused once at the least
+        return std::any_of(c.log.begin() + static_cast<std::ptrdiff_t>(logged), c.log.end(),
+                           [](const auto& line) { return line.find("refused") != line.npos; });
+    });
+    between.accept();
+    c.wait_connected(3);
+    CHECK(c.session == session);
+    c.close();
+}
+
+TEST_CASE("with two servers, of which one is dead, the other is found at once")
+{
+    zookeeper_server server;
+    port_lease dead;
+    auto options = options_for("127.0.0.1:" + std::to_string(dead.port()) + ',' + server.address());
+    options.connect_backoff = 60s; // so that a whole cycle in vain would be noticed
+    options.connect_backoff_limit = 60s;
+    for (int i = 0; i < 10; ++i) {
+        bridge_client c{options};
+        auto start = steady_clock::now();
+        c.wait_connected();
+        CHECK(steady_clock::now() - start < 20s); // half of the back-off
+        c.close();
+    }
+}

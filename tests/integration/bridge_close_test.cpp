@@ -36,8 +36,8 @@ constexpr milliseconds long_before_the_end{20'000};
 thread_local bool may_wait = true;
 thread_local int waits = 0; ///< while it may not
 
-/// How often this thread would have waited for a socket meanwhile: what the C client does, up to three seconds at a time. On a
-/// busy machine that says more than how long it took.
+/// How often this thread would have waited for a socket meanwhile: what the C client does, up to three seconds at a
+/// time. On a busy machine that says more than how long it took.
 int waits_in(const std::function<void()>& f)
 {
     waits = 0;

@@ -51,7 +51,8 @@ public:
     [[nodiscard]] bool made() const
     {
         if (!made_)
-            MESSAGE("skipped: no network namespace with IPv6 can be made here (", std::string(std::strerror(error_)), ")");
+            MESSAGE("skipped: no network namespace with IPv6 can be made here (", std::string(std::strerror(error_)),
+                    ")");
         return made_;
     }
 

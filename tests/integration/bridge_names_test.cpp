@@ -22,8 +22,9 @@ using namespace zklock::test;
 namespace {
 
 /// Who resolves names here: all are this machine's, and each question waits until it may be answered. Those that begin
-/// with "quick" do not wait, and those that begin with "none" are known to nobody. Of those that begin with "later" nothing
-/// is known when they are asked for the first time, and of those with "short" there is no memory for the answer.
+/// with "quick" do not wait, and those that begin with "none" are known to nobody. Of those that begin with "later"
+/// nothing is known when they are asked for the first time, and of those with "short" there is no memory for the
+/// answer.
 class resolver {
 public:
     /// Answers so many questions more; others wait.
@@ -109,7 +110,8 @@ TEST_CASE("a name that is not answered does not stand in the way of a server giv
 {
     zookeeper_server server;
     const auto port = std::to_string(server.port());
-    for (const auto& servers : {"slow.test:" + port + ",127.0.0.1:" + port, "127.0.0.1:" + port + ",slow.test:" + port}) {
+    for (const auto& servers :
+         {"slow.test:" + port + ",127.0.0.1:" + port, "127.0.0.1:" + port + ",slow.test:" + port}) {
         names.allow(0);
         const int before = names.asked();
         bridge_client c{short_limits(servers, 3000ms)};

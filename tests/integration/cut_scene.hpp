@@ -1,7 +1,7 @@
 #pragma once
-// What the tests of cut connections have in common: paths under which creates can be counted, and clients that are warm.
-#include "integration/fault_scene.hpp"
-#include "support/one_server.hpp"
+// What the tests of cut connections have in common: paths under which creates can be counted, and clients that are
+// warm.
+#include "integration/play.hpp"
 
 namespace zklock::test {
 

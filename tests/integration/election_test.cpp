@@ -65,14 +65,11 @@ void spawn_lead(asio::any_io_executor executor, election chair, reign& r)
 TEST_CASE("first come, first elected; who stands, who leads; one create and one delete for a term")
 {
     const std::string path = "/election/order";
-    const auto body = [&]() -> awaitable<void> {
+    const auto story = [&](admin_client& admin, remote_client& first_host,
+                           remote_client& second_host) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client first_host(executor, server().port(), 120s);
-        remote_client second_host(executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
         admin.create_all(path);
         co_await warm_up(first_host, "/election/warm");
-        co_await second_host.connect();
         election first(first_host.zk, path, named("first"));
         election second(second_host.zk, path, named("second"));
         const auto nobody = must(co_await first.leader());
@@ -129,21 +126,15 @@ TEST_CASE("first come, first elected; who stands, who leads; one create and one 
         must(co_await second.resign());
         must(co_await second.resign()); // nothing left to resign from
         co_await until("lead() has returned", [&] { return b.outcome.has_value(); });
-        co_await nothing_left(server().port());
-        co_await first_host.close();
-        co_await second_host.close();
     };
-    run_test(60s, body);
-    expect_clean(server(), {path});
+    play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }
 
 TEST_CASE("requeue: again after the body and after a loss, until it resigns; lost without requeue")
 {
     const std::string path = "/election/requeue";
-    const auto body = [&]() -> awaitable<void> {
+    play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& host) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client host(executor, server().port());
-        admin_client admin(server().port(), 60s);
         election again(host.zk, path, named("again", true));
 
         reign r;
@@ -224,11 +215,7 @@ TEST_CASE("requeue: again after the body and after a loss, until it resigns; los
         co_await until("lead() has returned", [&] { return l.outcome.has_value(); });
         CHECK(*l.outcome == errc::lost);
         CHECK(l.terms == 1);
-        co_await nothing_left(server().port());
-        co_await host.close();
-    };
-    run_test(60s, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("cancelled, closed, bad input, tokens")

@@ -12,15 +12,8 @@
 #include <random>
 #include <thread>
 
+using namespace zklock;
 using namespace zklock::test;
-using namespace std::chrono_literals;
-namespace asio = boost::asio;
-using asio::awaitable;
-using zklock::connection_state;
-using zklock::errc;
-using zklock::guard;
-using zklock::mutex;
-using zklock::result;
 
 namespace {
 

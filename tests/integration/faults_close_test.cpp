@@ -1,31 +1,19 @@
 // Clients that are closed in the middle of something, and how long that takes at most.
-#include "integration/fault_scene.hpp"
-#include "support/one_server.hpp"
+#include "integration/play.hpp"
 #include "support/port_lease.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 
 #include <optional>
 
+using namespace zklock;
 using namespace zklock::test;
-using namespace std::chrono_literals;
-namespace asio = boost::asio;
-using asio::awaitable;
-using zklock::connection_state;
-using zklock::errc;
-using zklock::guard;
-using zklock::mutex;
-using zklock::result;
 
 TEST_CASE("a client is closed with holders and waiters: all ends once, then the close, and nothing is left at once")
 {
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
+    play<2>([&](remote_client& a, remote_client& b) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port), b(executor, port);
-        co_await a.connect();
-        co_await b.connect();
-        admin_client admin(port);
         const auto path = new_path();
         std::vector<pending<guard>> held, waiting;
         std::vector<pending<>> lost;
@@ -48,7 +36,7 @@ TEST_CASE("a client is closed with holders and waiters: all ends once, then the 
         pending<> closed;
         std::size_t ended_before = 0;
         auto on_closed = closed.handler();
-        a.zk.close(asio::bind_executor(executor, [&, handler = std::move(on_closed)](zklock::error_code ec) mutable {
+        a.zk.close(asio::bind_executor(executor, [&, handler = std::move(on_closed)](error_code ec) mutable {
             for (const auto& p : waiting)
                 ended_before += p.ended();
             for (const auto& p : lost)
@@ -82,11 +70,7 @@ TEST_CASE("a client is closed with holders and waiters: all ends once, then the 
         CHECK(connected.error() == errc::closed);
         CHECK(foreign.value());
         co_await release_well(foreign);
-        co_await nothing_left(port);
-        co_await b.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a client is closed while a create is under way: its node goes with the session")
@@ -131,10 +115,10 @@ TEST_CASE("without a close, the last handle's end closes the client")
         co_await until("both have nodes", [&] { return ephemeral_count(port) == 2; });
         proxy& link = a->link;
         {
-            zklock::client copy = a->zk;
+            client copy = a->zk;
             std::optional<mutex> last;
             last.emplace(copy, path);
-            a->zk = zklock::client(executor, fault_options(link.address(), long_session));
+            a->zk = client(executor, fault_options(link.address(), long_session));
             copy = a->zk;
             CHECK(held.value()); // a mutex is left
         }

@@ -9,14 +9,8 @@
 #include <deque>
 #include <random>
 
+using namespace zklock;
 using namespace zklock::test;
-using namespace std::chrono_literals;
-namespace asio = boost::asio;
-using asio::awaitable;
-using zklock::connection_state;
-using zklock::guard;
-using zklock::mutex;
-using zklock::result;
 
 namespace {
 
@@ -93,9 +87,7 @@ const std::vector<std::vector<cut>> own_cuts{
 TEST_CASE("an acquire and its release survive a cut at every step, and create one node")
 {
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        remote_client client(co_await asio::this_coro::executor, port);
-        admin_client admin(port);
+    play<1>([&](admin_client& admin, remote_client& client) -> awaitable<void> {
         co_await connect_and_warm_up(client);
         const std::int64_t session = client.zk.session_id();
         for (const auto& cuts : own_cuts) {
@@ -123,10 +115,7 @@ TEST_CASE("an acquire and its release survive a cut at every step, and create on
             co_await until("connected", [&] { return client.zk.state() == connection_state::connected; });
             CHECK(client.zk.session_id() == session);
         }
-        co_await client.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 namespace {
@@ -172,10 +161,7 @@ bool waits_behind(std::uint16_t port, std::int64_t session, admin_client& admin,
 TEST_CASE("a waiter survives a cut at every step of its wait and of its wake-up")
 {
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client holder(executor, port), waiter(executor, port);
-        admin_client admin(port);
+    play<2>([&](admin_client& admin, remote_client& holder, remote_client& waiter) -> awaitable<void> {
         co_await connect_and_warm_up(holder);
         co_await connect_and_warm_up(waiter);
         const std::int64_t session = waiter.zk.session_id();
@@ -212,11 +198,7 @@ TEST_CASE("a waiter survives a cut at every step of its wait and of its wake-up"
             co_await scenario(cuts, false);
         for (const auto& cuts : wake_cuts)
             co_await scenario(cuts, true);
-        co_await waiter.close();
-        co_await holder.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("those who queue behind a lost create, in its client and in another, have their turns")
@@ -230,13 +212,11 @@ TEST_CASE("those who queue behind a lost create, in its client and in another, h
         {{opcode::exists, moment::request}}, // which tells the others' czxid
         {{opcode::exists, moment::reply}},
         {{opcode::create2, moment::reply}, {opcode::get_data, moment::reply}},
-        {{opcode::multi, moment::reply}, {opcode::remove, moment::reply}}, // it may be repeated together with the next one
+        {{opcode::multi, moment::reply}, {opcode::remove, moment::reply}}, // it may be repeated with the next one
     };
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
+    play<2>([&](admin_client& admin, remote_client& disturbed, remote_client& calm) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client disturbed(executor, port), calm(executor, port);
-        admin_client admin(port);
         co_await connect_and_warm_up(disturbed);
         co_await connect_and_warm_up(calm);
         for (const auto& cuts : stories) {
@@ -272,11 +252,7 @@ TEST_CASE("those who queue behind a lost create, in its client and in another, h
             co_await nothing_left(port);
             CHECK(creates_under(admin, path) == waiters + 1);
         }
-        co_await disturbed.close();
-        co_await calm.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 namespace {

@@ -1,27 +1,15 @@
 // Nodes that others delete: a waiter's, a holder's, and all of them with the parent.
-#include "integration/fault_scene.hpp"
-#include "support/one_server.hpp"
+#include "integration/play.hpp"
 
 #include <iterator>
 
+using namespace zklock;
 using namespace zklock::test;
-using namespace std::chrono_literals;
-namespace asio = boost::asio;
-using asio::awaitable;
-using zklock::errc;
-using zklock::guard;
-using zklock::mutex;
 
 TEST_CASE("a waiter whose node is deleted by others queues again at the tail and is not granted before its turn")
 {
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port), b(executor, port), c(executor, port);
-        admin_client admin(port);
-        co_await a.connect();
-        co_await b.connect();
-        co_await c.connect();
+    play<3>([&](admin_client& admin, remote_client& a, remote_client& b, remote_client& c) -> awaitable<void> {
         const auto path = new_path();
         auto first = begin_acquire(mutex(a.zk, path));
         REQUIRE(!co_await first.end());
@@ -47,24 +35,13 @@ TEST_CASE("a waiter whose node is deleted by others queues again at the tail and
         co_await release_well(third);
         REQUIRE(!co_await second.end());
         co_await release_well(second);
-        co_await nothing_left(port);
-        co_await a.close();
-        co_await b.close();
-        co_await c.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a waiter whose node is deleted while nobody watches it finds out before it is granted")
 {
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port), b(executor, port);
-        admin_client admin(port);
-        co_await a.connect();
-        co_await b.connect();
+    play<2>([&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
         const auto path = new_path();
         auto first = begin_acquire(mutex(a.zk, path));
         REQUIRE(!co_await first.end());
@@ -88,23 +65,13 @@ TEST_CASE("a waiter whose node is deleted while nobody watches it finds out befo
         REQUIRE(!co_await second.end());
         CHECK(second.value().node() != path + "/" + nodes[1]);
         co_await release_well(second);
-        co_await nothing_left(port);
-        co_await a.close();
-        co_await b.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a holder that holds on notices that others deleted its node")
 {
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port, 120s), b(executor, port, 120s);
-        admin_client admin(port);
-        co_await a.connect();
-        co_await b.connect();
+    const auto story = [&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
         const auto path = new_path();
         auto held = begin_acquire(mutex(a.zk, path));
         REQUIRE(!co_await held.end());
@@ -146,23 +113,14 @@ TEST_CASE("a holder that holds on notices that others deleted its node")
             CHECK(co_await releasing.end() == errc::lost);
         }
         CHECK(lost.ended());
-        co_await nothing_left(port);
-        co_await a.close();
-        co_await b.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server());
+    play<2>({.sessions = {120s, 120s}}, story);
 }
 
 TEST_CASE("the parent is deleted under a holder and waiters, and made again")
 {
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port), b(executor, port), c(executor, port);
-        admin_client admin(port);
-        for (auto* client : {&a, &b, &c})
-            co_await client->connect();
+    play<3>([&](admin_client& admin, remote_client& a, remote_client& b, remote_client& c) -> awaitable<void> {
         const auto path = new_path();
         auto held = begin_acquire(mutex(a.zk, path));
         REQUIRE(!co_await held.end());
@@ -221,10 +179,5 @@ TEST_CASE("the parent is deleted under a holder and waiters, and made again")
                 co_await release_well(again);
             }
         }
-        co_await nothing_left(port);
-        for (auto* client : {&a, &b, &c})
-            co_await client->close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }

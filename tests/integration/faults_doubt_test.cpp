@@ -1,24 +1,16 @@
-// While there is no connection: creates of which nobody knows whether they were done, and nodes that cannot be deleted yet.
+// While there is no connection: creates of which nobody knows whether they were done, and nodes that cannot be deleted
+// yet.
 #include "integration/cut_scene.hpp"
 
+using namespace zklock;
 using namespace zklock::test;
-using namespace std::chrono_literals;
-namespace asio = boost::asio;
-using asio::awaitable;
 using asio::cancellation_type;
-using zklock::connection_state;
-using zklock::errc;
-using zklock::guard;
-using zklock::mutex;
-using zklock::result;
 
 TEST_CASE("whoever gives up while it is unknown whether its node was created leaves none")
 {
     enum class way { terminal, partial, total, timed_out };
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        remote_client client(co_await asio::this_coro::executor, port);
-        admin_client admin(port);
+    play<1>([&](admin_client& admin, remote_client& client) -> awaitable<void> {
         co_await connect_and_warm_up(client);
         for (const moment where : {moment::request, moment::reply}) {
             for (const way how : {way::terminal, way::partial, way::total, way::timed_out}) {
@@ -54,17 +46,13 @@ TEST_CASE("whoever gives up while it is unknown whether its node was created lea
                 CHECK(creates_under(admin, path) == created + 1);
             }
         }
-        co_await client.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a node of another session is never taken for one's own, whatever its name")
 {
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        remote_client client(co_await asio::this_coro::executor, port);
+    play<1>([&](remote_client& client) -> awaitable<void> {
         admin_client admin(port), forger(port, 60s);
         co_await connect_and_warm_up(client);
         for (const bool expires : {false, true}) {
@@ -101,18 +89,12 @@ TEST_CASE("a node of another session is never taken for one's own, whatever its 
             CHECK(!co_await releasing.end());
             co_await nothing_left(port);
         }
-        co_await client.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a session that expires while a create is unknown takes the node with it, and the waiter makes another")
 {
-    const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        remote_client client(co_await asio::this_coro::executor, port);
-        admin_client admin(port);
+    play<1>([&](admin_client& admin, remote_client& client) -> awaitable<void> {
         co_await connect_and_warm_up(client);
         const auto path = new_path(admin);
         const std::int64_t old_session = client.zk.session_id();
@@ -136,20 +118,13 @@ TEST_CASE("a session that expires while a create is unknown takes the node with 
         CHECK(admin.children(path).size() == 1);
         auto releasing = begin_release(acquiring.value());
         CHECK(!co_await releasing.end());
-        co_await nothing_left(port);
-        co_await client.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("clean-up while disconnected: the first error is told at once, the delete goes out later")
 {
     const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client client(executor, port), other(executor, port);
-        admin_client admin(port);
+    play<2>([&](admin_client& admin, remote_client& client, remote_client& other) -> awaitable<void> {
         co_await connect_and_warm_up(client);
         co_await connect_and_warm_up(other);
         const auto path = new_path(admin);
@@ -220,10 +195,5 @@ TEST_CASE("clean-up while disconnected: the first error is told at once, the del
         client.link.expire_session();
         client.link.accept();
         CHECK(!co_await releasing.end());
-        co_await nothing_left(port);
-        co_await client.close();
-        co_await other.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }

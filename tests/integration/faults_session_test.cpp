@@ -1,31 +1,16 @@
 // Sessions that end, and servers that restart or are away.
-#include "integration/fault_scene.hpp"
-#include "support/one_server.hpp"
-#include "support/undisturbed.hpp"
+#include "integration/play.hpp"
 
 #include <deque>
 
+using namespace zklock;
 using namespace zklock::test;
-using namespace std::chrono_literals;
-namespace asio = boost::asio;
-using asio::awaitable;
-using zklock::connection_state;
-using zklock::errc;
-using zklock::guard;
-using zklock::mutex;
-using zklock::result;
 
 // --- sessions that end ---------------------------------------------------------------------------------------------
 
 TEST_CASE("a holder whose session is ended loses the lock and is told, and the next waiter has it")
 {
-    const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port), b(executor, port);
-        admin_client admin(port);
-        co_await a.connect();
-        co_await b.connect();
+    play<2>([&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
         const auto path = new_path();
         const std::int64_t old_session = a.zk.session_id();
         auto held = begin_acquire(mutex(a.zk, path));
@@ -40,7 +25,7 @@ TEST_CASE("a holder whose session is ended loses the lock and is told, and the n
         CHECK(!co_await lost.end());
         CHECK(!co_await lost_too.end());
         CHECK_FALSE(held.value());
-        CHECK(held.value().held_until() < zklock::lease_clock::now());
+        CHECK(held.value().held_until() < lease_clock::now());
         REQUIRE(!co_await waiting.end());
         CHECK(waiting.value().fencing_token() > held.value().fencing_token());
         auto releasing = begin_release(held.value());
@@ -55,24 +40,12 @@ TEST_CASE("a holder whose session is ended loses the lock and is told, and the n
         co_await release_well(waiting);
         REQUIRE(!co_await again.end());
         co_await release_well(again);
-        co_await nothing_left(port);
-        co_await a.close();
-        co_await b.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("waiters whose session is ended queue again under the new one, behind the others, until their own deadline")
 {
-    const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port), b(executor, port), c(executor, port);
-        admin_client admin(port);
-        co_await a.connect();
-        co_await b.connect();
-        co_await c.connect();
+    play<3>([&](admin_client& admin, remote_client& a, remote_client& b, remote_client& c) -> awaitable<void> {
         const auto path = new_path();
         auto first = begin_acquire(mutex(a.zk, path));
         REQUIRE(!co_await first.end());
@@ -94,7 +67,7 @@ TEST_CASE("waiters whose session is ended queue again under the new one, behind 
         co_await until("they queue again", [&] {
             return b.zk.session_id() != 0 && b.zk.session_id() != old_session && admin.children(path).size() == 5;
         });
-        const result<std::vector<zklock::contender>> seen = co_await mutex(b.zk, path).contenders();
+        const result<std::vector<contender>> seen = co_await mutex(b.zk, path).contenders();
         REQUIRE(!seen.has_error());
         REQUIRE(seen.value().size() == 5);
         CHECK(seen.value()[0].session_id == a.zk.session_id());
@@ -116,28 +89,16 @@ TEST_CASE("waiters whose session is ended queue again under the new one, behind 
         co_await release_well(second);
         REQUIRE(!co_await second_too.end());
         co_await release_well(second_too);
-        co_await nothing_left(port);
-        co_await a.close();
-        co_await b.close();
-        co_await c.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("with a limit on its attempts an acquire says what used them up")
 {
-    const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port), b(executor, port);
-        admin_client admin(port);
-        co_await a.connect();
-        co_await b.connect();
+    play<2>([&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
         const auto path = new_path();
         auto held = begin_acquire(mutex(a.zk, path));
         REQUIRE(!co_await held.end());
-        zklock::mutex_options once;
+        mutex_options once;
         once.max_attempts = 1;
         auto waiting = begin_acquire(mutex(b.zk, path, once));
         co_await until_queued(admin, path, 2);
@@ -147,12 +108,7 @@ TEST_CASE("with a limit on its attempts an acquire says what used them up")
         auto unlucky = begin_acquire(mutex(b.zk, path, once));
         CHECK(co_await unlucky.end() == errc::not_connected);
         co_await release_well(held);
-        co_await nothing_left(port);
-        co_await a.close();
-        co_await b.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 // --- a server that restarts ----------------------------------------------------------------------------------------
@@ -253,12 +209,7 @@ TEST_CASE("a server is away for longer than the lease: the holder is told, and g
 
 TEST_CASE("however often a server has refused, the first connection that it swallows costs a third of the time-out")
 {
-    const std::uint16_t port = server().port();
-    timed_scene* noted = nullptr;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port, 15s);
-        co_await a.connect();
+    play_timed<1>(500ms, {.sessions = {15s}}, [&](timed_scene& noted, remote_client& a) -> awaitable<void> {
         const std::int64_t session = a.zk.session_id();
         a.link.refuse();
         a.link.cut();
@@ -271,16 +222,9 @@ TEST_CASE("however often a server has refused, the first connection that it swal
         const auto begun = steady_clock::now();
         co_await until("the next attempt", [&] { return a.link.accepted() == before + 2; });
         const auto took = steady_clock::now() - begun;
-        noted->expect(took >= 4s && took < 9s, "a third of the time-out passes before the next attempt");
+        noted.expect(took >= 4s && took < 9s, "a third of the time-out passes before the next attempt");
         a.link.unblock();
         co_await until("connected", [&] { return a.zk.state() == connection_state::connected; });
         CHECK(a.zk.session_id() == session);
-        co_await a.close();
-    };
-    const auto wrong = play_undisturbed(500ms, [&](timed_scene& scene) {
-        noted = &scene;
-        run_test(test_limit, body);
     });
-    CHECK(wrong == "");
-    expect_clean(server());
 }

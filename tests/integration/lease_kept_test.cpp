@@ -1,18 +1,12 @@
-// Holders who are told nothing, because their lease goes on: with every connection that returns, and as long as they like.
-#include "integration/fault_scene.hpp"
-#include "support/one_server.hpp"
-#include "support/undisturbed.hpp"
+// Holders who are told nothing, because their lease goes on: with every connection that returns, and as long as they
+// like.
+#include "integration/play.hpp"
 
 #include <stdexcept>
 #include <string>
 
+using namespace zklock;
 using namespace zklock::test;
-using namespace std::chrono_literals;
-namespace asio = boost::asio;
-using asio::awaitable;
-using zklock::connection_state;
-using zklock::guard;
-using zklock::mutex;
 
 namespace {
 
@@ -27,14 +21,8 @@ void still_held(pending<guard>& held, const char* when)
 
 TEST_CASE("a holder whose connection returns in time goes on holding")
 {
-    const std::uint16_t port = server().port();
-    timed_scene* noted = nullptr;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port, 10000ms), b(executor, port);
-        co_await a.connect();
-        co_await b.connect();
-        admin_client admin(port);
+    const auto story = [&](timed_scene& noted, admin_client& admin, remote_client& a,
+                           remote_client& b) -> awaitable<void> {
         const auto path = new_path();
         auto held = begin_acquire(mutex(a.zk, path));
         REQUIRE(!co_await held.end());
@@ -62,34 +50,20 @@ TEST_CASE("a holder whose connection returns in time goes on holding")
         const auto until_then = held.value().held_until();
         a.link.unblock();
         co_await until("the lease is renewed", [&] { return held.value().held_until() > until_then; });
-        noted->expect(!lost.ended() && !waiting.ended(), "nobody is told of a loss, nobody else is granted");
+        noted.expect(!lost.ended() && !waiting.ended(), "nobody is told of a loss, nobody else is granted");
         still_held(held, "held until it is released");
         CHECK(a.zk.session_id() == session);
         co_await release_well(held);
         REQUIRE(!co_await waiting.end());
         CHECK(co_await lost.end() == asio::error::operation_aborted);
         co_await release_well(waiting);
-        co_await nothing_left(port);
-        co_await a.close();
-        co_await b.close();
     };
-    const auto wrong = play_undisturbed(1s, [&](timed_scene& scene) {
-        noted = &scene;
-        run_test(test_limit, body);
-    });
-    CHECK(wrong == "");
-    expect_clean(server());
+    play_timed<2>(1s, {.sessions = {10000ms}}, story);
 }
 
 TEST_CASE("a lease is kept fresh for as long as the lock is held, and a waiter's session for as long as it waits")
 {
-    const std::uint16_t port = server().port();
-    timed_scene* noted = nullptr;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port, 5000ms), b(executor, port, 5000ms);
-        co_await a.connect();
-        co_await b.connect();
+    const auto story = [&](timed_scene& noted, remote_client& a, remote_client& b) -> awaitable<void> {
         const auto path = new_path();
         auto held = begin_acquire(mutex(a.zk, path));
         REQUIRE(!co_await held.end());
@@ -101,20 +75,12 @@ TEST_CASE("a lease is kept fresh for as long as the lock is held, and a waiter's
             always = always && static_cast<bool>(held.value());
             return steady_clock::now() > begun + 10000ms;
         });
-        noted->expect(always, "held all the time");
-        noted->expect(!lost.ended() && !waiting.ended(), "nobody is told of a loss, nobody else is granted");
+        noted.expect(always, "held all the time");
+        noted.expect(!lost.ended() && !waiting.ended(), "nobody is told of a loss, nobody else is granted");
         still_held(held, "held until it is released");
         co_await release_well(held);
         REQUIRE(!co_await waiting.end());
         co_await release_well(waiting);
-        co_await nothing_left(port);
-        co_await a.close();
-        co_await b.close();
     };
-    const auto wrong = play_undisturbed(500ms, [&](timed_scene& scene) {
-        noted = &scene;
-        run_test(test_limit, body);
-    });
-    CHECK(wrong == "");
-    expect_clean(server());
+    play_timed<2>(500ms, {.sessions = {5000ms, 5000ms}}, story);
 }

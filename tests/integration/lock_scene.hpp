@@ -1,9 +1,8 @@
 #pragma once
 // What the tests of the mutex have in common, besides what they share with those of faults.
-#include "integration/fault_scene.hpp"
+#include "integration/play.hpp"
 #include "support/child_process.hpp"
 #include "support/failure_report.hpp"
-#include "support/one_server.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <boost/asio/co_spawn.hpp>

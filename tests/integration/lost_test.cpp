@@ -1,23 +1,13 @@
 // Being told that the lock is lost: when, how often, and before anybody else can have it.
-#include "integration/fault_scene.hpp"
-#include "support/one_server.hpp"
-#include "support/undisturbed.hpp"
+#include "integration/play.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
 #include <deque>
 #include <optional>
 
+using namespace zklock;
 using namespace zklock::test;
-using namespace std::chrono_literals;
-namespace asio = boost::asio;
-using asio::awaitable;
-using zklock::connection_state;
-using zklock::errc;
-using zklock::guard;
-using zklock::lease_clock;
-using zklock::mutex;
-using zklock::result;
 
 namespace {
 
@@ -35,11 +25,7 @@ milliseconds between(steady_clock::time_point from, steady_clock::time_point to)
 
 TEST_CASE("wait_lost: silent at a release, at a cancellation, and for a guard that goes away; latched after a loss")
 {
-    const std::uint16_t port = server().port();
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port);
-        co_await a.connect();
+    play<1>([&](remote_client& a) -> awaitable<void> {
         const auto path = new_path();
         mutex lock(a.zk, path);
         const guard empty;
@@ -84,11 +70,7 @@ TEST_CASE("wait_lost: silent at a release, at a cancellation, and for a guard th
         CHECK(co_await releasing.end() == errc::lost);
         auto after = begin_wait_lost(held.value());
         CHECK(co_await after.end() == errc::not_owner);
-        co_await nothing_left(port);
-        co_await a.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a holder that is cut off is told before the server gives the lock to the next")
@@ -96,12 +78,8 @@ TEST_CASE("a holder that is cut off is told before the server gives the lock to 
     const std::uint16_t port = server().port();
     static constexpr auto session = 4000ms;
     milliseconds least{1'000'000}, most{0};
-    timed_scene* noted = nullptr;
-    const auto body = [&]() -> awaitable<void> {
+    const auto story = [&](timed_scene& noted, admin_client& admin, remote_client& next) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client next(executor, port);
-        co_await next.connect();
-        admin_client admin(port, 60s);
         // All at once: each with a lock of its own, cut off at another moment of its life.
         struct holder {
             holder(asio::any_io_executor executor, std::uint16_t port) : client(executor, port, session) {}
@@ -141,10 +119,10 @@ TEST_CASE("a holder that is cut off is told before the server gives the lock to 
             CAPTURE(h.path);
             CHECK(!co_await h.lost.end());
             REQUIRE(!co_await h.waiting.end());
-            noted->expect(h.lost.ended_at() < h.waiting.ended_at(), "told before the next has it: " + h.path);
+            noted.expect(h.lost.ended_at() < h.waiting.ended_at(), "told before the next has it: " + h.path);
             CHECK_FALSE(h.held.value());
             CHECK(h.waiting.value().fencing_token() > h.token);
-            noted->expect(between(h.cut_at, h.lost.ended_at()) <= session, "told within the session's time: " + h.path);
+            noted.expect(between(h.cut_at, h.lost.ended_at()) <= session, "told within the session's time: " + h.path);
             const auto margin = between(h.lost.ended_at(), h.waiting.ended_at());
             least = std::min(least, margin);
             most = std::max(most, margin);
@@ -158,26 +136,15 @@ TEST_CASE("a holder that is cut off is told before the server gives the lock to 
         co_await nothing_left(port);
         for (auto& h : holders)
             co_await h.client.close();
-        co_await next.close();
     };
-    const auto wrong = play_undisturbed(session / 16, [&](timed_scene& scene) {
-        noted = &scene;
-        run_test(test_limit, body);
-    });
-    CHECK(wrong == "");
+    play_timed<1>(session / 16, {}, story);
     MESSAGE("told ", least.count(), " to ", most.count(), " ms before the next had it; sessions of ", session.count());
-    expect_clean(server());
 }
 
 TEST_CASE("the guard itself turns false on time, also while its executor is busy, and stays so")
 {
-    const std::uint16_t port = server().port();
     static constexpr auto session = 2000ms;
-    timed_scene* noted = nullptr;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port, session);
-        co_await a.connect();
+    play_timed<1>(session / 8, {.sessions = {session}}, [&](timed_scene& noted, remote_client& a) -> awaitable<void> {
         const auto path = new_path();
         auto held = begin_acquire(mutex(a.zk, path));
         REQUIRE(!co_await held.end());
@@ -186,25 +153,18 @@ TEST_CASE("the guard itself turns false on time, also while its executor is busy
         // Nothing of the client runs meanwhile.
         const auto cut_at = steady_clock::now();
         wait_until("the guard turns false", default_limit, [&] { return !held.value(); });
-        noted->expect(between(cut_at, steady_clock::now()) < session, "false before the session can be over");
+        noted.expect(between(cut_at, steady_clock::now()) < session, "false before the session can be over");
         CHECK_FALSE(lost.ended());
         a.link.unblock();
         CHECK(!co_await lost.end());
         CHECK_FALSE(held.value());
         auto releasing = begin_release(held.value());
         CHECK(co_await releasing.end() == errc::lost);
-        co_await nothing_left(port);
-        co_await a.close();
-    };
-    const auto wrong = play_undisturbed(session / 8, [&](timed_scene& scene) {
-        noted = &scene;
-        run_test(test_limit, body);
     });
-    CHECK(wrong == "");
-    expect_clean(server());
 }
 
-TEST_CASE("a process that slept through the end of its lease is told, though an answer renews the lease before its timer fires")
+TEST_CASE("a process that slept through the end of its lease is told, "
+          "though an answer renews the lease before its timer fires")
 {
     const std::uint16_t port = server().port();
     const auto body = [&]() -> awaitable<void> {
@@ -249,7 +209,7 @@ TEST_CASE("a notice comes so much earlier")
         proxy link(port);
         auto options = fault_options(link.address(), 4000ms);
         options.loss_notice = 1000ms;
-        zklock::client zk(executor, options);
+        client zk(executor, options);
         const result<void> connected = co_await zk.wait_connected(60s);
         REQUIRE(!connected.has_error());
         auto held = begin_acquire(mutex(zk, new_path()));
@@ -281,12 +241,8 @@ TEST_CASE("a notice comes so much earlier")
 TEST_CASE("run: the body is cancelled when the lock is lost, and the loss outranks what it gives")
 {
     const std::uint16_t port = server().port();
-    timed_scene* noted = nullptr;
-    const auto body = [&]() -> awaitable<void> {
+    const auto story = [&](timed_scene& noted, remote_client& a, remote_client& b) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client a(executor, port, 4000ms), b(executor, port);
-        co_await a.connect();
-        co_await b.connect();
         const auto path = new_path();
         mutex lock(a.zk, path);
 
@@ -318,7 +274,7 @@ TEST_CASE("run: the body is cancelled when the lock is lost, and the loss outran
         CHECK(cancelled);
         CHECK_FALSE(held_at_the_end);
         REQUIRE(!co_await waiting.end());
-        noted->expect(cancelled_at < waiting.ended_at(), "cancelled before the next has it");
+        noted.expect(cancelled_at < waiting.ended_at(), "cancelled before the next has it");
         a.link.unblock();
         co_await release_well(waiting);
 
@@ -354,14 +310,6 @@ TEST_CASE("run: the body is cancelled when the lock is lost, and the loss outran
         const result<int> good = co_await lock.run(60s, well);
         REQUIRE(!good.has_error());
         CHECK(good.value() == 5);
-        co_await nothing_left(port);
-        co_await a.close();
-        co_await b.close();
     };
-    const auto wrong = play_undisturbed(250ms, [&](timed_scene& scene) {
-        noted = &scene;
-        run_test(test_limit, body);
-    });
-    CHECK(wrong == "");
-    expect_clean(server());
+    play_timed<2>(250ms, {.sessions = {4000ms}}, story);
 }

@@ -120,7 +120,9 @@ TEST_CASE("ten lists of a long queue and as many reads as it is long cost no loc
         CHECK_FALSE(lost.ended());
         CHECK(held);
         std::sort(waits.begin(), waits.end());
-        const auto in_ms = [](steady_clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); };
+        const auto in_ms = [](steady_clock::duration d) {
+            return std::chrono::duration<double, std::milli>(d).count();
+        };
         MESSAGE(length << " in the queue, " << lists << " lists and " << length << " reads in " << in_ms(took)
                        << " ms; meanwhile " << waits.size() << " acquires of a free lock, of " << in_ms(waits.front())
                        << ", " << in_ms(waits[waits.size() / 2]) << " (median) and " << in_ms(waits.back())

@@ -22,10 +22,8 @@ bool named_like_curator(const std::string& node, const std::string& path)
 TEST_CASE("acquire, release, acquire again")
 {
     const std::string path = "/basics/again";
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, usual_options());
+    play<1>({.clean = {path}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
         mutex lock(zk, path);
-        admin_client admin(server().port());
         std::int64_t last_token = 0;
         for (int i = 0; i < 3; ++i) {
             const auto before = lease_clock::now();
@@ -59,18 +57,13 @@ TEST_CASE("acquire, release, acquire again")
         }
         guard held = must(co_await lock.acquire());
         held = guard();
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("released twice, released when not held, released when lost")
 {
     const std::string path = "/basics/not_held";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
+    play<1>({.clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
         mutex lock(remote.zk, path);
         guard held = must(co_await lock.acquire());
         must(co_await std::move(held).release());
@@ -96,11 +89,7 @@ TEST_CASE("released twice, released when not held, released when lost")
         // The client goes on with a new session.
         held = must(co_await lock.acquire());
         must(co_await std::move(held).release());
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("first come, first served, and listed in that order with their identifiers")
@@ -235,9 +224,7 @@ TEST_CASE("try_acquire: busy writes nothing, free takes it")
 TEST_CASE("try_acquire while the servers are silent ends with the connection, a short wait by itself")
 {
     const std::string path = "/basics/silent";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 9s);
-        co_await remote.connect();
+    play<1>({.sessions = {9s}, .clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
         mutex lock(remote.zk, path);
         guard held = must(co_await lock.acquire());
         co_await release(std::move(held));
@@ -255,9 +242,5 @@ TEST_CASE("try_acquire while the servers are silent ends with the connection, a 
         remote.link.unblock();
         held = must(co_await lock.acquire());
         co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }

@@ -23,9 +23,7 @@ constexpr std::array cancellations{cancellation_type::terminal, cancellation_typ
 TEST_CASE("cancelled while waiting, with every type, and twice")
 {
     const std::string path = "/timeouts/waiting";
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, usual_options());
-        admin_client admin(server().port(), 60s);
+    play<1>({.clean = {path}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
         admin.create_all(path);
         const std::string holder = foreign_contender(admin, path);
         mutex lock(zk, path);
@@ -57,65 +55,46 @@ TEST_CASE("cancelled while waiting, with every type, and twice")
         co_await release(std::move(held));
         held = co_await granted(third);
         co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("cancelled at every point at which an acquire is suspended")
 {
     const std::string path = "/timeouts/points";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        admin_client admin(server().port(), 60s);
-        admin.create_all(path);
-        for (const auto& point : suspension_points)
-            for (const auto type : cancellations) {
-                CAPTURE(point.name);
-                CAPTURE(static_cast<int>(type));
-                remote_client remote(executor, server().port());
-                co_await remote.connect();
+    for (const auto& point : suspension_points)
+        for (const auto type : cancellations) {
+            CAPTURE(point.name);
+            CAPTURE(static_cast<int>(type));
+            play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
                 mutex lock(remote.zk, path);
-                std::vector<std::string> expected;
-                if (point.contended)
-                    expected.push_back(foreign_contender(admin, path));
-
-                remote.link.on_next(point.op, point.at, fate::hold, point.skip);
+                const auto stays = hold_up(remote, admin, path, point);
                 auto attempt = begin_acquire(lock);
                 proxy& link = remote.link;
-                const auto struck = [&link, &point] { return link.count(point.op) > point.skip; };
+                const auto struck = [&] { return link.count(point.op) > point.skip; };
                 co_await until("the request is on its way", struck);
-                remote.link.wait_struck();
+                link.wait_struck();
                 CHECK_FALSE(attempt.ended());
                 attempt.cancel(type);
                 const error_code ec = co_await attempt.end(); // before any answer can come
                 CHECK(ec == asio::error::operation_aborted);
                 attempt.cancel(type);
-                remote.link.release();
-                co_await until_only_left(server().port(), expected);
+                link.release();
+                co_await until_only_left(server().port(), stays);
 
                 // The client is as good as before.
-                if (point.contended)
-                    admin.remove(expected[0]);
+                for (const std::string& node : stays)
+                    admin.remove(node);
                 guard held = must(co_await lock.acquire(60s));
                 co_await release(std::move(held));
-                co_await nothing_left(server().port());
-                co_await remote.close();
-            }
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+            });
+        }
 }
 
 TEST_CASE("cancelled before anything was sent")
 {
     const std::string path = "/timeouts/before";
-    const auto body = [&]() -> awaitable<void> {
+    play<1>({.clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client remote(executor, server().port());
-        co_await remote.connect();
         mutex lock(remote.zk, path);
         for (const auto type : cancellations) {
             pending<std::vector<contender>> under_way; // so that what comes next waits for its turn
@@ -163,18 +142,13 @@ TEST_CASE("cancelled before anything was sent")
         attempt.cancel();
         CHECK(held);
         co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a cancelled release goes on, and so does one whose delete is on its way")
 {
     const std::string path = "/timeouts/release";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
+    play<1>({.clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
         mutex lock(remote.zk, path);
         for (const auto at : {moment::request, moment::reply})
             for (const auto type : cancellations) {
@@ -200,21 +174,13 @@ TEST_CASE("a cancelled release goes on, and so does one whose delete is on its w
         CHECK(ec == asio::error::operation_aborted);
         CHECK(held);
         co_await release(std::move(held));
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("when the waiter in the middle gives up, the one behind it watches the one before it")
 {
     const std::string path = "/timeouts/middle";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        admin_client admin(server().port());
-        client a(executor, usual_options());
-        client b(executor, usual_options());
-        client c(executor, usual_options());
+    play<3>({.clean = {path}}, [&](admin_client& admin, client& a, client& b, client& c) -> awaitable<void> {
         guard first = must(co_await mutex(a, path).acquire());
         const std::string first_node = first.node();
         auto second = begin_acquire(mutex(b, path));
@@ -240,12 +206,7 @@ TEST_CASE("when the waiter in the middle gives up, the one behind it watches the
         co_await release(std::move(first));
         guard held = co_await granted(third);
         co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        for (client* zk : {&a, &b, &c})
-            must(co_await zk->close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 namespace {
@@ -261,14 +222,11 @@ awaitable<void> acquire_and_note(mutex lock, error_code& ec)
 TEST_CASE("cancelled by a race of awaitables, by a group, and through the slot of a coroutine")
 {
     const std::string path = "/timeouts/composed";
-    const auto body = [&]() -> awaitable<void> {
+    play<1>({.clean = {path}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        client zk(executor, usual_options());
-        admin_client admin(server().port(), 60s);
         admin.create_all(path);
         const std::string holder = foreign_contender(admin, path);
         mutex lock(zk, path);
-        must(co_await zk.wait_connected(60s));
 
         asio::steady_timer timer(executor, 100ms);
         auto waiting = lock.acquire(asio::use_awaitable);
@@ -321,9 +279,5 @@ TEST_CASE("cancelled by a race of awaitables, by a group, and through the slot o
             CHECK(held);
         }
         attempt = pending<guard>();
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }

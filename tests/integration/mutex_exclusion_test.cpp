@@ -161,8 +161,7 @@ TEST_CASE("many sessions try at once and one wins")
 TEST_CASE("two mutexes on one path in one session exclude each other, and so does one with itself")
 {
     const std::string path = "/basics/same";
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, usual_options());
+    play<1>({.clean = {path + "/below"}}, [&](client& zk) -> awaitable<void> {
         mutex one(zk, path);
         mutex other(zk, path);
         CHECK(one.path() == path);
@@ -187,8 +186,5 @@ TEST_CASE("two mutexes on one path in one session exclude each other, and so doe
         CHECK(held);
         CHECK(inner);
         CHECK(error_in(co_await one.try_acquire()) == errc::busy);
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/below"});
+    });
 }

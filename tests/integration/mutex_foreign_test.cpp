@@ -7,9 +7,7 @@ using namespace zklock::test;
 TEST_CASE("children that are no contenders do not count")
 {
     const std::string path = "/foreign/children";
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, usual_options());
-        admin_client admin(server().port(), 60s);
+    play<1>({.clean = {path}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
         admin.create_all(path);
         admin.create(path + "/configuration", "x");
         admin.create(path + "/-0000000000");
@@ -21,7 +19,6 @@ TEST_CASE("children that are no contenders do not count")
         REQUIRE(foreign.size() == 6);
 
         mutex lock(zk, path);
-        must(co_await zk.wait_connected(60s));
         guard held = must(co_await lock.try_acquire());
         auto waiting = begin_acquire(lock);
         const std::string node = held.node();
@@ -33,20 +30,13 @@ TEST_CASE("children that are no contenders do not count")
         co_await release(std::move(held));
         CHECK(admin.children(path) == foreign);
         admin.remove_all(path);
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("contenders of other programs are served by number, whatever their names begin with")
 {
     const std::string path = "/foreign/mixed";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        client zk(executor, usual_options());
-        client other(executor, usual_options());
-        admin_client admin(server().port(), 60s);
+    play<2>({.clean = {path}}, [&](admin_client& admin, client& zk, client& other) -> awaitable<void> {
         admin.create_all(path);
         const auto foreign = [&](const std::string& prefix) {
             return admin.create(path + "/" + prefix, "somebody", create_mode::ephemeral_sequential);
@@ -121,20 +111,13 @@ TEST_CASE("contenders of other programs are served by number, whatever their nam
         admin.remove(nodes[8]);
         held = co_await granted(tenth);
         co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-        must(co_await other.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("contenders whose numbers have overflowed: negative ones come first, the smallest before the next")
 {
     const std::string path = "/foreign/overflowed";
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, usual_options());
-        admin_client admin(server().port(), 60s);
+    play<1>({.clean = {path}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
         admin.create_all(path);
         // As the servers write them: behind the sign, and in the wrong order as text.
         const std::string first = path + "/_c_00000000-0000-4000-8000-000000000000-lock--2147483640";
@@ -143,7 +126,6 @@ TEST_CASE("contenders whose numbers have overflowed: negative ones come first, t
         admin.create(first, "the first", create_mode::ephemeral);
 
         mutex lock(zk, path);
-        must(co_await zk.wait_connected(60s));
         auto listed = must(co_await lock.contenders());
         REQUIRE(listed.size() == 2);
         CHECK(listed[0].sequence == -2147483640);
@@ -169,9 +151,5 @@ TEST_CASE("contenders whose numbers have overflowed: negative ones come first, t
         guard held = co_await granted(waiting);
         CHECK(held.node() == listed[2].node);
         co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }

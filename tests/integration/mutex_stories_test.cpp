@@ -126,11 +126,7 @@ TEST_CASE("A, B and C on five servers")
 TEST_CASE("two clients: one holds, the other waits, then gets it")
 {
     const std::string path = "/stories/two";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        admin_client admin(server().port());
-        client one(executor, usual_options());
-        client two(executor, usual_options());
+    play<2>({.clean = {path}}, [&](admin_client& admin, client& one, client& two) -> awaitable<void> {
         mutex ours(one, path);
         mutex theirs(two, path);
         for (int round = 0; round < 3; ++round) {
@@ -144,12 +140,7 @@ TEST_CASE("two clients: one holds, the other waits, then gets it")
             CHECK(held);
             co_await release(std::move(held));
         }
-        co_await nothing_left(server().port());
-        must(co_await one.close());
-        must(co_await two.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a predecessor that goes before it can be watched, or before it can be seen")
@@ -205,11 +196,7 @@ TEST_CASE("a predecessor that goes before it can be watched, or before it can be
 
 TEST_CASE("missing parents are made, by many at once, and made again")
 {
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        admin_client admin(server().port());
-        client zk(executor, usual_options());
-        client other(executor, usual_options());
+    const auto story = [&](admin_client& admin, client& zk, client& other) -> awaitable<void> {
 
         // Both find the parents missing at once, and several contenders of each.
         std::vector<pending<guard>> attempts;
@@ -240,12 +227,8 @@ TEST_CASE("missing parents are made, by many at once, and made again")
         admin.remove_all("/stories/parents_deleted");
         held = must(co_await lock.acquire());
         co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-        must(co_await other.close());
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/stories/parents/a/b/c", "/stories/parents_deleted/a/b"});
+    play<2>({.clean = {"/stories/parents/a/b/c", "/stories/parents_deleted/a/b"}}, story);
 }
 
 TEST_CASE("parents are containers, which the server deletes again and again, or persistent if one likes")

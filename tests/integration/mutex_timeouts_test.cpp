@@ -9,9 +9,7 @@ using namespace zklock::test;
 TEST_CASE("a time-out ends at its time and leaves no node and no watch")
 {
     const std::string path = "/timeouts/plain";
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, usual_options());
-        admin_client admin(server().port(), 60s);
+    play<1>({.clean = {path}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
         admin.create_all(path);
         const std::string holder = foreign_contender(admin, path);
         mutex lock(zk, path);
@@ -36,11 +34,7 @@ TEST_CASE("a time-out ends at its time and leaves no node and no watch")
         admin.remove(holder);
         guard held = must(co_await lock.acquire(60s)); // no earlier attempt stands in its way
         co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("one deadline, however often the waiter is woken")
@@ -48,15 +42,12 @@ TEST_CASE("one deadline, however often the waiter is woken")
     const std::string path = "/timeouts/one_deadline";
     constexpr milliseconds timeout{8'000};
     constexpr std::size_t wakes = 5;
-    const auto body = [&]() -> awaitable<void> {
-        client zk(co_await asio::this_coro::executor, usual_options());
-        admin_client admin(server().port(), 60s);
+    play<1>({.clean = {path}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
         admin.create_all(path);
         std::vector<std::string> ahead;
         for (std::size_t i = 0; i <= wakes; ++i)
             ahead.push_back(foreign_contender(admin, path));
         mutex lock(zk, path);
-        must(co_await zk.wait_connected(60s));
 
         const auto start = steady_clock::now();
         auto attempt = begin_acquire(lock, timeout);
@@ -77,10 +68,7 @@ TEST_CASE("one deadline, however often the waiter is woken")
         CHECK(last_wake - start >= timeout / 2);
         co_await until_only_left(server().port(), ahead[0]);
         admin.remove(ahead[0]);
-        must(co_await zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 namespace {
@@ -153,30 +141,19 @@ TEST_CASE("no time at all looks once, a huge time never ends")
 TEST_CASE("timed out at every point at which an acquire is suspended")
 {
     const std::string path = "/timeouts/points_in_time";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        admin_client admin(server().port(), 60s);
-        admin.create_all(path);
-        for (const auto& point : suspension_points) {
-            CAPTURE(point.name);
-            remote_client remote(executor, server().port());
-            co_await remote.connect();
+    for (const auto& point : suspension_points) {
+        CAPTURE(point.name);
+        play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
             mutex lock(remote.zk, path);
-            std::vector<std::string> expected;
-            if (point.contended)
-                expected.push_back(foreign_contender(admin, path));
-            remote.link.on_next(point.op, point.at, fate::hold, point.skip);
+            const auto stays = hold_up(remote, admin, path, point);
             // Where everything is slow, one time-out may be over before the request is on its way.
             for (milliseconds timeout = 100ms; timeout < default_limit && !remote.link.struck(); timeout *= 2)
                 CHECK(error_in(co_await lock.acquire(timeout)) == errc::timed_out);
             remote.link.wait_struck();
             remote.link.release();
-            co_await until_only_left(server().port(), expected);
-            for (const std::string& node : expected)
+            co_await until_only_left(server().port(), stays);
+            for (const std::string& node : stays)
                 admin.remove(node);
-            co_await remote.close();
-        }
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+        });
+    }
 }

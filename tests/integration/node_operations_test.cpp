@@ -1,5 +1,5 @@
-// A client's own operations on nodes: what each does, every error, and what becomes of them when the connection does not
-// last.
+// A client's own operations on nodes: what each does, every error, and what becomes of them when the connection does
+// not last.
 #include "integration/recipe_scene.hpp"
 #include "store/store.hpp"
 #include "support/one_server.hpp"
@@ -42,11 +42,8 @@ std::string without_connects(const proxy& link)
 
 TEST_CASE("each operation is one request, and says what it did")
 {
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
+    play<1>([&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         client& zk = remote.zk;
-        co_await remote.connect();
-        admin_client admin(server().port());
         co_await until_asked(remote.link, opcode::sync); // the heartbeat of the beginning
         remote.link.forget();
 
@@ -54,7 +51,8 @@ TEST_CASE("each operation is one request, and says what it did")
         for (const node_kind kind : sequential_kinds) {
             const std::string made = must(co_await zk.create("/ops/n-", "", kind));
             CHECK(made.starts_with("/ops/n-000000000"));
-            CHECK((admin.exists(made)->ephemeral_owner == zk.session_id()) == (kind == node_kind::ephemeral_sequential));
+            const bool ours = admin.exists(made)->ephemeral_owner == zk.session_id();
+            CHECK(ours == (kind == node_kind::ephemeral_sequential));
         }
         CHECK(must(co_await zk.create("/ops/e", "mine", node_kind::ephemeral)) == "/ops/e");
         CHECK(must(co_await zk.create("/ops/c", "", node_kind::container)) == "/ops/c");
@@ -89,9 +87,7 @@ TEST_CASE("each operation is one request, and says what it did")
         CHECK(must(co_await zk.children("/")).size() >= 2); // zookeeper and ops
         co_await remote.close();
         admin.remove_all("/ops");
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("every error an operation can meet")
@@ -200,9 +196,7 @@ TEST_CASE("access lists: what is created has the client's, and what others forbi
 
 TEST_CASE("while disconnected they wait; cancelled then, they were never sent")
 {
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
-        co_await remote.connect();
+    play<1>([&](remote_client& remote) -> awaitable<void> {
         remote.link.refuse();
         remote.link.cut();
         co_await remote.suspended();
@@ -221,17 +215,12 @@ TEST_CASE("while disconnected they wait; cancelled then, they were never sent")
         CHECK(read.value().data == "x"); // in the order of the calls
         CHECK_FALSE(must(co_await remote.zk.exists("/never")));
         must(co_await remote.zk.remove("/waiting"));
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a write whose answer is lost has an unknown outcome; what is read then shows it")
 {
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
-        co_await remote.connect();
+    play<1>([&](remote_client& remote) -> awaitable<void> {
         client& zk = remote.zk;
         must(co_await zk.create("/unknown", "0"));
         for (const moment at : lost_at) {
@@ -249,17 +238,12 @@ TEST_CASE("a write whose answer is lost has an unknown outcome; what is read the
         CHECK(must(co_await zk.get("/unknown")).data == "1");
         CHECK(remote.link.count(opcode::get_data) == 2);
         must(co_await zk.remove("/unknown"));
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("the first read on a new connection goes behind a sync: its server may not know all that the last one did")
 {
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        co_await remote.connect();
+    play<1>({.sessions = {120s}}, [&](remote_client& remote) -> awaitable<void> {
         client& zk = remote.zk;
         co_await until_asked(remote.link, opcode::sync); // the heartbeat of the beginning
         must(co_await zk.create("/behind", "0"));
@@ -275,17 +259,12 @@ TEST_CASE("the first read on a new connection goes behind a sync: its server may
             CHECK(remote.link.count(opcode::sync) == 1);
         }
         must(co_await zk.remove("/behind"));
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a write that the server throttles is not repeated, for what was sent after it may be done; a read is")
 {
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
-        co_await remote.connect();
+    play<1>([&](remote_client& remote) -> awaitable<void> {
         client& zk = remote.zk;
         co_await until_asked(remote.link, opcode::sync); // the heartbeat of the beginning
         must(co_await zk.create("/throttled", "0"));     // is answered after it: nothing else is on its way
@@ -300,18 +279,12 @@ TEST_CASE("a write that the server throttles is not repeated, for what was sent 
         CHECK(must(co_await zk.get("/throttled")).data == "0");
         CHECK(remote.link.count(opcode::get_data) == 2);
         must(co_await zk.remove("/throttled"));
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("cancelled on their way: a read is aborted, the outcome of a write unknown; so is it at a close")
 {
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
-        co_await remote.connect();
-        admin_client admin(server().port());
+    play<1>([&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         remote.link.on_next(opcode::create2, moment::reply, fate::hold);
         pending<std::string> made;
         pending<node_content> read;
@@ -341,9 +314,7 @@ TEST_CASE("cancelled on their way: a read is aborted, the outcome of a write unk
         CHECK((known || removed.error() == errc::outcome_unknown));
         CHECK((unread.error() == errc::closed || unread.error() == errc::no_node));
         CHECK_FALSE(admin.exists("/sent"));
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("a pending operation neither keeps the client open nor outlives its context")

@@ -84,10 +84,7 @@ TEST_CASE("asked by the node of any permit, before the wait and after; a part by
 TEST_CASE("waiting to be asked ends: cancelled, given back, in parts, dropped, lost, of nobody; a cut is survived")
 {
     const std::string path = "/permits/ends";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
-        admin_client admin(server().port(), 60s);
-        co_await remote.connect();
+    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         semaphore gate(remote.zk, path, 2);
         const permits none;
         CHECK(error_in(co_await none.wait_revoked()) == errc::not_owner);
@@ -136,18 +133,14 @@ TEST_CASE("waiting to be asked ends: cancelled, given back, in parts, dropped, l
         remote.link.expire_session();
         CHECK(co_await until_lost.end() == errc::lost);
         CHECK(error_in(co_await held.wait_revoked()) == errc::lost);
-        co_await remote.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    play<1>({.clean = {path + "/locks", path + "/leases"}}, story);
 }
 
 TEST_CASE("a commit asks for the node of each permit; one of them gone, and nothing is written")
 {
     const std::string path = "/permits/commit";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         protected_register stock(admin, "/register/permits");
         co_await warm_up(remote, "/permits/elsewhere");
         semaphore gate(remote.zk, path, 4);
@@ -212,9 +205,7 @@ TEST_CASE("a commit asks for the node of each permit; one of them gone, and noth
         must(co_await std::move(all).release());
         co_await release(std::move(held));
         co_await no_permit_left(server().port(), path);
-        co_await remote.close();
         admin.remove_all("/register");
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases", "/permits/beside"});
+    play<1>({.sessions = {120s}, .clean = {path + "/locks", path + "/leases", "/permits/beside"}}, story);
 }

@@ -35,9 +35,7 @@ awaitable<void> until_lingering(remote_client& remote, std::string path)
 TEST_CASE("re-entrant, lingering: the next owner takes the node over with a token of its own")
 {
     const std::string path = "/reuse/reentrant";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, "/reuse/warm");
         reentrant_mutex lock(remote.zk, path, lingering());
@@ -67,7 +65,8 @@ TEST_CASE("re-entrant, lingering: the next owner takes the node over with a toke
             co_await release(std::move(again));
             CHECK(lock.hold_count(who) == 0);
         }
-        CHECK(remote.link.count(opcode::create2) + remote.link.count(opcode::multi) + remote.link.count(opcode::remove) == 0);
+        for (const opcode op : {opcode::create2, opcode::multi, opcode::remove})
+            CHECK(remote.link.count(op) == 0);
 
         // A lingering node that others delete, or whose session ends, serves nobody.
         admin.remove(node);
@@ -85,18 +84,13 @@ TEST_CASE("re-entrant, lingering: the next owner takes the node over with a toke
         co_await release(std::move(held)); // with somebody behind it, it does not linger
         co_await until_only_left(server().port(), others);
         admin.remove(others);
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("re-entrant, in cohorts: owners take turns on one node, each hold with its own token")
 {
     const std::string path = "/reuse/cohort";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, "/reuse/warm");
         reentrant_mutex lock(remote.zk, path, in_cohorts(10));
@@ -140,11 +134,7 @@ TEST_CASE("re-entrant, in cohorts: owners take turns on one node, each hold with
             guard held = co_await granted(waiting[i]);
             co_await release(std::move(held));
         }
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("several locks as one, of which some linger and some serve cohorts")
@@ -152,9 +142,7 @@ TEST_CASE("several locks as one, of which some linger and some serve cohorts")
     const std::string lingers = "/reuse/multi/1";
     const std::string cohorts = "/reuse/multi/2";
     const std::string plain = "/reuse/multi/3";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         co_await warm_up(remote, "/reuse/warm");
         mutex a(remote.zk, lingers, lingering());
         mutex b(remote.zk, cohorts, in_cohorts(5));
@@ -208,19 +196,15 @@ TEST_CASE("several locks as one, of which some linger and some serve cohorts")
         const std::string elsewhere = admin.create(lingers + "/lock-", {}, create_mode::ephemeral_sequential);
         co_await until_only_left(server().port(), elsewhere);
         admin.remove(elsewhere);
-        co_await remote.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {lingers, cohorts, plain});
+    play<1>({.sessions = {120s}, .clean = {lingers, cohorts, plain}}, story);
 }
 
 TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: each term has its own epoch")
 {
     const std::string path = "/reuse/election";
-    const auto body = [&]() -> awaitable<void> {
+    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client remote(executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
         admin.create_all(path);
         co_await warm_up(remote, "/reuse/warm");
         election_options options;
@@ -293,20 +277,14 @@ TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: e
         const std::string elsewhere = admin.create(path + "/lock-", {}, create_mode::ephemeral_sequential);
         co_await until_only_left(server().port(), elsewhere);
         admin.remove(elsewhere);
-        co_await remote.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path, path + "_cohort"});
+    play<1>({.sessions = {120s}, .clean = {path, path + "_cohort"}}, story);
 }
 
 TEST_CASE("a free lock that lingers is busy for another client's try, and not for its acquire")
 {
     const std::string path = "/reuse/tries";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client remote(executor, server().port(), 120s);
-        remote_client other(executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         admin.create_all(path);
         mutex lock(remote.zk, path, lingering());
         mutex foreign(other.zk, path);
@@ -319,9 +297,6 @@ TEST_CASE("a free lock that lingers is busy for another client's try, and not fo
         held = must(co_await foreign.acquire());
         CHECK(held.fencing_token() > token);
         co_await release(std::move(held));
-        co_await remote.close();
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }

@@ -28,9 +28,7 @@ pending<guard> begin(reentrant_mutex lock, lock_owner owner)
 TEST_CASE("holds are counted: no request for a further one, one node and one token, free with the last")
 {
     const std::string path = "/reentrant/counted";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         co_await warm_up(remote, path);
         reentrant_mutex lock(remote.zk, path);
         reentrant_mutex same(remote.zk, path); // another object, the same lock
@@ -88,19 +86,13 @@ TEST_CASE("holds are counted: no request for a further one, one node and one tok
         CHECK(error_in(co_await lock.release(me, now_plain)) == errc::not_owner);
         CHECK(error_in(co_await lock.acquire(me, 20ms)) == errc::timed_out);
         must(co_await std::move(now_plain).release());
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(60s, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own deadline and cancellation")
 {
     const std::string path = "/reentrant/joined";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, path);
         reentrant_mutex lock(remote.zk, path);
@@ -144,19 +136,13 @@ TEST_CASE("an acquire of an owner who waits joins: same grant; each has its own 
             const error_code ec = co_await early.end();
             CHECK(ec == asio::error::operation_aborted);
         }
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(60s, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("lost: never granted again until all lost holds are released")
 {
     const std::string path = "/reentrant/lost";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
-        remote_client rival(co_await asio::this_coro::executor, server().port());
+    play<2>({.clean = {path}}, [&](remote_client& remote, remote_client& rival) -> awaitable<void> {
         reentrant_mutex lock(remote.zk, path);
         const lock_owner me;
         guard first = must(co_await lock.acquire(me));
@@ -207,10 +193,7 @@ TEST_CASE("lost: never granted again until all lost holds are released")
         CHECK(co_await joined.end() == errc::closed);
         CHECK(error_in(co_await lock.acquire(me)) == errc::closed);
         must(co_await std::move(theirs).release());
-        co_await rival.close();
-    };
-    run_test(60s, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("bad input, and every kind of token")

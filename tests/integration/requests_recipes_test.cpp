@@ -37,9 +37,7 @@ awaitable<void> until_waits_behind(const remote_client& remote, std::string pred
 TEST_CASE("re-entrant: a create for the first hold and a delete for the last, nothing for those between")
 {
     const std::string path = "/requests_recipes/reentrant";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         reentrant_mutex lock(remote.zk, path);
@@ -58,19 +56,13 @@ TEST_CASE("re-entrant: a create for the first hold and a delete for the last, no
             co_await release(std::move(second));
             expect_requests(remote.link, {{opcode::remove, 1}});
         }
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("several locks as one: what each of them costs, and no more; the first that is busy ends a try")
 {
     const std::string above = "/requests_recipes/multi/";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         for (const char* name : {"a", "b", "c"})
             admin.create_all(above + name);
         co_await warm_up(remote, elsewhere);
@@ -95,20 +87,15 @@ TEST_CASE("several locks as one: what each of them costs, and no more; the first
         CHECK(error_in(co_await all.try_acquire()) == errc::busy);
         expect_requests(remote.link, {{opcode::get_children2, 1}});
         admin.remove(holder);
-        co_await nothing_left(server().port());
-        co_await remote.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {above + "a", above + "b", above + "c"});
+    play<1>({.sessions = {120s}, .clean = {above + "a", above + "b", above + "c"}}, story);
 }
 
 TEST_CASE("election: a create and a delete for a term; a list, and the nodes' data or the first one's")
 {
     const std::string path = "/requests_recipes/election";
-    const auto body = [&]() -> awaitable<void> {
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client remote(executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         election chair(remote.zk, path);
@@ -158,19 +145,13 @@ TEST_CASE("election: a create and a delete for a term; a list, and the nodes' da
         co_await until("lead() has returned", [&] { return over; });
         expect_requests(remote.link, {{opcode::remove, 1}});
         admin.remove(behind);
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("shared mutex: a reader behind a writer, a writer behind a reader, and tries that find it busy")
 {
     const std::string path = "/requests_recipes/shared";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         shared_mutex lock(remote.zk, path);
@@ -217,11 +198,7 @@ TEST_CASE("shared mutex: a reader behind a writer, a writer behind a reader, and
         expect_requests(remote.link, {}); // its end is the grant
         co_await release(std::move(held));
         expect_requests(remote.link, {{opcode::remove, 1}});
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 namespace {
@@ -261,9 +238,7 @@ TEST_CASE("semaphore: a shared count is read along with the leases; what is comp
 {
     const std::string counted = "/requests_recipes/counted";
     const std::string compared = "/requests_recipes/compared";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         for (const char* part : {"/locks", "/leases"}) {
             admin.create_all(counted + part);
             admin.create_all(compared + part);
@@ -299,20 +274,15 @@ TEST_CASE("semaphore: a shared count is read along with the leases; what is comp
             }
         }
         admin.remove(with_count.count_path);
-        co_await remote.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {counted + "/locks", counted + "/leases", compared + "/locks", compared + "/leases"});
+    play<1>({.sessions = {120s},
+             .clean = {counted + "/locks", counted + "/leases", compared + "/locks", compared + "/leases"}}, story);
 }
 
 TEST_CASE("semaphore: waiters behind the head cost what a mutex's do; a part given back; who has permits")
 {
     const std::string path = "/requests_recipes/gate";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client remote(executor, server().port(), 120s);
-        remote_client other(executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         for (const char* part : {"/locks", "/leases"})
             admin.create_all(path + part);
         co_await warm_up(remote, elsewhere);
@@ -355,9 +325,6 @@ TEST_CASE("semaphore: waiters behind the head cost what a mutex's do; a part giv
         co_await release(std::move(two));
         co_await release(std::move(all));
         co_await no_permit_left(server().port(), path);
-        co_await remote.close();
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }

@@ -1,5 +1,5 @@
-// What the operations of a mutex cost in requests to the server, counted on the wire. Pings are not counted; the sessions
-// are so long that no heartbeat falls into a test.
+// What the operations of a mutex cost in requests to the server, counted on the wire. Pings are not counted; the
+// sessions are so long that no heartbeat falls into a test.
 #include "integration/requests_scene.hpp"
 #include "support/one_server.hpp"
 
@@ -22,9 +22,7 @@ awaitable<void> until_watched(const remote_client& remote, const std::string& no
 TEST_CASE("alone: a create and the watch of the path together, then only a create each time, and a delete")
 {
     const std::string path = "/requests/alone";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, path);
@@ -58,16 +56,12 @@ TEST_CASE("alone: a create and the watch of the path together, then only a creat
         held = guard();
         co_await nothing_left(server().port());
         expect_requests(remote.link, {{opcode::remove, 1}});
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("the first on a path that does not exist makes its parents")
 {
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+    play<1>({.sessions = {120s}, .clean = {"/requests/deep/a/b/c"}}, [&](remote_client& remote) -> awaitable<void> {
         co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, "/requests/deep/a/b/c");
         guard held = must(co_await lock.acquire());
@@ -81,18 +75,13 @@ TEST_CASE("the first on a path that does not exist makes its parents")
         held = must(co_await lock.acquire());
         expect_requests(remote.link, {{opcode::create2, 1}});
         co_await release(std::move(held));
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/requests/deep/a/b/c"});
+    });
 }
 
 TEST_CASE("contended: one watch on the predecessor, one on the own node, and no second read for the grant")
 {
     const std::string path = "/requests/contended";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, path);
@@ -131,19 +120,13 @@ TEST_CASE("contended: one watch on the predecessor, one on the own node, and no 
         remote.link.forget();
         co_await release(std::move(held));
         CHECK(remote.link.count(opcode::remove) == 1);
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a waiter that gives up takes its node and its watch with it: two requests")
 {
     const std::string path = "/requests/cancelled";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, path);
@@ -156,18 +139,13 @@ TEST_CASE("a waiter that gives up takes its node and its watch with it: two requ
         CHECK(remote.link.count(opcode::remove) == 1);
         CHECK(remote.link.count(opcode::any) == 2); // the delete, and the end of the watch
         admin.remove(holder);
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("try_acquire: a read when it is busy, nothing when we know; contenders: a read and one for each")
 {
     const std::string path = "/requests/try";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         mutex lock(remote.zk, path);
@@ -191,11 +169,7 @@ TEST_CASE("try_acquire: a read when it is busy, nothing when we know; contenders
         expect_requests(remote.link, {{opcode::get_children2, 1}, {opcode::get_data, 2}});
         waiting.cancel();
         co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("no herd: of many waiting sessions a release wakes one, and tells the next who is left")
@@ -262,9 +236,7 @@ TEST_CASE("a thousand at once on one path: their creates and deletes travel toge
 {
     const std::string path = "/requests/crowd";
     constexpr std::size_t many = 1'000;
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         critical_section section;
@@ -280,19 +252,14 @@ TEST_CASE("a thousand at once on one path: their creates and deletes travel toge
         CHECK(creates(remote.link) == many);
         CHECK(removes(remote.link) == many);
         CHECK(creates_under(admin, path) == static_cast<int>(many));
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("two hundred paths at once: a transaction for many of them")
 {
     constexpr std::size_t many = 200;
     const std::string above = "/requests/paths";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         std::vector<mutex> locks;
         for (std::size_t i = 0; i < many; ++i) {
             admin.create_all(above + "/" + std::to_string(i));
@@ -314,18 +281,13 @@ TEST_CASE("two hundred paths at once: a transaction for many of them")
             CHECK(remote.link.count(opcode::get_children2) <= (first ? many : 0));
             remote.link.forget();
         }
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
+    });
 }
 
 TEST_CASE("lingering: the next acquire of the client costs nothing, until somebody else queues")
 {
     const std::string path = "/requests/linger";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         mutex_options options;
@@ -368,18 +330,14 @@ TEST_CASE("lingering: the next acquire of the client costs nothing, until somebo
         mutex_options others;
         others.linger = 2h;
         CHECK(error_in(co_await mutex(remote.zk, path, others).acquire(1s)) == errc::invalid_option);
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+        co_await remote.close(); // with the node, which lingers
+    });
 }
 
 TEST_CASE("a cohort: one node for many turns, then the others have theirs")
 {
     const std::string path = "/requests/cohort";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         mutex_options options;
@@ -395,8 +353,5 @@ TEST_CASE("a cohort: one node for many turns, then the others have theirs")
         options.cohort = 1;
         options.linger = -1ms;
         CHECK(error_in(co_await mutex(remote.zk, path, options).acquire()) == errc::invalid_option);
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }

@@ -21,11 +21,7 @@ awaitable<void> until_watched(const remote_client& remote, const std::string& no
 TEST_CASE("all readers who hold the lock are asked, or the writer; not those who wait behind")
 {
     const std::string path = "/revocation_shared/holders";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client host(executor, server().port(), 120s);
-        remote_client other(executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    const auto story = [&](admin_client& admin, remote_client& host, remote_client& other) -> awaitable<void> {
         co_await warm_up(host, path + "/elsewhere/a");
         co_await warm_up(other, path + "/elsewhere/b");
         shared_mutex theirs(host.zk, path + "/lock");
@@ -84,22 +80,14 @@ TEST_CASE("all readers who hold the lock are asked, or the writer; not those who
         other.link.expire_session();
         CHECK(co_await until_lost.end() == errc::lost);
         CHECK(error_in(co_await std::move(lost).release()) == errc::lost);
-        co_await nothing_left(server().port());
-        co_await host.close();
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/lock"});
+    play<2>({.sessions = {120s, 120s}, .clean = {path + "/lock"}}, story);
 }
 
 TEST_CASE("a request goes along when a writer turns into a reader, whenever it comes")
 {
     const std::string path = "/revocation_shared/downgrade";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client host(executor, server().port(), 120s);
-        remote_client other(executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    const auto story = [&](admin_client& admin, remote_client& host, remote_client& other) -> awaitable<void> {
         co_await warm_up(host, path + "/elsewhere/a");
         co_await warm_up(other, path + "/elsewhere/b");
         shared_mutex theirs(host.zk, path + "/lock");
@@ -151,12 +139,8 @@ TEST_CASE("a request goes along when a writer turns into a reader, whenever it c
             must(co_await held.wait_revoked());
             co_await release(std::move(held));
         }
-        co_await nothing_left(server().port());
-        co_await host.close();
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/lock"});
+    play<2>({.sessions = {120s, 120s}, .clean = {path + "/lock"}}, story);
 }
 
 TEST_CASE("holders of permits are asked: all of them, or one by any of its permits")

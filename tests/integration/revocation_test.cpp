@@ -33,9 +33,7 @@ awaitable<void> until_read(const remote_client& remote, std::size_t times)
 TEST_CASE("a holder is asked by data on its node; before the wait, too; other data ask nothing")
 {
     const std::string path = "/revocation/asked";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         co_await warm_up(remote, path);
         mutex lock(remote.zk, path);
 
@@ -73,19 +71,13 @@ TEST_CASE("a holder is asked by data on its node; before the wait, too; other da
         co_await until_watched(remote, held.node());
         co_await release(std::move(held));
         CHECK(co_await idle.end() == asio::error::operation_aborted);
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("wait_revoked: cancelled, released, dropped, lost, of nobody")
 {
     const std::string path = "/revocation/ends";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
-        co_await remote.connect();
+    play<1>({.clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
         mutex lock(remote.zk, path);
         const guard empty;
         auto of_nobody = begin_wait_revoked(empty);
@@ -114,19 +106,14 @@ TEST_CASE("wait_revoked: cancelled, released, dropped, lost, of nobody")
         co_await remote.close();
         CHECK(co_await until_closed.end() == errc::lost);
         CHECK(error_in(co_await held.wait_revoked()) == errc::lost);
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
-TEST_CASE("asking: a contender with one request, the holder with two; who is gone; who waits; what is no node of the lock")
+TEST_CASE("asking: a contender with one request, the holder with two; "
+          "who is gone; who waits; what is no node of the lock")
 {
     const std::string path = "/revocation/asking";
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        remote_client holder(executor, server().port(), 120s);
-        remote_client other(executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    const auto story = [&](admin_client& admin, remote_client& holder, remote_client& other) -> awaitable<void> {
         co_await warm_up(holder, path);
         co_await warm_up(other, elsewhere);
         mutex theirs(holder.zk, path);
@@ -186,17 +173,13 @@ TEST_CASE("asking: a contender with one request, the holder with two; who is gon
         co_await other.close();
         CHECK(error_in(co_await ours.revoke(queue[1])) == errc::closed);
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }
 
 TEST_CASE("asked while the connection is away: heard at the next one; asking waits for it, or is cancelled")
 {
     const std::string path = "/revocation/away";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 60s);
-        admin_client admin(server().port(), 60s);
-        co_await remote.connect();
+    play<1>({.sessions = {60s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         mutex lock(remote.zk, path);
         guard held = must(co_await lock.acquire());
         auto wait = begin_wait_revoked(held);
@@ -230,19 +213,13 @@ TEST_CASE("asked while the connection is away: heard at the next one; asking wai
         remote.link.wait_struck();
         must(co_await held.wait_revoked());
         co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a node that is to go neither lingers nor serves the cohort any longer")
 {
     const std::string path = "/revocation/reuse";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         co_await warm_up(remote, elsewhere);
         mutex_options options;
         options.linger = std::chrono::minutes(10);
@@ -261,19 +238,14 @@ TEST_CASE("a node that is to go neither lingers nor serves the cohort any longer
         held = must(co_await lock.acquire());
         CHECK(held.node() != first);
         co_await release(std::move(held));
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+        co_await remote.close(); // with the node, which lingers
+    });
 }
 
 TEST_CASE("re-entrant holds, several locks, and a leader are asked")
 {
     const std::string path = "/revocation/recipes";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
-        co_await remote.connect();
+    const auto story = [&](remote_client& remote) -> awaitable<void> {
         const lock_owner me;
         reentrant_mutex again(remote.zk, path + "/a");
         guard outer = must(co_await again.acquire(me));
@@ -320,9 +292,6 @@ TEST_CASE("re-entrant holds, several locks, and a leader are asked")
         };
         must(co_await chair.lead(reign));
         CHECK(terms == 1);
-        co_await nothing_left(server().port());
-        co_await remote.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/a", path + "/b", path + "/c"});
+    play<1>({.sessions = {120s}, .clean = {path + "/a", path + "/b", path + "/c"}}, story);
 }

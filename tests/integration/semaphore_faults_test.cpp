@@ -1,6 +1,5 @@
 // semaphore: cancellations, deadlines, lost connections, expired sessions, and others who delete what is ours.
 #include "integration/semaphore_scene.hpp"
-#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
@@ -23,10 +22,7 @@ using zklock::test::begin;
 TEST_CASE("cancelled or out of time at the head and in the line: nothing is left, and who comes next is served")
 {
     const std::string path = "/semaphore/cancelled";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         semaphore gate(remote.zk, path, 2);
         semaphore same(other.zk, path, 2);
         for (const auto type : cancellation_types) {
@@ -67,11 +63,8 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
         co_await no_permit_left(server().port(), path);
         permits all = must(co_await same.acquire(2));
         co_await release(std::move(all));
-        co_await remote.close();
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }
 
 TEST_CASE("an acquire survives a cut at every request of it, and makes no lease twice")
@@ -119,11 +112,9 @@ TEST_CASE("an acquire survives a cut at every request of it, and makes no lease 
 TEST_CASE("a create whose answer was lost, of an acquire that was cancelled, is looked for and deleted")
 {
     const std::string path = "/semaphore/orphan";
-    const auto body = [&]() -> awaitable<void> {
-        admin_client admin(server().port());
+    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path + "/locks");
         admin.create_all(path + "/leases");
-        remote_client remote(co_await asio::this_coro::executor, server().port());
         co_await warm_up(remote, "/semaphore/warm");
         semaphore gate(remote.zk, path, 1);
         remote.link.on_next(opcode::create2, moment::reply, fate::hold, 1);
@@ -140,19 +131,14 @@ TEST_CASE("a create whose answer was lost, of an acquire that was cancelled, is 
         permits held = must(co_await gate.acquire(1));
         co_await release(std::move(held));
         co_await no_permit_left(server().port(), path);
-        co_await remote.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    play<1>({.clean = {path + "/locks", path + "/leases"}}, story);
 }
 
 TEST_CASE("the session ends: holders are told, their permits are free, and whoever waited queues again")
 {
     const std::string path = "/semaphore/expired";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
-        remote_client other(co_await asio::this_coro::executor, server().port());
-        admin_client admin(server().port());
+    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         semaphore gate(remote.zk, path, 2);
         semaphore same(other.zk, path, 2);
         permits held = must(co_await gate.acquire(2));
@@ -196,19 +182,14 @@ TEST_CASE("the session ends: holders are told, their permits are free, and whoev
         CHECK(co_await waits.end() == errc::closed);
         CHECK_FALSE(held);
         CHECK(error_in(co_await std::move(held).release()) == errc::lost);
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    play<2>({.clean = {path + "/locks", path + "/leases"}}, story);
 }
 
 TEST_CASE("others delete leases: of a holder, of the head of the line, and all of them with their parent")
 {
     const std::string path = "/semaphore/deleted";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         semaphore gate(remote.zk, path, 2);
         semaphore same(other.zk, path, 2);
         permits held = must(co_await gate.acquire(2));
@@ -236,11 +217,8 @@ TEST_CASE("others delete leases: of a holder, of the head of the line, and all o
         held = must(co_await gate.acquire(2)); // the parent is made again
         co_await release(std::move(held));
         co_await no_permit_left(server().port(), path);
-        co_await remote.close();
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }
 
 TEST_CASE("two clients, many coroutines: never more than there are")

@@ -33,7 +33,8 @@ inline awaitable<void> release(permits held)
     must(co_await std::move(held).release());
 }
 
-/// Until the server holds no node of ours, and no watch of a client on the semaphore, while the clients are still there.
+/// Until the server holds no node of ours, and no watch of a client on the semaphore, while the clients are still
+/// there.
 inline awaitable<void> no_permit_left(std::uint16_t port, const std::string& path)
 {
     const auto nothing = [port, &path] {

@@ -1,6 +1,5 @@
 // semaphore: never more permits than there are, all of an acquire or none, first come first served.
 #include "integration/semaphore_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 
@@ -21,10 +20,7 @@ std::string big_endian(int value)
 TEST_CASE("the maximum is held: one by one, in chunks, and released in any order")
 {
     const std::string path = "/semaphore/chunks";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         semaphore gate(remote.zk, path, 5);
         semaphore same(other.zk, path, 5);
         permits two = must(co_await gate.acquire(2));
@@ -74,19 +70,14 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
         behind_held = permits(); // in the background
         CHECK(error_in(co_await std::move(last).release()) == errc::not_owner); // there were none left
         co_await no_permit_left(server().port(), path);
-        co_await remote.close();
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }
 
 TEST_CASE("a part is released, or split off to be held by itself")
 {
     const std::string path = "/semaphore/parts";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         semaphore gate(remote.zk, path, 6);
         permits all = must(co_await gate.acquire(6));
         const std::string node = all.node();
@@ -137,24 +128,22 @@ TEST_CASE("a part is released, or split off to be held by itself")
         CHECK(taken.count() == 1);
         co_await release(std::move(taken));
         co_await no_permit_left(server().port(), path);
-        co_await remote.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    play<1>({.sessions = {120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }
 
 TEST_CASE("what cannot be is refused with a clear error")
 {
     const std::string path = "/semaphore/refused";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+    const auto story = [&](remote_client& remote) -> awaitable<void> {
         semaphore gate(remote.zk, path, 2);
         CHECK(error_in(co_await gate.acquire(0)) == errc::invalid_option);
         CHECK(error_in(co_await gate.acquire(3)) == errc::invalid_option);
         CHECK(error_in(co_await gate.try_acquire(3, default_token())) == errc::invalid_option);
         CHECK(error_in(co_await semaphore(remote.zk, path, 0).acquire(1)) == errc::invalid_option);
         CHECK(error_in(co_await semaphore(remote.zk, "no/slash", 2).acquire(1)) == errc::invalid_path);
-        CHECK(error_in(co_await semaphore(remote.zk, "/" + std::string(4090, 'x'), 2).acquire(1)) == errc::invalid_path);
+        semaphore too_long(remote.zk, "/" + std::string(4090, 'x'), 2);
+        CHECK(error_in(co_await too_long.acquire(1)) == errc::invalid_path);
         semaphore_options odd;
         odd.identifier = std::string(64 * 1024 + 1, 'x');
         CHECK(error_in(co_await semaphore(remote.zk, path, odd).acquire(1)) == errc::invalid_option);
@@ -178,8 +167,7 @@ TEST_CASE("what cannot be is refused with a clear error")
         co_await remote.close();
         CHECK(error_in(co_await gate.acquire(1)) == errc::closed);
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    play<1>({.sessions = {120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }
 
 TEST_CASE("two programs that mean different numbers: the second is told, where they compare")
@@ -228,17 +216,16 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
 {
     const std::string path = "/semaphore/counted";
     const std::string count = "/semaphore/counts/deep/of_counted";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         semaphore_options options;
         options.permits = 1;
         options.count_path = count;
         semaphore gate(remote.zk, path, options);
         semaphore same(other.zk, path, options);
-        CHECK(error_in(co_await gate.try_acquire(2)) == errc::not_connected);
-        co_await remote.connect();
+        client early(co_await asio::this_coro::executor, usual_options());
+        semaphore unconnected(early, path, options);
+        CHECK(error_in(co_await unconnected.try_acquire(2)) == errc::not_connected);
+        must(co_await early.close());
         CHECK(error_in(co_await gate.try_acquire(2)) == errc::busy); // there is one, as long as nobody says otherwise
         permits one = must(co_await gate.acquire(1));
         CHECK(admin.get(count) == big_endian(1));
@@ -276,11 +263,8 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         co_await no_permit_left(server().port(), path);
         const auto unwatched = [&] { return !watches(server().port()).contains(count); };
         co_await until("the count is watched no more", unwatched);
-        co_await remote.close();
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }
 
 TEST_CASE("as a part of a multi_lock, and around a body")
@@ -315,9 +299,7 @@ TEST_CASE("as a part of a multi_lock, and around a body")
 TEST_CASE("what it costs in requests")
 {
     const std::string path = "/semaphore/requests";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path + "/locks");
         admin.create_all(path + "/leases");
         co_await warm_up(remote, "/semaphore/warm");
@@ -378,9 +360,7 @@ TEST_CASE("what it costs in requests")
         co_await release(std::move(woken));
         co_await release(std::move(held));
         co_await no_permit_left(server().port(), path);
-        co_await remote.close();
         co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "/locks", path + "/leases"});
+    play<1>({.sessions = {120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }

@@ -22,9 +22,7 @@ const std::string elsewhere = "/shared_crowd/elsewhere";
 TEST_CASE("requests: one to acquire again, one to release, one to downgrade")
 {
     const std::string path = "/shared_crowd/requests";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         shared_mutex lock(remote.zk, path);
@@ -52,19 +50,13 @@ TEST_CASE("requests: one to acquire again, one to release, one to downgrade")
         co_await release(std::move(reader));
         co_await release(std::move(again));
         CHECK(spent() == 2);
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("requests of a reader among readers of another client: a create and a list, together")
 {
     const std::string path = "/shared_crowd/among";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         shared_mutex lock(remote.zk, path);
@@ -92,20 +84,16 @@ TEST_CASE("requests of a reader among readers of another client: a create and a 
         CHECK(watched_by(server().port(), remote.zk.session_id()).empty());
         for (const auto& node : others)
             admin.remove(node);
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
-TEST_CASE("1000 readers and 10 writers of one client: readers do not wait for readers, and a writer lets all in at once")
+TEST_CASE("1000 readers and 10 writers of one client: "
+          "readers do not wait for readers, and a writer lets all in at once")
 {
     const std::string path = "/shared_crowd/many";
     constexpr std::size_t readers_between = 100;
     constexpr std::size_t writers_in_all = 10;
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
         admin_client admin(server().port(), 120s);
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
@@ -155,18 +143,13 @@ TEST_CASE("1000 readers and 10 writers of one client: readers do not wait for re
         co_await nothing_left(server().port());
         CHECK(remote.link.count(opcode::get_children2) == 0);
         CHECK(writes(remote.link) < writers_in_all * readers_between / 4);
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("readers of one client behind another's writer: one watch for all of them, and one event lets them all in")
 {
     const std::string path = "/shared_crowd/behind";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
         co_await warm_up(remote, elsewhere);
         shared_mutex lock(remote.zk, path);
@@ -184,9 +167,5 @@ TEST_CASE("readers of one client behind another's writer: one watch for all of t
         CHECK(remote.link.count(opcode::get_children2) == 0);
         held.clear();
         readers.clear();
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }

@@ -1,6 +1,5 @@
 // shared_mutex: time-outs, cancellation, lost connections and sessions, for readers, writers and downgrades.
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 
@@ -19,11 +18,8 @@ constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio:
 TEST_CASE("a deadline of a reader or a writer takes its node along, and those behind go on")
 {
     const std::string path = "/shared_faults/deadline";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
-        co_await remote.connect();
         shared_mutex lock(remote.zk, path);
         const std::string writer = foreign_writer(admin, path);
         CHECK(error_in(co_await lock.acquire_shared(20ms)) == errc::timed_out);
@@ -47,21 +43,14 @@ TEST_CASE("a deadline of a reader or a writer takes its node along, and those be
         co_await release(std::move(one));
         co_await release(std::move(two));
         admin.remove(reader);
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("readers and writers that are cancelled leave no node, at whatever point")
 {
     const std::string path = "/shared_faults/cancelled";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
-        co_await remote.connect();
         shared_mutex lock(remote.zk, path);
         const auto begin = [&](bool reads) { return reads ? begin_read(lock) : begin_write(lock); };
         const auto cancelled = [&](pending<guard> attempt, asio::cancellation_type type) -> awaitable<void> {
@@ -92,21 +81,14 @@ TEST_CASE("readers and writers that are cancelled leave no node, at whatever poi
                 co_await nothing_left(server().port());
             }
         }
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
-TEST_CASE("a downgrade that is cancelled gives the lock up, before its request, after it, and while it is not connected")
+TEST_CASE("a downgrade that is cancelled gives the lock up, "
+          "before its request, after it, and while it is not connected")
 {
     const std::string path = "/shared_faults/downgrade_cancelled";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
-        co_await remote.connect();
-        co_await other.connect();
+    const auto story = [&](remote_client& remote, remote_client& other) -> awaitable<void> {
         shared_mutex lock(remote.zk, path);
         shared_mutex there(other.zk, path);
         for (const auto type : cancellation_types) {
@@ -157,23 +139,14 @@ TEST_CASE("a downgrade that is cancelled gives the lock up, before its request, 
         }
         guard next = must(co_await there.acquire());
         co_await release(std::move(next));
-        co_await nothing_left(server().port());
-        co_await remote.close();
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }
 
 TEST_CASE("a downgrade whose answer is lost is done, once: whether or not the servers had it")
 {
     const std::string path = "/shared_faults/downgrade_lost";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
-        co_await remote.connect();
-        co_await other.connect();
+    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         shared_mutex lock(remote.zk, path);
         shared_mutex there(other.zk, path);
         for (const moment at : {moment::request, moment::reply}) {
@@ -194,23 +167,15 @@ TEST_CASE("a downgrade whose answer is lost is done, once: whether or not the se
             co_await release(std::move(w));
             co_await nothing_left(server().port());
         }
-        co_await remote.close();
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }
 
 TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one that finds its node gone is lost")
 {
     const std::string path = "/shared_faults/downgrade_refused";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
         admin.create_all(path);
-        co_await remote.connect();
-        co_await other.connect();
         shared_mutex lock(remote.zk, path);
         shared_mutex there(other.zk, path);
         guard held = must(co_await lock.acquire());
@@ -240,23 +205,14 @@ TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one 
         CHECK_FALSE(attempt.value());
         const error_code told = co_await lost.end();
         CHECK_FALSE(told);
-        co_await nothing_left(server().port());
-        co_await remote.close();
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }
 
 TEST_CASE("with the session all its readers are lost, and its writers queue again; those of others go on")
 {
     const std::string path = "/shared_faults/session";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
-        co_await one.connect();
-        co_await two.connect();
+    const auto story = [&](admin_client& admin, remote_client& one, remote_client& two) -> awaitable<void> {
         shared_mutex here(one.zk, path);
         shared_mutex there(two.zk, path);
         guard a = must(co_await here.acquire_shared());
@@ -297,23 +253,14 @@ TEST_CASE("with the session all its readers are lost, and its writers queue agai
         CHECK_FALSE(late.value());
         guard r = co_await granted(reader);
         co_await release(std::move(r));
-        co_await nothing_left(server().port());
-        co_await one.close();
-        co_await two.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }
 
 TEST_CASE("a client that closes ends its readers, its writers and its downgrades")
 {
     const std::string path = "/shared_faults/closed";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
-        co_await one.connect();
-        co_await two.connect();
+    const auto story = [&](admin_client& admin, remote_client& one, remote_client& two) -> awaitable<void> {
         shared_mutex here(one.zk, path);
         shared_mutex there(two.zk, path);
         guard held = must(co_await here.acquire());
@@ -337,8 +284,6 @@ TEST_CASE("a client that closes ends its readers, its writers and its downgrades
         CHECK_FALSE(attempt.value());
         guard w = co_await granted(survivor);
         co_await release(std::move(w));
-        co_await two.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
 }

@@ -1,6 +1,5 @@
 // shared_mutex: who is let in with whom, in which order, and what becomes of a writer that reads on.
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/deferred.hpp>
 
@@ -30,12 +29,7 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
 {
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = names == naming::curator ? "/shared/mix" : "/shared/mix_kazoo";
-        const auto body = [&]() -> awaitable<void> {
-            remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
-            remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
-            admin_client admin(server().port(), 60s);
-            co_await one.connect();
-            co_await two.connect();
+        const auto story = [&](admin_client& admin, remote_client& one, remote_client& two) -> awaitable<void> {
             shared_mutex here(one.zk, path, named(names));
             shared_mutex there(two.zk, path, named(names));
             CHECK(here.path() == path);
@@ -95,21 +89,15 @@ TEST_CASE("readers hold together, a writer alone; both sides queue in one order"
             guard last = must(co_await here.acquire());
             CHECK(last.fencing_token() > token);
             co_await release(std::move(last));
-            co_await nothing_left(server().port());
-            co_await one.close();
-            co_await two.close();
         };
-        run_test(test_limit, body);
-        expect_clean(server(), {path});
+        play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
     }
 }
 
 TEST_CASE("run and run_shared: the body with the lock, as a writer or together with others")
 {
     const std::string path = "/shared/run";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        co_await remote.connect();
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
         shared_mutex lock(remote.zk, path);
         guard reader = must(co_await lock.acquire_shared());
         auto read = [&](guard& held) -> awaitable<result<int>> {
@@ -125,19 +113,13 @@ TEST_CASE("run and run_shared: the body with the lock, as a writer or together w
         };
         CHECK(must(co_await lock.run(write)) == 5);
         CHECK(must(co_await lock.run(5s, write)) == 5);
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a reader that asks to become a writer is refused at once, and goes on reading")
 {
     const std::string path = "/shared/upgrade";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        co_await remote.connect();
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](remote_client& remote) -> awaitable<void> {
         shared_mutex lock(remote.zk, path);
         shared_mutex elsewhere(remote.zk, path + "_too");
         guard one = must(co_await lock.acquire_shared());
@@ -156,23 +138,14 @@ TEST_CASE("a reader that asks to become a writer is refused at once, and goes on
         CHECK_FALSE(error_in(co_await lock.upgrade(writer))); // has what it asks for
         co_await release(std::move(writer));
         CHECK(error_in(co_await lock.upgrade(writer)) == errc::not_owner);
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a downgraded writer reads on with its token and its place, and lets readers in")
 {
     for (const naming names : {naming::curator, naming::kazoo}) {
         const std::string path = names == naming::curator ? "/shared/downgrade" : "/shared/downgrade_kazoo";
-        const auto body = [&]() -> awaitable<void> {
-            remote_client one(co_await asio::this_coro::executor, server().port(), 120s);
-            remote_client two(co_await asio::this_coro::executor, server().port(), 120s);
-            admin_client admin(server().port(), 60s);
-            co_await one.connect();
-            co_await two.connect();
+        const auto story = [&](admin_client& admin, remote_client& one, remote_client& two) -> awaitable<void> {
             shared_mutex here(one.zk, path, named(names));
             shared_mutex there(two.zk, path, named(names));
 
@@ -228,23 +201,15 @@ TEST_CASE("a downgraded writer reads on with its token and its place, and lets r
             guard end = co_await granted(last_reader);
             co_await release(std::move(again));
             co_await release(std::move(end));
-            co_await nothing_left(server().port());
-            co_await one.close();
-            co_await two.close();
         };
-        run_test(test_limit, body);
-        expect_clean(server(), {path});
+        play<2>({.sessions = {120s, 120s}, .clean = {path}}, story);
     }
 }
 
 TEST_CASE("what cannot be downgraded comes back as it was")
 {
     const std::string path = "/shared/not_downgraded";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        remote_client other(co_await asio::this_coro::executor, server().port(), 120s);
-        co_await remote.connect();
-        co_await other.connect();
+    const auto story = [&](remote_client& remote, remote_client& other) -> awaitable<void> {
         shared_mutex lock(remote.zk, path);
         shared_mutex elsewhere(remote.zk, path + "_too");
         shared_mutex of_another(other.zk, path);
@@ -287,22 +252,15 @@ TEST_CASE("what cannot be downgraded comes back as it was")
         CHECK(error_in(co_await same_path.acquire_shared()) == errc::invalid_option); // a mutex has the path
         held = co_await refused(same_path, std::move(held));
         co_await release(std::move(held));
-        co_await nothing_left(server().port());
-        co_await remote.close();
-        co_await other.close();
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {path, path + "_too", path + "_plain"});
+    play<2>({.sessions = {120s, 120s}, .clean = {path, path + "_too", path + "_plain"}}, story);
 }
 
 TEST_CASE("readers watch the writer before them, never one behind them: kazoo's #649")
 {
     const std::string path = "/shared/order";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
-        co_await remote.connect();
         shared_mutex lock(remote.zk, path);
         const std::string first = foreign_writer(admin, path);
         const std::string among = foreign_reader(admin, path);
@@ -326,21 +284,14 @@ TEST_CASE("readers watch the writer before them, never one behind them: kazoo's 
         co_await release(std::move(two));
         co_await release(std::move(three));
         admin.remove(among);
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a writer looks again when a foreign writer has gone: it may read on under its number")
 {
     const std::string path = "/shared/growth";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port(), 60s);
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         admin.create_all(path);
-        co_await remote.connect();
         shared_mutex lock(remote.zk, path);
         const std::string writer = foreign_writer(admin, path);
         auto waiting = begin_write(lock);
@@ -363,19 +314,13 @@ TEST_CASE("a writer looks again when a foreign writer has gone: it may read on u
         CHECK(remote.link.count(opcode::get_children2) == 0);
         co_await release(std::move(reads));
         admin.remove(also);
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("as parts of a multi_lock: one as a writer, one as a reader")
 {
     const std::string path = "/shared/multi";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        co_await remote.connect();
+    play<1>({.sessions = {120s}, .clean = {path + "_a", path + "_b"}}, [&](remote_client& remote) -> awaitable<void> {
         shared_mutex a(remote.zk, path + "_a");
         shared_mutex b(remote.zk, path + "_b");
         std::vector<lockable> parts{a.exclusive(), b.shared()};
@@ -389,9 +334,5 @@ TEST_CASE("as parts of a multi_lock: one as a writer, one as a reader")
         must(co_await std::move(held).release());
         co_await release(std::move(reader));
         co_await release(std::move(another));
-        co_await nothing_left(server().port());
-        co_await remote.close();
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path + "_a", path + "_b"});
+    });
 }

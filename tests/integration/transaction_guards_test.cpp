@@ -10,8 +10,8 @@ using namespace zklock::test;
 
 namespace {
 
-/// It writes, and the servers look for so many nodes first; it does not when one of them is gone, although it has not heard
-/// of that.
+/// It writes, and the servers look for so many nodes first; it does not when one of them is gone, although it has not
+/// heard of that.
 template <class Guard>
 awaitable<void> writes_until_it_is_lost(remote_client& remote, admin_client& admin, protected_register& at,
                                         const Guard& held, std::string node, std::size_t nodes)
@@ -60,10 +60,8 @@ awaitable<void> lead(election chair, const leadership*& term, error_code& outcom
 
 TEST_CASE("writers, readers and leaders write as long as they are that")
 {
-    const auto body = [&]() -> awaitable<void> {
+    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client remote(executor, server().port(), 120s);
-        admin_client admin(server().port());
         protected_register stock(admin, "/register/kinds");
         co_await warm_up(remote, "/commit/elsewhere");
         shared_mutex lock(remote.zk, "/commit/shared");
@@ -106,18 +104,16 @@ TEST_CASE("writers, readers and leaders write as long as they are that")
         const leadership nobody;
         CHECK(error_in(co_await nobody.commit(stock.write("nobody"))) == errc::not_owner);
         CHECK(stock.value() == node);
-        co_await remote.close();
         admin.remove_all("/register");
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/commit/shared", "/commit/semaphore/locks", "/commit/semaphore/leases", "/commit/election"});
+    const std::vector<std::string> paths{"/commit/shared", "/commit/semaphore/locks", "/commit/semaphore/leases",
+                                         "/commit/election"};
+    play<1>({.sessions = {120s}, .clean = paths}, story);
 }
 
 TEST_CASE("of several locks, and of re-entrant ones, all nodes are looked for")
 {
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+    const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         protected_register stock(admin, "/register/several");
         co_await warm_up(remote, "/commit/elsewhere");
         mutex a(remote.zk, "/commit/a");
@@ -145,21 +141,16 @@ TEST_CASE("of several locks, and of re-entrant ones, all nodes are looked for")
         CHECK(error_in(co_await std::move(held).release()) == errc::lost);
         multi_guard none;
         CHECK(error_in(co_await none.commit(stock.write("none"))) == errc::not_owner);
-        co_await remote.close();
         admin.remove_all("/register");
     };
-    run_test(test_limit, body);
-    expect_clean(server(), {"/commit/a", "/commit/b"});
+    play<1>({.sessions = {120s}, .clean = {"/commit/a", "/commit/b"}}, story);
 }
 
 TEST_CASE("what was called on a writer before it became a reader is done before, connected or not")
 {
     const std::string path = "/commit/downgraded";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         protected_register stock(admin, "/register/downgraded");
-        co_await remote.connect();
         shared_mutex lock(remote.zk, path);
         for (const bool connected : {true, false}) {
             guard held = must(co_await lock.acquire());
@@ -199,9 +190,6 @@ TEST_CASE("what was called on a writer before it became a reader is done before,
         CHECK_FALSE(co_await after.end());
         CHECK(stock.value() == "lazy");
         co_await release(std::move(attempt.value()));
-        co_await remote.close();
         admin.remove_all("/register");
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }

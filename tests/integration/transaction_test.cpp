@@ -34,9 +34,7 @@ constexpr moment lost_at[] = {moment::request, moment::reply};
 TEST_CASE("a commit is one request; it tells what was done, or which operation was refused and that nothing was done")
 {
     const std::string path = "/commit/once";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port(), 120s);
-        admin_client admin(server().port());
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         protected_register stock(admin, "/register/once");
         co_await warm_up(remote, "/commit/elsewhere");
         mutex lock(remote.zk, path);
@@ -81,11 +79,8 @@ TEST_CASE("a commit is one request; it tells what was done, or which operation w
         CHECK(requests(remote.link) == 0);
         CHECK(held);
         co_await release(std::move(held));
-        co_await remote.close();
         admin.remove_all("/register");
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("others may set the node's data; it is found all the same")
@@ -111,11 +106,9 @@ TEST_CASE("others may set the node's data; it is found all the same")
 TEST_CASE("an operator deleted the lock's node, another holds it by now: nothing is written, and the guard is lost")
 {
     const std::string path = "/commit/taken";
-    const auto body = [&]() -> awaitable<void> {
+    play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& old) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client old(executor, server().port());
         client next(executor, fault_options(server().address(), long_session));
-        admin_client admin(server().port());
         protected_register stock(admin, "/register/taken");
         mutex lock(old.zk, path);
         mutex others(next, path);
@@ -145,19 +138,15 @@ TEST_CASE("an operator deleted the lock's node, another holds it by now: nothing
         co_await old.close();
         must(co_await next.close());
         admin.remove_all("/register");
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("the session was ended between the grant and the commit: nothing is written")
 {
     const std::string path = "/commit/expired";
-    const auto body = [&]() -> awaitable<void> {
+    play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& old) -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        remote_client old(executor, server().port());
         client next(executor, fault_options(server().address(), long_session));
-        admin_client admin(server().port());
         protected_register stock(admin, "/register/expired");
         mutex lock(old.zk, path);
         mutex others(next, path);
@@ -179,9 +168,7 @@ TEST_CASE("the session was ended between the grant and the commit: nothing is wr
         co_await old.close();
         must(co_await next.close());
         admin.remove_all("/register");
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a holder that was stopped until another had written: its write is refused when it goes on")
@@ -244,9 +231,7 @@ TEST_CASE("a process that writes when it is told to" * doctest::skip())
 TEST_CASE("a commit whose answer is lost has an unknown outcome, and is never repeated")
 {
     const std::string path = "/commit/unknown";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
-        admin_client admin(server().port());
+    play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         protected_register stock(admin, "/register/unknown");
         mutex lock(remote.zk, path);
         guard held = must(co_await lock.acquire());
@@ -272,22 +257,16 @@ TEST_CASE("a commit whose answer is lost has an unknown outcome, and is never re
         remote.link.release();
         CHECK(must(co_await remote.zk.get(stock.path)).data == "fourth");
         co_await release(std::move(held));
-        co_await remote.close();
         admin.remove_all("/register");
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a release does not overtake a commit, and after it nothing is sent")
 {
     const std::string path = "/commit/released";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
-        admin_client admin(server().port());
+    play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         protected_register stock(admin, "/register/released");
         mutex lock(remote.zk, path);
-        co_await remote.connect();
         for (int i = 0; i < 20; ++i) {
             guard held = must(co_await lock.acquire());
             auto next = begin_acquire(lock); // it has the lock at the release, before the servers know
@@ -340,17 +319,13 @@ TEST_CASE("a release does not overtake a commit, and after it nothing is sent")
         must(co_await remote.zk.close());
         CHECK(error_in(co_await held.commit(stock.write("closed"))) == errc::lost);
         admin.remove_all("/register");
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }
 
 TEST_CASE("a node that is used again outlives its guard, but serves it no more")
 {
     const std::string path = "/commit/lingering";
-    const auto body = [&]() -> awaitable<void> {
-        remote_client remote(co_await asio::this_coro::executor, server().port());
-        admin_client admin(server().port());
+    play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
         protected_register stock(admin, "/register/lingering");
         mutex_options options;
         options.linger = milliseconds{60'000};
@@ -365,9 +340,6 @@ TEST_CASE("a node that is used again outlives its guard, but serves it no more")
         must(co_await second.commit(stock.write("second")));
         CHECK(stock.value() == "second");
         co_await release(std::move(second));
-        co_await remote.close();
         admin.remove_all("/register");
-    };
-    run_test(test_limit, body);
-    expect_clean(server(), {path});
+    });
 }

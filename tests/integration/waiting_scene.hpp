@@ -3,7 +3,9 @@
 #include "integration/lock_scene.hpp"
 
 #include <array>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace zklock::test {
 
@@ -21,8 +23,8 @@ struct suspension_point {
     std::size_t skip = 0;
 };
 
-// What an acquire sends, in its order: the create with the watch of the path behind it; when somebody is before it, the read
-// of the children, and the watches on its own node and on its predecessor's.
+// What an acquire sends, in its order: the create with the watch of the path behind it; when somebody is before it, the
+// read of the children, and the watches on its own node and on its predecessor's.
 inline constexpr std::array suspension_points{
     suspension_point{"create, not yet done", opcode::create2, moment::request, false},
     suspension_point{"create, not yet done, behind a holder", opcode::create2, moment::request, true},
@@ -36,5 +38,17 @@ inline constexpr std::array suspension_points{
     suspension_point{"watch, not yet set", opcode::get_data, moment::request, true, 1},
     suspension_point{"watch, set", opcode::get_data, moment::reply, true, 1},
 };
+
+/// The next acquire of the path's lock stays at that point. Tells what the server keeps when it has been given up.
+inline std::vector<std::string> hold_up(remote_client& remote, admin_client& admin, const std::string& path,
+                                        const suspension_point& point)
+{
+    std::vector<std::string> stays;
+    admin.create_all(path);
+    if (point.contended)
+        stays.push_back(foreign_contender(admin, path));
+    remote.link.on_next(point.op, point.at, fate::hold, point.skip);
+    return stays;
+}
 
 } // namespace zklock::test

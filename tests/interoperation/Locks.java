@@ -10,6 +10,9 @@ import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
 import org.apache.curator.framework.recipes.shared.SharedCount;
+import org.apache.curator.framework.recipes.shared.SharedCountListener;
+import org.apache.curator.framework.recipes.shared.SharedCountReader;
+import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.utils.ZKPaths;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.recipes.lock.LockListener;
@@ -118,6 +121,32 @@ final class Locks {
         }
     }
 
+    /** Curator reads a count that has changed in the background: this notes "permits" when its semaphore was told. */
+    private static final class NotedCount extends SharedCount {
+        private final Attempt asked;
+
+        NotedCount(Attempt asked, CuratorFramework client, int otherwise) {
+            super(client, asked.text("count"), otherwise);
+            this.asked = asked;
+        }
+
+        @Override
+        public void addListener(SharedCountListener listener) {
+            super.addListener(new SharedCountListener() {
+                @Override
+                public void countHasChanged(SharedCountReader count, int now) throws Exception {
+                    listener.countHasChanged(count, now);
+                    asked.note("permits", String.valueOf(now));
+                }
+
+                @Override
+                public void stateChanged(CuratorFramework client, ConnectionState now) {
+                    listener.stateChanged(client, now);
+                }
+            });
+        }
+    }
+
     private static final class Semaphore implements Lock {
         private final Attempt asked;
         private final String path;
@@ -129,7 +158,7 @@ final class Locks {
             this.asked = asked;
             this.path = path;
             int permits = (int) asked.number("permits", 1);
-            maximum = asked.text("count") == null ? null : new SharedCount(client, asked.text("count"), permits);
+            maximum = asked.text("count") == null ? null : new NotedCount(asked, client, permits);
             semaphore = maximum == null ? new InterProcessSemaphoreV2(client, path, permits)
                                         : new InterProcessSemaphoreV2(client, path, maximum);
         }

@@ -231,7 +231,7 @@ void checker::failed(contender_record& c, boost::system::error_code ec, const re
     }
     if (is(errc::closed)) return; // by the schedule, or at its end
     const bool known = !ended.node.empty() || plan_.set.scarce_memory != 0;
-    if (is(errc::lost) && known && expects_faults_) return;
+    if (is(errc::lost) && known && (expects_faults_ || world_.set.leases_may_end_in_calm())) return;
     if (is(errc::busy) && c.wish.look_once) return;
     if (is(errc::not_connected) && c.wish.look_once) return;
     if (is(errc::access_denied) && expects_refusals_) return;
@@ -268,10 +268,7 @@ void checker::lost(contender_record& c)
     c.lost = true;
     if (c.now != phase::holding) return world_.violate(label(c) + ": lost while it does not hold");
     if (c.believes()) return world_.violate(label(c) + ": lost, and yet its lease goes on");
-    // Where a tick is more than a quarter of the session, three slow round trips in succession may be more than is left.
-    const auto& set = world_.set;
-    const bool too_slow = 4 * set.tick > set.session_timeout && 60 * set.slow_message() > set.session_timeout - set.tick;
-    if (!expects_faults_ && !too_slow) return world_.violate(label(c) + ": lost, though nothing ever went wrong");
+    if (!expects_faults_ && !world_.set.leases_may_end_in_calm()) return world_.violate(label(c) + ": lost, though nothing ever went wrong");
     c.now = phase::lost;
 }
 

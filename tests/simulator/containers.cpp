@@ -82,8 +82,10 @@ bool container_checker::may_be_own(client c, const std::string& path, const stor
     return c->in_doubt(path) && stat.cversion == 0 && stat.version == 0 && stat.data_length == 0;
 }
 
-void container_checker::looked(const simulated_store& client, const std::string& path, const store::node_stat& stat)
+void container_checker::looked(const simulated_store& client, const std::string& path, const store::node_stat* shown)
 {
+    if (shown == nullptr) return keep(path);
+    const store::node_stat& stat = *shown;
     if (stat.ephemeral_owner != 0) return;
     looks_[{&client, path}] = stat;
     const bool may_go = is_own(&client, stat) && !client.in_doubt(path);

@@ -24,8 +24,8 @@ public:
 
     container_checker(world& w, ensemble& e, const plan& p, client_of);
 
-    /// What a client was shown of a node that it may delete next.
-    void looked(const simulated_store& client, const std::string& path, const store::node_stat& stat);
+    /// What a client was shown of a node that it may delete next; null if it may not read it.
+    void looked(const simulated_store& client, const std::string& path, const store::node_stat* stat);
 
     /// Those of that client that are empty and still there, although nobody has kept it from deleting them, or what it
     /// has made in them.

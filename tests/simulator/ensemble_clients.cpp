@@ -118,9 +118,11 @@ void ensemble::answer_read(const connection_ptr& c, const request& r)
         if (r.watch && std::find(watches.begin(), watches.end(), r.path) == watches.end()) watches.push_back(r.path);
     };
     switch (r.what) {
-    case operation::exists: // whether or not it may be read
+    case operation::exists: // of what is not there, all servers say so to everybody
         if (node == nullptr)
             a.result = outcome::no_node;
+        else if (!node->allowed.read && world_.set.exists_needs_read)
+            a.result = outcome::no_auth;
         else
             a.stat = znode_tree::stat(*node);
         break;

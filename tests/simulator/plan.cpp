@@ -84,6 +84,7 @@ private:
         }
         if (plan_.seed * 29 % 1009 % 5 == 3) make_numbers_scarce(); // none of the seeds that found something
         if (plan_.seed * 189 % 1013 % 4 == 3) make_window_small();  // likewise
+        s.exists_needs_read = plan_.seed * 97 % 1019 % 2 == 1;
     }
 
     /// What users ask for besides locks has to wait for its turn. Drawn apart, like the next.

@@ -34,6 +34,7 @@ struct settings {
     std::int32_t scarce_from = queue::sequence_scarce; ///< where it is scarce
     bool parents_exist = true;
     bool parents_are_containers = true;
+    bool exists_needs_read = false; ///< as servers from 3.8.4 and 3.9.2 on have it; earlier ones answer everybody
     bool disconnect_told_at_close = false; ///< whether a store that is closed says on_disconnected first
     std::size_t node_budget = 512 * 1024;
     std::size_t users_window = 64; ///< how many requests of users may be under way, besides those for locks
@@ -64,6 +65,12 @@ struct settings {
     }
     /// What a message may take, but for rare ones, until those who wait for it know of it.
     [[nodiscard]] std::chrono::microseconds slow_message() const { return delay + delay_spread + follower_lag; }
+    /// Where a tick is more than a quarter of the session, three slow round trips in succession may be more than is left
+    /// of a lease.
+    [[nodiscard]] bool leases_may_end_in_calm() const
+    {
+        return 4 * tick > session_timeout && 60 * slow_message() > session_timeout - tick;
+    }
     /// Longer than any exchange takes while nothing goes wrong, and nobody is waited for.
     [[nodiscard]] std::chrono::microseconds a_while() const
     {

@@ -109,6 +109,7 @@ private:
         better |= try_value(&settings::leader_drift_ppm, 0);
         better |= try_value(&settings::node_budget, usual.node_budget);
         better |= try_value(&settings::expiry_rounded_up, false);
+        better |= try_value(&settings::exists_needs_read, false);
         for (std::size_t i = 0; i < best_.steps.size() && !late(); ++i) {
             better |= try_step(i, [](step& s) { return std::exchange(s.withdraw_after, std::nullopt).has_value(); });
             better |= try_step(i, [](step& s) { return std::exchange(s.deadline, std::nullopt).has_value(); });

@@ -300,7 +300,8 @@ void simulated_store::call_back(waiting& w, const answer& a)
     } else if (auto* s = std::get_if<stat_done>(&w.call)) {
         ::zklock::store::stat_reply r;
         if (ok) r.stat = a.stat;
-        if (ok && w.what == operation::exists && on_look) on_look(w.path, a.stat);
+        const bool shown = ok || a.result == outcome::no_auth;
+        if (shown && w.what == operation::exists && on_look) on_look(w.path, ok ? &a.stat : nullptr);
         if (*s) tell([&] { (*s)(fill(r)); });
     } else if (auto* b = std::get_if<batch_done>(&w.call)) {
         ::zklock::store::batch_reply r;

@@ -51,8 +51,8 @@ public:
     [[nodiscard]] std::optional<instant> told_changed(const std::string& path) const;
     /// An answer to a create of that node was lost, or to a write of its data.
     [[nodiscard]] bool in_doubt(const std::string& path) const { return in_doubt_.contains(path); }
-    /// Who is told what the client was shown by exists().
-    std::function<void(const std::string& path, const ::zklock::store::node_stat&)> on_look;
+    /// Who is told what the client was shown by exists(): nothing of a node that it may not read.
+    std::function<void(const std::string& path, const ::zklock::store::node_stat*)> on_look;
 
 private:
     enum class state : std::uint8_t { idle, opening, open, ending, closing, closed };

@@ -45,6 +45,32 @@ TEST_CASE("a watch tells once, before the answer to the write that set it off")
     CHECK(s.e.watches().empty());
 }
 
+TEST_CASE("whether a node exists is told to whoever may not read it, or is not, as the servers have it")
+{
+    for (const bool needs_read : {false, true}) {
+        settings set = calm(3);
+        set.exists_needs_read = needs_read;
+        scene s(set);
+        client c(s.w, s.e, 0);
+        s.pass(1s);
+        transaction t;
+        t.what = transaction::kind::set_permissions;
+        t.path = "/locks";
+        t.allowed.read = false;
+        s.e.administrate(std::move(t));
+        c.create("/locks/a", node_kind::ephemeral);
+        c.sync();
+        s.pass(1s);
+        c.taken();
+        for (const char* path : {"/locks", "/locks/a", "/locks/missing", "/missing/too"}) c.exists(path);
+        c.get("/locks", false);
+        s.pass(1s);
+        const std::string of_the_path = needs_read ? "exists " + no_auth : "exists 0 version 0";
+        CHECK(c.taken() == notes{of_the_path, "exists 0 version 0", "exists " + no_node, "exists " + no_node,
+                                 "get " + no_auth});
+    }
+}
+
 TEST_CASE("a batch is done in one transaction, and its events come in order before its answer")
 {
     scene s(calm(3));

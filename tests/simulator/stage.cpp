@@ -58,7 +58,7 @@ void stage::start_client(unsigned number)
     }
     if (current_.size() <= number) current_.resize(number + 1);
     current_[number] = &c;
-    c.store.on_look = [this, &c](const std::string& path, const store::node_stat& stat) {
+    c.store.on_look = [this, &c](const std::string& path, const store::node_stat* stat) {
         containers_.looked(c.store, path, stat);
     };
     client_options options;

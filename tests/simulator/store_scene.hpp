@@ -69,6 +69,13 @@ struct client final : store::observer {
         store.get(path, watch,
                   [this](const store::get_reply& r) { note("get " + std::to_string(static_cast<int>(r.result))); });
     }
+    void exists(const std::string& path)
+    {
+        store.exists(path, [this](const store::stat_reply& r) {
+            note("exists " + std::to_string(static_cast<int>(r.result)) +
+                 (r.result == outcome::ok ? " version " + std::to_string(r.stat.version) : ""));
+        });
+    }
     void children(const std::string& path)
     {
         store.children(path, false, [this](const store::children_reply& r) {
@@ -143,6 +150,7 @@ struct scene {
 using notes = std::vector<std::string>;
 inline const std::string ok = "0";
 inline const std::string unknown = std::to_string(static_cast<int>(outcome::unknown));
+inline const std::string no_auth = std::to_string(static_cast<int>(outcome::no_auth));
 inline const std::string no_node = std::to_string(static_cast<int>(outcome::no_node));
 
 } // namespace zklock::simulator

@@ -250,7 +250,8 @@ void acquisition_users::failed(use& u, boost::system::error_code ec, const recip
         }
         return;
     }
-    const bool granted_and_lost = is(errc::lost) && !calm_ && (!ended.node.empty() || set.scarce_memory != 0);
+    const bool may_be_lost = !calm_ || set.leases_may_end_in_calm();
+    const bool granted_and_lost = is(errc::lost) && may_be_lost && (!ended.node.empty() || set.scarce_memory != 0);
     const bool explained = is(errc::closed) || granted_and_lost || ((is(errc::busy) || is(errc::not_connected)) && u.wish.look_once) ||
                            (is(errc::access_denied) && refusals_) ||
                            (u.gave_up_late && ec == boost::system::errc::operation_canceled) ||

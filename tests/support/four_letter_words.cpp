@@ -118,7 +118,8 @@ std::map<std::string, std::string> monitor(std::uint16_t port)
 {
     std::map<std::string, std::string> values;
     for_each_line(four_letter_word(port, "mntr"), [&](const std::string& line) {
-        if (const auto tab = line.find('\t'); tab != std::string::npos) values[line.substr(0, tab)] = line.substr(tab + 1);
+        if (const auto tab = line.find('\t'); tab != std::string::npos)
+            values[line.substr(0, tab)] = line.substr(tab + 1);
     });
     return values;
 }

@@ -10,7 +10,8 @@ inline server_options& options_of_server()
     return options;
 }
 
-/// A program that wants another server than the usual one has a global variable of this type, which changes its options.
+/// A program that wants another server than the usual one has a global variable of this type, which changes its
+/// options.
 struct server_starts_with {
     template <class Change> explicit server_starts_with(Change change) { change(options_of_server()); }
 };

@@ -124,7 +124,8 @@ private:
             }
             int timeout = -1;
             if (due != steady_clock::time_point::max())
-                timeout = std::max(0, static_cast<int>(std::chrono::ceil<milliseconds>(due - steady_clock::now()).count()));
+                timeout =
+                    std::max(0, static_cast<int>(std::chrono::ceil<milliseconds>(due - steady_clock::now()).count()));
             lock.unlock();
             ::poll(entries.data(), entries.size(), timeout);
             lock.lock();

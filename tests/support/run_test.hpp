@@ -28,7 +28,8 @@ void run_test_on_threads(std::size_t threads, milliseconds limit,
                          const std::function<boost::asio::awaitable<void>()>& body,
                          std::source_location where = std::source_location::current());
 
-/// Never ends by itself; says how it was ended. Whoever is cancelled in it may go on as long as it waits for nothing else.
+/// Never ends by itself; says how it was ended. Whoever is cancelled in it may go on as long as it waits for nothing
+/// else.
 inline boost::asio::awaitable<boost::system::error_code> sleep_for_ever()
 {
     boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor, std::chrono::hours(24));

@@ -49,7 +49,8 @@ void tcp_socket::wait_for(short events, steady_clock::time_point end)
     const auto time = std::max(left, std::min(limit_, milliseconds{200}));
     const int ready = ::poll(&entry, 1, static_cast<int>(time.count()));
     if (ready < 0 && errno != EINTR) fail(errno, "poll");
-    if (ready == 0) throw std::runtime_error("no answer from the peer within " + std::to_string(limit_.count()) + " ms");
+    if (ready == 0)
+        throw std::runtime_error("no answer from the peer within " + std::to_string(limit_.count()) + " ms");
 }
 
 void tcp_socket::send(std::string_view bytes)

@@ -19,7 +19,8 @@ namespace {
         stall_watch(const stall_watch&) = delete;
         stall_watch& operator=(const stall_watch&) = delete;
 
-        /// Ends the watch. It waits for the thread: when the process has just gone on, the thread may be the last to run.
+        /// Ends the watch. It waits for the thread: when the process has just gone on, the thread may be the last to
+        /// run.
         milliseconds longest()
         {
             over_ = true;

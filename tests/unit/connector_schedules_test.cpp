@@ -12,8 +12,8 @@
 using namespace std::chrono_literals;
 using zklock::bridge::connector;
 
-// The connector among servers and resolvers that are made to fail by chance, in virtual time. Whatever they do, it keeps
-// to its limits; and when they work again, it is soon connected.
+// The connector among servers and resolvers that are made to fail by chance, in virtual time. Whatever they do, it
+// keeps to its limits; and when they work again, it is soon connected.
 
 namespace {
 
@@ -60,7 +60,10 @@ private:
     };
 
     int below(int n) { return std::uniform_int_distribution<>(0, n - 1)(random_); }
-    template <class T> T pick(std::initializer_list<T> from) { return from.begin()[below(static_cast<int>(from.size()))]; }
+    template <class T> T pick(std::initializer_list<T> from)
+    {
+        return from.begin()[below(static_cast<int>(from.size()))];
+    }
 
     void change_the_world()
     {

@@ -12,20 +12,18 @@ struct container_scene : connected_scene {
     void use(const std::string& path, std::int64_t czxid = 50, mutex_options o = {})
     {
         const auto a = acquire(path, o);
-        answer(outcome::no_node);
-        answer(outcome::no_node); // nothing to watch either
-        const char* const verb = o.parents == parent_kind::container ? "container " : "persistent ";
-        REQUIRE(servers.pending() == verb + path);
+        asked(*this).to("create " + path + "/" + prefix(uuids)).ends(outcome::no_node);
+        asked(*this).to("watch " + path).ends(outcome::no_node); // nothing to watch either
+        const std::string verb = o.parents == parent_kind::container ? "container " : "persistent ";
         if (czxid != 0)
-            stat(fresh(czxid));
+            asked(*this).only(verb + path).stat(fresh(czxid));
         else
-            answer(outcome::node_exists);
-        number(++czxid_, 0);
-        alone(1, czxid_);
+            asked(*this).only(verb + path).ends(outcome::node_exists);
+        asked(*this).to("create " + path + "/" + prefix(uuids)).number(++czxid_, 0);
+        asked(*this).to("watch " + path).alone(1, czxid_);
         REQUIRE(a->ended == error_code());
         release(*a);
-        answer(outcome::ok);
-        REQUIRE(servers.pending() == "");
+        asked(*this).only("remove " + a->given.node).ends(outcome::ok).nothing_else();
     }
     /// One that was made by that transaction, and has had a child since.
     static store::node_stat used(std::int64_t czxid = 50)
@@ -46,14 +44,13 @@ struct container_scene : connected_scene {
     void done(const std::string& path)
     {
         servers.observer->on_node_event(store::event_kind::deleted, path);
-        answer(outcome::ok);
+        asked(*this).to("remove " + path + " at version 0").ends(outcome::ok);
     }
     /// The container rests, is looked at, and may go.
     void begin_to_delete(const std::string& path)
     {
         come_to_rest();
-        REQUIRE(servers.pending() == "exists " + path);
-        stat(used());
+        asked(*this).only("exists " + path).stat(used());
         REQUIRE(servers.pending() == "remove " + path + " at version 0");
     }
 

@@ -24,12 +24,11 @@ TEST_SUITE("session, contenders")
         s.clock.run();
         CHECK(s.servers.pending() == ""); // waits for a connection
         s.connect();
-        s.list({"lock-0000000009", "config", "ab__lock__0000000002", "lock-0000000005"});
-        CHECK(s.servers.pending() == "get /p/ab__lock__0000000002, get /p/lock-0000000005, get /p/lock-0000000009");
-        s.servers.take().show(6, "two");
-        s.answer(outcome::no_node);
-        s.servers.take().show(5, "nine\nkey=value");
-        s.clock.run();
+        asked(s).to("children /p").list({"lock-0000000009", "config", "ab__lock__0000000002", "lock-0000000005"});
+        asked(s).all_of({"get /p/ab__lock__0000000002", "get /p/lock-0000000005", "get /p/lock-0000000009"});
+        asked(s).to("get /p/ab__lock__0000000002").kept().show(6, "two");
+        asked(s).to("get /p/lock-0000000005").ends(outcome::no_node)
+            .to("get /p/lock-0000000009").show(5, "nine\nkey=value");
         REQUIRE(found);
         REQUIRE(found->size() == 2);
         CHECK((*found)[0].sequence == 2);
@@ -46,15 +45,13 @@ TEST_SUITE("session, contenders")
         int ended = 0;
         const auto kept = s.queues->contenders("/p", [&](error_code, const std::vector<contender>&) { ++ended; });
         const auto dropped = s.queues->contenders("/q", [&](error_code, const std::vector<contender>&) { ++ended; });
-        s.answer(outcome::unknown);
-        s.answer(outcome::unknown);
+        asked(s).to("children /p").ends(outcome::unknown).to("children /q").ends(outcome::unknown);
         s.servers.observer->on_disconnected();
         CHECK(dropped->withdraw() == recipes::user_request::withdrawal::withdrawn);
         CHECK(dropped->withdraw() == recipes::user_request::withdrawal::ended);
         s.connect(5, false);
         CHECK(s.servers.pending() == "sync /, children /p");
-        s.answer(outcome::ok);
-        s.answer(outcome::no_node);
+        asked(s).to("sync /").ends(outcome::ok).to("children /p").ends(outcome::no_node);
         CHECK(ended == 1);
         CHECK(kept->withdraw() == recipes::user_request::withdrawal::ended);
     }
@@ -69,10 +66,10 @@ TEST_SUITE("a client's line, lists")
         line_scene::listing a, b;
         s.contenders(a, "/a");
         s.contenders(b, "/b");
-        CHECK(s.servers.pending() == "children /a, children /b");
-        s.list(line_scene::crowd(500));
+        asked(s).all_of({"children /a", "children /b"});
+        asked(s).to("children /a").list(line_scene::crowd(500));
         CHECK(s.servers.requests.size() == window);
-        s.list(line_scene::crowd(500));
+        asked(s).to("children /b").list(line_scene::crowd(500));
         CHECK(s.servers.requests.size() == window);
         CHECK(s.servers.requests.front().what == "get /a/lock-0000000000"); // in the order of the queue
         line_scene::many reads;
@@ -105,8 +102,7 @@ TEST_SUITE("a client's line, lists")
         s.connect();
         line_scene::listing list;
         s.contenders(list, "/p");
-        s.list(line_scene::crowd(200));
-        s.answer(outcome::no_auth);
+        asked(s).to("children /p").list(line_scene::crowd(200)).to("get /p/lock-0000000000").ends(outcome::no_auth);
         CHECK(list.ended == make_error_code(errc::access_denied));
         CHECK(s.servers.requests.size() == window - 1);
         while (!s.servers.requests.empty())
@@ -122,7 +118,7 @@ TEST_SUITE("a client's line, lists")
         s.connect();
         line_scene::listing list, late;
         s.contenders(list, "/p");
-        s.list(line_scene::crowd(100));
+        asked(s).to("children /p").list(line_scene::crowd(100));
         line_scene::many reads;
         s.get(reads, 30);
         s.contenders(late, "/q"); // has not come up
@@ -137,11 +133,10 @@ TEST_SUITE("a client's line, lists")
         CHECK(pending.starts_with("sync /, children /p, get /n0000000000, get /n0000000001"));
         CHECK(pending.ends_with("get /n0000000029, children /q"));
         CHECK(s.servers.requests.size() == 33);
-        s.answer(outcome::ok);
-        s.list(line_scene::crowd(3));
+        asked(s).to("sync /").ends(outcome::ok).to("children /p").list(line_scene::crowd(3));
         while (reads.ended != 30)
             s.show();
-        s.list({});
+        asked(s).to("children /q").list({});
         CHECK(late.ended == error_code());
         for (int i = 0; i < 3; ++i)
             s.show();
@@ -153,8 +148,8 @@ TEST_SUITE("a client's line, lists")
         line_scene::listing first, second;
         s.contenders(first, "/p");
         s.contenders(second, "/q");
-        s.list(line_scene::crowd(2 * window));
-        s.list(line_scene::crowd(2 * window));
+        asked(s).to("children /p").list(line_scene::crowd(2 * window))
+            .to("children /q").list(line_scene::crowd(2 * window));
         CHECK(s.under_way("get /p/") == window);
         CHECK(s.under_way("get /q/") == 0);
         while (!s.servers.requests.empty())
@@ -169,9 +164,8 @@ TEST_SUITE("a client's line, lists")
         s.connect();
         line_scene::listing first;
         s.contenders(first, "/p", 1);
-        s.list(line_scene::crowd(1'000));
-        CHECK(s.servers.pending() == "get /p/lock-0000000000");
-        s.answer(outcome::no_node);
+        asked(s).to("children /p").list(line_scene::crowd(1'000));
+        asked(s).only("get /p/lock-0000000000").ends(outcome::no_node);
         CHECK(s.servers.pending() == "get /p/lock-0000000001");
         s.show();
         CHECK(s.servers.pending() == "");
@@ -181,9 +175,9 @@ TEST_SUITE("a client's line, lists")
         for (const bool empty : {true, false}) { // nobody, or nobody any more
             line_scene::listing nobody;
             s.contenders(nobody, "/p", 1);
-            s.list(line_scene::crowd(empty ? 0 : 1));
+            asked(s).to("children /p").list(line_scene::crowd(empty ? 0 : 1));
             if (!empty)
-                s.answer(outcome::no_node);
+                asked(s).to("get /p/lock-0000000000").ends(outcome::no_node);
             CHECK(nobody.ended == error_code());
             CHECK(nobody.found.empty());
         }
@@ -197,9 +191,9 @@ TEST_SUITE("a client's line, lists")
         for (std::size_t i = 0; i < 3 * window; ++i)
             readers.push_back(numbered("a-__READ__", i));
         readers.push_back(numbered("a-__WRIT__", 3 * window));
-        std::optional<std::size_t> asked;
-        s.queues->revoke_holders("/p", [&](error_code ec, std::size_t n) { asked = ec ? 0 : n; });
-        s.list(readers);
+        std::optional<std::size_t> told;
+        s.queues->revoke_holders("/p", [&](error_code ec, std::size_t n) { told = ec ? 0 : n; });
+        asked(s).to("children /p").list(readers);
         CHECK(s.servers.requests.size() == window);
         for (std::size_t i = 0; i < 10; ++i)
             s.answer(outcome::ok);
@@ -209,23 +203,21 @@ TEST_SUITE("a client's line, lists")
         CHECK(s.servers.requests.size() == window); // no sync: nothing is read
         for (std::size_t i = 0; i < 3 * window - 1; ++i)
             s.answer(outcome::ok);
-        CHECK_FALSE(asked);
-        s.answer(outcome::ok);
-        CHECK(asked == 3 * window);
+        CHECK_FALSE(told);
+        asked(s).to("set /p/a-__READ__0000000191").ends(outcome::ok);
+        CHECK(told == 3 * window);
         CHECK(s.servers.pending() == "");
 
         // A writer that reads on is asked by its reader's node, once, whatever the connection does.
         const std::string uuid = "_c_00000000-0000-4000-8000-999999999999-";
-        asked.reset();
+        told.reset();
         s.queues->revoke("/p", "/p/" + uuid + "__WRIT__0000000003",
-                          [&](error_code ec, std::size_t n) { asked = ec ? 0 : n; });
-        s.answer(outcome::no_node);
-        CHECK(s.servers.pending() == "set /p/" + uuid + "__READ__0000000003");
-        s.answer(outcome::unknown);
+                          [&](error_code ec, std::size_t n) { told = ec ? 0 : n; });
+        asked(s).to("set /p/" + uuid + "__WRIT__0000000003").ends(outcome::no_node);
+        asked(s).only("set /p/" + uuid + "__READ__0000000003").ends(outcome::unknown);
         s.reconnect();
-        CHECK(s.servers.pending() == "set /p/" + uuid + "__READ__0000000003");
-        s.answer(outcome::ok);
-        CHECK(asked == 1);
+        asked(s).only("set /p/" + uuid + "__READ__0000000003").ends(outcome::ok);
+        CHECK(told == 1);
     }
 }
 

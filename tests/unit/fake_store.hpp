@@ -221,7 +221,9 @@ private:
     {
         if (fails_after != 0 && --fails_after == 0)
             throw std::bad_alloc();
-        return requests.emplace_back(request{verb + std::string(path), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}});
+        request& r = requests.emplace_back();
+        r.what = verb + std::string(path);
+        return r;
     }
     static std::string at_version(std::int32_t version)
     {

@@ -51,19 +51,15 @@ struct sleepy_scene : connected_scene {
         };
     }
     /// The answer that grants a node with that number, above 0, has come; the news has not gone out.
-    void decide(int n)
+    void decide(int n, const std::string& path = "/p", const char* mark = "lock-")
     {
-        number(100 + n, n);
-        store::node_stat stat;
-        stat.num_children = 1;
-        stat.cversion = 2 * n + 1;
-        stat.pzxid = 100 + n;
-        servers.take().show_stat(stat);
+        asked(*this).to("create " + path + "/" + prefix(1, mark)).number(100 + n, n);
+        asked(*this).to("watch " + path).kept().show_stat(last_child(n + 1, 100 + n));
     }
     /// And then nothing runs for longer than the lease.
-    void grant_and_sleep(int n)
+    void grant_and_sleep(int n, const std::string& path = "/p", const char* mark = "lock-")
     {
-        decide(n);
+        decide(n, path, mark);
         sleep();
     }
     void sleep()
@@ -75,8 +71,7 @@ struct sleepy_scene : connected_scene {
     void check_lost(const attempt& a)
     {
         CHECK(a.ended == make_error_code(errc::lost));
-        CHECK(servers.pending() == "remove " + a.given.node);
-        answer(outcome::ok);
+        asked(*this).only("remove " + a.given.node).ends(outcome::ok);
         CHECK(a.losses == 0);
     }
 };
@@ -88,10 +83,10 @@ TEST_SUITE("granted, and lost before it could be told")
     TEST_CASE("a mutex, and what is shared")
     {
         using enum queue::contender_kind;
-        for (const auto kind : {mutex, writer, reader}) {
+        for (const auto& [kind, mark] : {std::pair{mutex, "lock-"}, {writer, "__WRIT__"}, {reader, "__READ__"}}) {
             sleepy_scene s;
             const auto a = s.acquire("/p", {}, recipes::patience::queue, kind);
-            s.grant_and_sleep(3);
+            s.grant_and_sleep(3, "/p", mark);
             CHECK_FALSE(a->handle->held(s.clock.now()));
             s.check_lost(*a);
         }
@@ -124,7 +119,7 @@ TEST_SUITE("granted, and lost before it could be told")
         const auto a = s.hold_as_writer("/p");
         std::optional<error_code> downgraded;
         CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; }));
-        s.servers.take().done({scene::downgraded("/p")});
+        asked(s).to(scene::downgrade("/p")).kept().done({scene::downgraded("/p")});
         s.sleep();
         CHECK(downgraded == make_error_code(errc::lost));
         CHECK(a->losses == 1);
@@ -180,7 +175,7 @@ TEST_SUITE("granted, and lost before it could be told")
         s.clock.run();
         s.grant_and_sleep(3);
         CHECK_FALSE(a->ended);
-        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 3) + ", create /p/" + prefix(2));
+        asked(s).all_of({"remove /p/" + scene::node(1, 3), "create /p/" + prefix(2)});
         CHECK(a->handle->withdraw());
     }
 
@@ -189,16 +184,16 @@ TEST_SUITE("granted, and lost before it could be told")
         sleepy_scene s;
         recipes::semaphores semaphores(*s.locks);
         const auto a = s.want_a_permit(semaphores);
-        s.decide(3);
+        s.decide(3, "/s/locks");
         s.clock.run();
         const std::string lease = "_c_00000000-0000-4000-8000-000000000002-lease-0000000000";
-        s.number(200, 0);
-        s.servers.take().list({lease});
+        asked(s).to("create /s/leases/" + prefix(2, "lease-")).number(200, 0);
+        asked(s).to("children /s/leases").kept().list({lease});
         s.sleep();
         CHECK(a->ended == make_error_code(errc::lost));
         CHECK(a->losses == 0);
         CHECK_FALSE(a->handle->held(s.clock.now()));
-        CHECK(s.servers.pending() == "remove /s/locks/" + scene::node(1, 3) + ", remove /s/leases/" + lease);
+        asked(s).all_of({"remove /s/locks/" + scene::node(1, 3), "remove /s/leases/" + lease});
     }
 
     TEST_CASE("the lock of a semaphore's line: its user was promised nothing yet, and lines up again")
@@ -206,9 +201,9 @@ TEST_SUITE("granted, and lost before it could be told")
         sleepy_scene s;
         recipes::semaphores semaphores(*s.locks);
         const auto a = s.want_a_permit(semaphores);
-        s.grant_and_sleep(3);
+        s.grant_and_sleep(3, "/s/locks");
         CHECK_FALSE(a->ended);
-        CHECK(s.servers.pending() == "remove /s/locks/" + scene::node(1, 3) + ", create /s/locks/" + prefix(2));
+        asked(s).all_of({"remove /s/locks/" + scene::node(1, 3), "create /s/locks/" + prefix(2)});
         CHECK(a->handle->withdraw());
     }
 }

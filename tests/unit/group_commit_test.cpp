@@ -1,5 +1,5 @@
 // group_commit, by what the store is asked for: how the creates and deletes of all paths of a client travel together.
-#include "script.hpp"
+#include "session_scene.hpp"
 
 #include <memory>
 #include <new>
@@ -78,7 +78,9 @@ struct remover final : recipes::node_writer {
     void on_removed(std::uint64_t, outcome) override { ++removed; }
     void expect_czxid() override {}
     void on_czxid(const recipes::node_write&, std::int64_t) override {}
-    void after_writes() override
+    void writes_sent() override { tell(); }
+    void writes_answered() override { tell(); }
+    void tell()
     {
         ++told;
         if (throws)
@@ -225,11 +227,7 @@ TEST_SUITE("session, gathered writes")
         {
             s.batch.answer(outcome::bad_arguments);
             s.clock.run();
-            asked(s)
-                .to("create /c/" + prefix(3))
-                .to("create /d/" + prefix(4))
-                .to("create /c/" + prefix(5))
-                .nothing_else();
+            asked(s).all_of({"create /c/" + prefix(3), "create /d/" + prefix(4), "create /c/" + prefix(5)});
         }
     }
 
@@ -264,7 +262,7 @@ TEST_SUITE("session, gathered writes")
         connected_scene s;
         const auto first = s.hold("/h", 0);
         const auto second = s.acquire("/h");
-        s.number(101, 1);
+        asked(s).to("create /h/" + prefix(2)).number(101, 1);
         const auto a = s.acquire("/a");
         const auto b = s.acquire("/b");
         s.servers.requests.clear();
@@ -369,7 +367,8 @@ TEST_SUITE("session, gathered writes")
         asked(s).to("watch /deep/a").ends(outcome::no_node).nothing_else();
     }
 
-    TEST_CASE("whoever has written is told once when it has left and once when it is answered, whatever another one throws")
+    TEST_CASE("whoever has written is told once when it has left and once when it is answered, "
+              "whatever another one throws")
     {
         scene s;
         s.start();

@@ -17,8 +17,7 @@ TEST_SUITE("idle containers, in doubt")
         s.connect(5, false);
         s.come_to_rest();
         s.come_to_rest();
-        CHECK(s.servers.pending() == "exists /p");
-        s.answer(outcome::no_node);
+        asked(s).only("exists /p").ends(outcome::no_node);
         CHECK(s.servers.pending() == "");
     }
 
@@ -80,9 +79,9 @@ TEST_SUITE("idle containers, in doubt")
     {
         container_scene s;
         const auto a = s.acquire("/up/p");
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node);
+        asked(s).to("create /up/p/" + prefix(1)).ends(outcome::no_node)
+            .to("watch /up/p").ends(outcome::no_node)
+            .to("container /up/p").ends(outcome::no_node);
         REQUIRE(s.servers.pending() == "container /up");
         CHECK(a->handle->withdraw());
         s.cut();
@@ -93,18 +92,21 @@ TEST_SUITE("idle containers, in doubt")
         store::node_stat found = s.fresh(60);
         SUBCASE("")
         {
-            s.stat(found);
+            s.answer_syncs();
+            asked(s).to("exists /up").stat(found);
             CHECK(s.servers.pending() == "remove /up at version 0");
         }
         SUBCASE("used: if it is a container, the servers clear it away")
         {
-            s.stat(s.used(60));
+            s.answer_syncs();
+            asked(s).to("exists /up").stat(s.used(60));
             CHECK(s.servers.pending() == "");
         }
         SUBCASE("with data")
         {
             found.data_length = 1;
-            s.stat(found);
+            s.answer_syncs();
+            asked(s).to("exists /up").stat(found);
             CHECK(s.servers.pending() == "");
         }
     }
@@ -113,10 +115,9 @@ TEST_SUITE("idle containers, in doubt")
     {
         container_scene s;
         const auto a = s.acquire("/p");
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node);
+        asked(s).to("create /p/" + prefix(1)).ends(outcome::no_node).to("watch /p").ends(outcome::no_node);
         const auto b = s.acquire("/q"), c = s.acquire("/r");
-        s.answer(outcome::ok); // two writes are under way
+        asked(s).to("container /p").ends(outcome::ok); // two writes are under way
         REQUIRE_FALSE(s.servers.asks("create /p"));
         CHECK(a->handle->withdraw());
         s.clock.run();

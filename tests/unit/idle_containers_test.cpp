@@ -9,7 +9,8 @@ using namespace zklock::unit;
 
 TEST_SUITE("idle containers")
 {
-    TEST_CASE("a container that the client has made is deleted when its path has rested, and made again when used again")
+    TEST_CASE("a container that the client has made is deleted when its path has rested, "
+              "and made again when used again")
     {
         container_scene s;
         s.use("/p");
@@ -31,9 +32,8 @@ TEST_SUITE("idle containers")
         const std::string all = s.servers.pending();
         CHECK(all.substr(all.size() - 17) == "sync /, exists /p");
         while (s.servers.requests.size() > 1)
-            s.answer(outcome::server_error);
-        s.servers.take().stat(s.used());
-        s.clock.run();
+            asked(s).to("sync /").ends(outcome::server_error);
+        asked(s).to("exists /p").stat(s.used());
         CHECK(s.servers.pending() == "");
         s.come_to_rest();
         s.come_to_rest();
@@ -64,9 +64,9 @@ TEST_SUITE("idle containers")
         SUBCASE("with data") { found.mzxid = 60, found.version = 1, found.data_length = 4; }
         SUBCASE("with other data") { found.mzxid = 60; }
         SUBCASE("with a child") { found.num_children = 1, found.cversion = 3; }
-        s.stat(found);
-        CHECK(s.servers.pending() == "unwatch /p");
-        s.answer(outcome::ok);
+        s.answer_syncs();
+        asked(s).to("exists /p").stat(found);
+        asked(s).only("unwatch /p").ends(outcome::ok);
         s.come_to_rest();
         CHECK(s.servers.pending() == "");
     }
@@ -76,7 +76,7 @@ TEST_SUITE("idle containers")
         container_scene s;
         s.use("/p");
         s.come_to_rest();
-        s.answer(outcome::no_node);
+        asked(s).to("exists /p").ends(outcome::no_node);
         CHECK(s.servers.pending() == "");
         s.use("/p");
     }
@@ -86,10 +86,9 @@ TEST_SUITE("idle containers")
         container_scene s;
         s.use("/p");
         s.begin_to_delete("/p");
-        SUBCASE("") { s.answer(outcome::not_empty); }
-        SUBCASE("or write into") { s.answer(outcome::bad_version); }
-        CHECK(s.servers.pending() == "unwatch /p");
-        s.answer(outcome::ok);
+        SUBCASE("") { asked(s).to("remove /p at version 0").ends(outcome::not_empty); }
+        SUBCASE("or write into") { asked(s).to("remove /p at version 0").ends(outcome::bad_version); }
+        asked(s).only("unwatch /p").ends(outcome::ok);
         s.come_to_rest();
         CHECK(s.servers.pending() == "");
     }
@@ -105,7 +104,8 @@ TEST_SUITE("idle containers")
         s.clock.run();
         s.use("/p", 70);
         s.come_to_rest();
-        s.stat(s.used(70));
+        s.answer_syncs();
+        asked(s).to("exists /p").stat(s.used(70));
         CHECK(s.servers.pending() == "remove /p at version 0");
     }
 
@@ -117,12 +117,10 @@ TEST_SUITE("idle containers")
             s.clock.pass(4s);
             s.answer_syncs();
             const auto a = s.acquire("/p");
-            CHECK(s.servers.pending() == "create /p/" + prefix(2 + n)); // and nothing else
-            s.number(200 + n, n);
+            asked(s).only("create /p/" + prefix(2 + n)).number(200 + n, n);
             CHECK(a->ended == error_code());
             s.release(*a);
-            CHECK(s.servers.pending() == "remove /p/" + scene::node(2 + n, n));
-            s.answer(outcome::ok);
+            asked(s).only("remove /p/" + scene::node(2 + n, n)).ends(outcome::ok);
         }
     }
 
@@ -133,12 +131,12 @@ TEST_SUITE("idle containers")
         s.come_to_rest();
         REQUIRE(s.servers.pending() == "exists /p");
         const auto a = s.acquire("/p");
-        s.stat(s.used());
-        CHECK(s.servers.pending() == "create /p/" + prefix(3));
-        s.number(300, 1);
+        s.answer_syncs();
+        asked(s).to("exists /p").stat(s.used());
+        asked(s).only("create /p/" + prefix(3)).number(300, 1);
         CHECK(a->ended == error_code());
         s.release(*a);
-        s.answer(outcome::ok);
+        asked(s).to("remove /p/" + scene::node(3, 1)).ends(outcome::ok);
         s.come_to_rest();
         s.come_to_rest();
         CHECK(s.servers.pending() == "exists /p");
@@ -150,24 +148,30 @@ TEST_SUITE("idle containers")
         for (const char* path : {"/a", "/b", "/c", "/d"})
             s.use(path);
         s.come_to_rest();
-        REQUIRE(s.servers.pending() == "exists /a, exists /b, exists /c, exists /d");
-        s.stat(s.used());
-        s.stat(s.used());
+        asked(s).all_of({"exists /a", "exists /b", "exists /c", "exists /d"});
+        s.answer_syncs();
+        asked(s).to("exists /a").stat(s.used());
+        s.answer_syncs();
+        asked(s).to("exists /b").stat(s.used());
         store::node_stat occupied = s.used();
         occupied.num_children = 1;
-        s.stat(occupied);
-        s.stat(s.used());
+        s.answer_syncs();
+        asked(s).to("exists /c").stat(occupied);
+        s.answer_syncs();
+        asked(s).to("exists /d").stat(s.used());
         REQUIRE(s.servers.pending() ==
                 "unwatch /c, batch remove /a at version 0, remove /b at version 0, remove /d at version 0");
-        s.answer(outcome::ok);
-        s.servers.take().fail(1, outcome::not_empty);
-        s.clock.run();
+        asked(s).to("unwatch /c").ends(outcome::ok)
+            .to("batch remove /a at version 0, remove /b at version 0, remove /d at version 0")
+            .fails_at(1, outcome::not_empty);
         CHECK(s.servers.pending() == "unwatch /b, sync /, exists /a, exists /d");
-        s.answer(outcome::ok);
-        s.stat(s.used());
-        s.stat(s.used());
+        asked(s).to("unwatch /b").ends(outcome::ok);
+        s.answer_syncs();
+        asked(s).to("exists /a").stat(s.used());
+        s.answer_syncs();
+        asked(s).to("exists /d").stat(s.used());
         CHECK(s.servers.pending() == "batch remove /a at version 0, remove /d at version 0");
-        s.answer(outcome::ok);
+        asked(s).to("batch remove /a at version 0, remove /d at version 0").ends(outcome::ok);
         while (!s.servers.requests.empty()) { // no event was told
             CHECK(s.servers.requests.front().what.starts_with("unwatch /"));
             s.answer(outcome::no_watcher);
@@ -183,18 +187,17 @@ TEST_SUITE("idle containers")
         const auto look_at = [&](std::size_t many) {
             s.answer_syncs();
             REQUIRE(s.servers.requests.size() == many);
-            for (std::size_t i = 0; i < many; ++i)
+            for (std::size_t i = 0; i < many; ++i) // of whichever path
                 s.stat(s.used());
         };
         look_at(64);
         REQUIRE(s.servers.requests.size() == 1);
         CHECK(s.servers.requests.front().writes.size() == 64);
-        s.servers.take().fail(5, outcome::not_empty);
-        s.clock.run();
-        s.answer(outcome::ok); // its watch
+        asked(s).to_batch_of(64).fails_at(5, outcome::not_empty)
+            .to("unwatch /p5").ends(outcome::ok); // its watch
         look_at(16);
         CHECK(s.servers.requests.front().writes.size() == 16);
-        s.answer(outcome::bad_arguments); // not the fault of one of them
+        asked(s).to_batch_of(16).ends(outcome::bad_arguments); // not the fault of one of them
         look_at(1);
         CHECK(s.servers.pending().starts_with("remove /p"));
     }
@@ -205,27 +208,25 @@ TEST_SUITE("idle containers")
         s.use("/p");
         s.begin_to_delete("/p");
         const auto a = s.acquire("/p");
-        CHECK(s.servers.pending() == "remove /p at version 0, create /p/" + prefix(3));
+        asked(s).all_of({"remove /p at version 0", "create /p/" + prefix(3)});
         SUBCASE("and it was deleted")
         {
             s.done("/p");
-            s.answer(outcome::no_node);
-            CHECK(s.servers.pending() == "watch /p, watch /p, container /p"); // after the event, and after the answer
-            s.answer(outcome::no_node);
-            s.answer(outcome::no_node);
-            s.answer(outcome::ok);
-            s.number(300, 0);
-            s.alone(1, 300);
+            asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
+            asked(s).all_of({"watch /p", "watch /p", "container /p"}); // after the event, and after the answer
+            asked(s).to("watch /p").ends(outcome::no_node)
+                .to("watch /p").ends(outcome::no_node)
+                .to("container /p").ends(outcome::ok)
+                .to("create /p/" + prefix(4)).number(300, 0)
+                .to("watch /p").alone(1, 300);
         }
         SUBCASE("and it was not, for others were there")
         {
-            s.answer(outcome::not_empty);
-            s.number(300, 1);
+            asked(s).to("remove /p at version 0").ends(outcome::not_empty).to("create /p/" + prefix(3)).number(300, 1);
         }
         CHECK(a->ended == error_code());
         s.release(*a);
-        s.answer(outcome::ok);
-        CHECK(s.servers.pending() == "");
+        asked(s).only("remove " + a->given.node).ends(outcome::ok).nothing_else();
     }
 
     TEST_CASE("used with other options while it rests, is looked at, or deleted: they hold from then on")
@@ -237,8 +238,8 @@ TEST_SUITE("idle containers")
         const auto is_granted = [&](const scene::attempt& a) {
             REQUIRE_FALSE(a.ended);
             while (!s.servers.requests.empty() && !s.servers.requests.front().what.starts_with("create"))
-                s.answer(outcome::ok);
-            s.number(300, 0);
+                asked(s).to("unwatch /p").ends(outcome::ok);
+            asked(s).to("create /p/" + prefix(3)).number(300, 0);
             while (!a.ended && !s.servers.requests.empty())
                 s.alone(1, 300);
             CHECK(a.ended == error_code());
@@ -253,7 +254,8 @@ TEST_SUITE("idle containers")
             s.come_to_rest();
             REQUIRE(s.servers.pending() == "exists /p");
             const auto a = s.acquire("/p", others);
-            s.stat(s.used());
+            s.answer_syncs();
+            asked(s).to("exists /p").stat(s.used());
             CHECK_FALSE(s.servers.asks("remove"));
             is_granted(*a);
         }
@@ -261,26 +263,28 @@ TEST_SUITE("idle containers")
         {
             s.begin_to_delete("/p");
             const auto a = s.acquire("/p", others);
-            CHECK(s.servers.pending() == "remove /p at version 0, create /p/" + prefix(3) + ", watch /p");
+            asked(s).all_of({"remove /p at version 0", "create /p/" + prefix(3), "watch /p"});
             s.done("/p");
-            s.answer(outcome::no_node);
+            asked(s).to("create /p/" + prefix(3)).ends(outcome::no_node);
             while (s.servers.requests.front().what == "watch /p")
-                s.answer(outcome::no_node);
+                asked(s).to("watch /p").ends(outcome::no_node);
             REQUIRE(s.servers.pending() == "container /p");
-            s.stat(s.fresh(80));
-            s.number(300, 0);
-            s.alone(1, 300);
+            s.answer_syncs();
+            asked(s).to("container /p").stat(s.fresh(80));
+            asked(s).to("create /p/" + prefix(4)).number(300, 0).to("watch /p").alone(1, 300);
             CHECK(a->ended == error_code());
             s.release(*a);
-            s.answer(outcome::ok);
+            asked(s).to("remove /p/" + scene::node(4, 0)).ends(outcome::ok);
             s.come_to_rest();
-            s.stat(s.used(80));
+            s.answer_syncs();
+            asked(s).to("exists /p").stat(s.used(80));
             CHECK(s.servers.pending() == "remove /p at version 0");
         }
         SUBCASE("its watch is taken back")
         {
             s.come_to_rest();
-            s.stat(s.fresh(60)); // another's
+            s.answer_syncs();
+            asked(s).to("exists /p").stat(s.fresh(60)); // another's
             REQUIRE(s.servers.pending() == "unwatch /p");
             is_granted(*s.acquire("/p", others));
         }

@@ -55,18 +55,18 @@ TEST_SUITE("lock events")
         heard h;
         const auto a = h.s.acquire("/p", h.options);
         CHECK(h.told->text() == "");
-        h.s.number(42, 3);
+        asked(h.s).to("create /p/" + prefix(1)).number(42, 3);
         CHECK(h.told->text() == "1 queued");
         CHECK(h.told->last.path == "/p");
         CHECK(h.told->last.node == "/p/" + scene::node(1, 3));
         CHECK(h.told->last.sequence == 3);
         CHECK(h.told->last.fencing_token == 0);
-        h.s.alone(4, 42);
+        asked(h.s).to("watch /p").alone(4, 42);
         CHECK(h.told->text() == "1 acquired");
         CHECK(h.told->last.fencing_token == a->given.fencing_token);
         h.s.release(*a);
         CHECK(h.told->text() == "");
-        h.s.answer(outcome::ok);
+        asked(h.s).to("remove /p/" + scene::node(1, 3)).ends(outcome::ok);
         CHECK(h.told->text() == "1 released");
         CHECK(h.told->last.node == "/p/" + scene::node(1, 3));
         CHECK(h.told->last.sequence == 3);
@@ -83,17 +83,17 @@ TEST_SUITE("lock events")
         const auto a = h.s.acquire("/p", h.options);
         a->handle->withdraw();
         CHECK(h.told->text() == "2 failed: " + error_code(boost::asio::error::operation_aborted).message());
-        h.s.number(42, 3); // its node came too late
-        h.s.servers.take();
+        asked(h.s).to("create /p/" + prefix(1)).number(42, 3); // its node came too late
+        asked(h.s).to("watch /p");
         CHECK(h.told->text() == "");
-        h.s.answer(outcome::ok);
+        asked(h.s).to("remove /p/" + scene::node(1, 3)).ends(outcome::ok);
         CHECK(h.told->text() == "");
         const auto b = h.s.acquire("/q", h.options);
-        h.s.answer(outcome::no_auth);
+        asked(h.s).to("create /q/" + prefix(2)).ends(outcome::no_auth);
         CHECK(h.told->text() == "3 failed: " + make_error_code(errc::access_denied).message());
         h.s.servers.requests.clear();
         const auto c = h.s.acquire("/r", h.options, recipes::patience::look_once);
-        h.s.list({scene::node(9, 1)});
+        asked(h.s).to("children /r").list({scene::node(9, 1)});
         CHECK(h.told->text() == "4 failed: " + make_error_code(errc::busy).message());
     }
 
@@ -101,10 +101,9 @@ TEST_SUITE("lock events")
     {
         heard h;
         const auto a = h.s.acquire("/p", h.options);
-        h.s.number(42, 3);
-        h.s.alone(4, 42);
+        asked(h.s).to("create /p/" + prefix(1)).number(42, 3).to("watch /p").alone(4, 42);
         const auto b = h.s.acquire("/p", h.options);
-        h.s.number(43, 4);
+        asked(h.s).to("create /p/" + prefix(2)).number(43, 4);
         CHECK(h.told->text() == "1 queued, 1 acquired, 2 queued");
         h.s.servers.observer->on_disconnected();
         h.s.servers.observer->on_expired();
@@ -113,10 +112,10 @@ TEST_SUITE("lock events")
         h.s.release(*a);
         CHECK(a->released == make_error_code(errc::lost));
         h.s.connect(6);
-        h.s.number(50, 5);
+        asked(h.s).to("create /p/" + prefix(3)).number(50, 5);
         CHECK(h.told->text() == "2 queued");
         CHECK(h.told->last.sequence == 5);
-        h.s.alone(6, 50);
+        asked(h.s).to("watch /p").alone(6, 50);
         CHECK(h.told->text() == "2 acquired");
     }
 
@@ -125,10 +124,9 @@ TEST_SUITE("lock events")
         heard h;
         h.options.linger = 1'000ms;
         const auto a = h.s.acquire("/p", h.options);
-        h.s.number(42, 3);
-        h.s.alone(4, 42);
+        asked(h.s).to("create /p/" + prefix(1)).number(42, 3).to("watch /p").alone(4, 42);
         h.s.release(*a);
-        h.s.list({scene::node(1, 3)});
+        asked(h.s).to("watch children /p").list({scene::node(1, 3)});
         CHECK(h.told->text() == "1 queued, 1 acquired, 1 released");
         const auto b = h.s.acquire("/p", h.options);
         CHECK(h.told->text() == "2 queued, 2 acquired");
@@ -140,13 +138,12 @@ TEST_SUITE("lock events")
     {
         heard h;
         const auto a = h.s.acquire("/p", h.options);
-        h.s.number(42, 3);
-        h.s.alone(4, 42);
+        asked(h.s).to("create /p/" + prefix(1)).number(42, 3).to("watch /p").alone(4, 42);
         const auto b = h.s.acquire("/p", h.options);
         const auto c = h.s.acquire("/q", h.options);
-        h.s.number(43, 4);
-        h.s.number(44, 4);
-        h.s.alone(5, 44);
+        asked(h.s).to("create /p/" + prefix(2)).number(43, 4)
+            .to("create /q/" + prefix(3)).number(44, 4)
+            .to("watch /q").alone(5, 44);
         CHECK(h.told->text() == "1 queued, 1 acquired, 2 queued, 3 queued, 3 acquired");
         h.s.release(*c);
         h.s.session->close([] {});

@@ -1,5 +1,6 @@
-// The path of a lock by itself: what it asks the store for, when it is idle, and what its contenders are told at its end.
-#include "script.hpp"
+// The path of a lock by itself: what it asks the store for, when it is idle, and what its contenders are told at its
+// end.
+#include "session_scene.hpp"
 
 #include "recipes/locks/lock_path.hpp"
 

@@ -32,10 +32,10 @@ struct driver : queue::lock_queue {
 
     std::string act(bool lease_fresh = true)
     {
-        static constexpr const char* names[] = {"sync",      "parent",  "read",   "read and watch", "inspect",
-                                                "watch",     "downgrade", "unwatch", "remove", "remove parent",
-                                                "granted",   "refused", "exhausted", "shares",  "lingers", "lost",          "gone",
-                                                "not_found"};
+        static constexpr const char* names[] = {
+            "sync",   "parent",        "read",    "read and watch", "inspect",   "watch",  "downgrade", "unwatch",
+            "remove", "remove parent", "granted", "refused",        "exhausted", "shares", "lingers",   "lost",
+            "gone",   "not_found"};
         std::string text;
         for (const queue::action& a : next(lease_fresh)) {
             text += text.empty() ? "" : ", ";
@@ -80,6 +80,14 @@ struct driver : queue::lock_queue {
     {
         created(id, ours(static_cast<int>(id), sequence), sequence, czxid_of(sequence));
         token_known(id, 4095);
+    }
+
+    /// Its node, which is not wanted any more, is deleted, and that is all of it.
+    void is_deleted(contender_id id, const std::string& node)
+    {
+        CHECK(act() == "remove " + std::to_string(id) + " " + node);
+        removed(id);
+        CHECK(act() == "gone " + std::to_string(id));
     }
 
     /// The parent has had `ever` children, one lives: the youngest.

@@ -23,8 +23,7 @@ struct lost_scene : connected_scene {
         clock.run();
         connect(5, false);
         CHECK(servers.pending() == "sync /, children /a");
-        answer(outcome::ok);
-        list({});
+        asked(*this).to("sync /").ends(outcome::ok).to("children /a").list({});
         CHECK(servers.pending() == "");
     }
     void cut()
@@ -52,18 +51,14 @@ TEST_SUITE("lost creates")
     {
         lost_scene s;
         s.look_again();
-        s.answer(outcome::ok);
-        s.list({});
+        asked(s).to("sync /").ends(outcome::ok).to("children /a").list({});
         s.look_again();
-        s.answer(outcome::ok);
-        s.list({"_c_x-lock-0000000009", s.node(1, 0)});
+        asked(s).to("sync /").ends(outcome::ok).to("children /a").list({"_c_x-lock-0000000009", s.node(1, 0)});
         CHECK(s.servers.pending() == s.removal());
         s.cut(); // it may have been deleted, or not
         s.connect(5, false);
-        s.answer(outcome::ok);
-        s.list({s.node(1, 0)});
-        CHECK(s.servers.pending() == s.removal());
-        s.answer(outcome::ok);
+        asked(s).to("sync /").ends(outcome::ok).to("children /a").list({s.node(1, 0)});
+        asked(s).only(s.removal()).ends(outcome::ok);
         s.cut();
         s.connect(5, false);
         CHECK(s.servers.pending() == "");
@@ -76,11 +71,10 @@ TEST_SUITE("lost creates")
         SUBCASE("over a later one, afterwards")
         {
             s.look_again();
-            s.answer(outcome::ok);
-            s.list({});
+            asked(s).to("sync /").ends(outcome::ok).to("children /a").list({});
         }
         const auto a = s.acquire("/b");
-        s.number(50, 0);
+        asked(s).to("create /b/" + prefix(2)).number(50, 0);
         s.cut();
         s.connect(5, false);
         CHECK(a->ended == error_code());
@@ -92,13 +86,13 @@ TEST_SUITE("lost creates")
         for (const outcome of_the_write : {outcome::ok, outcome::no_auth}) {
             lost_scene s;
             s.look_again();
-            const auto look = s.servers.take();
-            const auto listing = s.servers.take();
+            const auto look = asked(s).to("sync /").kept();
+            const auto listing = asked(s).to("children /a").kept();
             const auto a = s.acquire("/b");
             if (of_the_write == outcome::ok)
-                s.number(50, 0);
+                asked(s).to("create /b/" + prefix(2)).number(50, 0);
             else
-                s.answer(of_the_write);
+                asked(s).to("create /b/" + prefix(2)).ends(of_the_write);
             look.answer(outcome::ok);
             listing.list({});
             s.cut();
@@ -112,17 +106,16 @@ TEST_SUITE("lost creates")
     {
         lost_scene s;
         s.look_again();
-        s.answer(outcome::ok);
-        SUBCASE("the list") { s.answer(outcome::no_auth); }
+        asked(s).to("sync /").ends(outcome::ok);
+        SUBCASE("the list") { asked(s).to("children /a").ends(outcome::no_auth); }
         SUBCASE("the delete")
         {
-            s.list({s.node(1, 0)});
-            s.answer(outcome::no_auth);
+            asked(s).to("children /a").list({s.node(1, 0)}).to("remove /a/" + scene::node(1, 0)).ends(outcome::no_auth);
         }
         CHECK(s.servers.pending() == "");
         s.clock.pass(1s);
         CHECK(s.servers.pending() == "children /a"); // the server has caught up
-        s.list({s.node(1, 0)});
+        asked(s).to("children /a").list({s.node(1, 0)});
         CHECK(s.servers.pending() == s.removal());
     }
 
@@ -130,12 +123,12 @@ TEST_SUITE("lost creates")
     {
         lost_scene s(2);
         s.look_again();
-        s.answer(outcome::ok);
+        asked(s).to("sync /").ends(outcome::ok);
         for (int tries = 0; tries < 2; ++tries) {
-            s.list({s.node(1, 0), s.node(2, 1)});
-            CHECK(s.servers.pending() == s.removal() + ", remove /a/" + s.node(2, 1));
-            s.answer(outcome::no_auth);
-            s.answer(outcome::no_auth);
+            asked(s).to("children /a").list({s.node(1, 0), s.node(2, 1)});
+            asked(s).all_of({s.removal(), "remove /a/" + s.node(2, 1)});
+            asked(s).to("remove /a/" + scene::node(1, 0)).ends(outcome::no_auth)
+                .to("remove /a/" + scene::node(2, 1)).ends(outcome::no_auth);
             s.clock.pass(1s);
             CHECK(s.servers.pending() == "children /a");
         }
@@ -163,14 +156,12 @@ TEST_SUITE("lost creates")
             s.connect(5, false);
         };
         lose_connection();
-        s.answer(outcome::ok);
-        s.list({});
+        asked(s).to("sync /").ends(outcome::ok).to("children /a").list({});
         CHECK(s.servers.requests.front().what == "create /a/" + prefix(2));
         lose_connection();
         CHECK(s.servers.pending() == "sync /, children /a, children /a");
-        s.answer(outcome::ok);
-        s.list({s.node(1, 0)});
-        CHECK(s.servers.pending() == "children /a, remove /a/" + s.node(1, 0));
+        asked(s).to("sync /").ends(outcome::ok).to("children /a").list({s.node(1, 0)});
+        asked(s).all_of({"children /a", "remove /a/" + s.node(1, 0)});
         CHECK(a->handle->withdraw());
     }
 
@@ -178,19 +169,14 @@ TEST_SUITE("lost creates")
     {
         connected_scene s;
         const auto a = s.acquire("/a");
-        s.number(200, 1);
+        asked(s).to("create /a/" + prefix(1)).number(200, 1);
         store::node_stat stat;
         stat.num_children = stat.cversion = 2;
         stat.pzxid = 200;
-        s.servers.take().show_stat(stat);
-        s.clock.run();
-        s.servers.take().list_with({"job-lock-0000000000", s.node(1, 1)}, stat);
-        s.clock.run();
-        CHECK(s.servers.pending() == "watch /a/" + s.node(1, 1) + ", watch /a/job-lock-0000000000");
-        for (int i = 0; i < 2; ++i) {
-            s.servers.take().show(5, "both are of this session");
-            s.clock.run();
-        }
+        asked(s).to("watch /a").show(stat).to("children /a").list({"job-lock-0000000000", s.node(1, 1)}, stat);
+        asked(s).all_of({"watch /a/" + s.node(1, 1), "watch /a/job-lock-0000000000"});
+        for (const std::string& node : {s.node(1, 1), std::string("job-lock-0000000000")})
+            asked(s).to("watch /a/" + node).show(5, "both are of this session");
         CHECK(s.servers.pending() == "");
         CHECK_FALSE(a->ended);
     }

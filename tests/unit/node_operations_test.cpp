@@ -33,25 +33,23 @@ TEST_SUITE("operations on nodes")
               "create /a-, get /a, set /a at version 3, remove /a, children /, exists /a, exists /b");
         CHECK_FALSE(created.ended);
 
-        s.number(5, 12);
+        asked(s).to("create /a-").number(5, 12);
         CHECK(created.ended == error_code());
         CHECK(created.value == "/a-0000000012");
-        s.servers.take().show(9, "content");
-        s.clock.run();
+        asked(s).to("get /a").show(9, "content");
         CHECK(read.ended == error_code());
         CHECK(read.value.data == "content");
         CHECK(read.value.stat.ephemeral_owner == 9);
         node_stat stat;
         stat.version = 4;
-        s.servers.take().stat(stat);
-        s.clock.run();
+        asked(s).to("set /a at version 3").stat(stat);
         CHECK(set.value.version == 4);
-        s.answer(outcome::ok);
+        asked(s).to("remove /a").ends(outcome::ok);
         CHECK(removed.ended == error_code());
-        s.list({"a", "b"});
+        asked(s).to("children /").list({"a", "b"});
         CHECK(listed.value == std::vector<std::string>{"a", "b"});
-        s.servers.take().stat(stat);
-        s.answer(outcome::no_node);
+        asked(s).to("exists /a").kept().stat(stat);
+        asked(s).to("exists /b").ends(outcome::no_node);
         CHECK(found.value->version == 4);
         CHECK(missing.ended == error_code());
         CHECK_FALSE(missing.value);
@@ -78,8 +76,7 @@ TEST_SUITE("operations on nodes")
             s.nodes().create("/a", "x", node_kind::persistent, created.teller());
             s.nodes().remove("/a", 1, removed.teller());
             s.nodes().commit(some_writes(), committed.teller());
-            s.answer(answer);
-            s.answer(answer);
+            asked(s).to("persistent /a").ends(answer).to("remove /a at version 1").ends(answer);
             s.fail(2, answer);
             CHECK(created.ended_with(error));
             CHECK(removed.ended == make_error_code(error));
@@ -169,10 +166,10 @@ TEST_SUITE("operations on nodes")
         read(many);
         s.connect();
         CHECK(s.servers.requests.size() == recipes::request_line::most_under_way);
-        s.answer(outcome::unknown);
+        asked(s).to("exists /a").ends(outcome::unknown);
         read(many); // the connection is known to be over
         while (!s.servers.requests.empty())
-            s.servers.take().answer(outcome::unknown); // these go before them
+            asked(s).to("exists /a").kept().answer(outcome::unknown); // these go before them
         s.disconnect();
         s.connect(5, false);
         CHECK(s.servers.requests.size() == recipes::request_line::most_under_way + 1); // behind a sync
@@ -191,8 +188,7 @@ TEST_SUITE("operations on nodes")
         told<node_stat> written;
         s.nodes().get("/a", read.teller());
         s.nodes().set("/a", "x", any_version, written.teller());
-        s.answer(outcome::unknown);
-        s.answer(outcome::unknown);
+        asked(s).to("get /a").ends(outcome::unknown).to("set /a").ends(outcome::unknown);
         CHECK(written.ended_with(errc::outcome_unknown));
         CHECK_FALSE(read.ended);
         s.nodes().get("/a", after.teller()); // the connection is known to be over
@@ -200,17 +196,15 @@ TEST_SUITE("operations on nodes")
         s.disconnect();
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
         CHECK(s.servers.pending() == "sync /, get /a, get /a");
-        s.answer(outcome::unknown);
-        s.answer(outcome::unknown);
-        s.answer(outcome::unknown);
+        asked(s).to("sync /").ends(outcome::unknown)
+            .to("get /a").ends(outcome::unknown)
+            .to("get /a").ends(outcome::unknown);
         s.disconnect();
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
         CHECK(s.servers.pending() == "sync /, get /a, get /a"); // it had not caught up
-        s.answer(outcome::ok);
-        s.servers.take().show(0, "x");
-        s.clock.run();
+        asked(s).to("sync /").ends(outcome::ok).to("get /a").show(0, "x");
         CHECK(read.value.data == "x");
-        s.answer(outcome::unknown);
+        asked(s).to("get /a").ends(outcome::unknown);
         s.disconnect();
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
         CHECK(s.servers.pending() == "sync /, get /a"); // on each connection
@@ -224,8 +218,7 @@ TEST_SUITE("operations on nodes")
         told<std::vector<std::string>> list;
         told<node_stat> written;
         s.nodes().get("/a", first.teller());
-        CHECK(s.servers.pending() == "get /a");
-        s.servers.take().show(0, "x");
+        asked(s).only("get /a").kept().show(0, "x");
         s.disconnect();
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
         CHECK(s.servers.pending() == "");
@@ -233,15 +226,13 @@ TEST_SUITE("operations on nodes")
         s.nodes().get("/a", second.teller());
         s.nodes().children("/a", list.teller());
         CHECK(s.servers.pending() == "set /a, sync /, get /a, children /a");
-        s.answer(outcome::ok);
-        s.answer(outcome::ok);
-        s.servers.take().show(0, "y");
-        s.list({"b"});
+        asked(s).to("set /a").ends(outcome::ok).to("sync /").ends(outcome::ok);
+        asked(s).to("get /a").kept().show(0, "y");
+        asked(s).to("children /a").list({"b"});
         CHECK(second.value.data == "y");
         CHECK(list.value == std::vector<std::string>{"b"});
         s.nodes().get("/a", third.teller());
-        CHECK(s.servers.pending() == "get /a");
-        s.servers.take().show(0, "y");
+        asked(s).only("get /a").kept().show(0, "y");
         // Contenders, too, and in a new session.
         s.servers.observer->on_disconnected();
         s.servers.observer->on_expired();
@@ -252,7 +243,8 @@ TEST_SUITE("operations on nodes")
         CHECK(s.servers.pending() == "sync /, children /p");
     }
 
-    TEST_CASE("what is read behind a sync that is refused may be too old: its user is told why, and the next asks again")
+    TEST_CASE("what is read behind a sync that is refused may be too old: "
+              "its user is told why, and the next asks again")
     {
         int logged = 0;
         node_scene s([&](client_options& o) {
@@ -263,22 +255,16 @@ TEST_SUITE("operations on nodes")
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
         told<node_content> old, again, read;
         s.nodes().get("/a", old.teller());
-        s.answer(outcome::no_auth);
-        s.servers.take().show(0, "x");
-        s.clock.run();
+        asked(s).to("sync /").ends(outcome::no_auth).to("get /a").show(0, "x");
         CHECK(old.ended_with(errc::access_denied));
         s.nodes().get("/a", again.teller());
         CHECK(s.servers.pending() == "sync /, get /a");
-        s.answer(outcome::server_error);
-        s.servers.take().show(0, "x");
-        s.clock.run();
+        asked(s).to("sync /").ends(outcome::server_error).to("get /a").show(0, "x");
         CHECK(again.ended_with(errc::server_error));
         CHECK(logged == 1); // once for a connection
         s.nodes().get("/a", read.teller());
         CHECK(s.servers.pending() == "sync /, get /a");
-        s.answer(outcome::ok);
-        s.servers.take().show(0, "y");
-        s.clock.run();
+        asked(s).to("sync /").ends(outcome::ok).to("get /a").show(0, "y");
         CHECK(read.value.data == "y");
     }
 
@@ -317,7 +303,7 @@ TEST_SUITE("operations on nodes")
         const auto ending = s.nodes().create("/never", "", node_kind::persistent, never.teller());
         const auto removing = s.nodes().remove("/b", any_version, aborted.teller());
         s.nodes().remove("/c", any_version, removed.teller());
-        s.answer(outcome::unknown);
+        asked(s).to("persistent /lost").ends(outcome::unknown);
         CHECK(lost.ended_with(errc::outcome_unknown));
         s.nodes().commit(transaction().check("/d"), committed.teller()); // meanwhile
         ending->end_unsent(errc::not_owner);
@@ -333,15 +319,13 @@ TEST_SUITE("operations on nodes")
         s.servers.observer->on_connected({5, 10s, false, s.clock.now()});
         CHECK(s.servers.pending() == "persistent /a, set /a, remove /c, batch check /d");
         CHECK(creating->withdraw() == withdrawal::too_late); // now it left
-        s.answer(outcome::ok);
-        s.answer(outcome::unknown);
+        asked(s).to("persistent /a").ends(outcome::ok).to("set /a").ends(outcome::unknown);
         CHECK(written.ended_with(errc::outcome_unknown));
         CHECK_FALSE(aborted.ended);
         CHECK_FALSE(created.ended);
         s.session->close([] {});
-        s.servers.take().strand();
-        s.servers.take().strand();
-        s.clock.run();
+        asked(s).to("remove /c").kept().strand();
+        asked(s).to("batch check /d").strand();
         CHECK(removed.ended == make_error_code(errc::closed));
         CHECK(committed.ended_with(errc::closed));
     }
@@ -358,8 +342,7 @@ TEST_SUITE("operations on nodes")
         bool closed = false;
         s.session->close([&] { closed = true; });
         s.nodes().create("/late", "", node_kind::persistent, late.teller());
-        s.answer(outcome::unknown);
-        s.answer(outcome::unknown);
+        asked(s).to("get /a").ends(outcome::unknown).to("set /a").ends(outcome::unknown);
         s.servers.closed();
         s.clock.run();
         CHECK(closed);

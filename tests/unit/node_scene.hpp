@@ -70,6 +70,10 @@ struct node_scene : scene {
     }
 };
 
+/// How the store is asked for some_writes(), besides what is checked before them.
+inline constexpr const char* some_writes_asked =
+    "create /made-, set /stock at version 7, remove /old, check /there at version 2";
+
 /// One of each kind.
 inline transaction some_writes()
 {

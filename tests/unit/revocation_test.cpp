@@ -12,12 +12,12 @@ namespace {
 const std::string request(queue::revocation_request);
 
 /// Counts how often it is asked.
-int& count_requests(scene& s, scene::attempt& a, int& asked)
+int& count_requests(scene& s, scene::attempt& a, int& times_asked)
 {
-    a.handle->on_revoked([&asked] { ++asked; });
-    CHECK(asked == 0);
+    a.handle->on_revoked([&times_asked] { ++times_asked; });
+    CHECK(times_asked == 0);
     s.clock.run();
-    return asked;
+    return times_asked;
 }
 
 void data_changed(scene& s, const std::string& node)
@@ -26,10 +26,9 @@ void data_changed(scene& s, const std::string& node)
     s.clock.run();
 }
 
-void show(scene& s, const std::string& data)
+void show(scene& s, const std::string& node, const std::string& data)
 {
-    s.servers.take().show(5, data);
-    s.clock.run();
+    asked(s).to("watch " + node).show(5, data);
 }
 
 } // namespace
@@ -42,21 +41,21 @@ TEST_SUITE("revocation")
         const auto a = s.hold("/p", 3);
         const std::string node = "/p/" + scene::node(1, 3);
         CHECK(s.servers.pending() == "");
-        int asked = 0;
-        count_requests(s, *a, asked);
+        int times_asked = 0;
+        count_requests(s, *a, times_asked);
         CHECK(s.servers.pending() == "watch " + node);
-        show(s, "me");
+        show(s, node, "me");
         data_changed(s, node);
         CHECK(s.servers.pending() == "watch " + node);
-        show(s, "me\nnote=1");
+        show(s, node, "me\nnote=1");
         data_changed(s, node);
         CHECK(s.servers.pending() == "watch " + node);
-        CHECK(asked == 0);
-        show(s, request);
-        CHECK(asked == 1);
+        CHECK(times_asked == 0);
+        show(s, node, request);
+        CHECK(times_asked == 1);
         data_changed(s, node); // asked again: it knows
-        show(s, request);
-        CHECK(asked == 1);
+        show(s, node, request);
+        CHECK(times_asked == 1);
         CHECK(a->losses == 0);
         CHECK(a->handle->held(s.clock.now()));
         s.release(*a);
@@ -67,24 +66,23 @@ TEST_SUITE("revocation")
     {
         connected_scene s;
         auto a = s.hold("/p", 3);
-        int asked = 0;
-        count_requests(s, *a, asked);
-        show(s, request);
-        CHECK(asked == 1);
+        int times_asked = 0;
+        count_requests(s, *a, times_asked);
+        show(s, "/p/" + scene::node(1, 3), request);
+        CHECK(times_asked == 1);
 
         // Behind another client, so that its node is watched and read while it waits.
         const auto b = s.acquire("/q");
-        s.number(50, 1);
+        asked(s).to("create /q/" + prefix(2)).number(50, 1);
         store::node_stat two;
         two.num_children = 2;
         two.cversion = 2;
-        s.servers.take().show_stat(two);
-        s.clock.run();
-        s.list({scene::node(2, 1), "_c_00000000-0000-4000-8000-999999999999-lock-0000000000"});
+        asked(s).to("watch /q").show(two)
+            .to("children /q").list({scene::node(2, 1), "_c_00000000-0000-4000-8000-999999999999-lock-0000000000"});
         CHECK(s.servers.pending() ==
               "watch /q/" + scene::node(2, 1) + ", watch /q/_c_00000000-0000-4000-8000-999999999999-lock-0000000000");
-        show(s, request);
-        s.servers.take().show(6, "somebody");
+        show(s, "/q/" + scene::node(2, 1), request);
+        asked(s).to("watch /q/_c_00000000-0000-4000-8000-999999999999-lock-0000000000").kept().show(6, "somebody");
         CHECK_FALSE(b->ended);
         s.servers.observer->on_node_event(store::event_kind::deleted,
                                           "/q/_c_00000000-0000-4000-8000-999999999999-lock-0000000000");
@@ -101,38 +99,36 @@ TEST_SUITE("revocation")
     {
         connected_scene s;
         const auto a = s.hold("/p", 3);
-        int asked = 0;
-        count_requests(s, *a, asked);
+        int times_asked = 0;
+        count_requests(s, *a, times_asked);
         s.release(*a);
-        show(s, request);
-        CHECK(asked == 0);
-        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 3));
-        s.answer(outcome::ok);
+        show(s, "/p/" + scene::node(1, 3), request);
+        CHECK(times_asked == 0);
+        asked(s).only("remove /p/" + scene::node(1, 3)).ends(outcome::ok);
 
         const auto b = s.hold("/q", 3);
-        count_requests(s, *b, asked);
+        count_requests(s, *b, times_asked);
         s.servers.observer->on_node_event(store::event_kind::deleted, "/q/" + scene::node(2, 3));
-        s.servers.take().show(5, request);
-        s.clock.run();
+        asked(s).to("watch /q/" + scene::node(2, 3)).show(5, request);
         CHECK(b->losses == 1);
-        CHECK(asked == 0);
-        b->handle->on_revoked([&asked] { ++asked; });
+        CHECK(times_asked == 0);
+        b->handle->on_revoked([&times_asked] { ++times_asked; });
         s.clock.run();
-        CHECK(asked == 0);
+        CHECK(times_asked == 0);
     }
 
     TEST_CASE("a new connection looks at the node again, a new node has not been asked")
     {
         connected_scene s;
         const auto a = s.hold("/p", 3);
-        int asked = 0;
-        count_requests(s, *a, asked);
-        s.answer(outcome::unknown);
+        int times_asked = 0;
+        count_requests(s, *a, times_asked);
+        asked(s).to("watch /p/" + scene::node(1, 3)).ends(outcome::unknown);
         s.servers.observer->on_disconnected();
         s.connect(5, false);
         CHECK(s.servers.pending() == "watch /p/" + scene::node(1, 3));
-        show(s, request);
-        CHECK(asked == 1);
+        show(s, "/p/" + scene::node(1, 3), request);
+        CHECK(times_asked == 1);
     }
 
     TEST_CASE("a node that is to be given up neither lingers nor is passed on")
@@ -143,12 +139,12 @@ TEST_SUITE("revocation")
             o.linger = cohort ? 0ms : 10'000ms;
             o.cohort = cohort ? 4 : 1;
             const auto a = s.hold("/p", 3, o);
-            int asked = 0;
-            count_requests(s, *a, asked);
-            show(s, request);
+            int times_asked = 0;
+            count_requests(s, *a, times_asked);
+            show(s, "/p/" + scene::node(1, 3), request);
             const auto b = s.acquire("/p", o);
             if (!cohort)
-                s.number(104, 4); // queues behind the one that holds
+                asked(s).to("create /p/" + prefix(2)).number(104, 4); // queues behind the one that holds
             s.release(*a);
             CHECK_FALSE(a->released);
             CHECK(s.servers.asks("remove /p/" + scene::node(1, 3)));
@@ -167,19 +163,18 @@ TEST_SUITE("revocation")
             REQUIRE(s.servers.requests.size() == 1);
             CHECK(s.servers.requests.front().writes.at(0).data == "me");
             CHECK(s.servers.requests.front().writes.at(1).version == 0);
-            s.answer(outcome::bad_version);
+            asked(s).to(scene::downgrade("/p")).ends(outcome::bad_version);
             CHECK(s.servers.pending() == "get " + a->given.node);
             if (gives_up)
                 s.release(*a);
-            s.servers.take().show_version(3, request);
-            s.clock.run();
+            asked(s).to("get /p/" + scene::node(1, 0, "__WRIT__")).show_version(3, request);
             CHECK_FALSE(downgraded);
             REQUIRE(s.servers.requests.size() == 1);
             if (gives_up) {
                 CHECK(s.servers.pending() == "remove " + a->given.node);
                 continue;
             }
-            const auto again = s.servers.take();
+            const auto again = asked(s).to_batch_of(2).kept();
             CHECK(again.writes.at(0).path == reader);
             CHECK(again.writes.at(0).data == request);
             CHECK(again.writes.at(1).path == a->given.node);
@@ -187,8 +182,8 @@ TEST_SUITE("revocation")
             again.done({reader});
             s.clock.run();
             CHECK(downgraded == error_code());
-            int asked = 0;
-            CHECK(count_requests(s, *a, asked) == 1);
+            int times_asked = 0;
+            CHECK(count_requests(s, *a, times_asked) == 1);
             CHECK(s.servers.pending() == "");
         }
     }
@@ -200,8 +195,8 @@ TEST_SUITE("revocation")
             const auto a = s.hold_as_writer("/p");
             std::optional<error_code> downgraded;
             a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; });
-            s.answer(outcome::bad_version);
-            s.answer(found);
+            asked(s).to(scene::downgrade("/p")).ends(outcome::bad_version)
+                .to("get /p/" + scene::node(1, 0, "__WRIT__")).ends(found);
             switch (found) {
             case outcome::no_node:
                 CHECK(downgraded == make_error_code(errc::lost));
@@ -214,7 +209,7 @@ TEST_SUITE("revocation")
                 CHECK(s.servers.asks("batch create"));
                 break;
             default:
-                s.answer(outcome::no_node); // of a reader, either
+                asked(s).to("exists " + scene::downgraded("/p")).ends(outcome::no_node); // of a reader, either
                 CHECK(downgraded == make_error_code(errc::access_denied));
                 CHECK(a->handle->held(s.clock.now()));
             }
@@ -227,17 +222,17 @@ TEST_SUITE("revocation")
         const std::string uuid = "_c_00000000-0000-4000-8000-999999999999-";
         std::optional<std::size_t> told;
         s.queues->revoke("/p", "/p/" + uuid + "__WRIT__0000000003", [&](error_code, std::size_t n) { told = n; });
-        s.answer(outcome::no_node);
-        CHECK(s.servers.pending() == "set /p/" + uuid + "__READ__0000000003");
-        s.answer(outcome::ok);
+        asked(s).to("set /p/" + uuid + "__WRIT__0000000003").ends(outcome::no_node);
+        asked(s).only("set /p/" + uuid + "__READ__0000000003").ends(outcome::ok);
         CHECK(told == 1);
         told.reset();
         s.queues->revoke_holders("/p", [&](error_code, std::size_t n) { told = n; });
-        s.list({uuid + "__READ__0000000003", "_c_1-__READ__0000000004", uuid + "__WRIT__0000000005"});
-        CHECK(s.servers.pending() == "set /p/" + uuid + "__READ__0000000003, set /p/_c_1-__READ__0000000004");
-        s.answer(outcome::no_node); // gone for good: no writer
+        asked(s).to("children /p")
+            .list({uuid + "__READ__0000000003", "_c_1-__READ__0000000004", uuid + "__WRIT__0000000005"});
+        asked(s).all_of({"set /p/" + uuid + "__READ__0000000003", "set /p/_c_1-__READ__0000000004"});
+        asked(s).to("set /p/" + uuid + "__READ__0000000003").ends(outcome::no_node); // gone for good: no writer
         CHECK_FALSE(told);
-        s.answer(outcome::ok);
+        asked(s).to("set /p/_c_1-__READ__0000000004").ends(outcome::ok);
         CHECK(told == 1);
     }
 
@@ -247,16 +242,15 @@ TEST_SUITE("revocation")
         std::optional<std::size_t> told;
         const auto answer = [&](error_code ec, std::size_t n) { told = ec ? 100 : n; };
         s.queues->revoke("/p/leases", "/p/leases/_c_1-lease-0000000003", answer, recipes::listed::leases);
-        s.answer(outcome::ok);
+        asked(s).to("set /p/leases/_c_1-lease-0000000003").ends(outcome::ok);
         CHECK(told == 1);
         s.queues->revoke("/p/leases", "/p/locks/_c_1-lease-0000000003", answer, recipes::listed::leases);
         s.clock.run();
         CHECK(told == 100);
         s.queues->revoke_holders("/p/leases", answer, recipes::listed::leases);
-        s.list({"_c_1-lease-0000000003", "0a1b"});
-        CHECK(s.servers.pending() == "set /p/leases/_c_1-lease-0000000003, set /p/leases/0a1b");
-        s.answer(outcome::ok);
-        s.answer(outcome::ok);
+        asked(s).to("children /p/leases").list({"_c_1-lease-0000000003", "0a1b"});
+        asked(s).all_of({"set /p/leases/_c_1-lease-0000000003", "set /p/leases/0a1b"});
+        asked(s).to("set /p/leases/_c_1-lease-0000000003").ends(outcome::ok).to("set /p/leases/0a1b").ends(outcome::ok);
         CHECK(told == 2);
     }
 
@@ -273,12 +267,11 @@ TEST_SUITE("revocation")
         const auto begin = [&] { told.reset(); };
 
         s.queues->revoke("/p", "/p/" + scene::node(9, 7), answer);
-        CHECK(s.servers.pending() == "set /p/" + scene::node(9, 7));
-        s.answer(outcome::ok);
+        asked(s).only("set /p/" + scene::node(9, 7)).ends(outcome::ok);
         CHECK(told == 1);
         begin();
         s.queues->revoke("/p", "/p/" + scene::node(9, 7), answer);
-        s.answer(outcome::no_node); // it has let go
+        asked(s).to("set /p/" + scene::node(9, 7)).ends(outcome::no_node); // it has let go
         CHECK(told == 0);
         CHECK(failed == error_code());
         begin();
@@ -292,35 +285,32 @@ TEST_SUITE("revocation")
         CHECK(failed == make_error_code(errc::invalid_path));
         begin();
         s.queues->revoke("/p", "/p/" + scene::node(9, 7), answer);
-        s.answer(outcome::no_auth);
+        asked(s).to("set /p/" + scene::node(9, 7)).ends(outcome::no_auth);
         CHECK(failed == make_error_code(errc::access_denied));
 
         begin();
         s.queues->revoke_holders("/p", answer);
-        CHECK(s.servers.pending() == "children /p");
-        s.list({"notes", scene::node(3, 8), "_c_00000000-0000-4000-8000-999999999999-lock-0000000007"});
-        CHECK(s.servers.pending() == "set /p/_c_00000000-0000-4000-8000-999999999999-lock-0000000007");
+        const std::string first = "_c_00000000-0000-4000-8000-999999999999-lock-0000000007";
+        asked(s).only("children /p").list({"notes", scene::node(3, 8), first});
         // The connection ends: the same contender is asked once more, and nobody else is looked for.
-        s.answer(outcome::unknown);
+        asked(s).only("set /p/" + first).ends(outcome::unknown);
         CHECK_FALSE(told);
         s.servers.observer->on_disconnected();
         s.connect(5, false);
-        CHECK(s.servers.pending() == "set /p/_c_00000000-0000-4000-8000-999999999999-lock-0000000007"); // without a sync
-        s.answer(outcome::ok);
+        asked(s).only("set /p/" + first).ends(outcome::ok); // without a sync
         CHECK(told == 1);
         CHECK(failed == error_code());
         begin();
         s.queues->revoke_holders("/p", answer);
         CHECK(s.servers.pending() == "sync /, children /p"); // the first that is read on this connection
-        s.answer(outcome::ok);
-        s.answer(outcome::no_node);
+        asked(s).to("sync /").ends(outcome::ok).to("children /p").ends(outcome::no_node);
         CHECK(told == 0);
         CHECK(failed == error_code());
         begin();
         const auto withdrawn = s.queues->revoke_holders("/p", answer);
         CHECK(withdrawn->withdraw() == recipes::user_request::withdrawal::withdrawn);
         CHECK(withdrawn->withdraw() == recipes::user_request::withdrawal::ended);
-        s.list({scene::node(3, 8)});
+        asked(s).to("children /p").list({scene::node(3, 8)});
         CHECK_FALSE(told);
         CHECK(s.servers.pending() == "");
     }

@@ -1,23 +1,29 @@
 #pragma once
-#include "session_scene.hpp"
+#include "fake_store.hpp"
+
+#include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace zklock::unit {
 
-/// Of a path that has had one child, which lives, made by that transaction.
-inline store::node_stat one_child(std::int64_t czxid)
+/// Of a path that has had `ever` children, of which the last one lives, made by that transaction, the last there was.
+inline store::node_stat last_child(int ever, std::int64_t czxid)
 {
     store::node_stat stat;
-    stat.num_children = stat.cversion = 1;
+    stat.num_children = 1;
+    stat.cversion = 2 * ever - 1;
     stat.pzxid = czxid;
     return stat;
 }
+
+/// Of a path that has had one child, which lives, made by that transaction.
+inline store::node_stat one_child(std::int64_t czxid) { return last_child(1, czxid); }
 
 /// Says what a step has asked the store for, in whatever order, and answers it:
 ///
@@ -26,33 +32,53 @@ inline store::node_stat one_child(std::int64_t czxid)
 /// What is not answered waits: kept() gives it to the test, to be answered later.
 class asked {
 public:
-    explicit asked(scene& s) : scene_(s) {}
+    /// Of a scene with a clock and a store.
+    template <class Scene> explicit asked(Scene& s) : servers_(s.servers), clock_(s.clock) {}
 
     /// There is such a request. What follows is about the oldest of them.
     asked& to(const std::string& what)
     {
-        auto& all = scene_.servers.requests;
+        auto& all = servers_.requests;
         const auto found = std::find_if(all.begin(), all.end(), [&](const auto& r) { return r.what == what; });
-        CAPTURE(scene_.servers.pending());
+        CAPTURE(servers_.pending());
         INFO("expected: ", what);
         REQUIRE(found != all.end());
         request_ = std::move(*found);
         all.erase(found);
         return *this;
     }
-    /// And they are all.
+    /// And there was no other when it was asked.
+    asked& only(const std::string& what)
+    {
+        CHECK(servers_.pending() == what);
+        return to(what);
+    }
+    /// There are exactly these, none of which is answered yet.
+    asked& all_of(std::vector<std::string> expected)
+    {
+        std::vector<std::string> found;
+        for (const auto& r : servers_.requests)
+            found.push_back(r.what);
+        std::sort(found.begin(), found.end());
+        std::sort(expected.begin(), expected.end());
+        CAPTURE(servers_.pending());
+        CHECK(found == expected);
+        return *this;
+    }
+    /// Nothing is left unanswered.
     asked& nothing_else()
     {
-        CHECK(scene_.servers.pending() == "");
+        CHECK(servers_.pending() == "");
         return *this;
     }
 
     /// There is a transaction of so many writes.
     asked& to_batch_of(std::size_t writes)
     {
-        const auto& all = scene_.servers.requests;
-        const auto found = std::find_if(all.begin(), all.end(), [=](const auto& r) { return r.writes.size() == writes; });
-        CAPTURE(scene_.servers.pending());
+        const auto& all = servers_.requests;
+        const auto found =
+            std::find_if(all.begin(), all.end(), [=](const auto& r) { return r.writes.size() == writes; });
+        CAPTURE(servers_.pending());
         REQUIRE(found != all.end());
         return to(std::string(found->what));
     }
@@ -73,6 +99,16 @@ public:
     {
         return answer([&] { request_.show(owner, data); });
     }
+    asked& show_version(std::int32_t version, const std::string& data)
+    {
+        return answer([&] { request_.show_version(version, data); });
+    }
+    asked& show_node(const store::node_stat& stat, const std::string& data)
+    {
+        return answer([&] { request_.show_node(stat, data); });
+    }
+    /// What a watch of the path's node finds: it has had `ever` children, and the last one is alone.
+    asked& alone(int ever, std::int64_t czxid) { return show(last_child(ever, czxid)); }
     asked& stat(const store::node_stat& stat)
     {
         return answer([&] { request_.stat(stat); });
@@ -91,11 +127,15 @@ public:
     {
         return answer([&] { request_.list_with(names, of_the_parent); });
     }
-    asked& ends(outcome o)
+    asked& ends(store::outcome o)
     {
         return answer([&] { request_.answer(o); });
     }
-    asked& fails_at(std::size_t index, outcome o)
+    asked& strand()
+    {
+        return answer([&] { request_.strand(); });
+    }
+    asked& fails_at(std::size_t index, store::outcome o)
     {
         return answer([&] { request_.fail(index, o); });
     }
@@ -105,11 +145,12 @@ private:
     template <class Answer> asked& answer(Answer give)
     {
         give();
-        scene_.clock.run();
+        clock_.run();
         return *this;
     }
 
-    scene& scene_;
+    fake_store& servers_;
+    manual_scheduler& clock_;
     fake_store::request request_;
 };
 

@@ -1,5 +1,4 @@
 // The path of a semaphore by itself: when it is idle, what it leaves to the next one, and what is told at its end.
-#include "script.hpp"
 #include "semaphore_scene.hpp"
 
 #include "recipes/semaphore/semaphore_path.hpp"

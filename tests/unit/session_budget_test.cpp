@@ -41,7 +41,7 @@ TEST_SUITE("session, node budget")
         CHECK(s.acquire("/t")->ended == make_error_code(errc::over_budget));
 
         s.release(*r1);
-        s.answer(outcome::ok);
+        asked(s).to("remove /r/" + scene::node(4, 0)).ends(outcome::ok);
         CHECK(s.servers.pending() == ""); // still above
         s.release(*q1); // q has no other node, and need not wait
         CHECK(s.servers.pending().starts_with("batch remove /q/" + scene::node(3, 0) + ", create /q/"));
@@ -87,7 +87,7 @@ TEST_SUITE("session, node budget")
         budget_scene s(4);
         const auto a = s.acquire("/a");
         const auto b = s.acquire("/b");
-        auto create_a = s.servers.take();
+        auto create_a = asked(s).to("create /a/" + prefix(1)).kept();
         s.servers.requests.clear();
         const auto c1 = s.acquire("/c");
         const auto c2 = s.acquire("/c");
@@ -104,10 +104,10 @@ TEST_SUITE("session, node budget")
         lingering.linger = 1s;
         const auto first = s.hold("/h", 0, lingering);
         const auto second = s.acquire("/h", lingering);
-        s.number(101, 1);
+        asked(s).to("create /h/" + prefix(2)).number(101, 1);
         const auto a = s.acquire("/a");
         const auto b = s.acquire("/b");
-        const auto create_a = s.servers.take();
+        const auto create_a = asked(s).to("create /a/" + prefix(3)).kept();
         s.servers.requests.clear();
         s.servers.observer->on_node_event(store::event_kind::deleted, "/h/" + scene::node(2, 1));
         s.clock.run();
@@ -116,16 +116,14 @@ TEST_SUITE("session, node budget")
         REQUIRE(second->ended == error_code());
         CHECK(second->given.node == first->given.node);
         s.release(*second);
-        REQUIRE(s.servers.pending() == "watch children /h");
-        s.list({scene::node(1, 0)});
+        asked(s).only("watch children /h").list({scene::node(1, 0)});
         s.clock.pass(1s);
-        REQUIRE(s.servers.pending() == "remove " + first->given.node);
-        s.answer(outcome::ok);
+        asked(s).only("remove " + first->given.node).ends(outcome::ok);
         const auto c1 = s.acquire("/c");
         const auto c2 = s.acquire("/c");
         create_a.number(102, 0);
         s.clock.run();
         const std::string both = "batch create /c/" + prefix(5) + ", create /c/" + prefix(6);
-        CHECK(s.servers.pending() == both + ", watch /c");
+        asked(s).all_of({both, "watch /c"});
     }
 }

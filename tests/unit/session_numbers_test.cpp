@@ -1,5 +1,5 @@
 // A path whose numbers are scarce, over a store that the test answers for.
-#include "script.hpp"
+#include "session_scene.hpp"
 
 #include "queue/node_name.hpp"
 
@@ -21,14 +21,12 @@ struct scarce_scene : connected_scene {
     {
         session->numbers_scarce_from = 1;
         held = acquire("/p");
-        number(42, 0);
-        alone(1, 42);
+        asked(*this).to("create /p/" + prefix(1)).number(42, 0).to("watch /p").alone(1, 42);
         CHECK(held->ended == error_code());
         waiting = acquire("/p");
         CHECK(servers.pending() == "");
         release(*held);
-        CHECK(servers.pending() == "remove /p/" + node(1, 0));
-        answer(outcome::ok);
+        asked(*this).only("remove /p/" + node(1, 0)).ends(outcome::ok);
         CHECK(servers.pending() == "get /p");
     }
 
@@ -38,8 +36,7 @@ struct scarce_scene : connected_scene {
         stat.num_children = children;
         stat.cversion = 2 * ever - children;
         stat.version = version;
-        servers.take().show_node(stat, data);
-        clock.run();
+        asked(*this).to("get /p").show_node(stat, data);
     }
     /// It has a child when it is to be deleted, a contender's by its name, which is that session's node.
     void find_child_of(std::int64_t owner)
@@ -76,15 +73,12 @@ TEST_SUITE("session, scarce numbers")
     {
         scarce_scene s;
         s.look(0);
-        CHECK(s.servers.pending() == "remove /p at version 0");
-        s.answer(outcome::ok);
-        CHECK(s.servers.pending() == "create /p/" + prefix(2) + ", watch /p");
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node);
-        CHECK(s.servers.pending() == "container /p");
-        s.answer(outcome::ok);
-        s.number(50, 0);
-        s.alone(1, 50);
+        asked(s).only("remove /p at version 0").ends(outcome::ok);
+        asked(s).all_of({"create /p/" + prefix(2), "watch /p"});
+        asked(s).to("create /p/" + prefix(2)).ends(outcome::no_node).to("watch /p").ends(outcome::no_node);
+        asked(s).only("container /p").ends(outcome::ok)
+            .to("create /p/" + prefix(3)).number(50, 0)
+            .to("watch /p").alone(1, 50);
         REQUIRE(s.waiting->ended == error_code());
         CHECK(s.waiting->given.fencing_token > s.held->given.fencing_token);
     }
@@ -94,7 +88,7 @@ TEST_SUITE("session, scarce numbers")
         for (const outcome why : {outcome::not_empty, outcome::bad_version}) {
             scarce_scene s;
             s.look(0);
-            s.answer(why);
+            asked(s).to("remove /p at version 0").ends(why);
             CHECK(s.servers.pending() == "children /p");
         }
     }
@@ -108,13 +102,12 @@ TEST_SUITE("session, scarce numbers")
         }
         SUBCASE("not to be read")
         {
-            s.answer(outcome::no_auth);
+            asked(s).to("get /p").ends(outcome::no_auth);
         }
         SUBCASE("not to be deleted")
         {
             s.look(0, 3);
-            CHECK(s.servers.pending() == "remove /p at version 3");
-            s.answer(outcome::no_auth);
+            asked(s).only("remove /p at version 3").ends(outcome::no_auth);
         }
         CHECK(s.servers.pending().starts_with("create /p/"));
     }
@@ -124,12 +117,12 @@ TEST_SUITE("session, scarce numbers")
         scarce_scene s;
         SUBCASE("at the look")
         {
-            s.answer(outcome::no_node);
+            asked(s).to("get /p").ends(outcome::no_node);
         }
         SUBCASE("at the delete")
         {
             s.look(0);
-            s.answer(outcome::no_node);
+            asked(s).to("remove /p at version 0").ends(outcome::no_node);
         }
         SUBCASE("and another one is there")
         {
@@ -144,8 +137,7 @@ TEST_SUITE("session, scarce numbers")
         s.find_child_of(7);
         CHECK(s.waiting->handle->withdraw());
         s.clock.run();
-        CHECK(s.servers.pending() == "unwatch /p/" + scene::node(9, 1));
-        s.answer(outcome::ok);
+        asked(s).only("unwatch /p/" + scene::node(9, 1)).ends(outcome::ok);
         CHECK(s.servers.pending() == "");
     }
 

@@ -14,8 +14,7 @@ TEST_SUITE("session, reconnects")
         s.servers.observer->on_connected({5, 4s, false, s.clock.now()});
         s.clock.run();
         CHECK(a->losses == 1);
-        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
-        s.answer(outcome::ok);
+        asked(s).only("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
     }
     TEST_CASE("to a server that grants the session more time, change nothing: another leader may not know of that")
     {
@@ -51,12 +50,11 @@ TEST_SUITE("session, reconnects")
             for (int i = 0; i < connections; ++i)
                 again(40s);
             const auto a = s.acquire("/p");
-            s.number(100, 0);
-            s.alone(1, 100);
+            asked(s).to("create /p/" + prefix(1)).number(100, 0).to("watch /p").alone(1, 100);
             for (int beats = 0; beats < 20 && !a->ended; ++beats) { // what is held counts from a fresh lease
                 s.clock.pass(1s);
                 while (!s.servers.requests.empty())
-                    s.answer(outcome::ok);
+                    asked(s).to("sync /").ends(outcome::ok);
             }
             REQUIRE(a->ended == error_code());
             const auto left = a->handle->held_until() - s.clock.now();
@@ -72,7 +70,7 @@ TEST_SUITE("session, reconnects")
         s.connect(5, true, 40s);
         const auto before = s.hold("/p", 0);
         s.release(*before);
-        s.answer(outcome::ok);
+        asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
         s.servers.observer->on_disconnected();
         s.servers.observer->on_expired();
         s.connect(6, true, 4s);
@@ -83,7 +81,8 @@ TEST_SUITE("session, reconnects")
         CHECK(a->losses == 1);
     }
 
-    TEST_CASE("one sync serves all creates of unknown outcome, and when it fails none of them takes the lists as complete")
+    TEST_CASE("one sync serves all creates of unknown outcome, "
+              "and when it fails none of them takes the lists as complete")
     {
         connected_scene s;
         const auto a = s.acquire("/a"), b = s.acquire("/b");
@@ -93,13 +92,9 @@ TEST_SUITE("session, reconnects")
         s.clock.run();
         s.connect(5, false);
         CHECK(s.servers.pending() == "sync /, children /a, children /b");
-        s.answer(outcome::server_error);
-        s.list({});
-        s.list({});
+        asked(s).to("sync /").ends(outcome::server_error).to("children /a").list({}).to("children /b").list({});
         CHECK(s.servers.pending() == "sync /, children /a, children /b");
-        s.answer(outcome::ok);
-        s.list({});
-        s.list({});
+        asked(s).to("sync /").ends(outcome::ok).to("children /a").list({}).to("children /b").list({});
         CHECK(s.servers.asks("create /a/" + prefix(3)));
         CHECK_FALSE(s.servers.asks("sync"));
     }

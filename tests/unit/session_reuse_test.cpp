@@ -19,8 +19,7 @@ TEST_SUITE("session, resting paths")
         auto held = s.hold("/p", 0);
         const auto release = [&] {
             s.release(*held);
-            s.answer(outcome::ok);
-            CHECK(s.servers.pending() == "");
+            asked(s).only("remove " + held->given.node).ends(outcome::ok).nothing_else();
         };
         /// What is asked for while time passes, without the heartbeats, which are answered.
         const auto pass = [&](lease_clock::duration time) {
@@ -41,15 +40,14 @@ TEST_SUITE("session, resting paths")
         for (int n = 1; n < 5; ++n) {
             CHECK(pass(6s) == "");
             held = s.acquire("/p");
-            CHECK(s.servers.pending() == "create /p/" + prefix(n + 1)); // the number will do
-            s.number(100 + n, n);
+            asked(s).only("create /p/" + prefix(n + 1)).number(100 + n, n); // the number will do
             CHECK(held->ended == error_code());
             release();
         }
         CHECK(pass(16s) == "unwatch /p;");
         CHECK(pass(20s) == "");
         held = s.acquire("/p");
-        CHECK(s.servers.pending() == "create /p/" + prefix(6) + ", watch /p");
+        asked(s).all_of({"create /p/" + prefix(6), "watch /p"});
     }
 
     TEST_CASE("other options may be used once nobody needs the path")
@@ -60,10 +58,10 @@ TEST_SUITE("session, resting paths")
         lingering.linger = 1s;
         CHECK(s.acquire("/p", lingering)->ended == make_error_code(errc::invalid_option));
         s.release(*held);
-        s.answer(outcome::ok);
+        asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
         const auto next = s.acquire("/p", lingering);
         CHECK_FALSE(next->ended);
-        CHECK(s.servers.pending() == "create /p/" + prefix(2) + ", watch /p");
+        asked(s).all_of({"create /p/" + prefix(2), "watch /p"});
     }
 }
 
@@ -74,12 +72,11 @@ TEST_SUITE("session, watches that are left")
         connected_scene s;
         const auto held = s.hold("/p", 0);
         s.release(*held);
-        s.answer(outcome::ok);
+        asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
         mutex_options lingering;
         lingering.linger = 1s;
         const auto look = s.acquire("/p", lingering, recipes::patience::look_once);
-        CHECK(s.servers.pending() == "children /p");
-        s.list({scene::node(7, 7)});
+        asked(s).only("children /p").list({scene::node(7, 7)});
         CHECK(look->ended == make_error_code(errc::busy));
         CHECK(s.servers.pending() == "unwatch /p");
     }
@@ -89,7 +86,7 @@ TEST_SUITE("session, watches that are left")
         connected_scene s;
         const auto held = s.hold("/p", 0);
         s.release(*held);
-        s.answer(outcome::ok);
+        asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
         s.destroy();
         CHECK(s.servers.pending() == "");
     }
@@ -102,7 +99,7 @@ TEST_SUITE("session, watches that are left")
         s.connect();
         const auto held = s.hold("/p", 0);
         s.release(*held);
-        s.answer(outcome::ok);
+        asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
         recipes::semaphores semaphores(*s.locks);
         recipes::permits_request request;
         request.path = "/s";
@@ -130,8 +127,7 @@ TEST_SUITE("session, reuse")
         const auto first = s.hold("/p", 0, lingering);
         s.release(*first);
         CHECK(first->released == error_code()); // it is free: for us
-        CHECK(s.servers.pending() == "watch children /p");
-        s.list({scene::node(1, 0)});
+        asked(s).only("watch children /p").list({scene::node(1, 0)});
         s.clock.pass(900ms);
         const auto second = s.acquire("/p", lingering);
         CHECK(second->ended == error_code());
@@ -152,7 +148,7 @@ TEST_SUITE("session, reuse")
         lingering.linger = 1s;
         const auto first = s.hold("/p", 0, lingering);
         s.release(*first);
-        s.list({scene::node(1, 0)});
+        asked(s).to("watch children /p").list({scene::node(1, 0)});
         s.servers.observer->on_node_event(store::event_kind::children_changed, "/p");
         CHECK(s.servers.pending() == "remove " + first->given.node);
     }
@@ -170,7 +166,7 @@ TEST_SUITE("session, reuse")
         CHECK(second->given.fencing_token == first->given.fencing_token + 1);
         CHECK(s.servers.pending() == "create /p/" + prefix(2)); // the last turn
         CHECK(first->released == error_code());
-        s.number(101, 1);
+        asked(s).to("create /p/" + prefix(2)).number(101, 1);
         s.release(*second);
         CHECK(third->given.fencing_token == 101 * 4096);
     }

@@ -1,5 +1,5 @@
 #pragma once
-#include "fake_store.hpp"
+#include "script.hpp"
 
 #include "recipes/locks/locks.hpp"
 #include "recipes/requests/node_operations.hpp"
@@ -22,6 +22,9 @@ namespace zklock::unit {
 using namespace std::chrono_literals;
 using boost::system::error_code;
 using store::outcome;
+
+/// What the node's name is before the servers add its number.
+inline std::string prefix(int uuid, const char* mark = "lock-");
 
 /// A session over a store that the test answers for.
 struct scene {
@@ -181,8 +184,8 @@ struct scene {
     std::shared_ptr<attempt> hold(const std::string& path, int n, mutex_options o = {})
     {
         const auto a = acquire(path, o);
-        number(100 + n, n);
-        alone(n + 1, 100 + n);
+        asked(*this).to("create " + path + "/" + prefix(uuids)).number(100 + n, n);
+        asked(*this).to("watch " + path).alone(n + 1, 100 + n);
         REQUIRE(a->ended == error_code());
         return a;
     }
@@ -190,19 +193,23 @@ struct scene {
     std::shared_ptr<attempt> hold_as_writer(const std::string& path)
     {
         const auto a = acquire(path, {}, recipes::patience::queue, queue::contender_kind::writer);
-        number(100, 0);
-        alone(1, 100);
+        asked(*this).to("create " + path + "/" + prefix(uuids, "__WRIT__")).number(100, 0);
+        asked(*this).to("watch " + path).alone(1, 100);
         REQUIRE(a->ended == error_code());
         return a;
     }
     /// What the first writer's node is called after its downgrade.
     static std::string downgraded(const std::string& path) { return path + "/" + node(1, 0, "__READ__"); }
+    /// And by which request it is done.
+    static std::string downgrade(const std::string& path)
+    {
+        return "batch create " + downgraded(path) + ", remove " + path + "/" + node(1, 0, "__WRIT__") + " at version 0";
+    }
 };
 
-/// What the node's name is before the servers add its number.
-inline std::string prefix(int uuid)
+inline std::string prefix(int uuid, const char* mark)
 {
-    const std::string whole = scene::node(uuid, 0);
+    const std::string whole = scene::node(uuid, 0, mark);
     return whole.substr(0, whole.size() - 10);
 }
 

@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,17 +14,15 @@ TEST_SUITE("session")
     {
         connected_scene s;
         const auto a = s.acquire("/p");
-        CHECK(s.servers.pending() == "create /p/_c_00000000-0000-4000-8000-000000000001-lock-, watch /p");
-        s.number(42, 3);
-        s.alone(4, 42);
+        asked(s).all_of({"create /p/" + prefix(1), "watch /p"});
+        asked(s).to("create /p/" + prefix(1)).number(42, 3).to("watch /p").alone(4, 42);
         CHECK(a->ended == error_code());
         CHECK(a->given.node == "/p/" + scene::node(1, 3));
         CHECK(a->given.fencing_token == 42 * 4096);
         CHECK(a->handle->held(s.clock.now()));
         s.release(*a);
         CHECK_FALSE(a->handle->held(s.clock.now()));
-        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 3));
-        s.answer(outcome::ok);
+        asked(s).only("remove /p/" + scene::node(1, 3)).ends(outcome::ok);
         CHECK(a->released == error_code());
         CHECK(a->losses == 0);
         s.release(*a);
@@ -36,17 +33,13 @@ TEST_SUITE("session")
     {
         connected_scene s;
         const auto a = s.acquire("/p/q");
-        s.answer(outcome::no_node);
-        CHECK(s.servers.pending() == "watch /p/q, container /p/q");
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node);
-        CHECK(s.servers.pending() == "container /p");
-        s.answer(outcome::unimplemented);
-        CHECK(s.servers.pending() == "persistent /p");
-        s.answer(outcome::ok);
-        CHECK(s.servers.pending() == "persistent /p/q");
-        s.answer(outcome::node_exists); // somebody else was faster
-        CHECK(s.servers.pending() == "create /p/q/_c_00000000-0000-4000-8000-000000000002-lock-, watch /p/q");
+        asked(s).to("create /p/q/" + prefix(1)).ends(outcome::no_node);
+        asked(s).all_of({"watch /p/q", "container /p/q"});
+        asked(s).to("watch /p/q").ends(outcome::no_node).to("container /p/q").ends(outcome::no_node);
+        asked(s).only("container /p").ends(outcome::unimplemented);
+        asked(s).only("persistent /p").ends(outcome::ok);
+        asked(s).only("persistent /p/q").ends(outcome::node_exists); // somebody else was faster
+        asked(s).all_of({"create /p/q/" + prefix(2), "watch /p/q"});
         CHECK_FALSE(a->ended);
     }
 
@@ -59,17 +52,16 @@ TEST_SUITE("session")
         for (const auto& [answer, error] : reasons) {
             connected_scene s;
             const auto a = s.acquire("/p");
-            s.answer(answer);
+            asked(s).to("create /p/" + prefix(1)).ends(answer);
             CHECK(a->ended == make_error_code(error));
-            s.servers.take().show_stat({});
-            s.clock.run();
+            asked(s).to("watch /p").show({});
             CHECK(s.servers.pending() == "");
         }
         connected_scene s;
         const auto a = s.acquire("/p");
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node);
-        s.answer(outcome::no_node);
+        asked(s).to("create /p/" + prefix(1)).ends(outcome::no_node)
+            .to("watch /p").ends(outcome::no_node)
+            .to("container /p").ends(outcome::no_node);
         CHECK(a->ended == make_error_code(errc::no_such_chroot));
     }
 
@@ -77,13 +69,13 @@ TEST_SUITE("session")
     {
         connected_scene s;
         const auto a = s.acquire("/p");
-        s.number(42, 2'147'483'600);
+        asked(s).to("create /p/" + prefix(1)).number(42, 2'147'483'600);
         CHECK(a->ended == make_error_code(errc::sequence_exhausted));
-        s.servers.take();
+        asked(s).to("watch /p");
         CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 2'147'483'600));
         const auto b = s.acquire("/q");
-        s.servers.take();
-        s.number(std::int64_t{1} << 51, 0);
+        asked(s).to("remove /p/" + scene::node(1, 2'147'483'600));
+        asked(s).to("create /q/" + prefix(2)).number(std::int64_t{1} << 51, 0);
         CHECK(b->ended == make_error_code(errc::token_exhausted));
     }
 
@@ -93,14 +85,12 @@ TEST_SUITE("session")
         mutex_options once;
         once.max_attempts = 1;
         const auto a = s.acquire("/p", once);
-        s.answer(outcome::unknown);
-        s.answer(outcome::unknown);
+        asked(s).to("create /p/" + prefix(1)).ends(outcome::unknown).to("watch /p").ends(outcome::unknown);
         CHECK(s.servers.pending() == "");
         s.servers.observer->on_disconnected();
         s.connect(5, false);
         CHECK(s.servers.pending() == "sync /, children /p");
-        s.answer(outcome::ok);
-        s.list({});
+        asked(s).to("sync /").ends(outcome::ok).to("children /p").list({});
         CHECK(a->ended == make_error_code(errc::not_connected));
     }
 
@@ -110,13 +100,12 @@ TEST_SUITE("session")
         mutex_options twice;
         twice.max_attempts = 2;
         const auto a = s.acquire("/p", twice);
-        s.answer(outcome::unknown);
-        s.answer(outcome::unknown);
+        asked(s).to("create /p/" + prefix(1)).ends(outcome::unknown).to("watch /p").ends(outcome::unknown);
         s.servers.observer->on_disconnected();
         s.connect(5, false);
-        s.answer(outcome::ok);
-        s.list({});
-        s.number(43, 7); // behind others
+        asked(s).to("sync /").ends(outcome::ok)
+            .to("children /p").list({})
+            .to("create /p/" + prefix(2)).number(43, 7); // behind others
         CHECK_FALSE(a->ended);
         s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + scene::node(2, 7));
         s.clock.run();
@@ -131,14 +120,13 @@ TEST_SUITE("session")
         CHECK(early->ended == make_error_code(errc::not_connected));
         s.connect();
         const auto a = s.acquire("/p", {}, recipes::patience::look_once);
-        CHECK(s.servers.pending() == "children /p");
-        s.list({"_c_x-lock-0000000000"});
+        asked(s).only("children /p").list({"_c_x-lock-0000000000"});
         CHECK(a->ended == make_error_code(errc::busy));
         CHECK(s.servers.pending() == "");
         const auto b = s.acquire("/p", {}, recipes::patience::look_once);
-        s.answer(outcome::no_node);
-        s.number(50, 1);
-        s.alone(2, 50);
+        asked(s).to("children /p").ends(outcome::no_node)
+            .to("create /p/" + prefix(1)).number(50, 1)
+            .to("watch /p").alone(2, 50);
         CHECK(b->ended == error_code());
         const auto c = s.acquire("/p", {}, recipes::patience::look_once);
         CHECK(c->ended == make_error_code(errc::busy));
@@ -153,48 +141,9 @@ TEST_SUITE("session")
         s.connect();
         const auto a = s.acquire("/p", {}, recipes::patience::look_once);
         const auto b = s.acquire("/p");
-        s.list({});
+        asked(s).to("children /p").list({});
         CHECK(a->ended == make_error_code(errc::busy));
         CHECK_FALSE(b->ended);
-    }
-
-    TEST_CASE("a lost lease is a loss, told once, before the release, and the node is deleted")
-    {
-        connected_scene s;
-        const auto a = s.hold("/p", 0);
-        const auto until = a->handle->held_until();
-        s.clock.pass(until - s.clock.now() - 1ms);
-        CHECK(a->handle->held(s.clock.now()));
-        CHECK(a->losses == 0);
-        s.servers.requests.clear(); // heartbeats and watches that nobody answers
-        s.clock.pass(1ms);
-        CHECK_FALSE(a->handle->held(s.clock.now()));
-        CHECK(a->losses == 1);
-        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
-        s.release(*a);
-        CHECK(a->released == make_error_code(errc::lost));
-        CHECK(a->losses == 1);
-    }
-
-    TEST_CASE("heartbeats keep the lease")
-    {
-        connected_scene s;
-        const auto a = s.hold("/p", 0);
-        for (int beat = 0; beat < 20; ++beat) {
-            s.clock.pass(2'600ms);
-            std::string seen;
-            while (!s.servers.requests.empty()) {
-                const auto r = s.servers.take();
-                seen += r.what;
-                if (r.show)
-                    r.show(5, "me");
-                else
-                    r.answer(outcome::ok);
-            }
-            CHECK(seen.ends_with("sync /"));
-        }
-        CHECK(a->losses == 0);
-        CHECK(a->handle->held_until() > s.clock.now() + 2s);
     }
 
     TEST_CASE("a writer that becomes a reader is looked after as a holder, whenever that is")
@@ -210,8 +159,7 @@ TEST_SUITE("session")
         }));
         CHECK(s.servers.pending() == "batch create " + reader + ", remove " + a->given.node + " at version 0");
         s.clock.pass(60ms); // the answer is slow, and long holders are looked for meanwhile
-        s.servers.take().done({reader});
-        s.clock.run();
+        asked(s).to(scene::downgrade("/p")).done({reader});
         CHECK(downgraded == error_code());
         CHECK(s.servers.pending() == "");
         s.clock.pass(100ms);
@@ -227,25 +175,25 @@ TEST_SUITE("session")
         const std::string reader = scene::downgraded("/p");
         std::optional<error_code> downgraded;
         CHECK(a->handle->downgrade([&](error_code ec, const recipes::grant&) { downgraded = ec; }));
-        s.answer(outcome::unknown);
+        asked(s).to(scene::downgrade("/p")).ends(outcome::unknown);
         s.servers.observer->on_disconnected();
         s.connect(5, false);
         const auto repeated = [&s] { return s.servers.requests.front().what.starts_with("batch "); };
         while (!repeated())
             s.answer(outcome::ok); // whatever else a new epoch asks
-        s.answer(outcome::no_auth);
+        asked(s).to(scene::downgrade("/p")).ends(outcome::no_auth);
         REQUIRE(s.servers.pending().ends_with("exists " + reader));
         CHECK_FALSE(downgraded);
         SUBCASE("it was done")
         {
-            s.answer(outcome::ok);
+            asked(s).to("exists " + reader).ends(outcome::ok);
             CHECK(downgraded == error_code());
             s.release(*a);
             CHECK(s.servers.pending() == "remove " + reader);
         }
         SUBCASE("that cannot be asked either: all of it again, after a while")
         {
-            s.answer(outcome::server_error);
+            asked(s).to("exists " + reader).ends(outcome::server_error);
             CHECK_FALSE(downgraded);
             s.clock.pass(2s);
             CHECK(s.servers.asks("batch create " + reader));
@@ -253,7 +201,7 @@ TEST_SUITE("session")
         }
         SUBCASE("it was not done")
         {
-            s.answer(outcome::no_node);
+            asked(s).to("exists " + reader).ends(outcome::no_node);
             CHECK(downgraded == make_error_code(errc::access_denied));
             s.release(*a);
             CHECK(s.servers.pending() == "remove " + writer);
@@ -265,11 +213,10 @@ TEST_SUITE("session")
         connected_scene s;
         const auto a = s.hold("/p", 0);
         s.release(*a);
-        s.answer(outcome::no_auth);
+        asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::no_auth);
         CHECK(a->released == make_error_code(errc::access_denied));
         s.clock.pass(1s);
-        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
-        s.answer(outcome::ok);
+        asked(s).only("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
         s.clock.pass(1s);
         CHECK(s.servers.pending() == "");
     }
@@ -347,81 +294,24 @@ TEST_SUITE("session")
         }
     }
 
-    TEST_CASE("a lease that could never last is an invalid option, also for who came before the connection")
-    {
-        scene s;
-        s.options.lease_margin = 9800ms;
-        s.start();
-        const auto early = s.acquire("/p");
-        CHECK_FALSE(early->ended);
-        s.connect();
-        CHECK(early->ended == make_error_code(errc::invalid_option));
-        CHECK(s.acquire("/p")->ended == make_error_code(errc::invalid_option));
-    }
-
-    TEST_CASE("servers that grant less than a lease needs are refused, and named in the log, until they grant more")
-    {
-        scene s;
-        std::vector<std::string> said;
-        s.options.log = [&said](log_level level, std::string_view line) {
-            if (level == log_level::error)
-                said.emplace_back(line);
-        };
-        s.start();
-        s.connect();
-        const auto held = s.hold("/p", 0);
-        s.servers.observer->on_disconnected();
-        const auto waits = s.acquire("/q");
-        s.connect(5, false, 2s); // of a tick, for all that is stated
-        CHECK(held->losses == 1);
-        CHECK(waits->ended == make_error_code(errc::invalid_option));
-        CHECK(s.acquire("/q")->ended == make_error_code(errc::invalid_option));
-        REQUIRE(said.size() == 1);
-        CHECK(said.front().find("2.000 s") != std::string::npos);
-        s.servers.observer->on_expired();
-        s.connect(6, true, 10s);
-        CHECK(said.size() == 1);
-        CHECK_FALSE(s.acquire("/r")->ended);
-        CHECK(s.servers.asks("/r"));
-    }
-
-    TEST_CASE("the servers' tick counts in what they grant, not in what is asked for")
-    {
-        for (const auto& [tick, granted, possible] :
-             {std::tuple{2000ms, 4000ms, true}, {2000ms, 2500ms, true}, {2000ms, 2000ms, false}, {500ms, 1000ms, true}}) {
-            CAPTURE(granted.count());
-            scene s;
-            s.options.session_timeout = 1s;
-            s.options.server_tick = tick;
-            s.start();
-            s.connect(5, true, granted);
-            CHECK(s.acquire("/p")->ended.has_value() == !possible);
-        }
-    }
-
     TEST_CASE("what a server refuses to show is not asked for again at once")
     {
         connected_scene s;
         const auto a = s.acquire("/p");
-        s.answer(outcome::unknown);
-        s.answer(outcome::unknown);
+        asked(s).to("create /p/" + prefix(1)).ends(outcome::unknown).to("watch /p").ends(outcome::unknown);
         s.servers.observer->on_disconnected();
         s.connect(5, false);
         CHECK(s.servers.pending() == "sync /, children /p");
-        s.answer(outcome::ok);
-        s.answer(outcome::no_auth);
+        asked(s).to("sync /").ends(outcome::ok).to("children /p").ends(outcome::no_auth);
         CHECK(a->ended == make_error_code(errc::access_denied));
         CHECK(s.servers.pending() == "");
         s.clock.pass(1s);
-        CHECK(s.servers.pending() == "children /p");
-        s.list({scene::node(1, 3)});
-        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 3));
-        s.answer(outcome::ok);
+        asked(s).only("children /p").list({scene::node(1, 3)});
+        asked(s).only("remove /p/" + scene::node(1, 3)).ends(outcome::ok);
 
         const auto b = s.hold("/q", 0);
         s.clock.pass(200ms);
-        CHECK(s.servers.pending() == "watch " + b->given.node);
-        s.answer(outcome::no_auth);
+        asked(s).only("watch " + b->given.node).ends(outcome::no_auth);
         CHECK(s.servers.pending() == "");
         s.clock.pass(1s);
         CHECK(s.servers.pending() == "watch " + b->given.node);

@@ -49,7 +49,7 @@ TEST_SUITE("transactions")
               "batch create /made-, set /stock at version 7, remove /old, check /there at version 2");
         s.clock.run();
         CHECK(empty.ended == error_code());
-        const auto request = s.servers.take();
+        const auto request = asked(s).to(std::string("batch ") + some_writes_asked).kept();
         REQUIRE(request.writes.size() == 4);
         CHECK(request.writes[0].data == "new");
         CHECK(request.writes[0].created == node_kind::persistent_sequential);
@@ -70,9 +70,9 @@ TEST_SUITE("transactions")
         node_scene s;
         s.connect();
         const auto a = s.hold("/p", 0);
-        told<commit_result> done, asked;
+        told<commit_result> done, looked;
         s.nodes().commit(some_writes(), s.claim_of(*a), done.teller());
-        s.nodes().commit(transaction(), s.claim_of(*a), asked.teller());
+        s.nodes().commit(transaction(), s.claim_of(*a), looked.teller());
         s.release(*a);
         CHECK(s.servers.pending() ==
               "batch " + s.own(*a) + ", create /made-, set /stock at version 7, remove /old, " +
@@ -80,9 +80,8 @@ TEST_SUITE("transactions")
         s.fail(2, outcome::bad_version);
         CHECK(done.ended_with(errc::bad_version));
         CHECK(done.value.failed == 1); // counted without the lock's
-        s.servers.take().done({});
-        s.clock.run();
-        CHECK(asked.ended == error_code());
+        asked(s).to("batch check /p/" + scene::node(1, 0)).done({});
+        CHECK(looked.ended == error_code());
         CHECK(a->losses == 0);
     }
 
@@ -98,11 +97,11 @@ TEST_SUITE("transactions")
         s.fail(0, outcome::no_auth);
         CHECK(forbidden.ended_with(errc::access_denied));
         CHECK_FALSE(forbidden.value.failed);
-        s.answer(outcome::server_error); // about none of them
+        asked(s).to("batch " + s.own(*a) + ", " + some_writes_asked).ends(outcome::server_error); // about none of them
         CHECK(unclear.ended_with(errc::server_error));
         CHECK_FALSE(unclear.value.failed);
         CHECK(a->losses == 0);
-        s.servers.take().fail(0, outcome::no_node);
+        asked(s).to("batch " + s.own(*a) + ", " + some_writes_asked).kept().fail(0, outcome::no_node);
         CHECK_FALSE(a->handle->held(s.clock.now()));
         s.clock.run();
         CHECK(lost.ended_with(errc::lost));
@@ -164,7 +163,7 @@ TEST_SUITE("transactions")
         s.clock.run();
         CHECK(released.ended_with(errc::not_owner));
         while (!s.servers.requests.empty())
-            s.answer(outcome::unknown);
+            asked(s).to("batch " + s.own(*a) + ", " + some_writes_asked).ends(outcome::unknown);
         CHECK(sent.ended_with(errc::outcome_unknown));
         s.disconnect();
         s.nodes().commit(some_writes(), s.claim_of(*a), lost.teller());
@@ -184,7 +183,7 @@ TEST_SUITE("transactions")
         told<commit_result> unknown, waiting, after;
         told<recipes::grant> downgraded;
         s.nodes().commit(transaction(), s.claim_of(*a), unknown.teller());
-        s.answer(outcome::unknown);
+        asked(s).to("batch check /p/" + scene::node(1, 0, "__WRIT__")).ends(outcome::unknown);
         CHECK(unknown.ended_with(errc::outcome_unknown));
         s.nodes().commit(transaction(), s.claim_of(*a), waiting.teller());
         CHECK(a->handle->downgrade(downgraded.teller()));
@@ -228,10 +227,8 @@ TEST_SUITE("transactions")
         both.handle =
             recipes::multi_acquisition::start(*s.session, {s.member("/p"), s.member("/q")}, std::move(waiter));
         s.clock.run();
-        for (const int number : {3, 4}) {
-            s.number(100 + number, number);
-            s.alone(number + 1, 100 + number);
-        }
+        asked(s).to("create /p/" + prefix(1)).number(103, 3).to("watch /p").alone(4, 103);
+        asked(s).to("create /q/" + prefix(2)).number(104, 4).to("watch /q").alone(5, 104);
         REQUIRE(both.ended == error_code());
         told<commit_result> lost;
         s.nodes().commit(transaction().set("/stock", "1"), s.claim_of(both), lost.teller());

@@ -1,8 +1,8 @@
 #include "recipes/composed/election.hpp"
 
 #include "queue/mutants.hpp"
-#include "recipes/session/each_told.hpp"
 #include "recipes/session/error_mapping.hpp"
+#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ public:
         waiter_.lost = nullptr;
         released_ = std::move(released);
         lock_->release([self = shared_from_this()](error_code ec) {
-            each_told each;
+            store::each_told each;
             each([&] {
                 if (self->released_)
                     std::exchange(self->released_, nullptr)(ec);
@@ -94,7 +94,7 @@ private:
     void on_done(error_code ec, grant given)
     {
         const auto done = std::exchange(waiter_.done, nullptr);
-        each_told each;
+        store::each_told each;
         if (ec) {
             waiter_.lost = nullptr;
             each([&] { end(); });
@@ -164,7 +164,7 @@ void election::resign(session& s, std::function<void()> out)
             if (!ZKLOCK_MUTANT(election_resigned_leader_not_stopped))
                 s.tell(std::move(who->to_stop_), [who] { who->ask_to_stop(); });
         }
-    each_told each;
+    store::each_told each;
     for (const auto& weak : terms)
         each([&] {
             if (const auto t = weak.lock(); t && !t->resign(s) && !ZKLOCK_MUTANT(election_resign_does_not_wait))
@@ -200,7 +200,7 @@ auto election::wait_for_leadership(session& s, std::function<void(bool)> f) -> w
 
 void election::tell_waits(bool leads)
 {
-    each_told each;
+    store::each_told each;
     for (const auto& [id, f] : std::exchange(waits_, {}))
         each([&f = f, leads] { f(leads); });
     each.rethrow();
@@ -222,7 +222,7 @@ void election::ended(const term& which)
             done.splice(done.end(), resignations_, r);
         r = next;
     }
-    each_told each;
+    store::each_told each;
     for (const resignation& r : done)
         each(r.out);
     each.rethrow();

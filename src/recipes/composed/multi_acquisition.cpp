@@ -2,7 +2,7 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
-#include "recipes/session/each_told.hpp"
+#include "recipes/session/option_faults.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -16,8 +16,12 @@ std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<me
     if (!ZKLOCK_MUTANT(multi_takes_members_as_given))
         std::sort(members.begin(), members.end(), [](const member& a, const member& b) { return a.path < b.path; });
     const auto same = [](const member& a, const member& b) { return a.path == b.path; };
-    const bool twice = std::adjacent_find(members.begin(), members.end(), same) != members.end();
-    const bool invalid = members.empty() || twice;
+    const auto twice = std::adjacent_find(members.begin(), members.end(), same);
+    const bool invalid = members.empty() || twice != members.end();
+    if (members.empty())
+        log_refusal(s, "a multi_lock is refused: it has no members, or members of different clients");
+    else if (invalid)
+        log_refusal(s, "a multi_lock is refused: " + twice->path + " is a member of it twice");
     const auto all = std::make_shared<multi_acquisition>(s, std::move(members), std::move(w));
     if (invalid)
         s.tell([all] {
@@ -178,17 +182,13 @@ void multi_acquisition::release(store::unique_function<void(error_code)> release
     asked_ = nullptr;
     endings_->due = places_.size();
     endings_->released = std::move(released);
-    each_told each;
     for (auto p = places_.rbegin(); p != places_.rend(); ++p)
-        each([&] {
-            p->now->handle->release([all = endings_](error_code ec) {
-                if (ec && (!all->first || ec == errc::lost))
-                    all->first = ec;
-                if (--all->due == 0 && all->released)
-                    std::exchange(all->released, nullptr)(all->first);
-            });
+        p->now->handle->release([all = endings_](error_code ec) {
+            if (ec && (!all->first || ec == errc::lost))
+                all->first = ec;
+            if (--all->due == 0 && all->released)
+                std::exchange(all->released, nullptr)(all->first);
         });
-    each.rethrow();
 }
 
 void multi_acquisition::on_revoked(std::function<void()> asked)

@@ -1,7 +1,8 @@
 #include "recipes/composed/reentrant_locks.hpp"
 
 #include "queue/mutants.hpp"
-#include "recipes/session/each_told.hpp"
+#include "recipes/session/option_faults.hpp"
+#include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 
 #include <algorithm>
@@ -222,7 +223,7 @@ private:
     template <class Tell> void tell_holders(Tell tell)
     {
         const auto self = shared_from_this();
-        each_told each;
+        store::each_told each;
         for (auto h = held_.begin(); h != held_.end();) {
             const auto before = changes_;
             each([&, keep = *h] { tell(*keep); });
@@ -331,7 +332,7 @@ private:
                 failed.splice(failed.end(), waiting_);
             }
         close_if_unused();
-        each_told each;
+        store::each_told each;
         for (const hold_ptr& h : failed) {
             all_.scheduler_.cancel(std::exchange(h->deadline, 0));
             each([&] { h->fail(h->given_up ? h->given_up : ec, given); });
@@ -444,6 +445,8 @@ std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::strin
     if (const auto found = tenures_.find(who); found != tenures_.end())
         own = found->second;
     if (own && own->options().names != options->names) {
+        refuse(locks_.session(), who.first,
+               {"names", in_words(options->names), in_words(own->options().names) + ", as in the acquire before"});
         const auto refused = std::make_shared<hold>(locks_.session(), std::weak_ptr<tenure>(), std::move(w));
         locks_.session().tell([refused] { refused->end_wait(make_error_code(errc::invalid_option), {}); });
         return refused;

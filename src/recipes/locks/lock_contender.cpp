@@ -26,8 +26,6 @@ public:
             who_->request_.done = nullptr;
     }
     void operator()() { who_->tell_done(how_); }
-    /// It could not be told: it will be told by another.
-    void keep() noexcept { who_ = nullptr; }
 
 private:
     std::shared_ptr<lock_contender> who_;
@@ -124,13 +122,8 @@ void lock_contender::resume()
 
 void lock_contender::tell_end(error_code how)
 {
-    end_of_wait news(shared_from_this(), how);
-    try {
-        session_.tell(std::move(news));
-    } catch (...) {
-        news.keep();
-        throw;
-    }
+    auto room = session_.make_room(); // first of all: if that throws, the end of the wait can still be told
+    session_.tell(std::move(room), end_of_wait(shared_from_this(), how));
 }
 
 void lock_contender::end_wait(state next)
@@ -224,7 +217,7 @@ void lock_contender::release(store::unique_function<void(error_code)> released)
         session_.attempt([this] { path_->leave(*this); });
     } else if (released) {
         const error_code ec = state_ == state::lost ? errc::lost : errc::not_owner;
-        auto room = to_tell_.empty() ? session_.make_room() : std::move(to_tell_);
+        auto room = session_.room_from(to_tell_);
         released_ = std::move(released);
         session_.tell(std::move(room), [self = shared_from_this(), ec] {
             if (self->released_)
@@ -246,10 +239,11 @@ void lock_contender::revoke()
     if (!asked_)
         return;
     session_.tell([self = shared_from_this()] {
-        if (self->asked_ && ZKLOCK_MUTANT(revocation_told_twice))
-            std::function(self->asked_)();
-        if (self->asked_) // neither lost nor released meanwhile
-            std::exchange(self->asked_, nullptr)();
+        if (!self->asked_) // lost or released meanwhile
+            return;
+        const std::function<void()> asked =
+            ZKLOCK_MUTANT(revocation_told_twice) ? self->asked_ : std::exchange(self->asked_, nullptr);
+        asked();
     });
 }
 

@@ -61,7 +61,7 @@ void lock_path::retire_the_rest()
     queue_.forget_parent();
     if (tell_server)
         send_unwatch();
-    act();
+    carry_out_decisions();
 }
 
 /// It need not stay until the answer: whoever uses the path meanwhile may have other options.
@@ -228,13 +228,14 @@ void lock_path::distrust()
     parents_.stop_waiting();
     wants_budget_ = false;
     last_of_batch_ = nullptr;
+    to_create_ = 0;
     removes_.clear();
     urgent_removes_.clear();
     queue_.distrust();
-    finish_actions();
-    performed_ = 0;
+    carry_out_news_left();
+    carried_out_ = 0;
     actions_ = &queue_.next(false);
-    finish_actions();
+    carry_out_news_left();
     std::vector<contender_ptr> all;
     for (const auto& [id, contender] : contenders_)
         all.push_back(contender);
@@ -350,22 +351,24 @@ void lock_path::on_own_event(store::event_kind kind, std::string_view)
 
 void lock_path::advance()
 {
-    act();
+    carry_out_decisions();
     session_.writes.proceed();
 }
 
-void lock_path::act()
+/// Asks the queue what is to be done, and does it; but writes are only put into the line of group_commit.
+void lock_path::carry_out_decisions()
 {
     if (session_.over)
         return;
-    finish_actions();
+    carry_out_news_left();
     const bool may_grant = queue_.may_grant() && !session_.lost_track();
     const auto now = may_grant ? session_.scheduler.now() : store::scheduler::time_point{};
-    performed_ = 0;
+    carried_out_ = 0;
     actions_ = &queue_.next(may_grant && session_.lease_fresh(now));
-    for (; performed_ < actions_->size(); ++performed_)
-        perform((*actions_)[performed_], now);
-    if (may_create_next())
+    for (; carried_out_ < actions_->size(); ++carried_out_)
+        carry_out((*actions_)[carried_out_], now);
+    choose_next_create();
+    if (to_create_ != 0)
         session_.writes.join(*this, false);
     if (wants_budget_ && !queue_.wants_node()) {
         wants_budget_ = false;
@@ -374,15 +377,15 @@ void lock_path::act()
     tell_if_idle();
 }
 
-/// Performs those of the last actions that are news, and that an exception has kept from being told. What was to be
+/// Carries out those of the last actions that are news, and that an exception has kept from being told. What was to be
 /// asked for then is decided anew.
-void lock_path::finish_actions()
+void lock_path::carry_out_news_left()
 {
-    if (!actions_ || performed_ == actions_->size())
+    if (!actions_ || carried_out_ == actions_->size())
         return;
     const auto now = session_.scheduler.now();
-    for (; performed_ < actions_->size(); ++performed_) {
-        const queue::action& action = (*actions_)[performed_];
+    for (; carried_out_ < actions_->size(); ++carried_out_) {
+        const queue::action& action = (*actions_)[carried_out_];
         const bool granted = action.what == queue::action::kind::granted;
         const bool holds = granted && queue_.holds(action.id);
         if (granted && (!holds || !session_.lease_fresh(now))) { // which ended before it could be told
@@ -390,7 +393,7 @@ void lock_path::finish_actions()
             if (holds)
                 queue_.leave(action.id);
         } else if (action.is_news()) {
-            perform(action, now);
+            carry_out(action, now);
         }
     }
 }
@@ -398,8 +401,10 @@ void lock_path::finish_actions()
 void lock_path::budget_freed()
 {
     wants_budget_ = false;
-    if (!session_.over)
-        session_.writes.join(*this, false);
+    if (session_.over)
+        return;
+    choose_next_create();
+    session_.writes.join(*this, false);
 }
 
 } // namespace zklock::recipes

@@ -93,7 +93,8 @@ private:
     void on_removed(queue::contender_id, store::outcome) override;
     void expect_czxid() override { answer_due(); }
     void on_czxid(const node_write&, std::int64_t czxid) override;
-    void after_writes() override;
+    void writes_sent() override;
+    void writes_answered() override { carry_out_decisions(); }
 
     // -----------------------------------------------------------------------------------------------------------------
 
@@ -101,15 +102,17 @@ private:
     void own_path_gone() override { queue_.parent_absent(); }
     void retire_the_rest() override;
     void look(const contender_ptr&);
-    void act();
-    void finish_actions();
+    void carry_out_decisions();
+    void carry_out_news_left();
     void reconcile(lock_contender&);
-    [[nodiscard]] bool may_create_next() const;
+    void choose_next_create();
     bool next_create(node_write&);
+    bool may_attempt(lock_contender&);
+    void create(lock_contender&, node_write&);
     bool reserve(lock_contender&);
     void make_path(parent_kind);
     /// `now` is read where there may be a grant.
-    void perform(const queue::action&, store::scheduler::time_point now);
+    void carry_out(const queue::action&, store::scheduler::time_point now);
     void send_read(bool watch);
     void send_parent_watch();
     void send_unwatch();
@@ -141,7 +144,8 @@ private:
     queue::lock_queue queue_;
     std::unordered_map<queue::contender_id, contender_ptr> contenders_;
     const std::vector<queue::action>* actions_ = nullptr; ///< of the queue's, lately
-    std::size_t performed_ = 0;                           ///< how many of them were
+    std::size_t carried_out_ = 0;                         ///< how many of them were
+    queue::contender_id to_create_ = 0; ///< whose node is to be created next; 0 if none can be now
     boost::container::deque<queue::contender_id> removes_;        ///< to be sent in company
     boost::container::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
     lock_contender* last_of_batch_ = nullptr;        ///< whose create went into the transaction that is being gathered

@@ -25,7 +25,7 @@ std::int32_t children_ever(const store::node_stat& stat)
 
 } // namespace
 
-void lock_path::perform(const queue::action& action, store::scheduler::time_point now)
+void lock_path::carry_out(const queue::action& action, store::scheduler::time_point now)
 {
     using kind = queue::action::kind;
     const auto contender = [&]() -> const contender_ptr& { return contenders_.at(action.id); };
@@ -263,13 +263,14 @@ void lock_path::downgrade_as_found(const contender_ptr& contender, const std::st
 
 /// What was refused may be the repetition of one that was done, and whose answer was lost. Whoever may not write may
 /// still ask whether a node exists; and the refusal, like every answer to a write, comes after all that was done before
-/// it.
+/// it. A server that checks who may read it (3.8.4, 3.9.2 and later) checks a node that is there: `no_auth` says so, too.
 void lock_path::look_for_downgraded(const contender_ptr& contender, const std::string& node, errc refused)
 {
     const auto answered = [this, contender, node, refused](const store::stat_reply& answer) {
         const queue::contender_id id = contender->id;
         switch (ZKLOCK_MUTANT(shared_refused_downgrade_never_done) ? outcome::no_node : answer.result) {
-        case outcome::ok: return queue_.downgraded(id, true);
+        case outcome::ok:
+        case outcome::no_auth: return queue_.downgraded(id, true);
         case outcome::no_node:
             contender->finish_downgrade(refused, full(node));
             return queue_.downgrade_refused(id);

@@ -40,50 +40,65 @@ bool lock_path::next_write(bool urgent, node_write& next)
 
 bool lock_path::has_write(bool urgent) const
 {
-    return !urgent_removes_.empty() || !removes_.empty() || (!urgent && may_create_next());
+    return !urgent_removes_.empty() || !removes_.empty() || (!urgent && to_create_ != 0);
 }
 
-bool lock_path::may_create_next() const
+/// The one place where the queue is asked whose node is to be created next: after each step, and after each create.
+void lock_path::choose_next_create()
 {
+    to_create_ = 0;
+    if (!queue_.wants_node() || parents_.busy())
+        return;
     const queue::contender_id id = queue_.next_to_create();
     const bool may_have_room = !wants_budget_ || !queue_.has_node(); // the first of a path need not wait
-    return id != 0 && !parents_.busy() && (may_have_room || contenders_.at(id)->reserved != 0);
+    if (id != 0 && (may_have_room || contenders_.at(id)->reserved != 0))
+        to_create_ = id;
 }
 
 bool lock_path::next_create(node_write& next)
 {
-    while (may_create_next()) {
-        const queue::contender_id id = queue_.next_to_create();
-        lock_contender& contender = *contenders_.at(id);
-        const unsigned allowed = contender.options().max_attempts;
-        if (allowed != 0 && contender.attempts >= allowed) {
-            contender.fail(contender.setback);
-            queue_.leave(id);
-            continue;
-        }
-        if (!reserve(contender))
-            continue;
-        std::string prefix = queue::name_prefix(options_.names, contender.kind(), session_.new_uuid());
-        next.by = this;
-        next.id = id;
-        next.creates = true;
-        next.data = contender.data();
-        queue::child_of(path_, prefix, next.node);
-        queue_.create_sent(id, std::move(prefix));
-        ++contender.attempts;
-        contender.setback = errc::lost;
-        // Nodes of one transaction share a czxid, and only the last of them can count on from its own place.
-        contender.grants_before = 0;
-        if (last_of_batch_ && !ZKLOCK_MUTANT(places_in_a_batch_ignored)) {
-            contender.grants_before = last_of_batch_->grants_before + 1;
-            last_of_batch_->further_grants = 0;
-        }
-        contender.further_grants = grants_of_a_czxid - 1 - contender.grants_before;
-        last_of_batch_ = &contender;
-        answer_due();
-        return true;
+    bool found = false;
+    while (to_create_ != 0 && !found) {
+        lock_contender& contender = *contenders_.at(to_create_);
+        found = may_attempt(contender) && reserve(contender);
+        if (found)
+            create(contender, next);
+        choose_next_create();
     }
+    return found;
+}
+
+/// One that has made as many attempts as it may fails.
+bool lock_path::may_attempt(lock_contender& contender)
+{
+    const unsigned allowed = contender.options().max_attempts;
+    if (allowed == 0 || contender.attempts < allowed)
+        return true;
+    contender.fail(contender.setback);
+    queue_.leave(contender.id);
     return false;
+}
+
+void lock_path::create(lock_contender& contender, node_write& next)
+{
+    std::string prefix = queue::name_prefix(options_.names, contender.kind(), session_.new_uuid());
+    next.by = this;
+    next.id = contender.id;
+    next.creates = true;
+    next.data = contender.data();
+    queue::child_of(path_, prefix, next.node);
+    queue_.create_sent(contender.id, std::move(prefix));
+    ++contender.attempts;
+    contender.setback = errc::lost;
+    // Nodes of one transaction share a czxid, and only the last of them can count on from its own place.
+    contender.grants_before = 0;
+    if (last_of_batch_ && !ZKLOCK_MUTANT(places_in_a_batch_ignored)) {
+        contender.grants_before = last_of_batch_->grants_before + 1;
+        last_of_batch_->further_grants = 0;
+    }
+    contender.further_grants = grants_of_a_czxid - 1 - contender.grants_before;
+    last_of_batch_ = &contender;
+    answer_due();
 }
 
 /// Room for the contender's node. Where there is none it waits, or fails.
@@ -108,10 +123,12 @@ bool lock_path::reserve(lock_contender& contender)
     return false;
 }
 
-void lock_path::after_writes()
+/// What the queue wanted was carried out before the writes were asked for. Mostly, that they were sent changes nothing.
+void lock_path::writes_sent()
 {
     last_of_batch_ = nullptr;
-    act();
+    if (wants_budget_ || queue_.unsettled())
+        carry_out_decisions();
 }
 
 void lock_path::create_goes_again(queue::contender_id id)
@@ -146,7 +163,8 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
     case outcome::no_node:
         --contender.attempts; // there was nothing to attempt
         queue_.create_failed(id);
-        if (!parents_.busy() && queue_.next_to_create() != 0)
+        choose_next_create();
+        if (to_create_ != 0)
             make_path(contender.options().parents);
         break;
     default:

@@ -1,24 +1,11 @@
 #include "recipes/locks/locks.hpp"
 
-#include "queue/owner_data.hpp"
+#include "recipes/locks/lock_option_faults.hpp"
+#include "recipes/session/option_faults.hpp"
 
-#include <chrono>
 #include <utility>
 
 namespace zklock::recipes {
-namespace {
-
-bool valid(const mutex_options& options, const std::string& clients_identifier)
-{
-    constexpr std::chrono::hours longest_linger{24};
-    const std::string& identifier = options.identifier.empty() ? clients_identifier : options.identifier;
-    return queue::valid_owner_data(identifier, options.properties) &&
-           options.linger.count() >= 0 && options.linger <= longest_linger && options.cohort >= 1 &&
-           options.cohort <= grants_of_a_czxid;
-}
-
-} // namespace
-
 std::optional<errc> locks::objection(const std::string& path, const mutex_options& options) const
 {
     return objection(path, paths_.find(path), options);
@@ -27,8 +14,11 @@ std::optional<errc> locks::objection(const std::string& path, const mutex_option
 std::optional<errc> locks::objection(const std::string& path, const lock_path* known,
                                      const mutex_options& options) const
 {
-    const auto why = session_.objection(path, known != nullptr);
-    return why || valid(options, session_.options.identifier) ? why : errc::invalid_option;
+    if (const auto why = session_.objection(path, known != nullptr))
+        return why;
+    const std::string& own = options.identifier;
+    const auto fault = find_fault(options, own.empty() ? session_.options.identifier : own);
+    return fault ? refuse(session_, path, *fault) : std::optional<errc>();
 }
 
 std::shared_ptr<acquisition> locks::acquire(acquire_request request)
@@ -42,7 +32,7 @@ std::shared_ptr<acquisition> locks::acquire(acquire_request request)
             return std::make_unique<lock_path>(session_, request.path, options, std::move(idle));
         });
         if (!path)
-            why = errc::invalid_option;
+            why = refuse(session_, request.path, contradiction(known->options(), options));
     }
     if (path)
         return path->acquire(++last_contender_, std::move(request));

@@ -2,7 +2,9 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
+#include "recipes/session/option_faults.hpp"
 
+#include <string>
 #include <utility>
 
 namespace zklock::recipes {
@@ -73,6 +75,13 @@ commit_result results_of(const transaction& t, const store::batch_reply& answer)
     return all;
 }
 
+errc too_long(session& s, std::size_t bytes)
+{
+    log_refusal(s, "a request of " + std::to_string(bytes) + " bytes is refused: the servers take " +
+                       std::to_string(store::largest_request) + ", unless their jute.maxbuffer says otherwise");
+    return errc::invalid_option;
+}
+
 } // namespace
 
 // --- before anything is sent -----------------------------------------------------------------------------------------
@@ -81,10 +90,9 @@ std::optional<errc> node_operations::objection(const std::string& path, std::siz
 {
     if (session_.over)
         return session_.over;
-    if (session_.options.chroot.size() + path.size() + bytes + frame_of_a_request + frame_of_an_operation >
-        store::largest_request)
-        return errc::invalid_option;
-    return std::nullopt;
+    const std::size_t all = session_.options.chroot.size() + path.size() + bytes + frame_of_a_request +
+                            frame_of_an_operation;
+    return all > store::largest_request ? too_long(session_, all) : std::optional<errc>();
 }
 
 std::size_t node_operations::size_of(const transaction::operation& op) const
@@ -105,16 +113,17 @@ std::optional<errc> node_operations::objection(const transaction& t, std::size_t
     if (session_.over)
         return session_.over;
     if (bytes + frame_of_a_request > store::largest_request)
-        return errc::invalid_option;
+        return too_long(session_, bytes + frame_of_a_request);
     for (const auto& op : t.operations()) {
         if (!valid(op))
             return errc::invalid_path;
         // The C client cannot ask for one in company.
         if (op.what == transaction::operation::kind::create && op.created == node_kind::container)
-            return errc::invalid_option;
+            return refuse(session_, op.path, {"the node's kind", "node_kind::container",
+                                             "another one: the C client creates none in a transaction"});
         bytes += size_of(op);
         if (bytes + frame_of_a_request > store::largest_request)
-            return errc::invalid_option;
+            return too_long(session_, bytes + frame_of_a_request);
     }
     return std::nullopt;
 }

@@ -62,6 +62,8 @@ void semaphore_acquisition::line_up()
     acquire_request lock;
     lock.path = path_->layout().line;
     lock.mode = request_.mode;
+    using queue::contender_kind;
+    lock.kind = ZKLOCK_MUTANT(semaphore_line_lets_several_in) ? contender_kind::reader : contender_kind::mutex;
     mutex_options line;
     line.names = path_->layout().names;
     line.parents = request_.options.parents;
@@ -94,15 +96,11 @@ void semaphore_acquisition::on_place(const std::shared_ptr<place>& mine, error_c
         mine->granted = true;
         token_ = given.fencing_token;
         path_->make_leases(*this);
-        if (ZKLOCK_MUTANT(semaphore_line_left_with_the_creates))
-            leave_line();
     }
 }
 
 bool semaphore_acquisition::at_head() const
 {
-    if (ZKLOCK_MUTANT(semaphore_line_left_with_the_creates))
-        return waiting();
     return place_ && place_->granted && place_->lock->held(session_.scheduler.now());
 }
 
@@ -289,7 +287,7 @@ void semaphore_acquisition::release(store::unique_function<void(error_code)> rel
         });
     } else if (released) {
         const error_code ec = state_ == state::lost ? errc::lost : errc::not_owner;
-        auto room = to_tell_.empty() ? session_.make_room() : std::move(to_tell_);
+        auto room = session_.room_from(to_tell_);
         if (!ending_)
             ending_ = std::make_shared<permits_release>();
         ending_->released = std::move(released);

@@ -1,19 +1,12 @@
 #include "recipes/semaphore/semaphores.hpp"
 
 #include "queue/node_path.hpp"
+#include "recipes/semaphore/semaphore_option_faults.hpp"
+#include "recipes/session/option_faults.hpp"
 
-#include <algorithm>
-#include <cstdint>
-#include <limits>
 #include <utility>
 
 namespace zklock::recipes {
-namespace {
-
-constexpr std::size_t most_permits = std::numeric_limits<std::int32_t>::max();
-
-} // namespace
-
 std::optional<errc> semaphores::objection(const permits_request& request) const
 {
     const semaphore_options& o = request.options;
@@ -28,11 +21,12 @@ std::optional<errc> semaphores::objection(const permits_request& request) const
         !queue::valid_path(queue::child_of(layout.leases, longest)) ||
         (shared && !queue::valid_lock_path(locks_.session().options.chroot, o.count_path))) // it may have to be made
         return errc::invalid_path;
-    if (request.count == 0 || request.count > most_permits || o.permits == 0 || o.permits > most_permits ||
-        (!shared && request.count > o.permits) || (shared && o.check_permits) ||
-        (shared && queue::parent_of(o.count_path) == layout.leases)) // it would be a permit in use
-        return errc::invalid_option;
-    return std::nullopt;
+    auto fault = fault_of_numbers(o);
+    if (!fault)
+        fault = fault_of_count(o, request.count);
+    if (!fault && shared && queue::parent_of(o.count_path) == layout.leases)
+        fault = option_fault("count_path", in_words(o.count_path), "elsewhere: there it would be a permit in use");
+    return fault ? refuse(locks_.session(), request.path, *fault) : std::optional<errc>();
 }
 
 std::shared_ptr<semaphore_acquisition> semaphores::acquire(permits_request request)
@@ -41,11 +35,12 @@ std::shared_ptr<semaphore_acquisition> semaphores::acquire(permits_request reque
     semaphore_path* path = nullptr;
     if (!why) {
         const semaphore_path_options options(request.options);
-        path = paths_.get(request.path, paths_.find(request.path), options, [&](std::function<void()> idle) {
+        semaphore_path* const known = paths_.find(request.path);
+        path = paths_.get(request.path, known, options, [&](std::function<void()> idle) {
             return std::make_unique<semaphore_path>(locks_, request.path, options, std::move(idle));
         });
         if (!path)
-            why = errc::invalid_option;
+            why = refuse(locks_.session(), request.path, contradiction(known->options(), options));
     }
     if (path)
         return path->acquire(std::move(request));

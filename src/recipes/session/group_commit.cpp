@@ -147,7 +147,7 @@ void group_commit::send()
     // writes.
     for (node_writer* writer : asked_) {
         writer->touched_ = false;
-        writer->after_writes();
+        writer->writes_sent();
     }
     asked_.clear();
 }
@@ -172,7 +172,7 @@ void group_commit::send_alone(const node_write& w)
 void group_commit::alone_answered(node_writer& writer)
 {
     --under_way_;
-    writer.after_writes();
+    writer.writes_answered();
     proceed();
 }
 
@@ -275,7 +275,7 @@ template <class Which> void group_commit::tell_writers(writes together, Which wh
     try {
         for (const node_write& w : together)
             if (which(w) && std::exchange(w.by->touched_, false))
-                w.by->after_writes();
+                w.by->writes_answered();
     } catch (...) { // the epoch is given up, and they look at everything anew
         for (const node_write& w : together)
             if (which(w))

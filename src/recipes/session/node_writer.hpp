@@ -38,8 +38,10 @@ public:
     virtual void expect_czxid() = 0;
     /// The czxid of the node that was made by that write; 0 if it could not be learnt.
     virtual void on_czxid(const node_write&, std::int64_t czxid) = 0;
-    /// Writes of its were sent, or answered: it does what is next.
-    virtual void after_writes() = 0;
+    /// It was asked for writes, and those that it had were sent.
+    virtual void writes_sent() = 0;
+    /// Writes of its were answered: it does what is next.
+    virtual void writes_answered() = 0;
 
 protected:
     ~node_writer() = default;
@@ -48,7 +50,7 @@ private:
     friend class group_commit;
     bool in_line_ = false;
     bool in_urgent_line_ = false;
-    bool touched_ = false; ///< after_writes() is to be called
+    bool touched_ = false; ///< writes_sent() or writes_answered() is to be called
 };
 
 } // namespace zklock::recipes

@@ -2,7 +2,8 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
-#include "recipes/session/each_told.hpp"
+#include "recipes/session/option_faults.hpp"
+#include "store/each_told.hpp"
 
 #include <chrono>
 #include <new>
@@ -132,9 +133,8 @@ void session::on_connected(const store::connect_reply& answer)
 
 void session::refuse_all(std::chrono::milliseconds granted)
 {
-    log(log_level::error, "a session of ", granted,
-        ", as the servers grant it, leaves no time for a lease with this server_tick, lease_margin, clock_drift and "
-        "loss_notice: every acquire is refused");
+    if (log.on(log_level::error))
+        log(log_level::error, too_short_for_a_lease(options, granted));
     for (session_member* member : members())
         member->refuse_all(errc::invalid_option);
 }
@@ -224,7 +224,7 @@ void session::tell_closed() noexcept
         if (has_news())
             return tell_closed();
         gone_ = true;
-        each_told each;
+        store::each_told each;
         for (const auto& f : std::exchange(closed_, {}))
             each(f);
         each.rethrow();

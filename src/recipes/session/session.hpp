@@ -135,6 +135,8 @@ public:
         one.splice(one.end(), spare_news_, spare_news_.begin());
         return one;
     }
+    /// The room that was made beforehand; or else one made now, which may throw.
+    [[nodiscard]] room room_from(room& beforehand) { return beforehand.empty() ? make_room() : std::move(beforehand); }
     /// As above, in such a room. Cannot fail.
     template <class News> void tell(room in, News&& news) noexcept
     {

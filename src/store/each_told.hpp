@@ -2,7 +2,7 @@
 #include <exception>
 #include <utility>
 
-namespace zklock::recipes {
+namespace zklock::store {
 
 /// For telling several users one after another: one who throws, say out of an executor, keeps none of the others from
 /// being told. The first exception goes on when all have been.
@@ -27,4 +27,4 @@ private:
     std::exception_ptr first_;
 };
 
-} // namespace zklock::recipes
+} // namespace zklock::store

@@ -1,0 +1,103 @@
+#pragma once
+#include "queue/lock_queue_action.hpp"
+#include "queue/mutants.hpp"
+#include "queue/node_name.hpp"
+
+#include <boost/intrusive/set.hpp>
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace zklock::queue {
+
+/// Where a node that is looked for stands: by the sequence number alone; the name only tells apart what others gave the
+/// same number.
+struct place_name {
+    std::int32_t sequence;
+    std::string_view node;
+    friend std::strong_ordering operator<=>(const place_name& a, const place_name& b)
+    {
+        if (a.sequence != b.sequence && !ZKLOCK_MUTANT(sorted_by_whole_name))
+            return a.sequence <=> b.sequence;
+        return a.node <=> b.node;
+    }
+};
+/// Where a node stands.
+struct place {
+    std::int32_t sequence;
+    std::string node;
+    contender_kind kind = contender_kind::mutex; ///< by its name
+    [[nodiscard]] place_name name() const noexcept { return {sequence, node}; }
+    friend bool operator==(const place& a, const place& b) { return (a <=> b) == 0; }
+    friend std::strong_ordering operator<=>(const place& a, const place& b) { return a.name() <=> b.name(); }
+    friend std::strong_ordering operator<=>(const place& a, const place_name& b) { return a.name() <=> b; }
+};
+using view = std::map<place, contender_id, std::less<>>; ///< nodes; 0 for those of others
+
+/// How far a contender of this client is.
+enum class phase : std::uint8_t {
+    wanted,     ///< has no node
+    creating,   ///< its create was sent
+    unknown,    ///< its create was sent and may have been done: to be looked for
+    inspecting, ///< found, and being read
+    queued,     ///< has a node and waits
+    held,       ///< has the lock
+    downgrading, ///< has it as a writer until it is a reader
+    lingering,  ///< has given it back, and its node waits for the next
+    leaving     ///< its node is to be deleted
+};
+
+/// How far a downgrade is, which makes a reader's node of a writer's in one transaction.
+enum class downgrade_state : std::uint8_t {
+    unsent, ///< there is the writer's node, and none else
+    sent,   ///< an answer will tell what its node is
+    unknown ///< an answer will tell, once it is sent again
+};
+
+/// What lock_queue knows of one contender of this client. It is linked into the index of its phase, if that has one.
+struct contender : boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
+    contender_id id = 0;
+    phase now = phase::wanted;
+    contender_kind kind = contender_kind::mutex;
+    bool look_once = false;
+    bool abandoned = false;          ///< left while it was not known whether it has a node, or which
+    bool covered = false;
+    bool waited_for_another = false; ///< another client would be granted too, if our node were gone unseen
+    bool holds_on = false;
+    bool removing = false;
+    bool parent_gone = false;        ///< while it was downgrading: its number is none of the present parent's
+    downgrade_state into_reader = downgrade_state::unsent;
+    bool lingering_told = false;
+    bool revoked = false;            ///< others want its node to go
+    bool token_known = false;           ///< the token of its node is known
+    unsigned further_grants = 0;     ///< that its token can count
+    unsigned cohort_left = 0;        ///< acquires of this client that may still use the node while others wait
+    std::uint64_t create_stamp = 0;   ///< of its create, when that was sent
+    std::int64_t czxid = 0;          ///< of its node, once known
+    std::string prefix;              ///< of its node's name, while creating or unknown
+    view::iterator spot{};           ///< its node, once known
+};
+struct by_id {
+    bool operator()(const contender& a, const contender& b) const { return a.id < b.id; }
+};
+struct by_create_stamp {
+    bool operator()(const contender& a, const contender& b) const { return a.create_stamp < b.create_stamp; }
+};
+struct by_sequence {
+    bool operator()(const contender& a, const contender& b) const
+    {
+        const std::int32_t of_a = a.spot->first.sequence;
+        const std::int32_t of_b = b.spot->first.sequence;
+        return of_a != of_b ? of_a < of_b : a.id < b.id;
+    }
+};
+/// The contenders in one phase; `counted` if it is asked how many they are.
+template <class Order, bool counted = false>
+using contender_index = boost::intrusive::set<contender, boost::intrusive::compare<Order>,
+                                              boost::intrusive::constant_time_size<counted>>;
+
+} // namespace zklock::queue

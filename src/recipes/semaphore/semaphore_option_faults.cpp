@@ -1,0 +1,66 @@
+#include "recipes/semaphore/semaphore_option_faults.hpp"
+
+#include "queue/node_path.hpp"
+#include "recipes/session/option_faults.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace zklock {
+namespace recipes {
+namespace {
+
+constexpr std::size_t most_permits = std::numeric_limits<std::int32_t>::max();
+
+} // namespace
+
+std::optional<option_fault> fault_of_numbers(const semaphore_options& o)
+{
+    if (auto fault = find_fault(o.names, o.parents))
+        return fault;
+    if (o.permits == 0 || o.permits > most_permits)
+        return option_fault("permits", std::to_string(o.permits), "1 to " + std::to_string(most_permits));
+    if (!o.count_path.empty() && o.check_permits)
+        return option_fault("check_permits", "true",
+                            "false where there is a count_path (" + in_words(o.count_path) + ')');
+    return std::nullopt;
+}
+
+std::optional<option_fault> fault_of_count(const semaphore_options& o, std::size_t count)
+{
+    const std::size_t most = o.count_path.empty() ? o.permits : most_permits;
+    if (count >= 1 && count <= most)
+        return std::nullopt;
+    return option_fault("the number of permits to acquire", std::to_string(count),
+                        "1 to " + std::to_string(most) + (o.count_path.empty() ? ", the semaphore's permits" : ""));
+}
+
+option_fault contradiction(const semaphore_path_options& there, const semaphore_path_options& wanted)
+{
+    const auto differs = [](std::string option, std::string value, const std::string& theirs) {
+        return option_fault(std::move(option), std::move(value),
+                            theirs + ", as in the semaphores of this client that use the path now");
+    };
+    if (there.names != wanted.names)
+        return differs("names", in_words(wanted.names), in_words(there.names));
+    if (there.permits != wanted.permits)
+        return differs("permits", std::to_string(wanted.permits), std::to_string(there.permits));
+    if (there.count_path != wanted.count_path)
+        return differs("count_path", in_words(wanted.count_path), in_words(there.count_path));
+    return differs("check_permits", wanted.check_permits ? "true" : "false", there.check_permits ? "true" : "false");
+}
+
+} // namespace recipes
+
+std::optional<option_fault> find_fault(const semaphore_options& o)
+{
+    if (auto fault = recipes::find_fault(o.identifier, {}))
+        return fault;
+    if (!o.count_path.empty() && !queue::valid_lock_path({}, o.count_path))
+        return option_fault("count_path", recipes::in_words(o.count_path), "empty, or the path of a node");
+    return recipes::fault_of_numbers(o);
+}
+
+} // namespace zklock

@@ -1,0 +1,141 @@
+#include "recipes/session/option_faults.hpp"
+
+#include "queue/owner_data.hpp"
+#include "recipes/session/lease.hpp"
+#include "recipes/session/session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace zklock {
+namespace recipes {
+
+std::string in_words(std::chrono::milliseconds time)
+{
+    return std::to_string(time.count()) + " ms";
+}
+
+std::string in_words(double number)
+{
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number);
+    return {text.data(), end.ptr};
+}
+
+std::string in_words(naming names)
+{
+    switch (names) {
+    case naming::curator: return "naming::curator";
+    case naming::kazoo: return "naming::kazoo";
+    }
+    return std::to_string(static_cast<unsigned>(names));
+}
+
+std::string in_words(std::string_view text)
+{
+    constexpr std::size_t most = 200;
+    std::string quoted(text.substr(0, most));
+    std::ranges::replace_if(quoted, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+    return '"' + quoted + (text.size() > most ? "\" and so on" : "\"");
+}
+
+namespace {
+
+/// The shortest session that has time for a lease with these options.
+std::chrono::milliseconds shortest_session(lease_times times)
+{
+    std::int64_t too_short = 0, enough = std::numeric_limits<std::int32_t>::max();
+    while (enough - too_short > 1) {
+        const std::int64_t middle = (too_short + enough) / 2;
+        times.timeout = std::chrono::milliseconds(middle);
+        (times.possible() ? enough : too_short) = middle;
+    }
+    return std::chrono::milliseconds(enough);
+}
+
+} // namespace
+
+std::string too_short_for_a_lease(const client_options& o, std::chrono::milliseconds granted)
+{
+    const lease_times times{o.clock_drift, o.server_tick, o.lease_margin, o.loss_notice, {}};
+    const std::string margin =
+        o.lease_margin ? in_words(*o.lease_margin) : "not stated (so a quarter, and a tick at least)";
+    return "session_timeout is " + in_words(granted) + ", as the servers grant it (" + in_words(o.session_timeout) +
+           " were asked for), and has to be " + in_words(shortest_session(times)) +
+           " or more for a lease, with server_tick " + in_words(o.server_tick) + ", lease_margin " + margin +
+           ", loss_notice " + in_words(o.loss_notice) + " and clock_drift " + in_words(o.clock_drift) +
+           ": every acquire is refused; the servers' minSessionTimeout and maxSessionTimeout limit what they grant";
+}
+
+namespace {
+
+constexpr std::string_view longest_data = "64 KiB at most, together with the identifier and the other properties";
+
+std::optional<option_fault> fault_of_property(const std::string& key, const std::string& value)
+{
+    if (key.empty() || key.find_first_of("=\n") != key.npos)
+        return option_fault("properties", "a key " + in_words(key),
+                            "keys that are not empty, without '=' or line feed");
+    if (value.find('\n') != value.npos)
+        return option_fault("properties", "a value " + in_words(value) + " of " + in_words(key),
+                            "values without a line feed");
+    return std::nullopt;
+}
+
+} // namespace
+
+std::optional<option_fault> find_fault(std::string_view identifier,
+                                       const std::map<std::string, std::string>& properties)
+{
+    if (queue::valid_owner_data(identifier, properties))
+        return std::nullopt;
+    if (identifier.find('\n') != identifier.npos)
+        return option_fault("identifier", in_words(identifier), "one line");
+    if (identifier.size() > queue::longest_owner_data)
+        return option_fault("identifier", std::to_string(identifier.size()) + " bytes", "64 KiB at most");
+    if (identifier == queue::revocation_request && properties.empty())
+        return option_fault("identifier", in_words(identifier), "something else: that is the request to let go");
+    for (const auto& [key, value] : properties)
+        if (auto fault = fault_of_property(key, value))
+            return fault;
+    return option_fault("properties", "too long", std::string(longest_data));
+}
+
+std::optional<option_fault> find_fault(naming names, parent_kind parents)
+{
+    if (names != naming::curator && names != naming::kazoo)
+        return option_fault("names", in_words(names), "naming::curator or naming::kazoo");
+    if (parents != parent_kind::container && parents != parent_kind::persistent)
+        return option_fault("parents", std::to_string(static_cast<unsigned>(parents)),
+                            "parent_kind::container or parent_kind::persistent");
+    return std::nullopt;
+}
+
+void log_refusal(session& s, std::string text)
+{
+    s.log(log_level::error, text);
+}
+
+errc refuse(session& s, const std::string& path, const option_fault& fault)
+{
+    log_refusal(s, path + " is refused: " + to_string(fault));
+    return errc::invalid_option;
+}
+
+} // namespace recipes
+
+option_fault::option_fault(std::string the_option, std::string the_value, std::string what_is_accepted)
+    : option(std::move(the_option)), value(std::move(the_value)), accepted(std::move(what_is_accepted))
+{
+}
+
+std::string to_string(const option_fault& fault)
+{
+    return fault.option + " is " + fault.value + ", and has to be " + fault.accepted;
+}
+
+} // namespace zklock

@@ -1,0 +1,36 @@
+#pragma once
+#include "zklock/errc.hpp"
+#include "zklock/option_fault.hpp"
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace zklock::recipes {
+
+class session;
+
+// What the checks of the options of all recipes share.
+
+[[nodiscard]] std::string in_words(std::chrono::milliseconds);
+[[nodiscard]] std::string in_words(double);
+[[nodiscard]] std::string in_words(naming);
+/// In quotes; no more of it than fits into a line.
+[[nodiscard]] std::string in_words(std::string_view);
+
+/// Why no lock can be held with the sessions that the servers grant.
+[[nodiscard]] std::string too_short_for_a_lease(const client_options&, std::chrono::milliseconds granted);
+
+/// What cannot be written into a node. `identifier` is the one that is used: the client's, say.
+[[nodiscard]] std::optional<option_fault> find_fault(std::string_view identifier,
+                                                     const std::map<std::string, std::string>& properties);
+[[nodiscard]] std::optional<option_fault> find_fault(naming, parent_kind);
+
+/// Has the log told, at level error, what is refused and why.
+void log_refusal(session&, std::string text);
+/// The same of something at that path.
+errc refuse(session&, const std::string& path, const option_fault&);
+
+} // namespace zklock::recipes

@@ -1,0 +1,229 @@
+// Memory that fails once, at whichever allocation: the operation that meets it ends, and the client goes on.
+#include "integration/memory_scene.hpp"
+#include "support/expect_clean.hpp"
+#include "support/failing_executor.hpp"
+#include "support/zookeeper_server.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+using namespace zklock;
+using namespace zklock::test;
+
+TEST_CASE("memory fails once, wherever it is asked for while servers answer: each operation ends, the client goes on")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    client c(io, hasty_options_for(server.address()));
+    const std::string path = "/memory-of-answers-and-of-names"; // too long to be kept without memory
+    mutex lock(c, path);
+    guard held = take(io, lock);
+    bool failed = true;
+    for (int number = 1; failed; ++number) {
+        CAPTURE(number);
+        asio::cancellation_signal cancels[5];
+        const ending all[5];
+        const auto on = [&](int i) { return asio::bind_cancellation_slot(cancels[i].slot(), all[i].handler()); };
+        c.get(path, on(0));
+        c.children(path, on(1));
+        lock.contenders(on(2));
+        lock.acquire(on(3)); // its guard is destroyed in the handler
+        transaction made;
+        made.set(path, "for the next one to read");
+        c.commit(made, on(4));
+        const auto over = [&] { return std::ranges::all_of(all, &ending::is_over); };
+        {
+            const short_of_memory now(number);
+            held = guard();
+            for (int turn = 0; allocations_left > 0 && !over() && turn < 500; ++turn) {
+                io.restart();
+                try {
+                    io.run_one_for(100ms);
+                } catch (const std::bad_alloc&) {
+                    break;
+                }
+            }
+            failed = allocations_left < 0;
+        }
+        // What it met as it was about to begin waits for its cancellation.
+        for (const auto deadline = steady_clock::now() + 100ms; !over() && steady_clock::now() < deadline;) {
+            io.restart();
+            try {
+                io.run_one_for(1ms);
+            } catch (const std::bad_alloc&) {
+                continue;
+            }
+        }
+        for (auto& cancel : cancels)
+            cancel.emit(asio::cancellation_type::terminal);
+        run_until(io, over);
+        for (const ending& e : all)
+            CHECK(*e.calls <= 1);
+        held = take(io, lock);
+    }
+    held = guard();
+    close(io, c);
+    expect_clean(server, {path});
+}
+
+TEST_CASE("memory fails once while a client closes: it closes all the same, and the context runs out of work")
+{
+    for (const bool dropped : {false, true}) {
+        bool failed = true;
+        for (int number = 1; failed; ++number) {
+            CAPTURE(dropped);
+            CAPTURE(number);
+            asio::io_context io;
+            std::optional<client> c(std::in_place, io, options_for("127.0.0.1:1"));
+            io.poll();
+            const ending waiting, closed, again;
+            c->wait_connected(1h, waiting.handler());
+            io.restart();
+            io.poll();
+            if (dropped)
+                c.reset();
+            else
+                c->close(closed.handler());
+            {
+                const short_of_memory now(number);
+                io.restart();
+                try {
+                    while (allocations_left > 0 && !(dropped ? waiting : closed).is_over() && !io.stopped())
+                        io.run_one_for(100ms);
+                } catch (const std::bad_alloc&) { // looked at below
+                }
+                failed = allocations_left < 0;
+            }
+            if (c) {
+                c->close(again.handler());
+                run_until(io, [&] { return again.is_over(); });
+                CHECK(*again.calls == 1);
+            }
+            run_until(io, [&] { return io.stopped(); });
+            CHECK(waiting.is_over());
+            CHECK(closed.is_over());
+            CHECK(*closed.calls <= 1);
+        }
+    }
+}
+
+TEST_CASE("memory fails once when something is asked for all who wait: whoever waits later has it asked for again")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    SUBCASE("whether the chroot is there")
+    {
+        client_options options = hasty_options_for(server.address());
+        options.chroot = "/not/there";
+        client c(io, options);
+        const auto answer = [&] {
+            std::optional<error_code> told;
+            c.wait_connected(1h, [&](error_code ec) { told = ec; });
+            run_until(io, [&] { return told.has_value(); });
+            return *told;
+        };
+        REQUIRE(answer() == errc::no_such_chroot);
+        bool failed = true;
+        for (int number = 1; failed; ++number) {
+            CAPTURE(number);
+            asio::cancellation_signal cancel;
+            const ending first;
+            c.wait_connected(1h, asio::bind_cancellation_slot(cancel.slot(), first.handler()));
+            failed = run_one_short_of_memory(io, number);
+            CHECK(answer() == errc::no_such_chroot);
+            cancel.emit(asio::cancellation_type::terminal);
+            run_until(io, [&] { return first.is_over(); });
+        }
+        close(io, c);
+    }
+    SUBCASE("whether a holder is to let go")
+    {
+        client c(io, hasty_options_for(server.address()));
+        mutex lock(c, "/memory");
+        bool failed = true;
+        for (int number = 1; failed; ++number) {
+            CAPTURE(number);
+            guard held = take(io, lock);
+            asio::cancellation_signal cancel;
+            const ending first, set;
+            held.wait_revoked(asio::bind_cancellation_slot(cancel.slot(), first.handler()));
+            failed = run_one_short_of_memory(io, number);
+            error_code second = asio::error::would_block;
+            held.wait_revoked([&](error_code ec) { second = ec; });
+            std::optional<error_code> asked; // once the client is connected again
+            while (!asked || *asked == errc::not_connected || *asked == errc::outcome_unknown) {
+                asked.reset();
+                c.set(held.node(), "__REVOKE__", [&](error_code ec, const auto&...) { asked = ec; });
+                run_until(io, [&] { return asked.has_value(); });
+            }
+            CHECK(!*asked);
+            run_until(io, [&] { return second != asio::error::would_block; });
+            CHECK(!second);
+            cancel.emit(asio::cancellation_type::terminal);
+            run_until(io, [&] { return first.is_over(); });
+        }
+        close(io, c);
+    }
+    expect_clean(server);
+}
+
+TEST_CASE("permits that are taken out meet an exception: they are given back")
+{
+    zookeeper_server server;
+    asio::io_context io;
+    client c(io, hasty_options_for(server.address()));
+    semaphore gate(c, "/memory-of-permits", 2);
+    permits held;
+    const auto take = [&] {
+        gate.acquire(2, [&](error_code ec, permits p) {
+            CHECK_FALSE(ec);
+            held = std::move(p);
+        });
+        run_until(io, [&] { return static_cast<bool>(held); });
+    };
+    for (const bool split : {true, false}) {
+        CAPTURE(split);
+        const auto take_out = [&](std::size_t count, const ending& e) {
+            if (split)
+                held.split(count, e.handler()); // they are destroyed in the handler
+            else
+                held.release(count, e.handler());
+        };
+        bool failed = true;
+        for (int number = 1; failed; ++number) {
+            CAPTURE(number);
+            take();
+            const ending out;
+            take_out(1, out);
+            failed = run_one_short_of_memory(io, number);
+            run_until(io, [&] { return out.is_over(); });
+            CHECK(*out.calls <= 1);
+            held = permits();
+        }
+        take();
+        const auto fails = std::make_shared<bool>(false);
+        const ending first, second, out;
+        held.wait_lost(asio::bind_executor(failing_executor(io.get_executor(), fails), first.handler()));
+        held.wait_lost(second.handler());
+        io.restart();
+        io.poll();
+        *fails = true;
+        take_out(2, out);
+        CHECK(run_until(io, [&] { return first.is_over() && second.is_over() && out.is_over(); }) == 1);
+        CHECK(*first.calls == 0);
+        CHECK(*second.calls == 1);
+        CHECK(*out.calls == 1);
+        CHECK(!held);
+        take();
+        held = permits();
+    }
+    close(io, c);
+    expect_clean(server, {"/memory-of-permits/locks", "/memory-of-permits/leases"});
+}

@@ -1,0 +1,92 @@
+#pragma once
+// What the tests of memory that fails have in common. For one file of a program: see failing_memory.hpp.
+#include "support/failing_memory.hpp"
+#include "support/run_test.hpp"
+#include "zklock/zklock.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace zklock::test {
+
+/// Counts, in a place of the test's, and shows whether it is still kept.
+struct ending {
+    std::shared_ptr<int> calls = std::make_shared<int>(0);
+
+    [[nodiscard]] auto handler() const
+    {
+        return [calls = calls](const auto&...) { ++*calls; };
+    }
+    [[nodiscard]] bool is_over() const { return calls.use_count() == 1; }
+};
+
+/// Until all of that is over; says how many exceptions came out of the context.
+inline int run_until(asio::io_context& io, const std::function<bool()>& holds)
+{
+    int thrown = 0;
+    for (const auto deadline = steady_clock::now() + 60s; !holds() && steady_clock::now() < deadline;) {
+        io.restart();
+        try {
+            io.run_one_for(10ms);
+        } catch (const std::bad_alloc&) {
+            ++thrown;
+        }
+    }
+    REQUIRE(holds());
+    return thrown;
+}
+
+/// Runs one function of the context, in which the so-and-so-manieth allocation fails. False if there were fewer.
+inline bool run_one_short_of_memory(asio::io_context& io, int number)
+{
+    try {
+        const short_of_memory now(number);
+        io.restart();
+        io.run_one_for(60s);
+        return short_of_memory::has_struck();
+    } catch (const std::bad_alloc&) {
+        return true;
+    }
+}
+
+inline guard take(asio::io_context& io, mutex& lock)
+{
+    guard held;
+    lock.acquire([&](error_code ec, guard given) {
+        CHECK_FALSE(ec);
+        held = std::move(given);
+    });
+    run_until(io, [&] { return static_cast<bool>(held); });
+    return held;
+}
+
+inline void close(asio::io_context& io, client& c)
+{
+    const ending closed;
+    c.close(closed.handler());
+    run_until(io, [&] { return closed.is_over(); });
+    CHECK(*closed.calls == 1);
+}
+
+inline client_options options_for(const std::string& servers)
+{
+    client_options options;
+    options.servers = servers;
+    return options;
+}
+
+/// Which is soon connected again.
+inline client_options hasty_options_for(const std::string& servers)
+{
+    client_options options = options_for(servers);
+    options.connect_backoff = 1ms;
+    return options;
+}
+
+} // namespace zklock::test

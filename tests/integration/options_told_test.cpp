@@ -1,0 +1,97 @@
+// A client with options that cannot be: find_fault() and the log name the same one. And servers with a chroot behind
+// them, the form of other clients.
+#include "integration/recipe_scene.hpp"
+#include "support/admin_client.hpp"
+#include "support/one_server.hpp"
+#include "zklock/option_fault.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+std::string fault_of(void (*spoil)(client_options&))
+{
+    client_options o;
+    spoil(o);
+    const auto fault = find_fault(o);
+    return fault ? to_string(*fault) : "none";
+}
+
+} // namespace
+
+TEST_CASE("the option that is wrong is named, with its value and what is accepted")
+{
+    CHECK(fault_of([](client_options&) {}) == "none");
+    CHECK(fault_of([](client_options& o) { o.session_timeout = 50ms; }) ==
+          "session_timeout is 50 ms, and has to be 100 ms to 2147483647 ms");
+    CHECK(fault_of([](client_options& o) { o.clock_drift = 0.5; }) ==
+          "clock_drift is 0.5, and has to be 0 to below 0.5");
+    CHECK(fault_of([](client_options& o) { o.server_tick = 0ms; }) ==
+          "server_tick is 0 ms, and has to be 1 ms to 2147483647 ms");
+    CHECK(fault_of([](client_options& o) { o.lease_margin = 10s; })
+              .starts_with("lease_margin is 10000 ms, and has to be so much less than session_timeout (10000 ms)"));
+    CHECK(fault_of([](client_options& o) { o.loss_notice = 8s; })
+              .starts_with("loss_notice is 8000 ms, and has to be so much less than session_timeout (10000 ms)"));
+    CHECK(fault_of([](client_options& o) { o.connect_backoff = 10s; }) ==
+          "connect_backoff_limit is 5000 ms, and has to be connect_backoff (10000 ms) or more");
+    CHECK(fault_of([](client_options& o) { o.node_budget = 0; }).starts_with("node_budget is 0, and has to be 1 to"));
+    CHECK(fault_of([](client_options& o) { o.access = acl::creator_all; }).starts_with("access is acl::creator_all"));
+    CHECK(fault_of([](client_options& o) { o.servers = "a:1,b:0,c:2"; })
+              .starts_with("servers is \"a:1,b:0,c:2\", where \"b:0\" cannot be read, and has to be host:port"));
+    const std::string secret = fault_of([](client_options& o) { o.auth.push_back({"", "hush"}); });
+    CHECK(secret.starts_with("auth is"));
+    CHECK(secret.find("hush") == secret.npos);
+}
+
+TEST_CASE("chroots behind the servers")
+{
+    CHECK(fault_of([](client_options& o) { o.servers = "a:1,b:2/app/locks"; }) == "none");
+    CHECK(fault_of([](client_options& o) { o.servers = "[::1]:1,[fe80::2]/app"; }) == "none");
+    CHECK(fault_of([](client_options& o) { o.servers = "a/"; }) == "none");
+    CHECK(fault_of([](client_options& o) { o.servers = "a/"; o.chroot = "/app"; }) == "none");
+    CHECK(fault_of([](client_options& o) { o.servers = "a:1/app"; o.chroot = "/app"; }) ==
+          "chroot is \"/app\", and has to be empty where servers ends with one (\"/app\")");
+    CHECK(fault_of([](client_options& o) { o.servers = "a:1/app,b:2/app"; })
+              .starts_with("servers is \"a:1/app,b:2/app\""));
+    CHECK(fault_of([](client_options& o) { o.servers = "a:1/app/"; }).starts_with("servers is \"a:1/app/\""));
+    CHECK(fault_of([](client_options& o) { o.chroot = "app"; }) ==
+          "chroot is \"app\", and has to be empty, or a path such as /app/locks");
+
+    const auto body = [&]() -> awaitable<void> {
+        admin_client admin(server().port());
+        admin.create_all("/options_told/app");
+        client_options o = fault_options(server().address() + "," + server().address() + "/options_told/app",
+                                         long_session);
+        client zk(co_await asio::this_coro::executor, o);
+        guard held = must(co_await mutex(zk, "/lock").acquire(60s));
+        CHECK(admin.exists("/options_told/app" + held.node()));
+        co_await release(std::move(held));
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {"/options_told/app/lock"});
+}
+
+TEST_CASE("the log of a client that cannot be used says why")
+{
+    const auto body = [&]() -> awaitable<void> {
+        std::vector<std::string> errors;
+        client_options o;
+        o.session_timeout = 1ms;
+        o.identifier = "me";
+        o.log = [&](log_level level, std::string_view text) {
+            if (level == log_level::error)
+                errors.emplace_back(text);
+        };
+        client zk(co_await asio::this_coro::executor, o);
+        CHECK(error_in(co_await mutex(zk, "/lock").acquire()) == errc::invalid_option);
+        CHECK(error_in(co_await zk.wait_connected(60s)) == errc::invalid_option);
+        CHECK(errors == std::vector<std::string>{"me: the client cannot be used: session_timeout is 1 ms, and has to "
+                                                 "be 100 ms to 2147483647 ms"});
+    };
+    run_test(test_limit, body);
+}

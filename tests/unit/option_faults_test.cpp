@@ -1,0 +1,160 @@
+// What is wrong with options is named, before anything is sent: the member, its value, and what would be accepted.
+#include "session_scene.hpp"
+
+#include "recipes/semaphore/semaphores.hpp"
+#include "zklock/option_fault.hpp"
+
+using namespace zklock;
+using namespace zklock::unit;
+
+namespace {
+
+template <class Options> std::string fault_of(const Options& o)
+{
+    const auto fault = find_fault(o);
+    return fault ? to_string(*fault) : "none";
+}
+
+/// A scene whose log is kept.
+struct logged_scene : scene {
+    std::vector<std::string> errors;
+    logged_scene()
+    {
+        options.log = [this](log_level level, std::string_view text) {
+            if (level == log_level::error)
+                errors.emplace_back(text);
+        };
+        start();
+    }
+};
+
+} // namespace
+
+TEST_CASE("options of locks: the first that is refused is named")
+{
+    mutex_options o;
+    CHECK(fault_of(o) == "none");
+    o.cohort = 0;
+    CHECK(fault_of(o) == "cohort is 0, and has to be 1 to 4096");
+    o.cohort = 4096;
+    CHECK(fault_of(o) == "none");
+    o.linger = -1ms;
+    CHECK(fault_of(o) == "linger is -1 ms, and has to be 0 ms to 86400000 ms");
+    o.linger = 0ms;
+    o.identifier = "a\nb";
+    CHECK(fault_of(o) == "identifier is \"a?b\", and has to be one line");
+    o.identifier = "__REVOKE__";
+    CHECK(find_fault(o).value().option == "identifier");
+    o.properties["zone"] = "a";
+    CHECK(fault_of(o) == "none");
+    o.properties["a=b"] = "c";
+    CHECK(find_fault(o).value().option == "properties");
+    CHECK(find_fault(o).value().value == "a key \"a=b\"");
+    o.properties = {{"large", std::string(64 * 1024, 'x')}};
+    CHECK(find_fault(o).value().option == "properties");
+
+    shared_mutex_options shared;
+    CHECK(fault_of(shared) == "none");
+    shared.names = static_cast<naming>(7);
+    CHECK(fault_of(shared) == "names is 7, and has to be naming::curator or naming::kazoo");
+
+    semaphore_options permits;
+    CHECK(fault_of(permits) == "none");
+    permits.permits = 0;
+    CHECK(fault_of(permits) == "permits is 0, and has to be 1 to 2147483647");
+    permits.permits = 3;
+    permits.count_path = "count";
+    CHECK(find_fault(permits).value().option == "count_path");
+    permits.count_path = "/count";
+    CHECK(fault_of(permits) == "none");
+    permits.check_permits = true;
+    CHECK(find_fault(permits).value().option == "check_permits");
+}
+
+TEST_CASE("an acquire that is refused for an option: the log names path, option, value and what is accepted")
+{
+    logged_scene s;
+    mutex_options wrong;
+    wrong.cohort = 5000;
+    CHECK(s.acquire("/a", wrong)->ended == errc::invalid_option);
+    CHECK(s.errors == std::vector<std::string>{"/a is refused: cohort is 5000, and has to be 1 to 4096"});
+    CHECK(s.servers.requests.empty());
+}
+
+TEST_CASE("options that contradict those of another lock of the client: both are named")
+{
+    logged_scene s;
+    s.connect();
+    const auto first = s.acquire("/a"); // waits for its answers
+    CHECK_FALSE(first->ended);
+    mutex_options o;
+    const auto refused = [&](const mutex_options& with, queue::contender_kind kind = queue::contender_kind::mutex) {
+        s.errors.clear();
+        CHECK(s.acquire("/a", with, recipes::patience::queue, kind)->ended == errc::invalid_option);
+        REQUIRE(s.errors.size() == 1);
+        return s.errors[0];
+    };
+    const std::string rest = ", as in the locks of this client that use the path now";
+    o.linger = 5ms;
+    CHECK(refused(o) == "/a is refused: linger is 5 ms, and has to be 0 ms" + rest);
+    o = {};
+    o.cohort = 2;
+    CHECK(refused(o) == "/a is refused: cohort is 2, and has to be 1" + rest);
+    o = {};
+    o.names = naming::kazoo;
+    CHECK(refused(o) == "/a is refused: names is naming::kazoo, and has to be naming::curator" + rest);
+    CHECK(refused({}, queue::contender_kind::reader) ==
+          "/a is refused: the lock is a shared mutex, and has to be a mutex or an election" + rest);
+}
+
+TEST_CASE("a session too short for a lease: the log names what the servers grant, and what would do")
+{
+    logged_scene s;
+    s.connect(5, true, 2s);
+    s.clock.run();
+    REQUIRE(s.errors.size() == 1);
+    CHECK(s.errors[0].starts_with("session_timeout is 2000 ms, as the servers grant it (10000 ms were asked for), and "
+                                  "has to be 2122 ms or more"));
+    CHECK(s.acquire("/a")->ended == errc::invalid_option);
+}
+
+TEST_CASE("permits: how many are wanted, and a maximum that others of the client do not share")
+{
+    logged_scene s;
+    s.connect();
+    recipes::semaphores gates(*s.locks);
+    const auto acquire = [&](unsigned maximum, std::size_t count) {
+        recipes::permits_request request;
+        request.path = "/gate";
+        request.options.permits = maximum;
+        request.count = count;
+        auto ended = std::make_shared<std::optional<error_code>>();
+        request.done = [ended](error_code ec, const recipes::grant&) { *ended = ec; };
+        auto handle = gates.acquire(std::move(request));
+        s.clock.run();
+        return std::pair(std::move(handle), ended);
+    };
+    CHECK(*acquire(3, 4).second == errc::invalid_option);
+    const auto first = acquire(3, 1);
+    CHECK_FALSE(first.second->has_value());
+    CHECK(*acquire(2, 1).second == errc::invalid_option);
+    CHECK(s.errors == std::vector<std::string>{
+                          "/gate is refused: the number of permits to acquire is 4, and has to be 1 to 3, the "
+                          "semaphore's permits",
+                          "/gate is refused: permits is 2, and has to be 3, as in the semaphores of this client that "
+                          "use the path now"});
+}
+
+TEST_CASE("what a transaction cannot do is named")
+{
+    logged_scene s;
+    s.connect();
+    transaction t;
+    t.set("/a", std::string(2 * 1024 * 1024, 'x'));
+    std::optional<error_code> ended;
+    const auto handle = s.operations->commit(t, [&](error_code ec, const commit_result&) { ended = ec; });
+    s.clock.run();
+    CHECK(ended == errc::invalid_option);
+    REQUIRE(s.errors.size() == 1);
+    CHECK(s.errors[0].find("the servers take 1048575") != std::string::npos);
+}

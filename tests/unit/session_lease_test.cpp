@@ -1,0 +1,106 @@
+// The session's lease: kept by heartbeats, lost, and what it needs of the servers.
+#include "session_scene.hpp"
+
+#include <chrono>
+#include <string>
+#include <tuple>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+TEST_SUITE("session, lease")
+{
+    TEST_CASE("a lost lease is a loss, told once, before the release, and the node is deleted")
+    {
+        connected_scene s;
+        const auto a = s.hold("/p", 0);
+        const auto until = a->handle->held_until();
+        s.clock.pass(until - s.clock.now() - 1ms);
+        CHECK(a->handle->held(s.clock.now()));
+        CHECK(a->losses == 0);
+        s.servers.requests.clear(); // heartbeats and watches that nobody answers
+        s.clock.pass(1ms);
+        CHECK_FALSE(a->handle->held(s.clock.now()));
+        CHECK(a->losses == 1);
+        CHECK(s.servers.pending() == "remove /p/" + scene::node(1, 0));
+        s.release(*a);
+        CHECK(a->released == make_error_code(errc::lost));
+        CHECK(a->losses == 1);
+    }
+
+    TEST_CASE("heartbeats keep the lease")
+    {
+        connected_scene s;
+        const auto a = s.hold("/p", 0);
+        for (int beat = 0; beat < 20; ++beat) {
+            s.clock.pass(2'600ms);
+            std::string seen;
+            while (!s.servers.requests.empty()) {
+                const auto r = s.servers.take();
+                seen += r.what;
+                if (r.show)
+                    r.show(5, "me");
+                else
+                    r.answer(outcome::ok);
+            }
+            CHECK(seen.ends_with("sync /"));
+        }
+        CHECK(a->losses == 0);
+        CHECK(a->handle->held_until() > s.clock.now() + 2s);
+    }
+
+    TEST_CASE("a lease that could never last is an invalid option, also for who came before the connection")
+    {
+        scene s;
+        s.options.lease_margin = 9800ms;
+        s.start();
+        const auto early = s.acquire("/p");
+        CHECK_FALSE(early->ended);
+        s.connect();
+        CHECK(early->ended == make_error_code(errc::invalid_option));
+        CHECK(s.acquire("/p")->ended == make_error_code(errc::invalid_option));
+    }
+
+    TEST_CASE("servers that grant less than a lease needs are refused, and named in the log, until they grant more")
+    {
+        scene s;
+        std::vector<std::string> said;
+        s.options.log = [&said](log_level level, std::string_view line) {
+            if (level == log_level::error)
+                said.emplace_back(line);
+        };
+        s.start();
+        s.connect();
+        const auto held = s.hold("/p", 0);
+        s.servers.observer->on_disconnected();
+        const auto waits = s.acquire("/q");
+        s.connect(5, false, 2s); // of a tick, for all that is stated
+        CHECK(held->losses == 1);
+        CHECK(waits->ended == make_error_code(errc::invalid_option));
+        CHECK(s.acquire("/q")->ended == make_error_code(errc::invalid_option));
+        REQUIRE(said.size() == 1);
+        CHECK(said.front().find("2000 ms") != std::string::npos);
+        s.servers.observer->on_expired();
+        s.connect(6, true, 10s);
+        CHECK(said.size() == 1);
+        CHECK_FALSE(s.acquire("/r")->ended);
+        CHECK(s.servers.asks("/r"));
+    }
+
+    TEST_CASE("the servers' tick counts in what they grant, not in what is asked for")
+    {
+        for (const auto& [tick, granted, possible] :
+             {std::tuple{2000ms, 4000ms, true},
+              {2000ms, 2500ms, true},
+              {2000ms, 2000ms, false},
+              {500ms, 1000ms, true}}) {
+            CAPTURE(granted.count());
+            scene s;
+            s.options.session_timeout = 1s;
+            s.options.server_tick = tick;
+            s.start();
+            s.connect(5, true, granted);
+            CHECK(s.acquire("/p")->ended.has_value() == !possible);
+        }
+    }
+}

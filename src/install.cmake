@@ -7,6 +7,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zklock DESTINATION ${CMAKE_INSTA
   FILES_MATCHING PATTERN *.hpp)
 install(EXPORT zklock-targets NAMESPACE zklock:: DESTINATION ${package_dir})
 
+set(zklock_built_with_boost ${Boost_VERSION_STRING})
 configure_package_config_file(zklock-config.cmake.in zklock-config.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(zklock-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES

@@ -19,6 +19,8 @@ namespace asio = boost::asio;
 /// So `co_await op(as_result(asio::use_awaitable))` gives a `result<T>`: nothing is thrown for an error, and the error
 /// cannot be overlooked. Executor, allocator and cancellation slot are those of the inner token's handler.
 ///
+/// What holds a lock comes as an `acquired<T>`, which is a `result<T>` that needs a name: see `acquired.hpp`.
+///
 /// It works with every token that accepts the changed signature, and on every Asio operation with one of the two
 /// signatures, not only on this library's. The idea, and the shape, are those of Boost.Asio's `as_tuple`.
 ///
@@ -69,6 +71,14 @@ using default_token = as_result_t<asio::use_awaitable_t<>>;
 
 namespace detail {
 
+/// As what a `T` is delivered, and what lives while it is. What holds a lock is delivered with more care: acquired.hpp.
+template <class T> struct delivered {
+    using type = result<T>;
+    struct turn {
+        explicit turn(const T&) noexcept {}
+    };
+};
+
 template <class Handler> struct as_result_handler {
     Handler handler_;
 
@@ -81,10 +91,11 @@ template <class Handler> struct as_result_handler {
     }
     template <class T> void operator()(error_code ec, T value)
     {
+        using type = typename delivered<T>::type;
         if (ec)
-            std::move(handler_)(result<T>(ec));
-        else
-            std::move(handler_)(result<T>(std::move(value)));
+            return std::move(handler_)(type(ec));
+        const typename delivered<T>::turn now(value);
+        std::move(handler_)(type(std::move(value)));
     }
 };
 
@@ -128,7 +139,7 @@ struct async_result<zklock::as_result_t<Token>, void(boost::system::error_code)>
 
 template <class Token, class T>
 struct async_result<zklock::as_result_t<Token>, void(boost::system::error_code, T)>
-    : zklock::detail::as_result_base<Token, void(zklock::result<T>)> {};
+    : zklock::detail::as_result_base<Token, void(typename zklock::detail::delivered<T>::type)> {};
 
 template <template <class, class> class Associator, class Handler, class Default>
 struct associator<Associator, zklock::detail::as_result_handler<Handler>, Default> : Associator<Handler, Default> {

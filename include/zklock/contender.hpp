@@ -13,11 +13,11 @@ struct contender {
     std::string node;           ///< full path
     std::int32_t sequence = 0;  ///< the place in the queue: lower ones come first
     std::int64_t session_id = 0;
-    bool ours = false;          ///< it is the client's that asked
+    bool ours = false;          ///< it belongs to the client that asked for the list
     std::string identifier;     ///< first line of the node's data
     /// The lines `key=value` that follow; this library writes `mutex_options::properties` there.
     std::map<std::string, std::string> properties;
-    bool revoked = false;       ///< was asked to let go: the request took the place of the data
+    bool revoked = false;       ///< it was asked to let go: the request took the place of the data
     std::chrono::system_clock::time_point created; ///< by the clock of the ensemble's leader
     bool shared = false;        ///< a reader of a `shared_mutex`
 

@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/acquired.hpp"
 #include "zklock/detail/access.hpp"
 #include "zklock/detail/node_operations.hpp"
 #include "zklock/detail/operations.hpp"
@@ -49,7 +50,8 @@ public:
     /// Whether the lock is held, as far as this process can know: not empty, not lost, and the end of the lease is more
     /// than `client_options::loss_notice` away. It looks at the clock, not at the network, and costs some 30 ns.
     /// From any thread.
-    [[nodiscard]] explicit operator bool() const noexcept;
+    [[nodiscard]] explicit operator bool() const& noexcept;
+    explicit operator bool() const&& = delete; ///< give the guard a name: the lock is held as long as it lives
 
     /// Full path of the lock's node, below the client's chroot. A transaction of the user's own can check that the node
     /// still exists. Empty for an empty guard. From any thread; valid as long as the guard is not moved or destroyed.
@@ -187,4 +189,13 @@ private:
     std::shared_ptr<detail::guard_state> state_;
 };
 
+namespace detail {
+
+template <> struct delivered<guard> : delivered_lock<guard> {};
+template <> inline guard_state* held_by(const guard& g) noexcept
+{
+    return access::state(g).get();
+}
+
+} // namespace detail
 } // namespace zklock

@@ -34,8 +34,11 @@ struct lock_event {
     std::int32_t sequence = 0;      ///< its node's place in the queue: lower ones come first
     std::int64_t fencing_token = 0; ///< 0 before it was acquired
     boost::system::error_code error;
+    /// With `released`: its guard was destroyed in the turn that delivered it, and nobody had looked whether there was
+    /// one. Most probably its `co_await` has no name on its left: see `acquired.hpp`.
+    bool unseen = false;
     /// How many events the listener has left out since the call before, because too many were waiting: see `listen()`.
-    /// They are younger than all that were waiting then, of which this event is the first.
+    /// They came after all events that were waiting then, of which this one is the first.
     std::uint64_t dropped = 0;
 };
 

@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/detail/built_alike.hpp"
 #include "zklock/lock_event.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -24,7 +25,7 @@ inline constexpr std::size_t most_waiting_events = 65'536;
 /// things happened. There is no order between these calls and the handlers of operations. What the function throws
 /// comes out of the executor (`io_context::run()`) like an exception of any function posted there, and the next event
 /// follows.
-/// @param most How many events may wait, at least 1 (0 counts as 1), while the executor is slower than they come.
+/// @param most How many events may wait (0 counts as 1) where they come faster than the executor takes them.
 ///
 /// **A slow executor.** When `most` events wait, the next ones are dropped, and those that wait are told. But losses
 /// (`lost`) have as much room again: one is dropped only when `most` losses wait. The next call carries the number of
@@ -34,9 +35,9 @@ inline constexpr std::size_t most_waiting_events = 65'536;
 ///
 /// **An executor that throws** as it is asked to take an event costs its listener time, and nobody else anything: the
 /// event waits, as above, and is told with the next that the executor takes. `client_options::log` of the client whose
-/// lock it was is told once, until the executor has taken an event again; where there is no log, the exception comes
-/// out of the `run()` of that client's context, once likewise. An event for which there is no memory counts as dropped:
-/// the next event tells of it.
+/// lock it was is told of the first such exception, and of another only after the executor has taken an event. Where
+/// there is no log, these exceptions come out of the `run()` of that client's context. An event for which there is no
+/// memory counts as dropped: the next event tells of it.
 ///
 /// **Lifetime.** The function lives as long as the locks that have the listener, and their acquires; it is destroyed
 /// with the last of them, on whatever thread that is. Events keep the executor busy while they are on their way, and

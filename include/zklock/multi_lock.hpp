@@ -30,7 +30,8 @@ public:
     [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
 
     /// Whether all of the locks are held, as far as this process can know. From any thread.
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(held_); }
+    [[nodiscard]] explicit operator bool() const& noexcept { return static_cast<bool>(held_); }
+    explicit operator bool() const&& = delete; ///< give it a name: the locks are held as long as it lives
 
     /// The locks, in the order in which they were taken, with the node and the fencing token of each: a resource needs
     /// the token of the lock that protects it. Empty for an empty guard. From any thread; valid as long as the guard is
@@ -85,6 +86,16 @@ private:
     std::shared_ptr<const std::vector<held_lock>> locks_;
     guard held_;
 };
+
+namespace detail {
+
+template <> struct delivered<multi_guard> : delivered_lock<multi_guard> {};
+template <> inline guard_state* held_by(const multi_guard& g) noexcept
+{
+    return held_by(access::guard_of(g));
+}
+
+} // namespace detail
 
 /// Several locks as one, of any recipes: all of them are acquired, or none.
 ///

@@ -38,8 +38,8 @@ struct mutex_options {
     /// lingers; when the last node is gone, one client deletes the path, and it is made again. Numbers begin at 0, and
     /// fencing tokens go on growing. Readers wait, too, even if only other readers hold: as long as the last of those.
     /// Until then `try_acquire()` is `busy` while there is any node, and so is `try_acquire_shared()`, even if the node
-    /// is a reader's: it could have a lock only by a number that is kept for those who do not know yet that numbers are
-    /// scarce.
+    /// is a reader's: the numbers that are left are kept for the acquires of clients that do not know yet how few they
+    /// are.
     ///
     /// The path is made again as this option says, whatever it was before, because the servers do not tell what it was.
     /// Make it `persistent`, and have it so in all clients, if it is to last, or if programs use it that do not expect
@@ -64,9 +64,9 @@ struct mutex_options {
     unsigned max_attempts = 0;
 
     /// How long a released node may stay for the next acquire of this client, which then needs no network. When others
-    /// queue, the node leaves: they wait for an event and a delete more or, if this process is stopped or cut off just
-    /// then, until its session ends; after the event, only `cohort` lets anybody pass. 0: the node goes at once. At
-    /// most one day.
+    /// queue, the node leaves. They wait for an event and a delete more or, if this process is stopped or cut off just
+    /// then, until its session ends. Once the event has come, only acquires that `cohort` allows get the node before it
+    /// leaves. 0: the node goes at once. At most one day.
     ///
     /// A free lock that lingers is `busy` for `try_acquire()` of other clients, and for their `acquire()` with no time
     /// to wait, as long as its node stays: they do not queue, so they do not make it leave, and the node does not say
@@ -74,7 +74,7 @@ struct mutex_options {
     /// time for a few round trips, as in `acquire(50ms)`, they get it.
     std::chrono::milliseconds linger{0};
     /// Up to this many acquires of this client use one node before others get their turn: others then wait for that
-    /// many where they would wait for one. 1 (none but the one that made the node) to 4096.
+    /// many where they would wait for one. 1 (only the one that made the node) to 4096.
     unsigned cohort = 1;
 };
 

@@ -40,7 +40,8 @@ public:
 
     /// Whether there are some, and they are held as far as this process can know: see `guard::operator bool()`. From
     /// any thread.
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(held_); }
+    [[nodiscard]] explicit operator bool() const& noexcept { return static_cast<bool>(held_); }
+    explicit operator bool() const&& = delete; ///< give them a name: they are held as long as that lives
 
     /// How many there are: those acquired, less those that were released or split off. Lost ones count, too. From any
     /// thread.
@@ -54,10 +55,10 @@ public:
     /// client, that was granted before it on the path. It is the token by which the acquire held the lock of the
     /// waiting line.
     ///
-    /// It tells acquires apart and in which order they were granted. Unlike a mutex's token, it cannot keep out a
-    /// holder that has lost its permits, because holders with smaller tokens may be there by right. A resource that
-    /// knows which of its users are there can do so: it refuses a token that it has been told to forget. 0 if there are
-    /// no permits.
+    /// It tells acquires apart, and in which order they were granted. Unlike a mutex's token, it cannot by its size
+    /// keep out a holder that has lost its permits, because holders with smaller tokens may be there by right. A
+    /// resource can do that if it keeps a list of its users' tokens, from which those of lost holders are struck out.
+    /// 0 if there are no permits.
     [[nodiscard]] std::int64_t fencing_token() const noexcept { return held_.fencing_token(); }
 
     /// Until when the permits are ours at least: see `guard::held_until()`. From any thread.
@@ -137,6 +138,16 @@ private:
     guard held_;
 };
 
+namespace detail {
+
+template <> struct delivered<permits> : delivered_lock<permits> {};
+template <> inline guard_state* held_by(const permits& p) noexcept
+{
+    return held_by(access::guard_of(p));
+}
+
+} // namespace detail
+
 /// A number of permits in ZooKeeper, named by its path: all programs that use the path together hold no more of them at
 /// once than there are.
 ///
@@ -158,8 +169,8 @@ private:
 /// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except
 /// for `path()` and `get_executor()`.
 ///
-/// The idea, and the nodes, are those of Curator's `InterProcessSemaphoreV2`, whose leases, line and shared count can
-/// be shared with it; or those of kazoo's `Semaphore` (`semaphore_options::names`).
+/// The idea, and the nodes, are those of Curator's `InterProcessSemaphoreV2`, which calls a permit in use a lease: path
+/// and shared count can be shared with it; or those of kazoo's `Semaphore` (`semaphore_options::names`).
 class semaphore {
 public:
     using executor_type = asio::any_io_executor;

@@ -152,8 +152,8 @@ public:
     ///
     /// @par Completion `void(error_code, guard)`, exactly once, on the handler's associated executor (by default the
     /// client's own), never inside this call. The guard that comes back says what has become of the lock:
-    /// - success: it is a reader's. It has the fencing token of the writer's, and another node. Waits for the loss of
-    ///   the lock that were pending (`guard::wait_lost()`) go on.
+    /// - success: it is a reader's. It has the fencing token of the writer's, and another node. Operations that wait
+    ///   for the loss of the lock (`guard::wait_lost()`) go on waiting.
     /// - `errc::lost`, `errc::closed`, `errc::authentication_failed`: it is empty; the lock was lost before.
     /// - `errc::not_owner`: it is the guard that was given, unchanged: it is empty, a reader's, or of another lock.
     /// - `errc::access_denied`, `errc::server_error`: the servers refused. It is the guard that was given, and still

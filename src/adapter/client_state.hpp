@@ -2,6 +2,7 @@
 #include "adapter/client_core.hpp"
 #include "adapter/client_executors.hpp"
 #include "adapter/context_service.hpp"
+#include "adapter/unseen_guards.hpp"
 #include "runtime/forks.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
@@ -137,6 +138,8 @@ public:
     void post_reserved(std::shared_ptr<reserved_task> t) noexcept;
     /// The holds of the re-entrant locks.
     [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
+    /// It outlives the context, too.
+    [[nodiscard]] detail::unseen_guards& unseen_guards() noexcept { return unseen_guards_; }
     /// The last handle went away.
     void close_in_background() noexcept;
 
@@ -197,6 +200,7 @@ private:
     const error_code invalid_;
     std::optional<client_options> options_; // until open()
     std::shared_ptr<context_service<client_state>::registry> registry_;
+    detail::unseen_guards unseen_guards_;
     const std::shared_ptr<recipes::hold_counts> holds_ = std::make_shared<recipes::hold_counts>();
 
     mutable std::mutex mutex_; // guards these

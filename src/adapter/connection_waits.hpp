@@ -18,7 +18,7 @@ public:
     using done = std::function<void(error_code)>;
     using id = std::uint64_t;
 
-    connection_waits(store::store& store, store::scheduler& scheduler, recipes::session& session, bool look_first);
+    connection_waits(store::node_store& store, store::scheduler& scheduler, recipes::session& session, bool look_first);
     ~connection_waits();
 
     /// Calls `d` once: at once if the answer is known, else when it is, or with `errc::timed_out` at the deadline. With
@@ -40,7 +40,7 @@ private:
     void look();
     void ask_for_root();
 
-    store::store& store_;
+    store::node_store& store_;
     store::scheduler& scheduler_;
     recipes::session& session_;
     bool root_seen_;

@@ -159,7 +159,7 @@ void start_leader(std::shared_ptr<lock_state> election, leader_handler handler)
         const auto told = [answer = std::move(answer)](error_code ec, std::vector<contender> first) {
             answer(ec, first.empty() ? std::nullopt : std::optional(std::move(first.front())));
         };
-        return core.queue_requests.contenders(path, told, recipes::listed::queue, 1);
+        return core.queue_requests.contenders(path, told, recipes::list_kind::queue, 1);
     };
     launch_request<std::optional<contender>>(election->client(), std::move(ask), std::move(handler));
 }

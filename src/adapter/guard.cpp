@@ -1,9 +1,14 @@
 #include "adapter/guard_state.hpp"
+#include "queue/node_path.hpp"
 #include "store/each_told.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/guard.hpp"
 
 #include <boost/asio/system_executor.hpp>
+
+#include <new>
+#include <string>
+#include <vector>
 
 namespace zklock {
 namespace detail {
@@ -27,9 +32,24 @@ void tell_all(const guard_watchers& watchers, const recipes::acquisition& acquis
 
 } // namespace
 
+/// Each path is logged when it comes the first time after another one, and then ever more seldom.
+void give_back::tell_unseen(client_core& core)
+{
+    acquisition->unseen();
+    const std::vector<held_lock> one{{std::string(queue::parent_of(unseen->node)), unseen->node, 0}};
+    for (const held_lock& lock : unseen->parts ? *unseen->parts : one)
+        if (client->unseen_guards().is_worth_telling(lock.path))
+            core.session.log(log_level::warning, lock.path, " was given back in the turn in which it was granted (",
+                             lock.node,
+                             "), and nobody had looked at what co_await gave: the lock is held as long as that has a "
+                             "name, as in \"auto held = co_await lock.acquire(5s);\"");
+}
+
 void give_back::run()
 {
     store::each_told each;
+    if (auto* const core = unseen ? client->open_core() : nullptr)
+        each([&] { tell_unseen(*core); });
     each([this] { tell_all(std::exchange(watchers, {}), *acquisition); });
     each([this] {
         if (client->open_core())
@@ -46,6 +66,10 @@ guard_state::~guard_state()
     give_back_->client = client_;
     give_back_->acquisition = std::move(acquisition_);
     give_back_->watchers = std::move(watchers_);
+    if (unseen_) {
+        client_->unseen_guards().count();
+        give_back_->unseen.reset(new (std::nothrow) recipes::grant(std::move(grant_)));
+    }
     client_->post_reserved(std::move(give_back_));
 }
 
@@ -206,6 +230,25 @@ private:
 
 } // namespace
 
+namespace {
+
+thread_local const guard_state* delivered_now = nullptr;
+
+} // namespace
+
+delivery::delivery(const guard_state* held) noexcept : before_(std::exchange(delivered_now, held)) {}
+
+delivery::~delivery()
+{
+    delivered_now = before_;
+}
+
+void unseen(guard_state& held) noexcept
+{
+    if (&held == delivered_now)
+        held.unseen();
+}
+
 void start_release(std::shared_ptr<guard_state> guard, void_handler handler)
 {
     if (!guard)
@@ -255,7 +298,7 @@ std::shared_ptr<client_state> client_of(const std::shared_ptr<guard_state>& guar
 
 } // namespace detail
 
-guard::operator bool() const noexcept
+guard::operator bool() const& noexcept
 {
     return state_ && state_->held();
 }

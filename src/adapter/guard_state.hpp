@@ -35,9 +35,11 @@ public:
     std::shared_ptr<client_state> client;
     std::shared_ptr<recipes::acquisition> acquisition;
     guard_watchers watchers;
+    std::unique_ptr<const recipes::grant> unseen; ///< what was granted, if nobody has looked at it
 
 private:
     void run() override;
+    void tell_unseen(client_core&);
 };
 
 /// What a guard holds. Its destructor, not the guard's, gives the lock back: so it happens too when a guard, or the
@@ -74,6 +76,9 @@ public:
     /// All that was held by it has been taken out.
     void emptied();
 
+    /// It is destroyed next, in the turn in which it was delivered, and nobody has looked at it. From any thread.
+    void unseen() noexcept { unseen_ = true; }
+
     // From any thread, once granted.
 
     [[nodiscard]] const std::shared_ptr<client_state>& client() const noexcept { return client_; }
@@ -100,6 +105,7 @@ private:
     bool downgrading_ = false;
     bool looks_for_revocation_ = false;
     bool emptied_ = false;
+    bool unseen_ = false;
 };
 
 /// One wait_lost() or wait_revoked().

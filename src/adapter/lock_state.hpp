@@ -24,10 +24,10 @@ public:
     /// Where some nodes are, and which.
     struct place {
         std::string path;
-        recipes::listed what;
+        recipes::list_kind what;
     };
     /// The nodes of all who want the lock.
-    [[nodiscard]] virtual place contenders() const { return {path(), recipes::listed::queue}; }
+    [[nodiscard]] virtual place contenders() const { return {path(), recipes::list_kind::queue}; }
     /// The nodes of its holders: the contenders' nodes, or others.
     [[nodiscard]] virtual place holders() const { return contenders(); }
 };

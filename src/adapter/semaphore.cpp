@@ -35,8 +35,8 @@ public:
     {
         return core.semaphores.acquire({std::move(waiter), settings_->path, settings_->options, count_});
     }
-    [[nodiscard]] place contenders() const override { return {layout().line, recipes::listed::queue}; }
-    [[nodiscard]] place holders() const override { return {layout().leases, recipes::listed::leases}; }
+    [[nodiscard]] place contenders() const override { return {layout().line, recipes::list_kind::queue}; }
+    [[nodiscard]] place holders() const override { return {layout().permits, recipes::list_kind::permits}; }
     [[nodiscard]] const std::shared_ptr<const semaphore_settings>& settings() const noexcept { return settings_; }
 
 private:

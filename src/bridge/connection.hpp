@@ -38,7 +38,7 @@ namespace zklock::bridge {
 ///
 /// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before
 /// anything runs there. Until it is closed or stopped, it keeps the executor in work.
-class connection final : public zklock::store::store,
+class connection final : public zklock::store::node_store,
                          public runtime::turns::finisher,
                          public std::enable_shared_from_this<connection> {
 public:
@@ -53,14 +53,14 @@ public:
     void attach(zklock::store::observer&) override;
 
     void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, create_done) override;
-    void remove(std::string_view path, std::int32_t version, done) override;
+    void remove(std::string_view path, std::int32_t version, reply_done) override;
     void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
     void batch(std::span<const zklock::store::batch_write> writes, batch_done) override;
     void exists(std::string_view path, stat_done) override;
     void get(std::string_view path, bool watch, get_done) override;
     void children(std::string_view path, bool watch, children_done) override;
-    void unwatch(std::string_view path, done) override;
-    void sync(std::string_view path, done) override;
+    void unwatch(std::string_view path, reply_done) override;
+    void sync(std::string_view path, reply_done) override;
     void close(std::function<void()> closed) override;
     void give_up() noexcept override;
 

@@ -29,7 +29,7 @@ void connection::create(std::string_view path, std::string_view data, zklock::st
     });
 }
 
-void connection::remove(std::string_view path, std::int32_t version, done done)
+void connection::remove(std::string_view path, std::int32_t version, reply_done done)
 {
     submit(std::move(done), [&](wire& to, std::unique_ptr<request> r) { to.remove(std::move(r), path, version); });
 }
@@ -59,12 +59,12 @@ void connection::children(std::string_view path, bool watch, children_done done)
     submit(std::move(done), [&](wire& to, std::unique_ptr<request> r) { to.children(std::move(r), path, watch); });
 }
 
-void connection::unwatch(std::string_view path, done done)
+void connection::unwatch(std::string_view path, reply_done done)
 {
     submit(std::move(done), [&](wire& to, std::unique_ptr<request> r) { to.unwatch(std::move(r), path); });
 }
 
-void connection::sync(std::string_view path, done done)
+void connection::sync(std::string_view path, reply_done done)
 {
     submit(std::move(done), [&](wire& to, std::unique_ptr<request> r) { to.sync(std::move(r), path); });
 }

@@ -18,21 +18,21 @@ struct give {
         return reply;
     }
     void operator()(std::monostate) const {}
-    void operator()(const store::store::done& done) const { done(make<store::reply>()); }
-    void operator()(const store::store::create_done& done) const
+    void operator()(const store::node_store::reply_done& done) const { done(make<store::reply>()); }
+    void operator()(const store::node_store::create_done& done) const
     {
         auto reply = make<store::create_reply>();
         reply.path = from.text;
         reply.stat = from.stat;
         done(reply);
     }
-    void operator()(const store::store::stat_done& done) const
+    void operator()(const store::node_store::stat_done& done) const
     {
         auto reply = make<store::stat_reply>();
         reply.stat = from.stat;
         done(reply);
     }
-    void operator()(const store::store::batch_done& done) const
+    void operator()(const store::node_store::batch_done& done) const
     {
         auto reply = make<store::batch_reply>();
         if (const auto* results = from.to->results.get()) {
@@ -44,14 +44,14 @@ struct give {
         }
         done(reply);
     }
-    void operator()(const store::store::get_done& done) const
+    void operator()(const store::node_store::get_done& done) const
     {
         auto reply = make<store::get_reply>();
         reply.data = from.text;
         reply.stat = from.stat;
         done(reply);
     }
-    void operator()(const store::store::children_done& done) const
+    void operator()(const store::node_store::children_done& done) const
     {
         auto reply = make<store::children_reply>();
         if (from.result == store::outcome::ok)

@@ -44,8 +44,9 @@ struct batch_results {
 
 /// One request, from the call of the store until its answer was given to the caller.
 struct request {
-    std::variant<std::monostate, store::store::done, store::store::create_done, store::store::stat_done,
-                 store::store::batch_done, store::store::get_done, store::store::children_done>
+    using to = store::node_store;
+    std::variant<std::monostate, to::reply_done, to::create_done, to::stat_done, to::batch_done, to::get_done,
+                 to::children_done>
         done; ///< monostate: nobody wants the answer
     lease_clock::time_point sent = lease_clock::now();
     wire* sender = nullptr;

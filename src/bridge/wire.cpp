@@ -11,9 +11,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 namespace zklock::bridge {
 
@@ -35,12 +32,6 @@ constexpr std::int64_t longest_session_timeout = (std::int64_t{1} << 30) - 1;
 // What the inbox is told of one connection besides answers and events: its begin, its end, and that of the session.
 constexpr std::size_t most_of_epoch = 3;
 
-bool is_ready(int fd, short events)
-{
-    pollfd p{fd, events, 0};
-    return ::poll(&p, 1, 0) == 1;
-}
-
 } // namespace
 
 wire::wire(inbox& in, const client_options& options, std::string chroot)
@@ -49,6 +40,8 @@ wire::wire(inbox& in, const client_options& options, std::string chroot)
 }
 
 wire::~wire() { abandon(); }
+
+bool wire::is_forked() const noexcept { return runtime::fork_count() != fork_count_; }
 
 /// One of those that connect() has made room for.
 void wire::push_of_epoch(message m) noexcept
@@ -185,20 +178,6 @@ bool wire::server_has_answered()
     return believed_;
 }
 
-void wire::sever()
-{
-    library_call in_library(*this);
-    if (has_socket()) {
-        if (log_.on(log_level::error) && why_.empty())
-            try {
-                why_ = "this client has given it up";
-            } catch (const std::bad_alloc&) { // NOLINT: the log says less
-            }
-        cut();
-    }
-    settle();
-}
-
 void wire::give_up()
 {
     {
@@ -211,179 +190,6 @@ void wire::give_up()
                     : " did not accept the connection in time");
     }
     sever();
-}
-
-void wire::close()
-{
-    library_call in_library(*this);
-    if (handle_)
-        drop_handle();
-    end_epoch();
-}
-
-bool wire::is_forked() const noexcept { return runtime::fork_count() != fork_count_; }
-
-void wire::abandon()
-{
-    if (is_forked()) {
-        leave_to_parent();
-        return;
-    }
-    library_call in_library(*this);
-    if (!handle_)
-        return;
-    if (has_socket()) {
-        int fd = -1, interest = 0;
-        timeval within{};
-        bool idle = is_connected() && zookeeper_interest(handle_, &fd, &interest, &within) == ZOK && fd == fd_ &&
-                    fd != -1 && !(interest & ZOOKEEPER_WRITE) && is_ready(fd, POLLOUT);
-        if (idle && zoo_state(handle_) == ZOO_CONNECTED_STATE)
-            ::shutdown(fd, SHUT_RD); // ends the library's wait for an answer, and its request to close still leaves
-        else
-            cut();
-    }
-    drop_handle();
-    end_epoch();
-}
-
-/// Anything that the library sends would reach the parent's connection, and so would a shutdown. So the handle is left
-/// as it is, and so is the lock around the library, which another thread of the parent may have held.
-void wire::leave_to_parent()
-{
-    if (has_socket() && fd_ != -1)
-        ::close(fd_);
-    handle_ = nullptr;
-    phase_ = phase::none;
-    fd_ = -1;
-    end_epoch();
-}
-
-/// Brings the inbox in line with what the library did in the call before.
-void wire::settle()
-{
-    if (handle_)
-        follow_state();
-    must_cut_ = false; // cutting gives answers that would ask for it again
-}
-
-void wire::follow_state()
-{
-    if (must_cut_)
-        cut();
-    int state = zoo_state(handle_);
-    const bool was_connecting = phase_ == phase::connecting;
-    if (state == ZOO_CONNECTED_STATE)
-        phase_ = phase::connected;
-    else if (state == ZOO_CONNECTING_STATE || state == ZOO_ASSOCIATING_STATE)
-        phase_ = phase::connecting;
-    else
-        phase_ = phase::none;
-    if (phase_ == phase::connected)
-        return;
-
-    if (phase_ == phase::none || epoch_open_)
-        log_end(state, was_connecting);
-    if (epoch_open_ || unanswered_) {
-        fail_stranded_requests();
-        end_epoch();
-    }
-    if (phase_ == phase::connecting)
-        return;
-    fd_ = -1;
-    if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE) {
-        drop_handle();
-        session_id_ = 0;
-        if (state == ZOO_EXPIRED_SESSION_STATE) {
-            expired_ = true;
-            push_of_epoch(expired{});
-        } else {
-            refused_ = true;
-            push_of_epoch(authentication_failed{});
-        }
-    }
-}
-
-void wire::end_epoch()
-{
-    if (!epoch_open_)
-        return;
-    epoch_open_ = false;
-    forget_watches();
-    push_of_epoch(disconnected{});
-}
-
-/// Has the library notice that its socket is finished, the way it notices any other loss.
-void wire::cut()
-{
-    bool shut = false;
-    for (int code = ZOK; code == ZOK || code == ZNOTHING;) {
-        int state = zoo_state(handle_);
-        if (state != ZOO_CONNECTED_STATE && state != ZOO_CONNECTING_STATE && state != ZOO_ASSOCIATING_STATE)
-            return; // the library has closed the socket, and its number may be another's now
-        if (state == ZOO_ASSOCIATING_STATE)
-            disconnect(fd_); // or the library would read what nobody has looked at
-        else if (!std::exchange(shut, true))
-            ::shutdown(fd_, SHUT_RDWR);
-        code = zookeeper_process(handle_, state == ZOO_CONNECTING_STATE ? ZOOKEEPER_WRITE
-                                                                        : ZOOKEEPER_READ | ZOOKEEPER_WRITE);
-    }
-}
-
-/// When a send fails, the library closes its socket and says nothing; on the next connection it would go on in the
-/// middle of that request, and take the answers for those of others. A failed attempt to connect clears its queues.
-void wire::fail_stranded_requests()
-{
-    if (unanswered_ && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
-        zoo_set_servers(handle_, nowhere_) == ZOK) {
-        int fd = -1, interest = 0;
-        timeval within{};
-        for (int tries = 0; tries < 2 && unanswered_; ++tries)
-            if (zookeeper_interest(handle_, &fd, &interest, &within) != ZOK)
-                break;
-    }
-    if (unanswered_ || zoo_state(handle_) == ZOO_CONNECTING_STATE) {
-        drop_handle(); // answers all that is left; the session goes on in the next handle
-        phase_ = phase::none;
-    }
-}
-
-/// The library would set them all again on the next connection, in one packet that may be more than a server takes.
-void wire::forget_watches()
-{
-    if (handle_)
-        for (const auto& [path, state] : watched_)
-            zoo_aremove_all_watches(handle_, path.c_str(), ZWATCHTYPE_ANY, 1, nullptr, nullptr);
-    watched_.clear();
-}
-
-/// A deletion uses up both watches of a node, and is told once; anything else leaves the other one armed.
-void wire::watch_fired(const char* path, int type)
-{
-    const auto at = watched_.find(std::string_view(path));
-    if (at == watched_.end())
-        return;
-    auto& kinds = at->second.kinds;
-    if (type == ZOO_CHILD_EVENT)
-        kinds &= static_cast<std::uint8_t>(~static_cast<std::uint8_t>(watch_kind::children));
-    else if (type == ZOO_CHANGED_EVENT)
-        kinds &= static_cast<std::uint8_t>(~static_cast<std::uint8_t>(watch_kind::data));
-    else
-        kinds = 0;
-    forget_if_idle(at);
-}
-
-void wire::forget_if_idle(watches::iterator at) noexcept
-{
-    if (at->second.kinds == 0 && at->second.asked == 0)
-        watched_.erase(at);
-}
-
-void wire::drop_handle()
-{
-    zookeeper_close(std::exchange(handle_, nullptr));
-    phase_ = phase::none;
-    fd_ = -1;
-    must_cut_ = false;
 }
 
 void callbacks::on_event(zhandle_t* handle, int type, int state, const char* path, void* context) noexcept

@@ -119,7 +119,7 @@ private:
     void follow_state();
     void end_epoch();
     void cut();
-    void fail_stranded_requests();
+    void fail_unanswered();
     void forget_watches();
     void watch_fired(const char* path, int type);
     void drop_handle();

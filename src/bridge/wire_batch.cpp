@@ -5,7 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 // Batches: each is one multi of the C client. What the library leaves unchecked there is checked here first: it frees
 // what it never allocated when a path is invalid or the session is over, and aborts at a container.
@@ -38,48 +43,112 @@ std::size_t size_of(const ACL_vector& access)
 
 constexpr std::size_t most_spare = 4;
 constexpr std::size_t most_spare_writes = 256;
-constexpr std::size_t most_spare_text = 64 * 1024;
+constexpr std::size_t most_spare_texts = 64 * 1024;
+
+/// How much there is in a batch.
+struct batch_size {
+    std::size_t writes = 0;
+    std::size_t creates = 0;
+    std::size_t sets = 0;
+    std::size_t texts = 0; ///< bytes of the paths, each with its NUL, and of those of the nodes created
+};
+
+/// Nothing for a batch that the library or the servers do not take.
+std::optional<batch_size> measure(std::span<const store::batch_write> writes, std::size_t chroot,
+                                  const ACL_vector& access)
+{
+    using kind = store::batch_write::kind;
+    batch_size all{writes.size()};
+    const std::size_t access_size = size_of(access);
+    std::size_t packet = request_header + write_header;
+    for (const auto& write : writes) {
+        const bool creates = write.what == kind::create;
+        const bool numbered = creates && is_sequential(write.created);
+        if (!is_valid_path(write.path, numbered) || (creates && write.created == store::node_kind::container))
+            return std::nullopt;
+        const std::size_t path = chroot + write.path.size();
+        packet += write_header + number + path + number; // the last is a version, or a create's mode
+        if (creates || write.what == kind::set)
+            packet += text(write.data);
+        if (creates)
+            packet += access_size;
+        all.creates += creates;
+        all.sets += write.what == kind::set;
+        all.texts += path + 1 + (creates ? path + longest_sequence + 1 : 0);
+        if (packet > store::largest_request)
+            return std::nullopt;
+    }
+    return writes.empty() ? std::nullopt : std::optional(all);
+}
 
 /// Everything of a batch that the library refers to, in a few pieces of memory however many writes there are.
 class sent_batch final : public batch_results {
 public:
+    /// Empties it, and makes room.
+    void prepare(const batch_size& size)
+    {
+        created.clear();
+        created.reserve(size.creates);
+        set.clear();
+        set.reserve(size.sets);
+        failed = store::batch_reply::no_write;
+        operations.assign(size.writes, {});
+        results.assign(size.writes, {});
+        stats.assign(size.sets, {});
+        if (size.texts <= texts_size_)
+            return;
+        texts_ = std::make_unique_for_overwrite<char[]>(size.texts);
+        texts_size_ = size.texts;
+    }
+    /// Makes the operations, once there is room.
+    void fill(std::span<const store::batch_write> writes, const std::string& chroot, const ACL_vector& access)
+    {
+        using kind = store::batch_write::kind;
+        char* at = texts_.get();
+        struct Stat* stat = stats.data();
+        for (zoo_op_t* operation = operations.data(); const auto& write : writes) {
+            char* const path = at;
+            at = std::copy(chroot.begin(), chroot.end(), at);
+            // What is created at "/" is a child of the chroot's node, with no name but its number.
+            if (write.path != "/" || chroot.empty() || write.what == kind::create)
+                at = std::copy(write.path.begin(), write.path.end(), at);
+            *at++ = '\0';
+            const auto data_size = static_cast<int>(write.data.size());
+            switch (write.what) {
+            case kind::create: {
+                const auto room = chroot.size() + write.path.size() + longest_sequence + 1;
+                zoo_create_op_init(operation, path, write.data.data(), data_size, &access, to_mode(write.created), at,
+                                   static_cast<int>(room));
+                at += room;
+                break;
+            }
+            case kind::remove: zoo_delete_op_init(operation, path, write.version); break;
+            case kind::set:
+                zoo_set_op_init(operation, path, write.data.data(), data_size, write.version, stat++);
+                break;
+            case kind::check: zoo_check_op_init(operation, path, write.version); break;
+            }
+            ++operation;
+        }
+    }
+    [[nodiscard]] bool is_small() const noexcept
+    {
+        return operations.capacity() <= most_spare_writes && texts_size_ <= most_spare_texts;
+    }
+
     std::vector<zoo_op_t> operations;
     std::vector<zoo_op_result_t> results;
     std::vector<struct Stat> stats; ///< room for the Stat of each node that is set
 
-    /// Empties it, and makes room.
-    void prepare(std::size_t writes, std::size_t creates, std::size_t sets, std::size_t text)
-    {
-        created.clear();
-        created.reserve(creates);
-        set.clear();
-        set.reserve(sets);
-        failed = store::batch_reply::no_write;
-        operations.assign(writes, {});
-        results.assign(writes, {});
-        stats.assign(sets, {});
-        if (text <= text_size_)
-            return;
-        texts_ = std::make_unique_for_overwrite<char[]>(text);
-        text_size_ = text;
-    }
-    /// Room for the paths, each with its NUL, and for those of the nodes created.
-    [[nodiscard]] char* texts() noexcept { return texts_.get(); }
-    [[nodiscard]] bool is_small() const noexcept
-    {
-        return operations.capacity() <= most_spare_writes && text_size_ <= most_spare_text;
-    }
-
 private:
     std::unique_ptr<char[]> texts_;
-    std::size_t text_size_ = 0;
+    std::size_t texts_size_ = 0;
 };
 
 } // namespace
 
 void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write> writes)
 {
-    using kind = store::batch_write::kind;
     library_call in_library(*this);
     r->sender = this;
     inbox::room for_answer(inbox_);
@@ -89,33 +158,10 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
     };
     if (!epoch_open_ || is_unrecoverable(handle_))
         return answered_with(ZCONNECTIONLOSS);
-    if (writes.empty())
-        return answered_with(ZBADARGUMENTS);
-
     const auto& access = access_list(options_.access);
-    const std::size_t access_size = size_of(access);
-    std::size_t packet = request_header + write_header;
-    std::size_t memory = 0;
-    std::size_t creates_of_all = 0;
-    std::size_t sets = 0;
-    for (const auto& write : writes) {
-        const bool creates = write.what == kind::create;
-        const bool numbered = creates && is_sequential(write.created);
-        if (!is_valid_path(write.path, numbered) || (creates && write.created == store::node_kind::container))
-            return answered_with(ZBADARGUMENTS);
-        const std::size_t path = chroot_.size() + write.path.size();
-        packet += write_header + number + path + number; // the last is a version, or a create's mode
-        if (creates || write.what == kind::set)
-            packet += text(write.data);
-        creates_of_all += creates;
-        sets += write.what == kind::set;
-        if (creates)
-            packet += access_size;
-        memory += path + 1 + (creates ? path + longest_sequence + 1 : 0);
-        if (packet > store::largest_request)
-            return answered_with(ZBADARGUMENTS);
-    }
-
+    const auto size = measure(writes, chroot_.size(), access);
+    if (!size)
+        return answered_with(ZBADARGUMENTS);
     if (spare_results_.empty()) {
         r->results = std::make_unique<sent_batch>();
     } else {
@@ -123,37 +169,10 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
         spare_results_.pop_back();
     }
     auto& sent = static_cast<sent_batch&>(*r->results);
-    sent.prepare(writes.size(), creates_of_all, sets, memory);
-    char* at = sent.texts();
-    struct Stat* stat = sent.stats.data();
-    auto& operations = sent.operations;
-    for (std::size_t i = 0; i < writes.size(); ++i) {
-        const auto& write = writes[i];
-        char* const path = at;
-        at = std::copy(chroot_.begin(), chroot_.end(), at);
-        // What is created at "/" is a child of the chroot's node, with no name but its number.
-        if (write.path != "/" || chroot_.empty() || write.what == kind::create)
-            at = std::copy(write.path.begin(), write.path.end(), at);
-        *at++ = '\0';
-        const auto data_size = static_cast<int>(write.data.size());
-        switch (write.what) {
-        case kind::create: {
-            const auto room = chroot_.size() + write.path.size() + longest_sequence + 1;
-            zoo_create_op_init(&operations[i], path, write.data.data(), data_size, &access, to_mode(write.created), at,
-                               static_cast<int>(room));
-            at += room;
-            break;
-        }
-        case kind::remove: zoo_delete_op_init(&operations[i], path, write.version); break;
-        case kind::set:
-            zoo_set_op_init(&operations[i], path, write.data.data(), data_size, write.version, stat++);
-            break;
-        case kind::check: zoo_check_op_init(&operations[i], path, write.version); break;
-        }
-    }
-    const int code = zoo_amulti(handle_, static_cast<int>(writes.size()), operations.data(), sent.results.data(),
-                                &callbacks::on_batch, r.get());
-    answered_with(code);
+    sent.prepare(*size);
+    sent.fill(writes, chroot_, access);
+    answered_with(zoo_amulti(handle_, static_cast<int>(writes.size()), sent.operations.data(), sent.results.data(),
+                             &callbacks::on_batch, r.get()));
 }
 
 void wire::take_back(std::unique_ptr<batch_results> read)

@@ -114,33 +114,6 @@ void wire::accept(answer a, int code)
         inbox_.unreserve(1);
 }
 
-/// Takes note of the watch that a request asks for, which is about to be sent.
-void wire::watch(request& r, const std::string& full, watch_kind what)
-{
-    r.watched = &*watched_.try_emplace(full).first;
-    r.watch = what;
-    ++r.watched->second.asked;
-}
-
-/// Where the outcome is unknown, there may be a watch, too.
-void wire::watch_answered(const request& r, store::outcome result) noexcept
-{
-    const bool done = result == store::outcome::ok;
-    if (r.watched) {
-        auto& state = r.watched->second;
-        --state.asked;
-        if (done || result == store::outcome::unknown)
-            state.kinds |= static_cast<std::uint8_t>(r.watch);
-        else if (state.kinds == 0)
-            forget_if_idle(watched_.find(r.watched->first));
-    } else if (done && !r.unwatched.empty()) {
-        if (const auto at = watched_.find(r.unwatched); at != watched_.end()) {
-            at->second.kinds = 0;
-            forget_if_idle(at);
-        }
-    }
-}
-
 void wire::create(std::unique_ptr<request> r, std::string_view path, std::string_view data, store::node_kind kind)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {

@@ -90,22 +90,22 @@
     X(revocation_told_after_the_release) \
     X(revocation_told_twice) \
     X(semaphore_count_changes_ignored) \
-    X(semaphore_counts_without_own_leases) \
+    X(semaphore_counts_without_own_nodes) \
+    X(semaphore_deleted_node_ignored) \
     X(semaphore_grant_told_after_the_loss) \
     X(semaphore_granted_by_an_outdated_count) \
-    X(semaphore_deleted_lease_ignored) \
     X(semaphore_granted_without_the_line) \
-    X(semaphore_lease_of_a_cancelled_create_stays) \
     X(semaphore_line_lets_several_in) \
     X(semaphore_list_without_watch) \
     X(semaphore_look_up_without_sync) \
     X(semaphore_loss_not_told) \
     X(semaphore_maxima_not_compared) \
+    X(semaphore_node_of_a_cancelled_create_stays) \
+    X(semaphore_node_stays_after_the_wait) \
     X(semaphore_try_waits) \
     X(semaphore_unknown_create_forgotten) \
     X(semaphore_unknown_delete_counts_as_done) \
     X(semaphore_watch_left_on_the_server) \
-    X(semaphore_lease_stays_after_the_wait) \
     X(shared_downgrade_in_two_steps) \
     X(shared_no_second_look_after_a_writer) \
     X(shared_readers_exclude_readers) \

@@ -41,9 +41,9 @@ struct waiter {
     std::optional<store::scheduler::time_point> deadline;
 
     /// The end of the wait, exactly once, unless withdraw() comes first: granted, or why not. Who is told of a grant
-    /// holds at that moment. A grant that has ended before it could be told is an error, with the node that it had
-    /// (unless memory failed in between):
-    /// `errc::lost`, or why nothing can be done any more. There is nothing to release then.
+    /// holds at that moment. If a grant has ended before it could be told, that is an error (`errc::lost`, or why
+    /// nothing can be done any more) with the node that it had, unless memory failed in between. There is nothing to
+    /// release then.
     store::unique_function<void(error_code, grant)> done;
     /// The lock was lost: once, after a grant was told, and not after release() was called.
     store::unique_function<void()> lost;
@@ -87,8 +87,11 @@ public:
     /// refuses. May be empty. Only after a grant, and once. It does not fail: what memory it needs was taken before.
     virtual void release(store::unique_function<void(error_code)> released) = 0;
 
+    /// Before release(): what was granted was given back before anybody looked at it.
+    virtual void unseen() noexcept {}
+
     /// Calls `asked`, later and once, when somebody asks the holder to let go, or has done so: its node is looked at
-    /// from now on. Not after release() was called, nor once the lock is lost. In place of what was to be called
+    /// from now on. Not after release() was called, nor once the lock is lost. It replaces what was to be called
     /// before. Only after a grant.
     virtual void on_revoked(std::function<void()> asked) = 0;
 

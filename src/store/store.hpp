@@ -43,7 +43,7 @@ inline constexpr std::size_t largest_request = 0xfffff;
 struct reply {
     outcome result = outcome::unknown;
     lease_clock::time_point sent{};
-    bool undone = false; ///< with `unknown`: certainly not done all the same, and it never will be
+    bool undone = false; ///< with `unknown`: it is certain after all that it was not done, and never will be
 };
 struct create_reply : reply {
     std::string_view path; ///< with the sequence number; valid during the call
@@ -126,16 +126,16 @@ public:
 /// the executor.
 ///
 /// Paths are absolute and below the client's chroot, which the store adds and takes off again. They have been checked.
-class store {
+class node_store {
 public:
-    using done = std::function<void(const reply&)>;
+    using reply_done = std::function<void(const reply&)>;
     using create_done = std::function<void(const create_reply&)>;
     using stat_done = std::function<void(const stat_reply&)>;
     using batch_done = std::function<void(const batch_reply&)>;
     using get_done = std::function<void(const get_reply&)>;
     using children_done = std::function<void(const children_reply&)>;
 
-    virtual ~store() = default;
+    virtual ~node_store() = default;
 
     /// Sets who is told about the session, before anything else is called.
     virtual void attach(observer&) = 0;
@@ -144,7 +144,7 @@ public:
     virtual void create(std::string_view path, std::string_view data, node_kind kind, create_done) = 0;
 
     /// Deletes a node of that version.
-    virtual void remove(std::string_view path, std::int32_t version, done) = 0;
+    virtual void remove(std::string_view path, std::int32_t version, reply_done) = 0;
 
     /// Replaces a node's data, if it has that version.
     virtual void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) = 0;
@@ -165,10 +165,10 @@ public:
     virtual void children(std::string_view path, bool watch, children_done) = 0;
 
     /// Takes back the watches of get() and children() on a node, here and on the server.
-    virtual void unwatch(std::string_view path, done) = 0;
+    virtual void unwatch(std::string_view path, reply_done) = 0;
 
     /// Answered when the server has caught up with the leader as of this call; later reads see at least that.
-    virtual void sync(std::string_view path, done) = 0;
+    virtual void sync(std::string_view path, reply_done) = 0;
 
     /// Ends the epoch as if the connection were lost, the session goes on. Nothing happens outside of an epoch.
     virtual void give_up() noexcept = 0;

@@ -76,7 +76,7 @@ public:
 class side {
 public:
     virtual ~side() = default;
-    virtual store::store& store_of(unsigned client) = 0;
+    virtual store::node_store& store_of(unsigned client) = 0;
     virtual recorder& told(unsigned client) = 0;
     virtual void run_until(const std::function<bool()>& holds) = 0;
 
@@ -120,7 +120,7 @@ public:
         REQUIRE((found == store::outcome::ok || found == store::outcome::no_auth));
         return found == store::outcome::no_auth;
     }
-    store::store& store_of(unsigned c) override { return *stores_[c]; }
+    store::node_store& store_of(unsigned c) override { return *stores_[c]; }
     recorder& told(unsigned c) override { return *recorders_[c]; }
     void run_until(const std::function<bool()>& holds) override
     {
@@ -194,7 +194,7 @@ public:
             reopen(c);
         }
     }
-    store::store& store_of(unsigned c) override { return current_[c]->store; }
+    store::node_store& store_of(unsigned c) override { return current_[c]->store; }
     recorder& told(unsigned c) override { return current_[c]->told; }
     void run_until(const std::function<bool()>& holds) override
     {

@@ -170,7 +170,7 @@ TEST_CASE("SIGKILL: all that a process held or waited for is free when its sessi
         co_await until_queued(admin, waits, 2); // the last that it does
         co_await until_queued(admin, "/abandoned/election", 1);
         co_await until_queued(admin, reader_waits, 2);
-        co_await until_leases(admin, permit_waits, 2); // ours, and what the head of the line has made already
+        co_await until_permits(admin, permit_waits, 2); // ours, and what the head of the line has made already
         const auto waiter = admin.exists(waits + "/" + queue_of(admin, waits)[1]);
         REQUIRE(waiter);
         const std::int64_t its_session = waiter->ephemeral_owner;
@@ -208,7 +208,7 @@ TEST_CASE("SIGKILL: all that a process held or waited for is free when its sessi
         auto reads = begin_read(shared_mutex(zk, paths[4]));
         co_await until_queued(admin, paths[4], 2);
         auto takes_one = begin(semaphore(zk, paths[5], 2), 1);
-        co_await until_leases(admin, paths[5], 3);
+        co_await until_permits(admin, paths[5], 3);
         co_await until_queued(admin, paths[0], 2);
         co_await until_queued(admin, "/abandoned/election", 2);
         CHECK(victim.running());
@@ -237,7 +237,7 @@ TEST_CASE("SIGKILL: all that a process held or waited for is free when its sessi
         co_await release(std::move(written));
         written = co_await granted(writes);
         co_await release(std::move(written));
-        co_await until_leases(admin, permit_waits, 2); // the next in the line has made its own
+        co_await until_permits(admin, permit_waits, 2); // the next in the line has made its own
         co_await release(std::move(only));
         only = co_await granted(enters);
         co_await release(std::move(only));

@@ -178,7 +178,7 @@ TEST_CASE("a commit asks for the node of each permit; one of them gone, and noth
         CHECK_FALSE(part);
         CHECK(held);
         CHECK(stock.value() == "two");
-        co_await until_leases(admin, path, 1); // the rest of the part is given back
+        co_await until_permits(admin, path, 1); // the rest of the part is given back
         CHECK(error_in(co_await part.commit(stock.write("late"))) == errc::lost);
         must(co_await held.commit(stock.write("one")));
 

@@ -299,7 +299,7 @@ TEST_CASE("semaphore: waiters behind the head cost what a mutex's do; a part giv
 
         // Somebody else is the head of the line, so that those behind it are ours alone.
         auto head = begin(semaphore(other.zk, path, 4), 1);
-        co_await until_leases(admin, path, 5);
+        co_await until_permits(admin, path, 5);
         const std::string line = path + "/locks";
         const std::string first = line + "/" + queue_of(admin, line).front();
         auto second = begin(gate, 2);
@@ -315,7 +315,7 @@ TEST_CASE("semaphore: waiters behind the head cost what a mutex's do; a part giv
         // Two given back are one request; with one of them the head goes, and the second has to wait for more.
         must(co_await all.release(2));
         permits one = co_await granted(head);
-        co_await until_leases(admin, path, 5);
+        co_await until_permits(admin, path, 5);
         CHECK_FALSE(second.ended());
         CHECK(remote.link.count(opcode::remove) == 0);
         CHECK(removes(remote.link) == 2);

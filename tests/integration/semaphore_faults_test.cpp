@@ -28,7 +28,7 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
         for (const auto type : cancellation_types) {
             permits held = must(co_await gate.acquire(1));
             auto head = begin(same, 2);
-            co_await until_leases(admin, path, 3);
+            co_await until_permits(admin, path, 3);
             auto behind = begin(same, 2);
             auto last = begin(gate, 1);
             co_await until_queued(admin, path + "/locks", 3);
@@ -37,13 +37,13 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
             head.cancel(type);
             CHECK(co_await head.end() == asio::error::operation_aborted);
             permits got = co_await granted(last); // it wanted the one that was free
-            co_await until_leases(admin, path, 2);
+            co_await until_permits(admin, path, 2);
 
             auto late = begin(same, 1, 50ms); // at the head
             auto late_too = begin(same, 1, 60ms);
             CHECK(co_await late.end() == errc::timed_out);
             CHECK(co_await late_too.end() == errc::timed_out);
-            co_await until_leases(admin, path, 2);
+            co_await until_permits(admin, path, 2);
             co_await release(std::move(got));
             co_await release(std::move(held));
             co_await no_permit_left(server().port(), path);
@@ -53,10 +53,10 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
         auto at_once = begin(gate, 2);
         at_once.cancel();
         CHECK(co_await at_once.end() == asio::error::operation_aborted);
-        // And while the leases are being made.
+        // And while the nodes are being made.
         remote.link.on_next(opcode::multi, moment::reply, fate::hold);
         auto making = begin(gate, 2);
-        co_await until("the leases are made", [&] { return remote.link.struck(); });
+        co_await until("the nodes are made", [&] { return remote.link.struck(); });
         making.cancel();
         CHECK(co_await making.end() == asio::error::operation_aborted);
         remote.link.release();
@@ -67,13 +67,13 @@ TEST_CASE("cancelled or out of time at the head and in the line: nothing is left
     play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }
 
-TEST_CASE("an acquire survives a cut at every request of it, and makes no lease twice")
+TEST_CASE("an acquire survives a cut at every request of it, and makes no node twice")
 {
     struct place {
         opcode op;
         std::size_t skip;
     };
-    // The lock of the line is a create of its own; then a lease or a batch of them, the list, and the lock back.
+    // The lock of the line is a create of its own; then a permit's node or a batch of them, the list, and the lock back.
     const std::vector<place> of_one{{opcode::create2, 0}, {opcode::create2, 1}, {opcode::get_children2, 0},
                                     {opcode::remove, 0}};
     const std::vector<place> of_two{{opcode::multi, 0}, {opcode::get_children2, 0}};
@@ -97,7 +97,7 @@ TEST_CASE("an acquire survives a cut at every request of it, and makes no lease 
                     auto attempt = begin(gate, count);
                     permits held = co_await granted(attempt);
                     co_await until("the cut was made", [&] { return remote.link.struck(); });
-                    co_await until_leases(admin, path, count);
+                    co_await until_permits(admin, path, count);
                     CHECK(held.count() == count);
                     remote.link.on_next(count == 1 ? opcode::remove : opcode::multi, at, fate::cut);
                     co_await release(std::move(held));
@@ -119,7 +119,7 @@ TEST_CASE("a create whose answer was lost, of an acquire that was cancelled, is 
         semaphore gate(remote.zk, path, 1);
         remote.link.on_next(opcode::create2, moment::reply, fate::hold, 1);
         auto attempt = begin(gate, 1);
-        co_await until("the lease is made", [&] { return remote.link.struck(); });
+        co_await until("the node is made", [&] { return remote.link.struck(); });
         attempt.cancel();
         CHECK(co_await attempt.end() == asio::error::operation_aborted);
         CHECK(admin.children(path + "/leases").size() == 1);
@@ -144,7 +144,7 @@ TEST_CASE("the session ends: holders are told, their permits are free, and whoev
         permits held = must(co_await gate.acquire(2));
         auto lost = begin_wait_lost(held);
         auto head = begin(same, 1);
-        co_await until_leases(admin, path, 3);
+        co_await until_permits(admin, path, 3);
         auto behind = begin(same, 1);
         auto ours = begin(gate, 1);
         co_await until_queued(admin, path + "/locks", 3);
@@ -177,7 +177,7 @@ TEST_CASE("the session ends: holders are told, their permits are free, and whoev
         // The client is closed: what waits ends, what is held is lost.
         held = must(co_await gate.acquire(2));
         auto waits = begin(gate, 1);
-        co_await until_leases(admin, path, 3);
+        co_await until_permits(admin, path, 3);
         co_await remote.close();
         CHECK(co_await waits.end() == errc::closed);
         CHECK_FALSE(held);
@@ -186,7 +186,7 @@ TEST_CASE("the session ends: holders are told, their permits are free, and whoev
     play<2>({.clean = {path + "/locks", path + "/leases"}}, story);
 }
 
-TEST_CASE("others delete leases: of a holder, of the head of the line, and all of them with their parent")
+TEST_CASE("others delete nodes: of a holder, of the head of the line, and all of them with their parent")
 {
     const std::string path = "/semaphore/deleted";
     const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
@@ -195,14 +195,14 @@ TEST_CASE("others delete leases: of a holder, of the head of the line, and all o
         permits held = must(co_await gate.acquire(2));
         auto lost = begin_wait_lost(held);
         auto head = begin(same, 2);
-        co_await until_leases(admin, path, 4);
+        co_await until_permits(admin, path, 4);
         const auto holders = must(co_await gate.holders());
         for (const contender& c : holders)
             if (!c.ours) {
                 admin.remove(c.node);
                 break;
             }
-        co_await until_leases(admin, path, 4); // it has made them again
+        co_await until_permits(admin, path, 4); // it has made them again
         CHECK_FALSE(head.ended());
         const auto watched = [&] { return watches_node(server().port(), remote.zk.session_id(), held.node()); };
         co_await until("the holder watches its node", watched);

@@ -46,11 +46,11 @@ inline awaitable<void> no_permit_left(std::uint16_t port, const std::string& pat
             return watched.first.starts_with(path) && !of_the_line; // on that, clients keep a watch for a while
         });
     };
-    co_await until("no lease and no watch of one is left", nothing);
+    co_await until("no node and no watch of one is left", nothing);
 }
 
-/// Until so many leases are there: those that are held, and those of the head of the line.
-inline awaitable<void> until_leases(admin_client& admin, std::string path, std::size_t count)
+/// Until the nodes of so many permits are there: those that are held, and those of the head of the line.
+inline awaitable<void> until_permits(admin_client& admin, std::string path, std::size_t count)
 {
     const std::string leases = path + "/leases";
     co_await until_queued(admin, leases, count);

@@ -47,7 +47,7 @@ TEST_CASE("the maximum is held: one by one, in chunks, and released in any order
 
         // Whoever wants three waits until there are three, and nobody overtakes him.
         auto three = begin(same, 3);
-        co_await until_leases(admin, path, 8);
+        co_await until_permits(admin, path, 8);
         auto behind = begin(gate, 1);
         const auto queued = [&] { return admin.children(path + "/locks").size() == 2; };
         co_await until("both are in the line", queued);
@@ -310,7 +310,7 @@ TEST_CASE("what it costs in requests")
         co_await until("the line is empty", line_free);
         remote.link.forget();
 
-        // The lock of the line, the lease and the list together, and the lock back.
+        // The lock of the line, the node and the list together, and the lock back.
         held = must(co_await gate.acquire(1));
         co_await until("the lock is given back", [&] { return remote.link.count(opcode::remove) == 1; });
         CHECK(remote.link.count(opcode::create2) == 2);
@@ -347,8 +347,8 @@ TEST_CASE("what it costs in requests")
 
         // The wake-up of the head: one list, and the lock back; then nobody watches any more.
         auto waits = begin(gate, 1);
-        co_await until_leases(admin, path, 9);
-        for (int look = 0; look < 2; ++look) // it looked when its lease was made, and again, with a watch, when it knew
+        co_await until_permits(admin, path, 9);
+        for (int look = 0; look < 2; ++look) // it looked when its node was made, and again, with a watch, when it knew
             must(co_await remote.zk.exists("/"));
         remote.link.forget();
         must(co_await held.release(1));

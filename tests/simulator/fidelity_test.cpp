@@ -29,7 +29,7 @@ namespace {
 class side {
 public:
     virtual ~side() = default;
-    virtual store::store& store_of(unsigned client) = 0;
+    virtual store::node_store& store_of(unsigned client) = 0;
     virtual std::int64_t session_of(unsigned client) = 0;
     virtual std::vector<std::string> take_events(unsigned client) = 0;
     virtual void run_until(const std::function<bool()>& holds) = 0;
@@ -143,7 +143,7 @@ public:
     {
         for (unsigned c = 0; c < 2; ++c) open(c);
     }
-    store::store& store_of(unsigned c) override { return clients_[c]->store(); }
+    store::node_store& store_of(unsigned c) override { return clients_[c]->store(); }
     std::int64_t session_of(unsigned c) override { return clients_[c]->session; }
     std::vector<std::string> take_events(unsigned c) override
     {
@@ -186,7 +186,7 @@ public:
     {
         for (unsigned c = 0; c < 2; ++c) open(c);
     }
-    store::store& store_of(unsigned c) override { return clients_[c]->store; }
+    store::node_store& store_of(unsigned c) override { return clients_[c]->store; }
     std::int64_t session_of(unsigned c) override { return clients_[c]->session; }
     std::vector<std::string> take_events(unsigned c) override { return std::exchange(clients_[c]->events, {}); }
     void run_until(const std::function<bool()>& holds) override

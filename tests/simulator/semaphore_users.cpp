@@ -31,7 +31,7 @@ public:
     [[nodiscard]] std::vector<std::string> places(unsigned path) const override
     {
         const auto where = layout(path);
-        return {where.leases, where.line};
+        return {where.permits, where.line};
     }
 
     /// An administrator changes the shared count instead.
@@ -105,8 +105,8 @@ private:
     std::vector<std::string> nodes_of(const use& u) const
     {
         std::vector<std::string> nodes;
-        for (const auto& lease : acquisitions_.at(&u)->leases)
-            nodes.push_back(layout(u.paths.front()).leases + '/' + lease->name);
+        for (const auto& node : acquisitions_.at(&u)->nodes)
+            nodes.push_back(layout(u.paths.front()).permits + '/' + node->name);
         return nodes;
     }
 

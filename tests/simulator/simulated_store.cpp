@@ -65,7 +65,7 @@ void simulated_store::create(std::string_view path, std::string_view data, ::zkl
     submit(std::move(r), std::move(call));
 }
 
-void simulated_store::remove(std::string_view path, std::int32_t version, done call)
+void simulated_store::remove(std::string_view path, std::int32_t version, reply_done call)
 {
     const plenty_of_memory here;
     auto r = make_request(operation::remove, path);
@@ -122,13 +122,13 @@ void simulated_store::children(std::string_view path, bool watch, children_done 
     submit(std::move(r), std::move(call));
 }
 
-void simulated_store::unwatch(std::string_view path, done call)
+void simulated_store::unwatch(std::string_view path, reply_done call)
 {
     const plenty_of_memory here;
     submit(make_request(operation::unwatch, path), std::move(call));
 }
 
-void simulated_store::sync(std::string_view path, done call)
+void simulated_store::sync(std::string_view path, reply_done call)
 {
     const plenty_of_memory here;
     submit(make_request(operation::sync, path), std::move(call));
@@ -170,7 +170,7 @@ void simulated_store::submit(request r, callback call)
     r.xid = ++xid_;
     sent_ = process_.now();
     waiting w{r.xid, r.what, r.path, sent_, std::move(call), r.watch};
-    w.stranded = state_ == state::ending;
+    w.unsent = state_ == state::ending;
     for (const auto& part : r.parts)
         w.paths.push_back(part.what == transaction::kind::remove ? part.path : std::string());
     outstanding_.push_back(std::move(w));
@@ -278,7 +278,7 @@ void simulated_store::call_back(waiting& w, const answer& a)
     const auto fill = [&](auto&& reply) -> decltype(auto) {
         reply.result = a.result;
         reply.sent = w.sent;
-        reply.undone = w.stranded;
+        reply.undone = w.unsent;
         return std::forward<decltype(reply)>(reply);
     };
     if (world_.log.on() && w.what != operation::ping) {
@@ -288,7 +288,7 @@ void simulated_store::call_back(waiting& w, const answer& a)
     }
     const bool ok = a.result == outcome::ok;
     const bool writes = w.what == operation::create || w.what == operation::set;
-    if (writes && a.result == outcome::unknown && !w.stranded) in_doubt_.insert(w.path);
+    if (writes && a.result == outcome::unknown && !w.unsent) in_doubt_.insert(w.path);
     if (w.what == operation::create && ok) in_doubt_.erase(w.path); // what was sent before has not made this one
     if (auto* f = std::get_if<create_done>(&w.call)) {
         ::zklock::store::create_reply r;
@@ -326,7 +326,7 @@ void simulated_store::call_back(waiting& w, const answer& a)
             r.stat = a.stat;
         }
         if (*l) tell([&] { (*l)(fill(r)); });
-    } else if (auto* d = std::get_if<done>(&w.call); *d) {
+    } else if (auto* d = std::get_if<reply_done>(&w.call); *d) {
         ::zklock::store::reply r;
         tell([&] { (*d)(fill(r)); });
     }

@@ -17,9 +17,9 @@
 
 namespace zklock::simulator {
 
-/// store::store over the simulated ensemble: what the bridge makes of the C client, with every liberty the contract
+/// The store over the simulated ensemble: what the bridge makes of the C client, with every liberty the contract
 /// leaves, and complaints when the recipes break their side of it.
-class simulated_store final : public store::store, public endpoint {
+class simulated_store final : public store::node_store, public endpoint {
 public:
     simulated_store(world& w, ensemble& e, process& p, unsigned number);
     /// The process died: the kernel closes its connection.
@@ -27,14 +27,14 @@ public:
 
     void attach(::zklock::store::observer& o) override;
     void create(std::string_view path, std::string_view data, ::zklock::store::node_kind kind, create_done) override;
-    void remove(std::string_view path, std::int32_t version, done) override;
+    void remove(std::string_view path, std::int32_t version, reply_done) override;
     void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
     void batch(std::span<const ::zklock::store::batch_write> writes, batch_done) override;
     void exists(std::string_view path, stat_done) override;
     void get(std::string_view path, bool watch, get_done) override;
     void children(std::string_view path, bool watch, children_done) override;
-    void unwatch(std::string_view path, done) override;
-    void sync(std::string_view path, done) override;
+    void unwatch(std::string_view path, reply_done) override;
+    void sync(std::string_view path, reply_done) override;
     void close(std::function<void()> closed) override;
     void give_up() noexcept override { cut(); }
 
@@ -56,7 +56,7 @@ public:
 
 private:
     enum class state : std::uint8_t { idle, opening, open, ending, closing, closed };
-    using callback = std::variant<done, create_done, stat_done, batch_done, get_done, children_done>;
+    using callback = std::variant<reply_done, create_done, stat_done, batch_done, get_done, children_done>;
     struct waiting {
         std::int64_t xid = 0;
         operation what = operation::ping;
@@ -64,7 +64,7 @@ private:
         ::zklock::store::scheduler::time_point sent{};
         callback call;
         bool watch = false;
-        bool stranded = false;            ///< made after the loss of the connection, and not sent
+        bool unsent = false;            ///< made after the loss of the connection, and not sent
         std::vector<std::string> paths{}; ///< of a batch: those of its deletes, empty for its other writes
     };
 

@@ -69,7 +69,7 @@ void simulated_store::keep_alive()
             request r;
             r.xid = ++xid_;
             sent_ = process_.now();
-            outstanding_.push_back({r.xid, operation::ping, {}, sent_, done{}});
+            outstanding_.push_back({r.xid, operation::ping, {}, sent_, reply_done{}});
             ensemble_.send(connection_, std::move(r));
         }
         keep_alive();

@@ -66,7 +66,7 @@ private:
 };
 
 /// A store whose requests wait for the test to answer them.
-class fake_store final : public store::store {
+class fake_store final : public store::node_store {
 public:
     /// One write of a batch, as batch_write says it, with texts of its own.
     struct written {
@@ -126,7 +126,7 @@ public:
             done({{zklock::store::outcome::ok, sent}, node + digits, stat});
         };
     }
-    void remove(std::string_view path, std::int32_t version, done f) override
+    void remove(std::string_view path, std::int32_t version, reply_done f) override
     {
         simple("remove ", std::string(path) + at_version(version), std::move(f));
     }
@@ -191,8 +191,8 @@ public:
         };
         r.list = [answer = r.list_with](const std::vector<std::string>& names) { answer(names, {}); };
     }
-    void unwatch(std::string_view path, done f) override { simple("unwatch ", path, std::move(f)); }
-    void sync(std::string_view path, done f) override { simple("sync ", path, std::move(f)); }
+    void unwatch(std::string_view path, reply_done f) override { simple("unwatch ", path, std::move(f)); }
+    void sync(std::string_view path, reply_done f) override { simple("sync ", path, std::move(f)); }
     void close(std::function<void()> f) override { closed = std::move(f); }
 
     /// The oldest unanswered request; it is the caller's to answer.
@@ -237,7 +237,7 @@ private:
         r.strand = [f] { f({never_left, {}}); };
         r.stat = [f, sent](const zklock::store::node_stat& stat) { f({{zklock::store::outcome::ok, sent}, stat}); };
     }
-    void simple(const char* verb, std::string_view path, done f)
+    void simple(const char* verb, std::string_view path, reply_done f)
     {
         request& r = add(verb, path);
         r.answer = [f, sent = clock_.now()](zklock::store::outcome o) { f({o, sent}); };

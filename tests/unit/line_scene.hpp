@@ -55,7 +55,7 @@ struct line_scene : node_scene {
                 to.ended = ec;
                 to.found = std::move(found);
             },
-            recipes::listed::queue, most);
+            recipes::list_kind::queue, most);
     }
     /// Of so many contenders, the last one first.
     static std::vector<std::string> crowd(std::size_t count)

@@ -241,13 +241,13 @@ TEST_SUITE("revocation")
         connected_scene s;
         std::optional<std::size_t> told;
         const auto answer = [&](error_code ec, std::size_t n) { told = ec ? 100 : n; };
-        s.queues->revoke("/p/leases", "/p/leases/_c_1-lease-0000000003", answer, recipes::listed::leases);
+        s.queues->revoke("/p/leases", "/p/leases/_c_1-lease-0000000003", answer, recipes::list_kind::permits);
         asked(s).to("set /p/leases/_c_1-lease-0000000003").ends(outcome::ok);
         CHECK(told == 1);
-        s.queues->revoke("/p/leases", "/p/locks/_c_1-lease-0000000003", answer, recipes::listed::leases);
+        s.queues->revoke("/p/leases", "/p/locks/_c_1-lease-0000000003", answer, recipes::list_kind::permits);
         s.clock.run();
         CHECK(told == 100);
-        s.queues->revoke_holders("/p/leases", answer, recipes::listed::leases);
+        s.queues->revoke_holders("/p/leases", answer, recipes::list_kind::permits);
         asked(s).to("children /p/leases").list({"_c_1-lease-0000000003", "0a1b"});
         asked(s).all_of({"set /p/leases/_c_1-lease-0000000003", "set /p/leases/0a1b"});
         asked(s).to("set /p/leases/_c_1-lease-0000000003").ends(outcome::ok).to("set /p/leases/0a1b").ends(outcome::ok);

@@ -7,7 +7,7 @@
 using namespace zklock;
 using namespace zklock::unit;
 
-TEST_SUITE("semaphore, leases in doubt")
+TEST_SUITE("semaphore, permits in doubt")
 {
     TEST_CASE("a create of unknown outcome is looked for after a sync, and kept, made again or deleted")
     {
@@ -23,10 +23,10 @@ TEST_SUITE("semaphore, leases in doubt")
                 CAPTURE(there);
                 CHECK(s.servers.requests.front().what == "sync /"); // before the look
                 REQUIRE(s.answer_until("children /s/leases"));
-                s.list(there ? std::vector<std::string>{s.lease(2, 7)} : std::vector<std::string>{});
+                s.list(there ? std::vector<std::string>{s.permit(2, 7)} : std::vector<std::string>{});
                 CAPTURE(s.servers.pending());
                 CHECK(s.servers.asks("create /s/leases") == (wanted && !there));
-                CHECK(s.servers.asks("remove /s/leases/" + s.lease(2, 7)) == (!wanted && there));
+                CHECK(s.servers.asks("remove /s/leases/" + s.permit(2, 7)) == (!wanted && there));
             }
     }
 
@@ -37,7 +37,7 @@ TEST_SUITE("semaphore, leases in doubt")
             semaphore_scene s;
             const auto a = s.want(1, permits_of(2));
             s.give_line();
-            s.reconnect(); // the create of lease 2 is lost, and has been done
+            s.reconnect(); // the create of permit 2 is lost, and has been done
             REQUIRE(s.answer_until("children /s/leases"));
             s.list({}); // by a leader that does not know what happened since
             REQUIRE(s.answer_until("create /s/leases/_c_00000000-0000-4000-8000-000000000003-lease-"));
@@ -49,8 +49,8 @@ TEST_SUITE("semaphore, leases in doubt")
             CHECK(s.servers.asks("sync /") != wrote);
             if (!wrote) {
                 REQUIRE(s.answer_until("children /s/leases"));
-                s.list({s.lease(2, 7)});
-                CHECK(s.servers.asks("remove /s/leases/" + s.lease(2, 7)));
+                s.list({s.permit(2, 7)});
+                CHECK(s.servers.asks("remove /s/leases/" + s.permit(2, 7)));
                 REQUIRE(s.answer_until("children /s/leases")); // for lease 3
                 s.list({});
                 CHECK(s.servers.asks("create /s/leases/_c_00000000-0000-4000-8000-000000000004"));
@@ -59,20 +59,20 @@ TEST_SUITE("semaphore, leases in doubt")
         }
     }
 
-    TEST_CASE("a lease that a look-up may have missed does not keep its path, and is looked for nevertheless")
+    TEST_CASE("a permit that a look-up may have missed does not keep its path, and is looked for nevertheless")
     {
         semaphore_scene s;
         const auto gave_up = s.want(1, permits_of(2));
         s.give_line();
         CHECK(gave_up->handle->withdraw());
-        s.reconnect(); // the create of lease 2 is lost, and has been done
+        s.reconnect(); // the create of permit 2 is lost, and has been done
         REQUIRE(s.answer_until("children /s/leases"));
         s.list({}); // by a leader that does not know what happened since
         const auto other = s.want(1, permits_of(3));
         CHECK_FALSE(other->ended); // or it would have been refused: the path was bound to 2
         s.reconnect();
         REQUIRE(s.answer_until("children /s/leases"));
-        s.list({s.lease(2, 7)});
-        CHECK(s.servers.asks("remove /s/leases/" + s.lease(2, 7)));
+        s.list({s.permit(2, 7)});
+        CHECK(s.servers.asks("remove /s/leases/" + s.permit(2, 7)));
     }
 }

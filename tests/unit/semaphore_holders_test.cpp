@@ -15,9 +15,9 @@ TEST_SUITE("semaphore, holders")
         const auto a = s.want(3, permits_of(3));
         s.give_line();
         s.servers.take().done(
-            {"/s/leases/" + s.lease(2, 7), "/s/leases/" + s.lease(3, 8), "/s/leases/" + s.lease(4, 9)});
+            {"/s/leases/" + s.permit(2, 7), "/s/leases/" + s.permit(3, 8), "/s/leases/" + s.permit(4, 9)});
         s.clock.run();
-        s.list({s.lease(2, 7), s.lease(3, 8), s.lease(4, 9)});
+        s.list({s.permit(2, 7), s.permit(3, 8), s.permit(4, 9)});
         REQUIRE(a->ended == error_code());
         int losses = 0;
         CHECK_FALSE(a->handle->split(4, {}));
@@ -25,9 +25,9 @@ TEST_SUITE("semaphore, holders")
         const auto part = a->handle->split(2, [&] { ++losses; });
         REQUIRE(part);
         CHECK(part->count() == 2);
-        CHECK(part->given().node == "/s/leases/" + s.lease(3, 8));
+        CHECK(part->given().node == "/s/leases/" + s.permit(3, 8));
         CHECK(part->given().fencing_token == a->given.fencing_token);
-        s.event(store::event_kind::deleted, "/s/leases/" + s.lease(4, 9));
+        s.event(store::event_kind::deleted, "/s/leases/" + s.permit(4, 9));
         CHECK(losses == 1);
         CHECK(a->losses == 0);
         CHECK(a->handle->held(s.clock.now()));
@@ -75,24 +75,24 @@ TEST_SUITE("semaphore, holders")
         CHECK(ended == make_error_code(errc::lost));
         CHECK(a->losses == 1);
         CHECK_FALSE(a->handle->held(s.clock.now()));
-        CHECK(s.servers.pending() == "remove /s/leases/" + s.lease(2, 7));
+        CHECK(s.servers.pending() == "remove /s/leases/" + s.permit(2, 7));
         CHECK(lost == 0);
         CHECK(part->held(s.clock.now()));
         commit();
         s.clock.run();
         CHECK(told == 3);
         CHECK(ended == make_error_code(errc::lost));
-        CHECK(s.servers.pending() == "remove /s/leases/" + s.lease(2, 7)); // it was not sent
+        CHECK(s.servers.pending() == "remove /s/leases/" + s.permit(2, 7)); // it was not sent
     }
 
     TEST_CASE("the holder of several permits is asked by the node of any; what is split off, by its own")
     {
         semaphore_scene s;
         const auto a = s.hold_three();
-        const auto leases = [&s](int first, int last) {
+        const auto permits = [&s](int first, int last) {
             std::string text;
             for (int i = first; i <= last; ++i)
-                text += (i == first ? "watch /s/leases/" : ", watch /s/leases/") + s.lease(i, i + 5);
+                text += (i == first ? "watch /s/leases/" : ", watch /s/leases/") + s.permit(i, i + 5);
             return text;
         };
         const auto show = [&s](const std::string& data) {
@@ -102,12 +102,12 @@ TEST_SUITE("semaphore, holders")
         int asked = 0, part_asked = 0;
         a->handle->on_revoked([&] { ++asked; });
         s.clock.run();
-        CHECK(s.servers.pending() == leases(2, 4));
+        CHECK(s.servers.pending() == permits(2, 4));
         for (const char* data : {"me", "", "__REVOKE__\n"})
             show(data);
         CHECK(asked == 0);
-        s.event(store::event_kind::data_changed, "/s/leases/" + s.lease(3, 8));
-        CHECK(s.servers.pending() == leases(3, 3));
+        s.event(store::event_kind::data_changed, "/s/leases/" + s.permit(3, 8));
+        CHECK(s.servers.pending() == permits(3, 3));
         show("__REVOKE__");
         CHECK(asked == 1);
         CHECK(a->handle->held(s.clock.now()));
@@ -117,7 +117,7 @@ TEST_SUITE("semaphore, holders")
         REQUIRE(part);
         part->on_revoked([&] { ++part_asked; });
         s.clock.run();
-        CHECK(s.servers.pending() == leases(4, 4));
+        CHECK(s.servers.pending() == permits(4, 4));
         show("me");
         // On the next connection all are looked at again.
         s.servers.observer->on_disconnected();
@@ -126,14 +126,14 @@ TEST_SUITE("semaphore, holders")
         REQUIRE(s.servers.requests.size() == 3);
         for (int i = 0; i < 3; ++i) {
             const auto look = s.servers.take();
-            look.show(5, look.what == leases(4, 4) ? "__REVOKE__" : "me");
+            look.show(5, look.what == permits(4, 4) ? "__REVOKE__" : "me");
         }
         s.clock.run();
         CHECK(part_asked == 1);
         CHECK(asked == 1);
         part->release({});
-        s.event(store::event_kind::data_changed, "/s/leases/" + s.lease(4, 9));
-        CHECK(s.servers.pending() == "remove /s/leases/" + s.lease(4, 9)); // nobody looks at it any more
+        s.event(store::event_kind::data_changed, "/s/leases/" + s.permit(4, 9));
+        CHECK(s.servers.pending() == "remove /s/leases/" + s.permit(4, 9)); // nobody looks at it any more
     }
 
     TEST_CASE("whoever wanted to hear of requests to let go is kept no longer than the permits")
@@ -151,7 +151,7 @@ TEST_SUITE("semaphore, holders")
         SUBCASE("lost")
         {
             for (int n = 7; n <= 9; ++n)
-                s.event(store::event_kind::deleted, "/s/leases/" + s.lease(n - 5, n));
+                s.event(store::event_kind::deleted, "/s/leases/" + s.permit(n - 5, n));
         }
         s.clock.run();
         CHECK(listener.use_count() == 1);

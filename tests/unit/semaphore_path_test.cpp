@@ -27,23 +27,23 @@ struct semaphore_path_scene : semaphore_scene {
     {
         return want_of(*path, count, permits_of(2), mode, "/s");
     }
-    static std::string lease_prefix(int uuid)
+    static std::string permit_prefix(int uuid)
     {
-        const std::string whole = lease(uuid, 0);
+        const std::string whole = permit(uuid, 0);
         return "/s/leases/" + whole.substr(0, whole.size() - 10);
     }
-    /// One permit of two, by the lease 2 with the number 7.
+    /// One permit of two, by the node 2 with the number 7.
     std::shared_ptr<attempt> want_and_hold()
     {
         const auto a = want(1);
         give_line();
-        asked(*this).to("create " + lease_prefix(2)).number(60, 7);
-        asked(*this).to("children /s/leases").list({lease(2, 7)});
+        asked(*this).to("create " + permit_prefix(2)).number(60, 7);
+        asked(*this).to("children /s/leases").list({permit(2, 7)});
         REQUIRE(a->ended == error_code());
         asked(*this).to("remove /s/locks/" + node(1, 0)).ends(outcome::ok).nothing_else();
         return a;
     }
-    const std::string held_lease = "/s/leases/" + lease(2, 7);
+    const std::string held_permit = "/s/leases/" + permit(2, 7);
 
     int told_idle = 0;
     std::unique_ptr<recipes::semaphore_path> path;
@@ -53,7 +53,7 @@ struct semaphore_path_scene : semaphore_scene {
 
 TEST_SUITE("semaphore path")
 {
-    TEST_CASE("a new one is idle; in use it is not; when the last lease is gone it tells so, once and later")
+    TEST_CASE("a new one is idle; in use it is not; when the last permit is gone it tells so, once and later")
     {
         semaphore_path_scene s;
         CHECK(s.path->idle());
@@ -62,7 +62,7 @@ TEST_SUITE("semaphore path")
         a->handle->release({});
         s.clock.run();
         CHECK_FALSE(s.path->idle()); // the delete is under way
-        const auto remove = asked(s).to("remove " + s.held_lease).nothing_else().kept();
+        const auto remove = asked(s).to("remove " + s.held_permit).nothing_else().kept();
         remove.answer(outcome::ok);
         CHECK(s.path->idle());
         CHECK(s.told_idle == 0);
@@ -84,20 +84,20 @@ TEST_SUITE("semaphore path")
         CHECK(s.told_idle == 1);
     }
 
-    TEST_CASE("whoever waits is refused and leaves line and leases, and whoever holds is not")
+    TEST_CASE("whoever waits is refused and leaves line and permits, and whoever holds is not")
     {
         semaphore_path_scene s;
         const auto holder = s.want_and_hold();
         const auto waiter = s.want(1);
         asked(s).to("create /s/locks/" + prefix(3)).number(61, 1);
-        asked(s).to("create " + s.lease_prefix(4)).number(62, 8);
+        asked(s).to("create " + s.permit_prefix(4)).number(62, 8);
         s.path->refuse_all(errc::invalid_option);
         s.clock.run();
         CHECK(waiter->ended == make_error_code(errc::invalid_option));
         CHECK(holder->handle->held(s.clock.now()));
         CHECK(holder->losses == 0);
         asked(s).to("remove /s/locks/" + scene::node(3, 1));
-        asked(s).to("remove /s/leases/" + s.lease(4, 8));
+        asked(s).to("remove /s/leases/" + s.permit(4, 8));
     }
 
     TEST_CASE("stopped, it ends waits and releases with the reason, and holders lose")
@@ -140,18 +140,18 @@ TEST_SUITE("semaphore path")
     {
         semaphore_path_scene s;
         const auto holder = s.want_and_hold();
-        s.path->drop(holder->handle->leases.front());
+        s.path->drop(holder->handle->nodes.front());
         asked(s).nothing_else();
         s.path->flush();
-        asked(s).to("remove " + s.held_lease).nothing_else();
+        asked(s).to("remove " + s.held_permit).nothing_else();
     }
 
-    TEST_CASE("what it has made for the leases goes over to the next one, if that has its leases in the same place")
+    TEST_CASE("what it has made for the permits goes over to the next one, if that has its permits in the same place")
     {
         semaphore_path_scene s;
         const auto a = s.want(1);
         s.give_line();
-        asked(s).to("create " + s.lease_prefix(2)).ends(outcome::no_node);
+        asked(s).to("create " + s.permit_prefix(2)).ends(outcome::no_node);
         CHECK_FALSE(s.path->next_making().made->any());
         asked(s).to("container /s/leases").stat(s.fresh(41));
         CHECK(s.path->next_making().path == "/s/leases");

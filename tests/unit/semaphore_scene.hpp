@@ -63,14 +63,14 @@ struct semaphore_scene : scene {
         number(50, 0);
         alone(1, 50);
     }
-    static std::string lease(int uuid, int n)
+    static std::string permit(int uuid, int n)
     {
         char text[80];
         std::snprintf(text, sizeof text, "_c_00000000-0000-4000-8000-%012d-lease-%010d", uuid, n);
         return text;
     }
-    static std::string check(int uuid, int n) { return "check /s/leases/" + lease(uuid, n); }
-    /// The leases 2, 3 and 4, with the numbers 7, 8 and 9. Nothing is pending.
+    static std::string check(int uuid, int n) { return "check /s/leases/" + permit(uuid, n); }
+    /// The permits 2, 3 and 4, with the numbers 7, 8 and 9. Nothing is pending.
     std::shared_ptr<attempt> hold_three();
     /// All that is under way is lost, and the session goes on.
     void reconnect()
@@ -114,9 +114,9 @@ inline auto semaphore_scene::hold_three() -> std::shared_ptr<attempt>
 {
     const auto a = want(3, permits_of(3));
     give_line();
-    servers.take().done({"/s/leases/" + lease(2, 7), "/s/leases/" + lease(3, 8), "/s/leases/" + lease(4, 9)});
+    servers.take().done({"/s/leases/" + permit(2, 7), "/s/leases/" + permit(3, 8), "/s/leases/" + permit(4, 9)});
     clock.run();
-    list({lease(2, 7), lease(3, 8), lease(4, 9)});
+    list({permit(2, 7), permit(3, 8), permit(4, 9)});
     REQUIRE(a->ended == error_code());
     answer(outcome::ok); // the lock of the line goes
     CHECK(servers.pending() == "");

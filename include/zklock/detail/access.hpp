@@ -15,6 +15,12 @@ public:
         return Handle(std::forward<State>(state)...);
     }
 
+    /// The guard inside of a handle that has more to it.
+    template <class Handle> [[nodiscard]] static const auto& guard_of(const Handle& handle) noexcept
+    {
+        return handle.held_;
+    }
+
     /// Gives back what is held, also where the user is not to do so: a leadership ends with its body.
     template <class Handle> [[nodiscard]] static auto release(Handle& held) { return std::move(held).release(); }
 };

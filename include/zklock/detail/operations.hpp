@@ -1,6 +1,7 @@
 #pragma once
 #include "zklock/as_result.hpp"
 #include "zklock/contender.hpp"
+#include "zklock/detail/built_alike.hpp"
 #include "zklock/detail/initiation.hpp"
 #include "zklock/held_lock.hpp"
 #include "zklock/lease_clock.hpp"
@@ -75,7 +76,7 @@ using leader_handler = asio::any_completion_handler<void(error_code, std::option
 /// The lock that it acquires, term by term; an acquire ends with `operation_aborted` once it has resigned.
 [[nodiscard]] const std::shared_ptr<lock_state>& lock_of(const std::shared_ptr<candidacy>&) noexcept;
 [[nodiscard]] bool has_resigned(const std::shared_ptr<candidacy>&) noexcept;
-/// Has `stop` called when it resigns, on the client's strand, and not what was given before.
+/// Calls `stop`, on the client's strand, when it resigns; it takes the place of what was given before.
 void at_resignation(const std::shared_ptr<candidacy>&, std::function<void()> stop);
 void start_resign(std::shared_ptr<lock_state> election, void_handler);
 void start_wait_for_leadership(std::shared_ptr<lock_state> election, void_handler);

@@ -80,12 +80,13 @@ public:
         return true;
     }
 
+    /// Its candidate has resigned: the wait is over.
     void refuse(session& s) noexcept
     {
         state_ = state::over;
         waiter_.lost = nullptr;
         s.tell(std::move(to_refuse_),
-                  [self = shared_from_this()] { std::exchange(self->waiter_.done, nullptr)(cancelled(), {}); });
+               [self = shared_from_this()] { std::exchange(self->waiter_.done, nullptr)(cancelled(), {}); });
     }
 
 private:

@@ -14,12 +14,12 @@
 
 namespace zklock::recipes {
 
-/// One who stands for election, for one term after another until he resigns: what he is asked to do.
+/// One who stands for election, term after term until he resigns: whether he has, and how he is asked to stop leading.
 class candidate {
 public:
     /// From any thread.
     [[nodiscard]] bool resigned() const noexcept { return resigned_; }
-    /// Calls `stop` when the candidate resigns; at once if he has. In place of what was to be called before.
+    /// Calls `stop` when the candidate resigns; at once if he has. It replaces what was to be called before.
     void at_resignation(std::function<void()> stop)
     {
         stop_ = std::move(stop);
@@ -37,7 +37,7 @@ private:
 
     std::atomic<bool> resigned_{false};
     std::function<void()> stop_;
-    session::room to_stop_; ///< to ask it to
+    session::room to_stop_; ///< for the news that he is to stop
 };
 
 /// What one participant of an election does: he leads while he holds the lock of its path. It keeps who stands and who
@@ -63,6 +63,7 @@ public:
 
 private:
     class term;
+    /// One call of resign() that is not done.
     struct resignation {
         std::vector<std::weak_ptr<term>> due; ///< who has to end first
         std::function<void()> out;

@@ -8,7 +8,7 @@
 
 namespace zklock::recipes {
 
-/// Whoever may hold a re-entrant lock several times over. 0 names nobody.
+/// Names one who may hold a re-entrant lock several times over. 0 names nobody.
 using owner_id = std::uint64_t;
 
 /// How often each owner holds each lock, for whoever asks, from any thread.
@@ -22,7 +22,7 @@ public:
         const auto found = counts_.find({path, owner});
         return found == counts_.end() ? 0 : found->second;
     }
-    /// To be called before set(), which cannot fail then. Nothing happens if it is open.
+    /// Makes room for a count, 0 at first, so that set() cannot fail. Nothing happens if there is room.
     void open(const key& who)
     {
         const std::lock_guard lock(mutex_);

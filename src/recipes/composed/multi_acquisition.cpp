@@ -36,15 +36,15 @@ std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<me
 multi_acquisition::multi_acquisition(session& s, std::vector<member> members, waiter w)
     : session_(s), waiter_(std::move(w)), endings_(std::make_shared<endings>())
 {
-    places_.reserve(members.size());
+    parts_.reserve(members.size());
     for (member& m : members)
-        places_.push_back({std::move(m), nullptr});
+        parts_.push_back({std::move(m), nullptr});
 }
 
 void multi_acquisition::next()
 {
     const auto attempted = std::make_shared<attempt>();
-    place& p = places_[reached_++];
+    part& p = parts_[reached_++];
     p.now = attempted;
     waiter w;
     w.mode = waiter_.mode;
@@ -67,7 +67,7 @@ void multi_acquisition::next()
     attempted->handle = p.what.acquire(std::move(w));
 }
 
-void multi_acquisition::on_done(place& p, error_code ec, grant given)
+void multi_acquisition::on_done(part& p, error_code ec, grant given)
 {
     if (ec) {
         p.now = nullptr;
@@ -79,7 +79,7 @@ void multi_acquisition::on_done(place& p, error_code ec, grant given)
     }
     p.now->granted = true;
     p.now->given = std::move(given);
-    if (reached_ < places_.size())
+    if (reached_ < parts_.size())
         return go_on();
     granted_ = true;
     if (!held(session_.scheduler.now()) && !ZKLOCK_MUTANT(multi_granted_with_a_lost_member)) {
@@ -94,8 +94,8 @@ void multi_acquisition::finish()
     grant all;
     try {
         std::vector<held_lock> parts;
-        parts.reserve(places_.size());
-        for (const place& p : places_)
+        parts.reserve(parts_.size());
+        for (const part& p : parts_)
             parts.push_back({p.what.path, p.now->given.node, p.now->given.fencing_token});
         all.parts = std::make_shared<const std::vector<held_lock>>(std::move(parts));
     } catch (const std::bad_alloc&) {
@@ -149,7 +149,7 @@ void multi_acquisition::go_on()
 void multi_acquisition::roll_back()
 {
     while (reached_ != 0) {
-        place& p = places_[--reached_];
+        part& p = parts_[--reached_];
         const auto attempted = std::exchange(p.now, nullptr);
         if (attempted->granted) {
             attempted->dropped = true;
@@ -180,9 +180,9 @@ void multi_acquisition::release(store::unique_function<void(error_code)> release
     granted_ = false;
     waiter_.lost = nullptr;
     asked_ = nullptr;
-    endings_->due = places_.size();
+    endings_->due = parts_.size();
     endings_->released = std::move(released);
-    for (auto p = places_.rbegin(); p != places_.rend(); ++p)
+    for (auto p = parts_.rbegin(); p != parts_.rend(); ++p)
         p->now->handle->release([all = endings_](error_code ec) {
             if (ec && (!all->first || ec == errc::lost))
                 all->first = ec;
@@ -193,7 +193,7 @@ void multi_acquisition::release(store::unique_function<void(error_code)> release
 
 void multi_acquisition::on_revoked(std::function<void()> asked)
 {
-    for (place& p : places_)
+    for (part& p : parts_)
         p.now->handle->on_revoked([weak = weak_from_this()] {
             if (const auto self = weak.lock())
                 self->revoke();
@@ -210,7 +210,7 @@ void multi_acquisition::revoke()
 std::vector<std::string> multi_acquisition::nodes_of(const grant&) const
 {
     std::vector<std::string> all;
-    for (const place& p : places_)
+    for (const part& p : parts_)
         for (std::string& node : p.now->handle->nodes_of(p.now->given))
             all.push_back(std::move(node));
     return all;
@@ -219,15 +219,15 @@ std::vector<std::string> multi_acquisition::nodes_of(const grant&) const
 bool multi_acquisition::held(store::scheduler::time_point now) const noexcept
 {
     if (ZKLOCK_MUTANT(multi_held_while_one_is))
-        return granted_ && places_.front().now->handle->held(now);
-    const auto is_held = [now](const place& p) { return p.now->handle->held(now); };
-    return granted_ && std::all_of(places_.begin(), places_.end(), is_held);
+        return granted_ && parts_.front().now->handle->held(now);
+    const auto is_held = [now](const part& p) { return p.now->handle->held(now); };
+    return granted_ && std::all_of(parts_.begin(), parts_.end(), is_held);
 }
 
 store::scheduler::time_point multi_acquisition::held_until() const noexcept
 {
     auto first = store::scheduler::time_point::max();
-    for (const place& p : places_)
+    for (const part& p : parts_)
         first = std::min(first, p.now->handle->held_until());
     return first;
 }

@@ -38,6 +38,11 @@ public:
     /// In reverse, whatever becomes of each. `released` is called when all have ended: with `errc::lost` if any was
     /// lost, else with the first error.
     void release(store::unique_function<void(error_code)> released) override;
+    void unseen() noexcept override
+    {
+        for (const place& p : places_)
+            p.now->handle->unseen();
+    }
     /// When the holder of any of them is asked.
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
@@ -52,14 +57,15 @@ private:
         bool granted = false;
         bool dropped = false; ///< too late to withdraw: given back when it comes
     };
-    struct place {
+    /// A member, and the acquire of it that waits or holds; null if none does.
+    struct part {
         member what;
         std::shared_ptr<attempt> now;
     };
 
-    void next();
-    void go_on(); ///< with the next, or ends all
-    void on_done(place&, error_code, grant);
+    void next();  ///< asks for the next member
+    void go_on(); ///< the same; fails if there is no memory for it
+    void on_done(part&, error_code, grant);
     void on_lost();
     void revoke();
     void begin_anew();
@@ -75,8 +81,8 @@ private:
     };
 
     session& session_;
-    std::vector<place> places_;
-    std::size_t reached_ = 0; ///< how many have been asked for
+    std::vector<part> parts_;
+    std::size_t reached_ = 0; ///< how many members have been asked for
     waiter waiter_;
     /// Made before the first is asked for, so that a release cannot fail half-way.
     const std::shared_ptr<endings> endings_;

@@ -21,6 +21,11 @@ public:
 
     bool withdraw() override;
     void release(store::unique_function<void(error_code)> released) override;
+    void unseen() noexcept override
+    {
+        if (last_event_)
+            last_event_->unseen = true;
+    }
     void on_revoked(std::function<void()> asked) override;
     bool downgrade(std::function<void(error_code, const recipes::grant&)> done) override;
     [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;

@@ -6,15 +6,15 @@
 #include <utility>
 
 namespace zklock::recipes {
-std::optional<errc> locks::objection(const std::string& path, const mutex_options& options) const
+std::optional<errc> locks::refusal(const std::string& path, const mutex_options& options) const
 {
-    return objection(path, paths_.find(path), options);
+    return refusal(path, paths_.find(path), options);
 }
 
-std::optional<errc> locks::objection(const std::string& path, const lock_path* known,
-                                     const mutex_options& options) const
+std::optional<errc> locks::refusal(const std::string& path, const lock_path* known,
+                                   const mutex_options& options) const
 {
-    if (const auto why = session_.objection(path, known != nullptr))
+    if (const auto why = session_.refusal(path, known != nullptr))
         return why;
     const std::string& own = options.identifier;
     const auto fault = find_fault(options, own.empty() ? session_.options.identifier : own);
@@ -24,7 +24,7 @@ std::optional<errc> locks::objection(const std::string& path, const lock_path* k
 std::shared_ptr<acquisition> locks::acquire(acquire_request request)
 {
     lock_path* const known = paths_.find(request.path);
-    std::optional<errc> why = objection(request.path, known, *request.options);
+    std::optional<errc> why = refusal(request.path, known, *request.options);
     lock_path* path = nullptr;
     if (!why) {
         const path_options options(*request.options, request.kind);

@@ -5,14 +5,14 @@
 
 namespace zklock::recipes {
 
-std::string_view children_in_order::name(const place& p) const noexcept
+std::string_view children_in_order::name(const entry& p) const noexcept
 {
     return std::string_view(text_).substr(p.begin, p.length);
 }
 
 auto children_in_order::later() const noexcept
 {
-    return [this](const place& a, const place& b) {
+    return [this](const entry& a, const entry& b) {
         return std::tuple(a.read.sequence, name(a)) > std::tuple(b.read.sequence, name(b));
     };
 }

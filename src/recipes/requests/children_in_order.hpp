@@ -10,14 +10,14 @@
 
 namespace zklock::recipes {
 
-/// Names of a node's children, to be had one after the other in the order of their numbers. There may be 100,000 of
+/// Names of a node's children, to be taken one after the other in the order of their numbers. There may be 100,000 of
 /// them: so they are kept as one text, and are put in order little by little, as they are taken.
 class children_in_order {
 public:
-    /// What a child's name tells; nothing when it is not meant.
+    /// Reads the name of a child; nothing for one that is to be left out.
     using reader = std::optional<queue::contender_name> (*)(std::string_view child) noexcept;
 
-    /// Takes those that are meant, in place of what was there.
+    /// Puts those that `reader` does not leave out in place of what was there.
     void assign(const std::vector<std::string>& children, reader);
     void clear() noexcept;
 
@@ -33,16 +33,16 @@ public:
     void pop();
 
 private:
-    struct place {
+    struct entry {
         queue::contender_name read;
         std::uint32_t length;
         std::size_t begin; ///< in the text
     };
-    [[nodiscard]] std::string_view name(const place&) const noexcept;
+    [[nodiscard]] std::string_view name(const entry&) const noexcept;
     [[nodiscard]] auto later() const noexcept;
 
     std::string text_;
-    std::vector<place> left_; ///< a heap
+    std::vector<entry> left_; ///< a heap
 };
 
 } // namespace zklock::recipes

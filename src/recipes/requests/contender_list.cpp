@@ -24,11 +24,11 @@ bool numbered_before(const contender& a, const contender& b)
 
 std::optional<queue::contender_name> any_child(std::string_view name) noexcept
 {
-    return queue::contender_name{lease_sequence(name), queue::contender_kind::mutex};
+    return queue::contender_name{permit_sequence(name), queue::contender_kind::mutex};
 }
 
-/// kazoo's leases have no numbers: of those, their age tells the order.
-bool lease_before(const contender& a, const contender& b)
+/// kazoo's nodes of permits have no numbers: their age tells the order.
+bool permit_before(const contender& a, const contender& b)
 {
     return std::tie(a.sequence, a.created, a.node) < std::tie(b.sequence, b.created, b.node);
 }
@@ -40,22 +40,22 @@ std::vector<std::string> all_children(const std::vector<std::string>& children)
 
 } // namespace
 
-std::int32_t lease_sequence(std::string_view child) noexcept
+std::int32_t permit_sequence(std::string_view child) noexcept
 {
     const auto dash = child.rfind('-');
     std::int32_t number = 0;
     if (dash == std::string_view::npos)
         return number;
-    const bool negative = dash != 0 && child[dash - 1] == '-'; // past 2^31; nothing depends on the order of leases
+    const bool negative = dash != 0 && child[dash - 1] == '-'; // past 2^31; nothing depends on the order of permits
     std::from_chars(child.data() + dash + (negative ? 0 : 1), child.data() + child.size(), number);
     return number;
 }
 
-constinit const listed listed::queue{queue::parse_name, numbered_before, queue::holders_of};
-constinit const listed listed::leases{any_child, lease_before, all_children};
+constinit const list_kind list_kind::queue{queue::parse_name, numbered_before, queue::holders_of};
+constinit const list_kind list_kind::permits{any_child, permit_before, all_children};
 
 contender_list::contender_list(session& s, std::string path, std::function<void(const std::string&)> gone,
-                               done f, listed what, std::size_t most)
+                               done_function f, list_kind what, std::size_t most)
     : request_of_several(s, if_lost::asked_again, std::move(f)), path_(std::move(path)), gone_(std::move(gone)),
       what_(what), most_(most)
 {

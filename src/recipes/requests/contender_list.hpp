@@ -15,30 +15,30 @@
 
 namespace zklock::recipes {
 
-/// Which children are listed, and in which order; and which of them hold what the list is of.
-struct listed {
-    children_in_order::reader read;
-    bool (*before)(const contender&, const contender&);
-    /// Which of all the children hold what the list is of.
+/// How the children of a path are listed: as the queue of a lock, or as the permits of a semaphore.
+struct list_kind {
+    children_in_order::reader read;                     ///< tells which children are listed
+    bool (*before)(const contender&, const contender&); ///< the order of the list
+    /// The names of those children that hold the lock, or a permit.
     std::vector<std::string> (*holders)(const std::vector<std::string>& children);
 
     /// The contenders of a lock, by their numbers.
-    static const listed queue;
-    /// All children, which are the leases of a semaphore.
-    static const listed leases;
+    static const list_kind queue;
+    /// All children: each stands for a permit in use.
+    static const list_kind permits;
 };
 
-/// The number at the end of the name of a semaphore's lease; 0 for one that has none.
-[[nodiscard]] std::int32_t lease_sequence(std::string_view child) noexcept;
+/// The number at the end of the name of a permit's node; 0 for one that has none.
+[[nodiscard]] std::int32_t permit_sequence(std::string_view child) noexcept;
 
-/// One reading of a lock's queue: the children, then each contender's node; or those of the first, up to a number.
+/// One reading of such a list: the children, then the node of each, or of the first of them up to a number.
 class contender_list final : public request_of_several<std::vector<contender>> {
 public:
     static constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
 
     /// `gone` is told of each node that turned out not to exist.
-    contender_list(session&, std::string path, std::function<void(const std::string& node)> gone, done,
-                   listed what, std::size_t most = all);
+    contender_list(session&, std::string path, std::function<void(const std::string& node)> gone, done_function,
+                   list_kind what, std::size_t most = all);
 
     [[nodiscard]] bool has_more() const noexcept override;
 
@@ -51,7 +51,7 @@ private:
 
     const std::string path_;
     const std::function<void(const std::string&)> gone_;
-    const listed what_;
+    const list_kind what_;
     const std::size_t most_;
     bool listing_ = false;      ///< the children have been asked for
     children_in_order to_read_;

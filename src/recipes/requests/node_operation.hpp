@@ -11,14 +11,14 @@ namespace zklock::recipes {
 /// One operation of a user's own on the nodes: one request to the servers.
 template <class... Values> class node_operation final : public request_for<Values...> {
 public:
-    using typename request_for<Values...>::done;
+    using typename request_for<Values...>::done_function;
     using sender = std::function<void(node_operation&)>;
 
     /// A write is not repeated, unless it is certain that it was not done.
     enum class access : std::uint8_t { read, write };
 
     /// `bytes`: of what it writes.
-    node_operation(session& own, access what, std::size_t bytes, done d, sender s)
+    node_operation(session& own, access what, std::size_t bytes, done_function d, sender s)
         : request_for<Values...>(own, what == access::write ? if_lost::unknown : if_lost::asked_again, std::move(d),
                                  bytes),
           access_(what), send_(std::move(s))

@@ -86,13 +86,15 @@ errc too_long(session& s, std::size_t bytes)
 
 // --- before anything is sent -----------------------------------------------------------------------------------------
 
-std::optional<errc> node_operations::objection(const std::string& path, std::size_t bytes) const
+std::optional<errc> node_operations::refusal(const std::string& path, bool valid, std::size_t bytes) const
 {
     if (session_.over)
         return session_.over;
     const std::size_t all = session_.options.chroot.size() + path.size() + bytes + frame_of_a_request +
                             frame_of_an_operation;
-    return all > store::largest_request ? too_long(session_, all) : std::optional<errc>();
+    if (all > store::largest_request)
+        return too_long(session_, all);
+    return valid ? std::nullopt : std::optional(errc::invalid_path);
 }
 
 std::size_t node_operations::size_of(const transaction::operation& op) const
@@ -108,7 +110,7 @@ std::size_t node_operations::size_of(const transaction& t) const
     return bytes;
 }
 
-std::optional<errc> node_operations::objection(const transaction& t, std::size_t bytes) const
+std::optional<errc> node_operations::refusal(const transaction& t, std::size_t bytes) const
 {
     if (session_.over)
         return session_.over;
@@ -117,7 +119,7 @@ std::optional<errc> node_operations::objection(const transaction& t, std::size_t
     for (const auto& op : t.operations()) {
         if (!valid(op))
             return errc::invalid_path;
-        // The C client cannot ask for one in company.
+        // The C client cannot ask for a container among other operations.
         if (op.what == transaction::operation::kind::create && op.created == node_kind::container)
             return refuse(session_, op.path, {"the node's kind", "node_kind::container",
                                              "another one: the C client creates none in a transaction"});
@@ -129,12 +131,12 @@ std::optional<errc> node_operations::objection(const transaction& t, std::size_t
 }
 
 template <class... Values, class Send>
-auto node_operations::begin(typename node_operation<Values...>::access access, std::optional<errc> objection,
-                            std::size_t bytes, done<Values...> d, Send send) -> handle
+auto node_operations::begin(typename node_operation<Values...>::access access, std::optional<errc> why_not,
+                            std::size_t bytes, done_function<Values...> d, Send send) -> handle
 {
     const auto op = std::make_shared<node_operation<Values...>>(session_, access, bytes, std::move(d), std::move(send));
-    if (objection)
-        op->fail(*objection);
+    if (why_not)
+        op->fail(*why_not);
     else
         session_.requests.enter(op);
     return op;
@@ -142,27 +144,24 @@ auto node_operations::begin(typename node_operation<Values...>::access access, s
 
 // --- single operations -----------------------------------------------------------------------------------------------
 
-auto node_operations::create(const std::string& path, const std::string& data, node_kind kind, done<std::string> d)
-    -> handle
+auto node_operations::create(const std::string& path, const std::string& data, node_kind kind,
+                             done_function<std::string> d) -> handle
 {
     using op = node_operation<std::string>;
-    auto why = objection(path, data.size());
-    if (!why && !valid_to_create(path, kind))
-        why = errc::invalid_path;
-    return begin<std::string>(op::access::write, why, data.size(), std::move(d), [this, path, data, kind](op& self) {
+    const auto why_not = refusal(path, valid_to_create(path, kind), data.size());
+    const auto send = [this, path, data, kind](op& self) {
         session_.store.create(path, data, kind, self.answered([](op& o, const store::create_reply& answer) {
             o.end(answer.result, std::string(answer.path));
         }));
-    });
+    };
+    return begin<std::string>(op::access::write, why_not, data.size(), std::move(d), send);
 }
 
-auto node_operations::get(const std::string& path, done<node_content> d) -> handle
+auto node_operations::get(const std::string& path, done_function<node_content> d) -> handle
 {
     using op = node_operation<node_content>;
-    auto why = objection(path);
-    if (!why && !valid_to_use(path))
-        why = errc::invalid_path;
-    return begin<node_content>(op::access::read, why, 0, std::move(d), [this, path](op& self) {
+    const auto why_not = refusal(path, valid_to_use(path));
+    return begin<node_content>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.get(path, false, self.answered([](op& o, const store::get_reply& answer) {
             node_content found;
             found.data = answer.data;
@@ -172,52 +171,45 @@ auto node_operations::get(const std::string& path, done<node_content> d) -> hand
     });
 }
 
-auto node_operations::set(const std::string& path, const std::string& data, std::int32_t version, done<node_stat> d)
-    -> handle
+auto node_operations::set(const std::string& path, const std::string& data, std::int32_t version,
+                          done_function<node_stat> d) -> handle
 {
     using op = node_operation<node_stat>;
-    auto why = objection(path, data.size());
-    if (!why && !valid_to_use(path))
-        why = errc::invalid_path;
-    return begin<node_stat>(op::access::write, why, data.size(), std::move(d), [this, path, data, version](op& self) {
+    const auto why_not = refusal(path, valid_to_use(path), data.size());
+    const auto send = [this, path, data, version](op& self) {
         session_.store.set(path, data, version, self.answered([](op& o, const store::stat_reply& answer) {
             o.end(answer.result, answer.stat);
         }));
-    });
+    };
+    return begin<node_stat>(op::access::write, why_not, data.size(), std::move(d), send);
 }
 
-auto node_operations::remove(const std::string& path, std::int32_t version, done<> d) -> handle
+auto node_operations::remove(const std::string& path, std::int32_t version, done_function<> d) -> handle
 {
     using op = node_operation<>;
-    auto why = objection(path);
-    if (!why && !queue::valid_path(path))
-        why = errc::invalid_path;
-    return begin<>(op::access::write, why, 0, std::move(d), [this, path, version](op& self) {
+    const auto why_not = refusal(path, queue::valid_path(path));
+    return begin<>(op::access::write, why_not, 0, std::move(d), [this, path, version](op& self) {
         session_.store.remove(path, version,
                                self.answered([](op& o, const store::reply& answer) { o.end(answer.result); }));
     });
 }
 
-auto node_operations::children(const std::string& path, done<std::vector<std::string>> d) -> handle
+auto node_operations::children(const std::string& path, done_function<std::vector<std::string>> d) -> handle
 {
     using op = node_operation<std::vector<std::string>>;
-    auto why = objection(path);
-    if (!why && !valid_to_use(path))
-        why = errc::invalid_path;
-    return begin<std::vector<std::string>>(op::access::read, why, 0, std::move(d), [this, path](op& self) {
+    const auto why_not = refusal(path, valid_to_use(path));
+    return begin<std::vector<std::string>>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.children(path, false, self.answered([](op& o, const store::children_reply& answer) {
             o.end(answer.result, answer.names ? *answer.names : std::vector<std::string>());
         }));
     });
 }
 
-auto node_operations::exists(const std::string& path, done<std::optional<node_stat>> d) -> handle
+auto node_operations::exists(const std::string& path, done_function<std::optional<node_stat>> d) -> handle
 {
     using op = node_operation<std::optional<node_stat>>;
-    auto why = objection(path);
-    if (!why && !valid_to_use(path))
-        why = errc::invalid_path;
-    return begin<std::optional<node_stat>>(op::access::read, why, 0, std::move(d), [this, path](op& self) {
+    const auto why_not = refusal(path, valid_to_use(path));
+    return begin<std::optional<node_stat>>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.exists(path, self.answered([](op& o, const store::stat_reply& answer) {
             if (answer.result == outcome::no_node)
                 o.end(error_code(), std::nullopt);
@@ -238,62 +230,77 @@ std::vector<transaction::operation> node_operations::claim::checks() const
     return all;
 }
 
-auto node_operations::commit(transaction t, done<commit_result> d) -> handle
+/// A transaction, from the call until its answer has come.
+struct node_operations::commitment {
+    transaction what;
+    std::optional<claim> guard;
+    std::vector<transaction::operation> checks; ///< of the lock's nodes, as it was sent
+};
+
+auto node_operations::commit(transaction t, done_function<commit_result> d) -> handle
 {
-    return commit_guarded(std::move(t), nullptr, std::move(d));
+    return begin_commit(std::make_shared<commitment>(commitment{std::move(t), std::nullopt, {}}), std::move(d));
 }
 
-auto node_operations::commit(transaction t, claim c, done<commit_result> d) -> handle
+auto node_operations::commit(transaction t, claim c, done_function<commit_result> d) -> handle
 {
-    return commit_guarded(std::move(t), std::make_shared<const claim>(std::move(c)), std::move(d));
+    return begin_commit(std::make_shared<commitment>(commitment{std::move(t), std::move(c), {}}), std::move(d));
 }
 
-/// The checks of the lock's nodes go first, so that nothing else can be the reason when the lock is lost.
-auto node_operations::commit_guarded(transaction t, std::shared_ptr<const claim> guarded, done<commit_result> d)
-    -> handle
+auto node_operations::begin_commit(std::shared_ptr<commitment> c, done_function<commit_result> d) -> handle
 {
     using op = node_operation<commit_result>;
     std::size_t bytes = 0;
-    if (guarded && guarded->lock->held(session_.scheduler.now())) // or it is refused when it would be sent
-        for (const auto& check : guarded->checks()) // it will not have more than now
+    if (c->guard && c->guard->lock->held(session_.scheduler.now())) // or it is refused when it would be sent
+        for (const auto& check : c->guard->checks()) // there will not be more of them than now
             bytes += size_of(check);
-    const auto why = objection(t, bytes);
-    bytes += size_of(t);
-    const auto send = [this, t = std::make_shared<const transaction>(std::move(t)), guarded](op& self) {
-        if (guarded && !ZKLOCK_MUTANT(transaction_after_the_loss)) {
-            session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
-            if (!guarded->lock->held(session_.scheduler.now()))
-                return self.fail(errc::lost);
-            if (!guarded->lock->stands_on(guarded->given)) // it has another node meanwhile, or is about to
-                return self.fail(errc::not_owner);
-        }
-        const bool looks = guarded && !ZKLOCK_MUTANT(transaction_without_a_check);
-        const auto checks = looks ? guarded->checks() : std::vector<transaction::operation>();
-        std::vector<store::batch_write> writes;
-        writes.reserve(checks.size() + t->size());
-        for (const auto* list : {&checks, &t->operations()})
-            for (const auto& operation : *list)
-                writes.push_back(write_of(operation));
-        if (writes.empty())
-            return self.end(error_code(), {});
-        session_.store.batch(writes, self.answered([this, t, checks](op& o, const store::batch_reply& answer) {
-            if (answer.result == outcome::ok)
-                return o.end(error_code(), results_of(*t, answer));
-            if (answer.failed >= checks.size()) {
-                commit_result refused;
-                if (answer.failed != store::batch_reply::no_write)
-                    refused.failed = answer.failed - checks.size();
-                return o.end(make_error_code(node_error_of(answer.result)), std::move(refused));
-            }
-            if (answer.result != outcome::no_node)
-                return o.end(answer.result, {});
-            session_.attempt([&] { // its guard hears of it first
-                session_.on_node_event(store::event_kind::deleted, checks[answer.failed].path);
-            });
-            o.fail(errc::lost);
-        }));
-    };
-    return begin<commit_result>(op::access::write, why, bytes, std::move(d), send);
+    const auto why_not = refusal(c->what, bytes);
+    bytes += size_of(c->what);
+    return begin<commit_result>(op::access::write, why_not, bytes, std::move(d),
+                                [this, c](op& self) { send(c, self); });
+}
+
+/// The checks of the lock's nodes go first, so that nothing else can be the reason when the lock is lost.
+void node_operations::send(const std::shared_ptr<commitment>& c, node_operation<commit_result>& self)
+{
+    if (c->guard && !ZKLOCK_MUTANT(transaction_after_the_loss)) {
+        session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
+        if (!c->guard->lock->held(session_.scheduler.now()))
+            return self.fail(errc::lost);
+        if (!c->guard->lock->stands_on(c->guard->given)) // it has another node meanwhile, or is about to
+            return self.fail(errc::not_owner);
+    }
+    if (c->guard && !ZKLOCK_MUTANT(transaction_without_a_check))
+        c->checks = c->guard->checks();
+    std::vector<store::batch_write> writes;
+    writes.reserve(c->checks.size() + c->what.size());
+    for (const auto* list : {&std::as_const(c->checks), &c->what.operations()})
+        for (const auto& operation : *list)
+            writes.push_back(write_of(operation));
+    if (writes.empty())
+        return self.end(error_code(), {});
+    session_.store.batch(writes, self.answered([this, c](auto& o, const store::batch_reply& answer) {
+        on_committed(*c, o, answer);
+    }));
+}
+
+void node_operations::on_committed(const commitment& c, node_operation<commit_result>& self,
+                                   const store::batch_reply& answer)
+{
+    if (answer.result == outcome::ok)
+        return self.end(error_code(), results_of(c.what, answer));
+    if (answer.failed >= c.checks.size()) {
+        commit_result refused;
+        if (answer.failed != store::batch_reply::no_write)
+            refused.failed = answer.failed - c.checks.size();
+        return self.end(make_error_code(node_error_of(answer.result)), std::move(refused));
+    }
+    if (answer.result != outcome::no_node)
+        return self.end(answer.result, {});
+    session_.attempt([&] { // its guard hears of it first
+        session_.on_node_event(store::event_kind::deleted, c.checks[answer.failed].path);
+    });
+    self.fail(errc::lost);
 }
 
 } // namespace zklock::recipes

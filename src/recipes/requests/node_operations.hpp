@@ -19,23 +19,23 @@ namespace zklock::recipes {
 /// user's function is never called inside the call. Same strand and lifetime as the session.
 class node_operations {
 public:
-    template <class... Values> using done = std::function<void(error_code, Values...)>;
+    template <class... Values> using done_function = std::function<void(error_code, Values...)>;
     using handle = std::shared_ptr<user_request>;
 
     explicit node_operations(session& s) : session_(s) {}
     node_operations(const node_operations&) = delete;
     node_operations& operator=(const node_operations&) = delete;
 
-    handle create(const std::string& path, const std::string& data, node_kind, done<std::string>);
-    handle get(const std::string& path, done<node_content>);
-    handle set(const std::string& path, const std::string& data, std::int32_t version, done<node_stat>);
-    handle remove(const std::string& path, std::int32_t version, done<>);
-    handle children(const std::string& path, done<std::vector<std::string>>);
-    handle exists(const std::string& path, done<std::optional<node_stat>>);
-    handle commit(transaction, done<commit_result>);
+    handle create(const std::string& path, const std::string& data, node_kind, done_function<std::string>);
+    handle get(const std::string& path, done_function<node_content>);
+    handle set(const std::string& path, const std::string& data, std::int32_t version, done_function<node_stat>);
+    handle remove(const std::string& path, std::int32_t version, done_function<>);
+    handle children(const std::string& path, done_function<std::vector<std::string>>);
+    handle exists(const std::string& path, done_function<std::optional<node_stat>>);
+    handle commit(transaction, done_function<commit_result>);
 
-    /// What guards a transaction: it is sent only while the lock is held, and done only while all nodes exist that the
-    /// lock has when it is sent.
+    /// The lock that guards a transaction. That is sent only while the lock is held, and done only if all nodes that
+    /// the lock had then still exist.
     struct claim {
         std::shared_ptr<const acquisition> lock;
         grant given;
@@ -43,15 +43,20 @@ public:
         [[nodiscard]] std::vector<transaction::operation> checks() const;
     };
     /// `errc::lost` if the lock is not held any more, by this client's knowledge or the servers'.
-    handle commit(transaction, claim, done<commit_result>);
+    handle commit(transaction, claim, done_function<commit_result>);
 
 private:
+    struct commitment;
+
     template <class... Values, class Send>
-    handle begin(typename node_operation<Values...>::access, std::optional<errc> objection, std::size_t bytes,
-                 done<Values...>, Send);
-    handle commit_guarded(transaction, std::shared_ptr<const claim>, done<commit_result>);
-    [[nodiscard]] std::optional<errc> objection(const std::string& path, std::size_t bytes = 0) const;
-    [[nodiscard]] std::optional<errc> objection(const transaction&, std::size_t bytes) const;
+    handle begin(typename node_operation<Values...>::access, std::optional<errc> why_not, std::size_t bytes,
+                 done_function<Values...>, Send);
+    handle begin_commit(std::shared_ptr<commitment>, done_function<commit_result>);
+    void send(const std::shared_ptr<commitment>&, node_operation<commit_result>&);
+    void on_committed(const commitment&, node_operation<commit_result>&, const store::batch_reply&);
+    /// Why it cannot be sent, whatever the servers would say. `valid`: the path is.
+    [[nodiscard]] std::optional<errc> refusal(const std::string& path, bool valid, std::size_t bytes = 0) const;
+    [[nodiscard]] std::optional<errc> refusal(const transaction&, std::size_t bytes) const;
     [[nodiscard]] std::size_t size_of(const transaction::operation&) const;
     [[nodiscard]] std::size_t size_of(const transaction&) const;
 

@@ -6,38 +6,38 @@
 
 namespace zklock::recipes {
 
-std::shared_ptr<user_request> queue_requests::contenders(const std::string& path, contender_list::done done,
-                                                         listed what, std::size_t most)
+std::shared_ptr<user_request> queue_requests::contenders(const std::string& path, contender_list::done_function done,
+                                                         list_kind what, std::size_t most)
 {
     const auto gone = [&s = session_](const std::string& node) {
         s.attempt([&] { s.on_node_event(store::event_kind::deleted, node); });
     };
     return begin(std::make_shared<contender_list>(session_, path, gone, std::move(done), what, most),
-                 session_.objection(path));
+                 session_.refusal(path));
 }
 
 std::shared_ptr<user_request> queue_requests::revoke(const std::string& path, const std::string& node,
-                                                     revocation::done done, listed what)
+                                                     revocation::done_function done, list_kind what)
 {
-    std::optional<errc> why = session_.objection(path);
+    std::optional<errc> why_not = session_.refusal(path);
     // The data of anything else below the path are its owner's.
     const bool of_the_lock = queue::valid_path(node) && queue::parent_of(node) == path &&
                              what.read(queue::name_of(node)).has_value();
-    if (!why && !of_the_lock)
-        why = errc::invalid_path;
-    return begin(std::make_shared<revocation>(session_, node, std::move(done)), why);
+    if (!why_not && !of_the_lock)
+        why_not = errc::invalid_path;
+    return begin(std::make_shared<revocation>(session_, node, std::move(done)), why_not);
 }
 
-std::shared_ptr<user_request> queue_requests::revoke_holders(const std::string& path, revocation::done done,
-                                                             listed what)
+std::shared_ptr<user_request> queue_requests::revoke_holders(const std::string& path, revocation::done_function done,
+                                                             list_kind what)
 {
-    return begin(std::make_shared<revocation>(session_, path, what, std::move(done)), session_.objection(path));
+    return begin(std::make_shared<revocation>(session_, path, what, std::move(done)), session_.refusal(path));
 }
 
-std::shared_ptr<user_request> queue_requests::begin(std::shared_ptr<user_request> asked, std::optional<errc> why)
+std::shared_ptr<user_request> queue_requests::begin(std::shared_ptr<user_request> asked, std::optional<errc> why_not)
 {
-    if (why)
-        asked->fail(*why);
+    if (why_not)
+        asked->fail(*why_not);
     else
         session_.requests.enter(asked);
     return asked;

@@ -19,19 +19,20 @@ public:
     queue_requests& operator=(const queue_requests&) = delete;
 
     /// Reads the queue of a path, in its order; or its first contenders, so many at most.
-    std::shared_ptr<user_request> contenders(const std::string& path, contender_list::done done,
-                                             listed what = listed::queue, std::size_t most = contender_list::all);
+    std::shared_ptr<user_request> contenders(const std::string& path, contender_list::done_function,
+                                             list_kind what = list_kind::queue, std::size_t most = contender_list::all);
 
-    /// Asks the contender of `node` on that path, whoever's it is, to let go: `errc::invalid_path` for other nodes.
-    /// `done` gets 0 if it is gone.
-    std::shared_ptr<user_request> revoke(const std::string& path, const std::string& node, revocation::done done,
-                                         listed what = listed::queue);
-    /// Asks whoever holds the lock of a path: one, or all readers, or all leases. `done` gets how many were asked.
-    std::shared_ptr<user_request> revoke_holders(const std::string& path, revocation::done done,
-                                                 listed what = listed::queue);
+    /// Asks the contender of `node` on that path, of whatever client, to let go; the answer is 0 if it is gone.
+    /// `errc::invalid_path` if the node is not one of those that such a list names.
+    std::shared_ptr<user_request> revoke(const std::string& path, const std::string& node, revocation::done_function,
+                                         list_kind what = list_kind::queue);
+    /// Asks all who hold the lock of a path to let go: one, or all readers, or all who have permits. The answer is how
+    /// many nodes were asked.
+    std::shared_ptr<user_request> revoke_holders(const std::string& path, revocation::done_function,
+                                                 list_kind what = list_kind::queue);
 
 private:
-    std::shared_ptr<user_request> begin(std::shared_ptr<user_request>, std::optional<errc> objection);
+    std::shared_ptr<user_request> begin(std::shared_ptr<user_request>, std::optional<errc> why_not);
 
     session& session_;
 };

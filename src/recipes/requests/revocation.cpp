@@ -26,12 +26,12 @@ std::string reader_after(const std::string& node)
 
 } // namespace
 
-revocation::revocation(session& s, std::string node, done f)
+revocation::revocation(session& s, std::string node, done_function f)
     : request_of_several(s, if_lost::asked_again, std::move(f)), nodes_{std::move(node)}
 {
 }
 
-revocation::revocation(session& s, std::string path, listed what, done f)
+revocation::revocation(session& s, std::string path, list_kind what, done_function f)
     : request_of_several(s, if_lost::asked_again, std::move(f)), unseen_(holders{std::move(path), what})
 {
 }

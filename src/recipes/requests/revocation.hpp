@@ -16,9 +16,9 @@ namespace zklock::recipes {
 class revocation final : public request_of_several<std::size_t> {
 public:
     /// Asks the contender of that node.
-    revocation(session&, std::string node, done);
+    revocation(session&, std::string node, done_function);
     /// Asks those who hold the lock of a path, as of one look at its children.
-    revocation(session&, std::string path, listed, done);
+    revocation(session&, std::string path, list_kind, done_function);
 
     [[nodiscard]] bool has_more() const noexcept override { return !ended() && !unseen_ && next_ != nodes_.size(); }
 
@@ -33,7 +33,7 @@ private:
 
     struct holders {
         std::string path;
-        listed what;
+        list_kind what;
     };
     std::optional<holders> unseen_; ///< they have to be looked for
     std::vector<std::string> nodes_;

@@ -23,33 +23,34 @@ const std::string& semaphore_acquisition::data() const noexcept
 
 void semaphore_acquisition::begin()
 {
-    if (request_.deadline)
-        deadline_ = session_.scheduler.call_at(*request_.deadline, [this] {
-            deadline_ = 0;
-            session_.attempt([this] { fail(errc::timed_out); });
-        });
+    plan_deadline();
     if (looks_once())
         session_.attempt([this] { path_->look(shared_from_this()); });
     else
         line_up();
 }
 
-/// After an exception: what was to be told of it, or done for it, may have been lost.
-void semaphore_acquisition::resume()
+void semaphore_acquisition::plan_deadline()
 {
-    const auto self = shared_from_this();
-    const auto is_gone = [](const lease_ptr& lease) { return lease->now == lease_node::phase::gone; };
-    const bool lacks_some = std::any_of(leases.begin(), leases.end(), is_gone);
-    if (waiting() && looks_once())
-        return fail(errc::not_connected);
-    if (waiting() && request_.deadline && deadline_ == 0)
+    if (request_.deadline && deadline_ == 0)
         deadline_ = session_.scheduler.call_at(*request_.deadline, [this] {
             deadline_ = 0;
             session_.attempt([this] { fail(errc::timed_out); });
         });
+}
+
+void semaphore_acquisition::resume()
+{
+    const auto self = shared_from_this();
+    const auto is_gone = [](const permit_ptr& node) { return node->now == permit_node::phase::gone; };
+    const bool lacks_some = std::any_of(nodes.begin(), nodes.end(), is_gone);
+    if (waiting() && looks_once())
+        return fail(errc::not_connected);
+    if (waiting())
+        plan_deadline();
     if (waiting() && !place_)
         line_up();
-    else if (waiting() && place_->granted && (lacks_some || leases.size() != request_.count))
+    else if (waiting() && place_->granted && (lacks_some || nodes.size() != request_.count))
         begin_anew();
     else if (holding() && lacks_some)
         lose();
@@ -95,7 +96,7 @@ void semaphore_acquisition::on_place(const std::shared_ptr<place>& mine, error_c
     } else {
         mine->granted = true;
         token_ = given.fencing_token;
-        path_->make_leases(*this);
+        path_->make_nodes(*this);
     }
 }
 
@@ -142,25 +143,25 @@ void semaphore_acquisition::end_wait(state next)
     }
 }
 
-void semaphore_acquisition::drop_leases(const std::shared_ptr<permits_release>& ending)
+void semaphore_acquisition::drop_nodes(const std::shared_ptr<permits_release>& ending)
 {
-    const auto dropped = std::exchange(leases, {});
-    for (const lease_ptr& lease : dropped) {
-        lease->owner = nullptr;
-        lease->ending = ending;
+    const auto dropped = std::exchange(nodes, {});
+    for (const permit_ptr& node : dropped) {
+        node->owner = nullptr;
+        node->ending = ending;
     }
     const bool never_held = state_ == state::done && !ending;
-    for (const lease_ptr& lease : dropped)
-        if (!never_held || !ZKLOCK_MUTANT(semaphore_lease_stays_after_the_wait))
-            path_->drop(lease);
+    for (const permit_ptr& node : dropped)
+        if (!never_held || !ZKLOCK_MUTANT(semaphore_node_stays_after_the_wait))
+            path_->drop(node);
     path_->flush(); // before the lock: whoever has it next shall not find them
 }
 
-/// Lets go of what it had or wanted; of its place in the line, too, if memory fails over the leases.
+/// Lets go of what it had or wanted; of its place in the line, too, if memory fails over the nodes.
 void semaphore_acquisition::let_go()
 {
     try {
-        drop_leases(nullptr);
+        drop_nodes(nullptr);
     } catch (...) {
         leave_line();
         throw;
@@ -204,7 +205,7 @@ void semaphore_acquisition::fail(error_code why)
 
 grant semaphore_acquisition::given() const
 {
-    return {path_->node_of(*leases.front()), token_};
+    return {path_->path_of(*nodes.front()), token_};
 }
 
 void semaphore_acquisition::grant_all()
@@ -213,7 +214,7 @@ void semaphore_acquisition::grant_all()
     term_ = session_.term();
     notice_ = session_.loss_notice();
     held_since_ = session_.scheduler.now();
-    count_ = leases.size();
+    count_ = nodes.size();
     ending_ = std::make_shared<permits_release>();
     session_.tell([self, what = given()]() mutable {
         if (!self->request_.done) // its path is gone
@@ -245,20 +246,20 @@ void semaphore_acquisition::lose()
     state_ = state::lost;
     asked_ = nullptr;
     path_->forget(*this);
-    drop_leases(nullptr);
+    drop_nodes(nullptr);
 }
 
 /// For the log: nothing if there is none, or no memory for it.
 std::string semaphore_acquisition::first_node() const noexcept
 {
     try {
-        return leases.empty() ? std::string() : std::string(queue::name_of(path_->node_of(*leases.front())));
+        return nodes.empty() ? std::string() : std::string(queue::name_of(path_->node_of(*nodes.front())));
     } catch (const std::bad_alloc&) {
         return {};
     }
 }
 
-void semaphore_acquisition::lease_gone()
+void semaphore_acquisition::node_gone()
 {
     if (holding())
         lose();
@@ -278,11 +279,11 @@ void semaphore_acquisition::release(store::unique_function<void(error_code)> rel
         const auto ending = std::move(ending_);
         state_ = state::done;
         asked_ = nullptr;
-        ending->due = leases.size();
+        ending->due = nodes.size();
         ending->released = std::move(released);
         path_->forget(*this);
         session_.attempt([&] {
-            drop_leases(ending);
+            drop_nodes(ending);
             path_->advance();
         });
     } else if (released) {
@@ -317,26 +318,26 @@ void semaphore_acquisition::revoked()
 std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t count, std::function<void()> lost)
 {
     session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
-    if (!holding() || !path_ || count == 0 || count > leases.size())
+    if (!holding() || !path_ || count == 0 || count > nodes.size())
         return nullptr;
     permits_request request;
     request.lost = std::move(lost);
     const auto self = shared_from_this();
     const auto part = std::make_shared<semaphore_acquisition>(session_, path_, std::move(request));
-    const auto first = leases.end() - static_cast<std::ptrdiff_t>(count);
-    part->leases.assign(first, leases.end());
+    const auto first = nodes.end() - static_cast<std::ptrdiff_t>(count);
+    part->nodes.assign(first, nodes.end());
     part->ending_ = std::make_shared<permits_release>();
     path_->adopt(part);
-    leases.erase(first, leases.end());
-    count_ = leases.size();
-    if (leases.empty()) {
+    nodes.erase(first, nodes.end());
+    count_ = nodes.size();
+    if (nodes.empty()) {
         state_ = state::done;
         asked_ = nullptr;
         request_.lost = nullptr;
         path_->forget(*this);
     }
-    for (const lease_ptr& lease : part->leases)
-        lease->owner = part.get();
+    for (const permit_ptr& node : part->nodes)
+        node->owner = part.get();
     part->token_ = token_;
     part->term_ = term_;
     part->notice_ = notice_;
@@ -354,7 +355,7 @@ void semaphore_acquisition::detach() noexcept
     request_.done = nullptr;
     request_.lost = nullptr;
     place_ = nullptr;
-    leases.clear();
+    nodes.clear();
     state_ = state_ == state::held ? state::lost : state_.load();
 }
 
@@ -362,9 +363,9 @@ void semaphore_acquisition::detach() noexcept
 std::vector<std::string> semaphore_acquisition::nodes_of(const grant&) const
 {
     std::vector<std::string> all;
-    all.reserve(leases.size());
-    for (const lease_ptr& lease : leases)
-        all.push_back(path_->node_of(*lease));
+    all.reserve(nodes.size());
+    for (const permit_ptr& node : nodes)
+        all.push_back(path_->path_of(*node));
     return all;
 }
 

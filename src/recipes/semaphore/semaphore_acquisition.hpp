@@ -1,7 +1,7 @@
 #pragma once
 #include "queue/mutants.hpp"
 #include "recipes/acquisition.hpp"
-#include "recipes/semaphore/lease_node.hpp"
+#include "recipes/semaphore/permit_node.hpp"
 #include "recipes/session/session.hpp"
 #include "zklock/semaphore_options.hpp"
 
@@ -23,8 +23,9 @@ struct permits_request : waiter {
     std::size_t count = 1; ///< of permits
 };
 
-/// One acquire of some permits of a semaphore: all of them, or none. First it takes the lock of the waiting line; with
-/// it, it makes its leases, and waits until there are no more leases than permits; then it gives the lock back.
+/// One acquire of some permits of a semaphore: all of them, or none. First it takes the lock of the waiting line. While
+/// it has that, it makes a node for each permit, and waits until there are no more such nodes, of all clients, than the
+/// semaphore has permits. Then it gives the lock back.
 class semaphore_acquisition final : public acquisition, public std::enable_shared_from_this<semaphore_acquisition> {
 public:
     /// Without a path it can only fail.
@@ -39,16 +40,17 @@ public:
 
     /// How many permits it has. From any thread, after a grant.
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
-    /// What a grant of so many of them, taken out, would be; they are then held and lost by themselves. Null, and
-    /// nothing happens, when it does not hold, or not so many. At least one.
+    /// Takes so many of them out, at least one: an acquisition of their own holds them from now on, and calls `lost`
+    /// when they are lost. Null, and nothing happens, when this one does not hold, or not so many.
     [[nodiscard]] std::shared_ptr<semaphore_acquisition> split(std::size_t count, std::function<void()> lost);
-    /// Of its permits: the node of the first, and the token of all.
+    /// The grant of its permits: the node of the first, and the token of all.
     [[nodiscard]] grant given() const;
 
     // --- for its path ------------------------------------------------------------------------------------------------
 
     /// Starts to wait.
     void begin();
+    /// After an exception: what was to be told of it, or done for it, may have been lost.
     void resume();
     /// Takes its place in the waiting line.
     void line_up();
@@ -70,17 +72,17 @@ public:
     void fail(error_code why);
     /// The permits are gone; nothing happens if none are held.
     void lose();
-    /// What it had at the head of the line is not worth anything any more.
+    /// It has lost its place at the head of the line, or a node that it made there: it lines up once more.
     void begin_anew();
-    /// Others have deleted one of its leases.
-    void lease_gone();
-    /// Somebody has asked the holder of one of its leases to let go.
+    /// Others have deleted one of its nodes.
+    void node_gone();
+    /// Somebody has asked the holder of one of its nodes to let go.
     void revoked();
     /// Its path goes away. Nobody will be told anything any more.
     void detach() noexcept;
 
     std::uint64_t number = 0;      ///< in the order in which its path got to know them
-    std::vector<lease_ptr> leases; ///< those that it wants or has
+    std::vector<permit_ptr> nodes; ///< one for each permit that it wants or has
 
 private:
     enum class state : std::uint8_t { waiting, held, lost, done };
@@ -92,10 +94,11 @@ private:
         bool dropped = false; ///< too late to withdraw: given back when it comes
     };
 
+    void plan_deadline();
     void end_wait(state);
     [[nodiscard]] std::string first_node() const noexcept;
     void leave_line();
-    void drop_leases(const std::shared_ptr<permits_release>& ending);
+    void drop_nodes(const std::shared_ptr<permits_release>& ending);
     void let_go();
     void on_place(const std::shared_ptr<place>&, error_code, const grant&);
 
@@ -104,9 +107,9 @@ private:
     permits_request request_;
     std::shared_ptr<place> place_;
     std::shared_ptr<permits_release> ending_; ///< for the release, which needs no memory then
-    session::room to_tell_;              ///< how it ends, once the lock is lost
-    std::function<void()> asked_; ///< to be told of a revocation
-    bool revoked_ = false;        ///< as the log says
+    session::room to_tell_;                   ///< how the release ends, once the permits are lost
+    std::function<void()> asked_;             ///< to be called when the holder is asked to let go
+    bool revoked_ = false;                    ///< as the log says
     std::int64_t token_ = 0;
     store::scheduler::timer_id deadline_ = 0;
     store::scheduler::time_point held_since_{};

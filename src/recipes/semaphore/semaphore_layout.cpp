@@ -6,7 +6,7 @@ namespace zklock::recipes {
 
 semaphore_layout::semaphore_layout(const std::string& path, naming n)
     : line(path + (n == naming::curator ? "/locks" : "-__lock__")),
-      leases(n == naming::curator ? path + "/leases" : path), names(n)
+      permits(n == naming::curator ? path + "/leases" : path), names(n)
 {
 }
 
@@ -15,7 +15,7 @@ store::node_kind semaphore_layout::kind() const noexcept
     return names == naming::curator ? store::node_kind::ephemeral_sequential : store::node_kind::ephemeral;
 }
 
-std::string semaphore_layout::lease_name(std::string_view uuid) const
+std::string semaphore_layout::node_name(std::string_view uuid) const
 {
     if (names == naming::curator)
         return std::string("_c_").append(uuid).append("-lease-");
@@ -32,7 +32,7 @@ bool semaphore_layout::made_from(std::string_view asked, std::string_view child)
 std::size_t semaphore_layout::longest_name() const
 {
     const std::size_t number = names == naming::curator ? queue::sequence_digits + 1 : 0; // it may be negative
-    return lease_name(std::string(36, 'x')).size() + number;
+    return node_name(std::string(36, 'x')).size() + number;
 }
 
 std::string count_data(std::int32_t count)

@@ -10,20 +10,20 @@
 
 namespace zklock::recipes {
 
-/// Where a semaphore keeps what, so that programs of other clients can share it.
+/// Where a semaphore has its nodes, so that programs that use other client libraries can share it.
 struct semaphore_layout {
-    /// Curator's `InterProcessSemaphoreV2`: `<path>/locks` and `<path>/leases/_c_<uuid>-lease-<number>`; or kazoo's
-    /// `Semaphore`: `<path>-__lock__` and `<path>/<uuid>`.
+    /// That of Curator's `InterProcessSemaphoreV2`, which calls a permit in use a lease: `<path>/locks` and
+    /// `<path>/leases/_c_<uuid>-lease-<number>`; or that of kazoo's `Semaphore`: `<path>-__lock__` and `<path>/<uuid>`.
     semaphore_layout(const std::string& path, naming);
 
-    std::string line;   ///< path of the lock in whose queue the waiting line stands
-    std::string leases; ///< the leases' parent: each child is a permit in use
+    std::string line;    ///< path of the lock in whose queue the waiting line stands
+    std::string permits; ///< path whose children are the nodes of the permits in use
     naming names;
 
     [[nodiscard]] store::node_kind kind() const noexcept;
-    /// What to create; with a number at its end once it is made, by Curator's layout.
-    [[nodiscard]] std::string lease_name(std::string_view uuid) const;
-    /// Whether the child is what was asked for by that name.
+    /// What to ask for when a permit's node is created. In Curator's layout the servers put a number behind it.
+    [[nodiscard]] std::string node_name(std::string_view uuid) const;
+    /// Whether the child was created by asking for that name.
     [[nodiscard]] bool made_from(std::string_view asked, std::string_view child) const noexcept;
     [[nodiscard]] std::size_t longest_name() const;
 };

@@ -4,8 +4,7 @@
 #include "queue/node_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 
-#include <algorithm>
-#include <chrono>
+#include <utility>
 
 namespace zklock::recipes {
 
@@ -15,15 +14,15 @@ semaphore_path::semaphore_path(locks& l, const std::string& path, semaphore_path
                                std::function<void()> idle)
     : recipe_path(l.session(), std::move(idle)), locks_(l), path_(path), options_(std::move(options)),
       layout_(path, options_.names),
-      lease_cost_(
-          node_budget::cost(session_.options.chroot.size() + layout_.leases.size() + 1 + layout_.longest_name())),
+      node_cost_(
+          node_budget::cost(session_.options.chroot.size() + layout_.permits.size() + 1 + layout_.longest_name())),
       count_parents_(session_.store), check_(options_.check_permits ? check::due : check::none)
 {
     if (options_.count_path.empty())
         maximum_ = options_.permits;
     session_.add(*this);
     try {
-        session_.listen(layout_.leases, *this);
+        session_.listen(layout_.permits, *this);
     } catch (...) {
         session_.remove(*this);
         throw;
@@ -36,7 +35,7 @@ semaphore_path::~semaphore_path()
         acquisition->detach();
     session_.remove(*this);
     try {
-        session_.stop_listening(layout_.leases, *this);
+        session_.stop_listening(layout_.permits, *this);
         if (counting_)
             session_.stop_listening(options_.count_path, *this);
     } catch (...) {
@@ -47,7 +46,7 @@ semaphore_path::~semaphore_path()
 bool semaphore_path::idle() const noexcept
 {
     const bool watches = watching_ || count_watched_;
-    const bool no_nodes = leases_.empty() && to_remove_.empty();
+    const bool no_nodes = nodes_.empty() && to_remove_.empty();
     return acquisitions_.empty() && no_nodes && !answers_due() && !watches;
 }
 
@@ -75,36 +74,36 @@ std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request r
     return acquisition;
 }
 
-void semaphore_path::make_leases(semaphore_acquisition& head)
+void semaphore_path::make_nodes(semaphore_acquisition& head)
 {
     // What the line has made above both goes with whichever of the two goes last.
     parents_.made.add(locks_.containers_above(layout_.line));
-    const std::size_t bytes = head.request().count * lease_cost_;
-    // A head that waited would hold up the line: it has its leases now or not at all.
-    if (head.request().count > session_.options.node_budget_limit / lease_cost_ ||
+    const std::size_t bytes = head.request().count * node_cost_;
+    // A head that waited would hold up the line: its nodes are made now or not at all.
+    if (head.request().count > session_.options.node_budget_limit / node_cost_ ||
         session_.reserve(bytes, true) != node_budget::verdict::granted)
         return head.fail(errc::over_budget);
     try {
-        wish_leases(head);
+        want_nodes(head);
     } catch (...) { // begin_anew() follows
-        session_.release(bytes - head.leases.size() * lease_cost_);
+        session_.release(bytes - head.nodes.size() * node_cost_);
         throw;
     }
     stale_ = true;
     advance();
 }
 
-void semaphore_path::wish_leases(semaphore_acquisition& head)
+void semaphore_path::want_nodes(semaphore_acquisition& head)
 {
-    head.leases.reserve(head.request().count);
+    head.nodes.reserve(head.request().count);
     heads_.push_back(&head);
     for (std::size_t i = 0; i < head.request().count; ++i) {
-        const auto lease = std::make_shared<lease_node>();
-        lease->number = ++last_number_;
-        lease->owner = &head;
-        leases_.emplace(lease->number, lease);
-        head.leases.push_back(lease); // there is room
-        to_create_.push_back(lease);
+        const auto node = std::make_shared<permit_node>();
+        node->number = ++last_number_;
+        node->owner = &head;
+        nodes_.emplace(node->number, node);
+        head.nodes.push_back(node); // there is room
+        to_create_.push_back(node);
     }
 }
 
@@ -114,44 +113,44 @@ void semaphore_path::step_back(semaphore_acquisition& head)
 }
 
 /// Its owner wants it no more.
-void semaphore_path::drop(const lease_ptr& lease)
+void semaphore_path::drop(const permit_ptr& node)
 {
-    if (lease->now == lease_node::phase::unsent)
-        gone(lease);
-    else if (lease->now == lease_node::phase::there)
-        to_remove_.push_back(lease);
-    else if (lease->now == lease_node::phase::gone && lease->ending) // already, and it was not noticed
-        gone(lease);
+    if (node->now == permit_node::phase::unsent)
+        gone(node);
+    else if (node->now == permit_node::phase::there)
+        to_remove_.push_back(node);
+    else if (node->now == permit_node::phase::gone && node->ending) // already, and it was not noticed
+        gone(node);
 }
 
-void semaphore_path::gone(const lease_ptr& lease, boost::system::error_code ec)
+void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
 {
-    if (lease->ending)
-        permits_release::one_ended(lease->ending, ec, [this](auto news) { session_.tell(std::move(news)); });
-    lease->ending = nullptr;
-    lease->now = lease_node::phase::gone;
-    if (!lease->name.empty())
-        by_name_.erase(lease->name);
-    if (leases_.erase(lease->number) != 0)
-        session_.release(lease_cost_);
+    if (node->ending)
+        permits_release::one_ended(node->ending, ec, [this](auto news) { session_.tell(std::move(news)); });
+    node->ending = nullptr;
+    node->now = permit_node::phase::gone;
+    if (!node->name.empty())
+        by_name_.erase(node->name);
+    if (nodes_.erase(node->number) != 0)
+        session_.release(node_cost_);
 }
 
 /// Others have deleted it, or the session has taken it along.
-void semaphore_path::lost_to_others(const lease_ptr& lease)
+void semaphore_path::lost_to_others(const permit_ptr& node)
 {
-    if (lease->now == lease_node::phase::gone)
+    if (node->now == permit_node::phase::gone)
         return;
-    auto* const owner = lease->owner;
-    gone(lease);
-    if (owner && !ZKLOCK_MUTANT(semaphore_deleted_lease_ignored))
-        owner->lease_gone();
+    auto* const owner = node->owner;
+    gone(node);
+    if (owner && !ZKLOCK_MUTANT(semaphore_deleted_node_ignored))
+        owner->node_gone();
 }
 
 void semaphore_path::watch(semaphore_acquisition& holder)
 {
-    to_watch_.insert(to_watch_.end(), holder.leases.begin(), holder.leases.end());
-    for (const lease_ptr& lease : holder.leases)
-        lease->watched = true; // in the next epoch, if there is none now
+    to_watch_.insert(to_watch_.end(), holder.nodes.begin(), holder.nodes.end());
+    for (const permit_ptr& node : holder.nodes)
+        node->watched = true; // in the next epoch, if there is none now
     advance();
 }
 
@@ -182,163 +181,6 @@ void semaphore_path::fail_heads(errc why)
 {
     for (const auto& head : heads())
         head->fail(why);
-}
-
-// --- what the session tells ------------------------------------------------------------------------------------------
-
-void semaphore_path::epoch_began()
-{
-    if (!unknown_.empty())
-        look_up_ = look_up::due;
-    to_watch_.clear();
-    for (const auto& [number, lease] : leases_)
-        if (std::exchange(lease->watched, false) && lease->owner)
-            to_watch_.push_back(lease);
-    stale_ = true;
-    advance();
-}
-
-void semaphore_path::epoch_ended()
-{
-    watching_ = false;
-    count_watched_ = false;
-    look_up_ = look_up::none;
-    for (const auto& acquisition : acquisitions())
-        if (acquisition->waiting() && acquisition->looks_once())
-            acquisition->fail(errc::not_connected);
-    advance();
-}
-
-void semaphore_path::session_ended()
-{
-    for (const auto& acquisition : acquisitions()) {
-        acquisition->lose();
-        acquisition->leases.clear(); // its lock went with the session, too: it will hear of that, and begin anew
-    }
-    while (!leases_.empty()) {
-        const lease_ptr lease = leases_.begin()->second;
-        lease->owner = nullptr;
-        gone(lease);
-    }
-    for (auto* list : {&to_create_, &to_remove_, &to_watch_, &unknown_})
-        list->clear();
-    by_name_.clear();
-    advance();
-}
-
-void semaphore_path::distrust()
-{
-    no_answer_due();
-    parents_.stop_waiting();
-    count_parents_.stop_waiting();
-    listing_ = false;
-    count_reads_ = 0;
-    count_outdated_ = counting_;
-    stale_ = true;
-    look_up_ = look_up::none;
-    if (check_ == check::under_way)
-        check_ = check::due;
-    for (auto* list : {&to_create_, &to_remove_, &to_watch_, &unknown_})
-        list->clear();
-    std::vector<lease_ptr> all;
-    for (const auto& [number, lease] : leases_)
-        all.push_back(lease);
-    for (const lease_ptr& lease : all)
-        put_in_order(lease);
-    for (const auto& acquisition : acquisitions())
-        acquisition->resume();
-}
-
-/// Puts the lease into the list of those to which the same is to be done.
-void semaphore_path::put_in_order(const lease_ptr& lease)
-{
-    using phase = lease_node::phase;
-    if (lease->now == phase::creating)
-        lease->now = phase::unknown;
-    if (lease->now == phase::removing)
-        lease->now = phase::there;
-    if (lease->now == phase::unknown)
-        unknown_.push_back(lease);
-    else if (lease->now == phase::there && !lease->owner)
-        to_remove_.push_back(lease);
-    else if (lease->now == phase::unsent && lease->owner)
-        to_create_.push_back(lease);
-    else if (lease->now == phase::unsent)
-        gone(lease);
-    lease->watched = lease->owner != nullptr; // from the next epoch on
-}
-
-void semaphore_path::lease_lapsed()
-{
-    for (const auto& acquisition : acquisitions())
-        acquisition->lose();
-    advance();
-}
-
-void semaphore_path::refuse_all(errc why)
-{
-    for (const auto& acquisition : acquisitions())
-        acquisition->fail(why);
-    advance();
-}
-
-void semaphore_path::stop(errc why)
-{
-    for (const auto& acquisition : acquisitions()) {
-        acquisition->fail(why);
-        acquisition->lose();
-    }
-    while (!leases_.empty())
-        gone(lease_ptr(leases_.begin()->second), why);
-}
-
-bool semaphore_path::notice_long_holder(store::scheduler::time_point now)
-{
-    constexpr std::chrono::milliseconds long_hold{100};
-    bool others = false;
-    for (const auto& [number, acquisition] : acquisitions_) {
-        if (!acquisition->holding())
-            continue;
-        if (now - acquisition->held_since() < long_hold) {
-            others = true;
-            continue;
-        }
-        for (const lease_ptr& lease : acquisition->leases)
-            if (!std::exchange(lease->watched, true))
-                to_watch_.push_back(lease);
-    }
-    advance();
-    return others;
-}
-
-void semaphore_path::on_own_event(store::event_kind kind, std::string_view path)
-{
-    if (path == layout_.leases && kind != store::event_kind::data_changed) {
-        watching_ = false;
-        stale_ = true;
-    }
-    if (path == options_.count_path && kind != store::event_kind::children_changed &&
-        !ZKLOCK_MUTANT(semaphore_count_changes_ignored)) {
-        count_watched_ = false;
-        count_outdated_ = true;
-        stale_ = true;
-    }
-    advance();
-}
-
-void semaphore_path::on_node_event(store::event_kind kind, std::string_view path, std::string_view child)
-{
-    if (path != layout_.leases)
-        return;
-    const auto found = by_name_.find(std::string(child));
-    if (found == by_name_.end())
-        return;
-    const lease_ptr lease = found->second;
-    if (kind == store::event_kind::deleted)
-        lost_to_others(lease);
-    else if (lease->watched && lease->owner)
-        to_watch_.push_back(lease); // that watch is used up
-    advance();
 }
 
 // --- doing what is to be done ----------------------------------------------------------------------------------------
@@ -385,17 +227,17 @@ void semaphore_path::make_path(parent_maker& maker, const std::string& path)
     });
 }
 
-/// First those of the leases, then what it has made above the shared count, if that is not there.
+/// First where the permits are; then what it has made above the shared count, if that is not there.
 recipe_path::making semaphore_path::next_making() noexcept
 {
     if (parents_.made.any())
-        return {layout_.leases, &parents_.made};
+        return {layout_.permits, &parents_.made};
     return {queue::parent_of(options_.count_path), &count_parents_.made};
 }
 
 void semaphore_path::take_over(semaphore_path& before) noexcept
 {
-    if (before.layout_.leases == layout_.leases)
+    if (before.layout_.permits == layout_.permits)
         recipe_path::take_over(before);
     if (before.options_.count_path == options_.count_path)
         count_parents_.made = std::exchange(before.count_parents_.made, {});

@@ -1,6 +1,6 @@
 #pragma once
 #include "recipes/locks/locks.hpp"
-#include "recipes/semaphore/lease_node.hpp"
+#include "recipes/semaphore/permit_node.hpp"
 #include "recipes/semaphore/semaphore_acquisition.hpp"
 #include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/session/parent_maker.hpp"
@@ -20,7 +20,7 @@
 
 namespace zklock::recipes {
 
-/// What holds for a semaphore's path: all that use it at the same time have to agree.
+/// The options on which all acquires of a client at one path have to agree.
 struct semaphore_path_options {
     naming names;
     unsigned permits;
@@ -34,12 +34,12 @@ struct semaphore_path_options {
     friend bool operator==(const semaphore_path_options&, const semaphore_path_options&) = default;
 };
 
-/// All acquires of one client on the semaphore of one path, and their leases: the nodes that stand for permits in use.
+/// All acquires of one client on the semaphore of one path, and the nodes that stand for their permits.
 ///
 /// Safety comes from counting after creating; the lock gives only order. The acquire that has the lock of the waiting
-/// line makes its leases, and is granted once a list of all leases, read after that, has them and is not longer than
-/// there are permits. So the last whose leases were made, of all that are granted, has seen the leases of the others.
-/// The lock sees to it that acquires come in order, and that one alone watches the leases.
+/// line, the *head*, makes its nodes. It is granted once a list of all nodes, read after that, has them and is not
+/// longer than the *maximum*, the number of permits. So of all that are granted the one whose nodes were made last has
+/// seen the nodes of the others. Thanks to the lock acquires come in order, and one alone watches the list.
 class semaphore_path final : public recipe_path {
 public:
     /// `idle` is called, later, when nobody needs the path any more.
@@ -61,19 +61,19 @@ public:
 
     // --- called by its acquires --------------------------------------------------------------------------------------
 
-    /// Whether there is room, without a write: then it lines up.
+    /// Reads whether there is room, for one that looks once: then it lines up, and fails if there is none.
     void look(const std::shared_ptr<semaphore_acquisition>&);
     std::shared_ptr<acquisition> take_place(acquire_request lock) { return locks_.acquire(std::move(lock)); }
     /// It has come to the head of the line.
-    void make_leases(semaphore_acquisition&);
-    /// It has left the head, or the line.
+    void make_nodes(semaphore_acquisition&);
+    /// It is at the head no more.
     void step_back(semaphore_acquisition&);
-    /// The full path of a lease's node; without its number as long as that is not known.
-    [[nodiscard]] std::string node_of(const lease_node&) const;
+    /// Its full path; without its number as long as that is not known.
+    [[nodiscard]] std::string path_of(const permit_node&) const;
     void wait_ended() { --waiting_; }
-    /// That lease has no owner any more.
-    void drop(const lease_ptr&);
-    /// Looks at its leases, and goes on doing so.
+    /// That node has no owner any more: it is deleted.
+    void drop(const permit_ptr&);
+    /// Looks at its nodes from now on: others may delete them, or ask their holder to let go.
     void watch(semaphore_acquisition&);
     void adopt(const std::shared_ptr<semaphore_acquisition>& part)
     {
@@ -100,77 +100,80 @@ public:
     void on_node_event(store::event_kind, std::string_view path, std::string_view child) override;
 
 private:
-    enum class look_up : std::uint8_t { none, due, under_way };
-    enum class check : std::uint8_t { none, due, under_way };
+    enum class look_up : std::uint8_t { none, due, under_way }; ///< of nodes whose creates are of unknown outcome
+    enum class check : std::uint8_t { none, due, under_way };   ///< that all mean the same maximum
 
+    // acquires (semaphore_path.cpp)
     [[nodiscard]] std::vector<std::shared_ptr<semaphore_acquisition>> acquisitions() const;
     [[nodiscard]] std::vector<std::shared_ptr<semaphore_acquisition>> heads() const;
-    /// Ends the wait of those who would go on: nobody else asks the servers for anything.
+    /// The servers have refused something: that ends the wait of those at the head, who alone have asked for it.
     void fail_heads(errc why);
-    void wish_leases(semaphore_acquisition& head);
-    void put_in_order(const lease_ptr&);
-    void gone(const lease_ptr&, boost::system::error_code = {});
-    void lost_to_others(const lease_ptr&);
+    void want_nodes(semaphore_acquisition& head);
+    void gone(const permit_ptr&, boost::system::error_code = {});
+    void lost_to_others(const permit_ptr&);
+    void make_path(parent_maker&, const std::string& path);
+    [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.permits; }
+    void own_path_gone() override { check_ = options_.check_permits ? check::due : check::none; }
+    void retire_the_rest() override { advance(); }
 
-    // leases (semaphore_leases.cpp)
+    // what the session tells (semaphore_path_events.cpp)
+    void put_in_order(const permit_ptr&);
+
+    // nodes (semaphore_path_nodes.cpp)
     template <class Form, class Answered>
-    void send_together(std::vector<lease_ptr>, Form form, Answered answered);
+    void send_together(std::vector<permit_ptr>, Form form, Answered answered);
     void send_removes();
-    void send_remove(const lease_ptr&);
-    void on_removed(const lease_ptr&, store::outcome);
+    void send_remove(const permit_ptr&);
+    void on_removed(const permit_ptr&, store::outcome);
     void send_creates();
-    void send_create(const lease_ptr&);
-    void on_created(const lease_ptr&, store::outcome, std::string_view node);
+    void send_create(const permit_ptr&);
+    void on_created(const permit_ptr&, store::outcome, std::string_view path);
     void send_look_up();
     void on_look_up(const std::vector<std::string>& names);
-    void take_name(const lease_ptr&, std::string_view name);
+    void take_name(const permit_ptr&, std::string_view name);
     void send_watches();
-    void send_watch(const lease_ptr&);
+    void send_watch(const permit_ptr&);
 
-    // what the head of the line looks at (semaphore_looks.cpp)
+    // what the head of the line looks at (semaphore_path_looks.cpp)
     [[nodiscard]] bool look_is_due() const;
     void send_look();
     void on_list(const std::vector<std::string>& names);
-    void decide(semaphore_acquisition&, std::size_t leases);
+    void decide(semaphore_acquisition&, std::size_t in_use);
+    /// An event will tell when there may be room.
     [[nodiscard]] bool watches() const noexcept { return watching_ && (options_.count_path.empty() || count_watched_); }
     void stop_watching();
     void read_count(bool watch);
     void make_count();
     void send_check();
     void on_check(const store::get_reply&);
-
-    void make_path(parent_maker&, const std::string& path);
-    [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.leases; }
-    void own_path_gone() override { check_ = options_.check_permits ? check::due : check::none; }
-    void retire_the_rest() override { advance(); }
-    /// The permits are written there.
-    void permits_written(const store::node_stat&) noexcept;
+    void write_maximum(std::int32_t version);
+    void on_maximum_written(const store::stat_reply&);
 
     locks& locks_;
     const std::string path_;
     const semaphore_path_options options_;
     const semaphore_layout layout_;
-    const std::size_t lease_cost_; ///< of one lease, in the node budget
-    parent_maker count_parents_; ///< of the shared count; parents_ is of the leases
-    std::uint64_t last_number_ = 0; ///< of an acquisition or a lease
+    const std::size_t node_cost_;   ///< of one node, in the node budget
+    parent_maker count_parents_;    ///< of the shared count; parents_ is of the permits' nodes
+    std::uint64_t last_number_ = 0; ///< of an acquisition or a node
     std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_; ///< by their numbers
     std::vector<semaphore_acquisition*> heads_; ///< with the lock of the line: one, unless that lock was lost
-    std::size_t waiting_ = 0; ///< acquires that have not ended
+    std::size_t waiting_ = 0;                   ///< acquires that have not ended
 
-    std::map<std::uint64_t, lease_ptr> leases_; ///< all that are not gone, by their numbers
-    std::unordered_map<std::string, lease_ptr> by_name_;
-    std::vector<lease_ptr> to_create_;
-    std::vector<lease_ptr> to_remove_;
-    std::vector<lease_ptr> to_watch_;
-    std::vector<lease_ptr> unknown_;
+    std::map<std::uint64_t, permit_ptr> nodes_; ///< all that are not gone, by their numbers
+    std::unordered_map<std::string, permit_ptr> by_name_;
+    std::vector<permit_ptr> to_create_;
+    std::vector<permit_ptr> to_remove_;
+    std::vector<permit_ptr> to_watch_;
+    std::vector<permit_ptr> unknown_;
     look_up look_up_ = look_up::none;
 
-    bool stale_ = false;    ///< the leases have to be listed (again)
+    bool stale_ = false;    ///< the nodes have to be listed (again)
     bool listing_ = false;
-    bool watching_ = false; ///< the leases
-    bool shall_watch_ = false;
-    std::size_t others_ = 0; ///< leases that are not ours, when last seen
-    std::optional<std::int64_t> maximum_;
+    bool watching_ = false; ///< the list of the nodes
+    bool shall_watch_ = false; ///< with the next look
+    std::size_t others_ = 0; ///< nodes that are not ours, when last seen
+    std::optional<std::int64_t> maximum_; ///< as far as it is known
     bool counting_ = false; ///< the events of the shared count are listened to
     std::size_t count_reads_ = 0; ///< under way
     bool count_watched_ = false;

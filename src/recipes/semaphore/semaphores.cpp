@@ -7,45 +7,45 @@
 #include <utility>
 
 namespace zklock::recipes {
-std::optional<errc> semaphores::objection(const permits_request& request) const
+std::optional<errc> semaphores::refusal(const permits_request& request) const
 {
     const semaphore_options& o = request.options;
     mutex_options of_the_line;
     of_the_line.identifier = o.identifier;
-    if (const auto why = locks_.objection(request.path, of_the_line))
-        return why;
+    if (const auto why_not = locks_.refusal(request.path, of_the_line))
+        return why_not;
     const semaphore_layout layout(request.path, o.names);
     const std::string longest(layout.longest_name(), 'x');
     const bool shared = !o.count_path.empty();
     if (!queue::valid_path(queue::child_of(layout.line, longest)) ||
-        !queue::valid_path(queue::child_of(layout.leases, longest)) ||
+        !queue::valid_path(queue::child_of(layout.permits, longest)) ||
         (shared && !queue::valid_lock_path(locks_.session().options.chroot, o.count_path))) // it may have to be made
         return errc::invalid_path;
     auto fault = fault_of_numbers(o);
     if (!fault)
         fault = fault_of_count(o, request.count);
-    if (!fault && shared && queue::parent_of(o.count_path) == layout.leases)
+    if (!fault && shared && queue::parent_of(o.count_path) == layout.permits)
         fault = option_fault("count_path", in_words(o.count_path), "elsewhere: there it would be a permit in use");
     return fault ? refuse(locks_.session(), request.path, *fault) : std::optional<errc>();
 }
 
 std::shared_ptr<semaphore_acquisition> semaphores::acquire(permits_request request)
 {
-    auto why = objection(request);
+    auto why_not = refusal(request);
     semaphore_path* path = nullptr;
-    if (!why) {
+    if (!why_not) {
         const semaphore_path_options options(request.options);
         semaphore_path* const known = paths_.find(request.path);
         path = paths_.get(request.path, known, options, [&](std::function<void()> idle) {
             return std::make_unique<semaphore_path>(locks_, request.path, options, std::move(idle));
         });
         if (!path)
-            why = refuse(locks_.session(), request.path, contradiction(known->options(), options));
+            why_not = refuse(locks_.session(), request.path, contradiction(known->options(), options));
     }
     if (path)
         return path->acquire(std::move(request));
     const auto refused = std::make_shared<semaphore_acquisition>(locks_.session(), nullptr, std::move(request));
-    refused->fail(*why);
+    refused->fail(*why_not);
     return refused;
 }
 

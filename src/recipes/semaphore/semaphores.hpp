@@ -20,7 +20,7 @@ public:
     std::shared_ptr<semaphore_acquisition> acquire(permits_request request);
 
 private:
-    [[nodiscard]] std::optional<errc> objection(const permits_request&) const;
+    [[nodiscard]] std::optional<errc> refusal(const permits_request&) const;
 
     locks& locks_;
     recipe_paths<semaphore_path> paths_;

@@ -115,7 +115,7 @@ std::optional<option_fault> find_fault(naming names, parent_kind parents)
     return std::nullopt;
 }
 
-void log_refusal(session& s, std::string text)
+void log_refusal(const session& s, std::string_view text)
 {
     s.log(log_level::error, text);
 }

@@ -29,7 +29,7 @@ class session;
 [[nodiscard]] std::optional<option_fault> find_fault(naming, parent_kind);
 
 /// Has the log told, at level error, what is refused and why.
-void log_refusal(session&, std::string text);
+void log_refusal(const session&, std::string_view text);
 /// The same of something at that path.
 errc refuse(session&, const std::string& path, const option_fault&);
 

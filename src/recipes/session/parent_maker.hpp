@@ -57,7 +57,7 @@ private:
 /// Makes a lock's path, and what is missing above it, when a create has failed because it is not there.
 class parent_maker {
 public:
-    explicit parent_maker(store::store& store) : store_(store) {}
+    explicit parent_maker(store::node_store& store) : store_(store) {}
 
     /// Answers `ok` when `path` was there or has been made; `no_node` when the chroot itself is missing; otherwise why
     /// it could not be made. One at a time, always for the same path; the maker has to live until the answer.
@@ -79,7 +79,7 @@ private:
     void create_next();
     void finish(store::outcome);
 
-    store::store& store_;
+    store::node_store& store_;
     store::node_kind kind_ = store::node_kind::persistent;
     std::vector<std::string> missing_; ///< the one to be created next is the last
     std::function<void(store::outcome)> done_;

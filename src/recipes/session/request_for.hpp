@@ -30,7 +30,7 @@ enum class if_lost : std::uint8_t {
 /// connection, whatever it is.
 template <class... Values> class request_for : public user_request {
 public:
-    using done = std::function<void(error_code, Values...)>;
+    using done_function = std::function<void(error_code, Values...)>;
 
     void send_next() final
     {
@@ -76,7 +76,7 @@ public:
     }
 
 protected:
-    request_for(session& s, if_lost what_then, done d, std::size_t bytes = 0)
+    request_for(session& s, if_lost what_then, done_function d, std::size_t bytes = 0)
         : user_request(bytes), session_(s), if_lost_(what_then), done_(std::move(d)), to_tell_(s.make_room())
     {
     }
@@ -167,7 +167,7 @@ private:
     }
 
     const if_lost if_lost_;
-    done done_;
+    done_function done_;
     session::room to_tell_; ///< how it ends
     std::optional<std::tuple<error_code, Values...>> end_; ///< what its user is to be told
     std::optional<errc> unsent_end_;

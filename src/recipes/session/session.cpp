@@ -16,7 +16,7 @@ constexpr std::size_t most_spare_news = 64;
 
 } // namespace
 
-session::session(store::store& the_store, store::scheduler& the_scheduler, const client_options& the_options,
+session::session(store::node_store& the_store, store::scheduler& the_scheduler, const client_options& the_options,
                  std::function<std::string()> uuid_source)
     : store(the_store), scheduler(the_scheduler), options(the_options), new_uuid(std::move(uuid_source)),
       lease_({options.clock_drift, options.server_tick, options.lease_margin, options.loss_notice, {}}),
@@ -33,7 +33,7 @@ session::~session()
         scheduler.cancel(timer);
 }
 
-std::optional<errc> session::objection(const std::string& path, bool known) const
+std::optional<errc> session::refusal(const std::string& path, bool known) const
 {
     if (over)
         return over;

@@ -41,7 +41,7 @@ namespace zklock::recipes {
 class session final : store::observer {
 public:
     /// Uses `store` and `scheduler` until it is destroyed. `new_uuid` gives 36 fresh characters at each call.
-    session(store::store&, store::scheduler&, const client_options&, std::function<std::string()> new_uuid);
+    session(store::node_store&, store::scheduler&, const client_options&, std::function<std::string()> new_uuid);
     ~session() override; ///< calls nobody; pending functions are dropped
     session(const session&) = delete;
     session& operator=(const session&) = delete;
@@ -60,7 +60,7 @@ public:
 
     // --- for the recipes ---------------------------------------------------------------------------------------------
 
-    store::store& store;
+    store::node_store& store;
     store::scheduler& scheduler;
     const client_options options;
     const store::logger log{options.log};
@@ -107,7 +107,7 @@ public:
     /// Why nothing can be done any more, once that is so.
     std::optional<errc> over;
     /// Why nothing can be asked for at that path, if that is so; `known`: the path itself has been looked at.
-    [[nodiscard]] std::optional<errc> objection(const std::string& path, bool known = false) const;
+    [[nodiscard]] std::optional<errc> refusal(const std::string& path, bool known = false) const;
 
     /// Where a path's numbers are scarce. Tests set another before the first path is used.
     std::int32_t numbers_scarce_from = queue::sequence_scarce;

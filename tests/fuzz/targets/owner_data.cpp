@@ -52,19 +52,19 @@ struct node {
 };
 
 /// Answers reads from what the input says; nothing else is asked of it.
-class scripted_store final : public store::store {
+class scripted_store final : public store::node_store {
 public:
     scripted_store(manual_scheduler& s, const std::map<std::string, node>& nodes) : scheduler_(s), nodes_(nodes) {}
 
     void attach(zklock::store::observer& o) override { observer = &o; }
     void give_up() noexcept override {}
     void create(std::string_view, std::string_view, zklock::store::node_kind, create_done) override { unexpected(); }
-    void remove(std::string_view, std::int32_t, done) override { unexpected(); }
+    void remove(std::string_view, std::int32_t, reply_done) override { unexpected(); }
     void set(std::string_view, std::string_view, std::int32_t, stat_done) override { unexpected(); }
     void batch(std::span<const zklock::store::batch_write>, batch_done) override { unexpected(); }
     void exists(std::string_view, stat_done) override { unexpected(); }
-    void unwatch(std::string_view, done) override { unexpected(); }
-    void sync(std::string_view, done) override { unexpected(); }
+    void unwatch(std::string_view, reply_done) override { unexpected(); }
+    void sync(std::string_view, reply_done) override { unexpected(); }
 
     void get(std::string_view of, bool watch, get_done f) override
     {
@@ -143,12 +143,12 @@ std::int32_t lease_number(const std::string& name)
 
 /// All children are leases, the older one first where the numbers do not tell.
 struct as_leases {
-    static const recipes::listed& what() { return recipes::listed::leases; }
+    static const recipes::list_kind& what() { return recipes::list_kind::permits; }
     static std::optional<std::int32_t> number(const std::string& name) { return lease_number(name); }
     static auto age(const node& n) { return n.stat.created; }
 };
 struct as_queue {
-    static const recipes::listed& what() { return recipes::listed::queue; }
+    static const recipes::list_kind& what() { return recipes::list_kind::queue; }
     static std::optional<std::int32_t> number(const std::string& name) { return queue::sequence_of(name); }
     static auto age(const node&) { return std::chrono::system_clock::time_point(); }
 };

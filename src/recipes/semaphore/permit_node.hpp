@@ -32,7 +32,7 @@ struct permits_release {
 };
 
 /// The node that stands for one permit, from the wish for it until it is gone.
-struct lease_node {
+struct permit_node {
     enum class phase : std::uint8_t {
         unsent,   ///< to be created
         creating,
@@ -42,7 +42,7 @@ struct lease_node {
         gone
     };
 
-    std::uint64_t number = 0; ///< in the order in which they were wished for
+    std::uint64_t number = 0; ///< in the order in which they were wanted
     std::string asked; ///< its name, without the number
     std::string name;  ///< once it is known
     phase now = phase::unsent;
@@ -50,6 +50,6 @@ struct lease_node {
     semaphore_acquisition* owner = nullptr;         ///< null when nobody wants it any more
     std::shared_ptr<permits_release> ending{}; ///< who is told when it is gone, if anybody
 };
-using lease_ptr = std::shared_ptr<lease_node>;
+using permit_ptr = std::shared_ptr<permit_node>;
 
 } // namespace zklock::recipes

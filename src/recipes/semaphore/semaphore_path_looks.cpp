@@ -1,4 +1,4 @@
-// What the head of a semaphore's line looks at, and what it decides: the leases, and how many permits there are.
+// What the head of a semaphore's line looks at before it is granted: how many permits are in use, and of how many.
 #include "recipes/semaphore/semaphore_path.hpp"
 
 #include "queue/mutants.hpp"
@@ -37,14 +37,14 @@ void semaphore_path::look(const std::shared_ptr<semaphore_acquisition>& acquisit
         return acquisition->fail(errc::not_connected);
     if (!options_.count_path.empty() && !count_watched_)
         read_count(false);
-    session_.store.children(layout_.leases, false, expect([this, acquisition](const store::children_reply& answer) {
+    session_.store.children(layout_.permits, false, expect([this, acquisition](const store::children_reply& answer) {
         if (!acquisition->waiting())
             return;
         if (answer.result != outcome::ok && answer.result != outcome::no_node)
             return acquisition->fail(error_of(answer.result));
-        const std::size_t leases = answer.result == outcome::ok ? answer.names->size() : 0;
+        const std::size_t in_use = answer.result == outcome::ok ? answer.names->size() : 0;
         // A shared count that is not there yet will be made.
-        const auto after = static_cast<std::int64_t>(leases + acquisition->request().count);
+        const auto after = static_cast<std::int64_t>(in_use + acquisition->request().count);
         if (after > maximum_.value_or(options_.permits))
             return acquisition->fail(errc::busy);
         acquisition->line_up();
@@ -60,7 +60,7 @@ bool semaphore_path::look_is_due() const
 /// The first look goes along with the creates and needs no watch, unless it is known to be in vain.
 void semaphore_path::send_look()
 {
-    const auto known = static_cast<std::int64_t>(others_ + leases_.size());
+    const auto known = static_cast<std::int64_t>(others_ + nodes_.size());
     const bool in_vain = maximum_ && known > *maximum_;
     const bool watch = std::exchange(shall_watch_, false) || in_vain;
     stale_ = false;
@@ -70,7 +70,7 @@ void semaphore_path::send_look()
     if (!options_.count_path.empty() && !count_watched_)
         read_count(watch);
     const bool armed = watch && !ZKLOCK_MUTANT(semaphore_list_without_watch);
-    session_.store.children(layout_.leases, armed, expect([this, watch](const store::children_reply& answer) {
+    session_.store.children(layout_.permits, armed, expect([this, watch](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         listing_ = false;
         switch (answer.result) {
@@ -96,28 +96,28 @@ void semaphore_path::on_list(const std::vector<std::string>& names)
     }
     others_ = others;
     for (const auto& head : heads()) {
-        const auto missing = [&](const lease_ptr& lease) {
-            return lease->now == lease_node::phase::there && !listed.contains(lease->name);
+        const auto missing = [&](const permit_ptr& node) {
+            return node->now == permit_node::phase::there && !listed.contains(node->name);
         };
-        const auto found = std::find_if(head->leases.begin(), head->leases.end(), missing);
-        if (found != head->leases.end())
-            lost_to_others(lease_ptr(*found));
+        const auto found = std::find_if(head->nodes.begin(), head->nodes.end(), missing);
+        if (found != head->nodes.end())
+            lost_to_others(permit_ptr(*found));
         else
-            decide(*head, ZKLOCK_MUTANT(semaphore_counts_without_own_leases) ? others : names.size());
+            decide(*head, ZKLOCK_MUTANT(semaphore_counts_without_own_nodes) ? others : names.size());
     }
 }
 
-/// `leases` is how many there are, its own among them.
-void semaphore_path::decide(semaphore_acquisition& head, std::size_t leases)
+/// `in_use`: how many permits are, those of the head among them.
+void semaphore_path::decide(semaphore_acquisition& head, std::size_t in_use)
 {
-    const auto is_there = [](const lease_ptr& lease) { return lease->now == lease_node::phase::there; };
-    const bool all_there = head.leases.size() == head.request().count &&
-                           std::all_of(head.leases.begin(), head.leases.end(), is_there);
+    const auto is_there = [](const permit_ptr& node) { return node->now == permit_node::phase::there; };
+    const bool all_there = head.nodes.size() == head.request().count &&
+                           std::all_of(head.nodes.begin(), head.nodes.end(), is_there);
     const bool outdated = count_outdated_ && !ZKLOCK_MUTANT(semaphore_granted_by_an_outdated_count);
     if (!all_there || !maximum_ || outdated || check_ != check::none)
         return; // what is missing makes it look again
-    if (static_cast<std::int64_t>(leases) <= *maximum_) {
-        // And so with a fresh lease: that of its lock has not ended.
+    if (static_cast<std::int64_t>(in_use) <= *maximum_) {
+        // The lease is fresh, then: the lock of the line has not been lost with it.
         if (head.at_head() || ZKLOCK_MUTANT(semaphore_granted_without_the_line))
             head.grant_all();
     } else if (head.looks_once()) {
@@ -137,8 +137,8 @@ void semaphore_path::stop_watching()
         session_.store.unwatch(path, expect([](const store::reply&) {}));
     };
     // The answer to a list that is under way says that there is a watch, and would say so after it was taken back.
-    if (!listing_ && std::exchange(watching_, false) && !session_.shares(layout_.leases))
-        take_back(layout_.leases);
+    if (!listing_ && std::exchange(watching_, false) && !session_.shares(layout_.permits))
+        take_back(layout_.permits);
     if (counting_ && count_reads_ == 0) {
         counting_ = false;
         if (session_.stop_listening(options_.count_path, *this, std::exchange(count_watched_, false)))
@@ -203,41 +203,17 @@ void semaphore_path::send_check()
     session_.store.get(path_, false, expect([this](const store::get_reply& answer) { on_check(answer); }));
 }
 
-/// So it is not somebody else's data that would be lost with a container that was made for this.
-void semaphore_path::permits_written(const store::node_stat& stat) noexcept
-{
-    const bool above = path_ != layout_.leases;
-    written_above(above ? 1 : 0, stat);
-    if (above)
-        locks_.written_above(layout_.line, 1, stat);
-}
-
 void semaphore_path::on_check(const store::get_reply& answer)
 {
     check_ = check::due;
     switch (answer.result) {
     case outcome::ok: break;
-    case outcome::no_node: // it is made with the leases
+    case outcome::no_node: // it is made with the nodes
     case outcome::unknown: stale_ = true; return;
     default: return fail_heads(error_of(answer.result));
     }
-    if (answer.data.empty()) {
-        check_ = check::under_way;
-        session_.store.set(path_, std::to_string(options_.permits), answer.stat.version,
-                           expect([this](const store::stat_reply& written) {
-                               // Somebody else was faster, or what was written is not known: then it is read again.
-                               const bool again = written.result == outcome::bad_version ||
-                                                  written.result == outcome::no_node ||
-                                                  written.result == outcome::unknown;
-                               check_ = written.result == outcome::ok ? check::none : check::due;
-                               if (written.result == outcome::ok)
-                                   permits_written(written.stat);
-                               stale_ = true;
-                               if (!again && written.result != outcome::ok)
-                                   fail_heads(error_of(written.result));
-                           }));
-        return;
-    }
+    if (answer.data.empty())
+        return write_maximum(answer.stat.version);
     const auto number = number_in(answer.data);
     if (!number || *number == static_cast<std::int64_t>(options_.permits) ||
         ZKLOCK_MUTANT(semaphore_maxima_not_compared))
@@ -245,6 +221,32 @@ void semaphore_path::on_check(const store::get_reply& answer)
     else
         fail_heads(refuse(session_, path_, {"permits", std::to_string(options_.permits),
                                            std::to_string(*number) + ", as the path's data says (check_permits)"}));
+}
+
+void semaphore_path::write_maximum(std::int32_t version)
+{
+    check_ = check::under_way;
+    session_.store.set(path_, std::to_string(options_.permits), version,
+                       expect([this](const store::stat_reply& answer) { on_maximum_written(answer); }));
+}
+
+void semaphore_path::on_maximum_written(const store::stat_reply& answer)
+{
+    check_ = check::due;
+    stale_ = true;
+    switch (answer.result) {
+    case outcome::ok: break;
+    case outcome::bad_version: // somebody else was faster: it is read again
+    case outcome::no_node:
+    case outcome::unknown: return;
+    default: return fail_heads(error_of(answer.result));
+    }
+    check_ = check::none;
+    // The data is this client's own: with a container that was made for the semaphore nothing of others would be lost.
+    const bool above = path_ != layout_.permits;
+    written_above(above ? 1 : 0, answer.stat);
+    if (above)
+        locks_.written_above(layout_.line, 1, answer.stat);
 }
 
 } // namespace zklock::recipes

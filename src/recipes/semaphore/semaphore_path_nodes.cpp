@@ -1,4 +1,4 @@
-// The leases of a semaphore_path: made, looked for when it is not known whether they were, watched, and deleted.
+// The nodes of a semaphore_path: made, looked for when it is not known whether they were, watched, and deleted.
 #include "recipes/semaphore/semaphore_path.hpp"
 
 #include "queue/mutants.hpp"
@@ -12,46 +12,46 @@
 namespace zklock::recipes {
 
 using store::outcome;
-using phase = lease_node::phase;
+using phase = permit_node::phase;
 
 namespace {
 
-constexpr std::size_t most_leases = 256;
+constexpr std::size_t most_at_once = 256;
 
 /// Takes from the list what goes into one transaction.
-template <class Bytes> std::vector<lease_ptr> take_some(std::vector<lease_ptr>& list, Bytes bytes_of)
+template <class Bytes> std::vector<permit_ptr> take_some(std::vector<permit_ptr>& list, Bytes bytes_of)
 {
     std::size_t count = 0;
-    for (std::size_t bytes = 0; count < list.size() && count < most_leases; ++count) {
+    for (std::size_t bytes = 0; count < list.size() && count < most_at_once; ++count) {
         bytes += bytes_of(*list[count]);
         if (count != 0 && bytes > most_bytes_of_a_batch)
             break;
     }
-    std::vector<lease_ptr> some(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
+    std::vector<permit_ptr> some(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
     list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
     return some;
 }
 
 } // namespace
 
-std::string semaphore_path::node_of(const lease_node& lease) const
+std::string semaphore_path::path_of(const permit_node& node) const
 {
-    return queue::child_of(layout_.leases, lease.name.empty() ? lease.asked : lease.name);
+    return queue::child_of(layout_.permits, node.name.empty() ? node.asked : node.name);
 }
 
 /// A write for each of them in one transaction: `form` gives it, but for its path.
 template <class Form, class Answered>
-void semaphore_path::send_together(std::vector<lease_ptr> leases, Form form, Answered answered)
+void semaphore_path::send_together(std::vector<permit_ptr> nodes, Form form, Answered answered)
 {
-    std::vector<std::string> nodes;
-    nodes.reserve(leases.size());
+    std::vector<std::string> paths;
+    paths.reserve(nodes.size());
     std::vector<store::batch_write> batch;
-    batch.reserve(leases.size());
-    for (const lease_ptr& lease : leases)
-        batch.emplace_back(form(*lease)).path = nodes.emplace_back(node_of(*lease));
-    session_.store.batch(batch, expect([this, leases = std::move(leases), answered](const store::batch_reply& answer) {
+    batch.reserve(nodes.size());
+    for (const permit_ptr& node : nodes)
+        batch.emplace_back(form(*node)).path = paths.emplace_back(path_of(*node));
+    session_.store.batch(batch, expect([this, nodes = std::move(nodes), answered](const store::batch_reply& answer) {
         session_.wrote(answer);
-        answered(leases, answer);
+        answered(nodes, answer);
     }));
 }
 
@@ -59,22 +59,22 @@ void semaphore_path::send_together(std::vector<lease_ptr> leases, Form form, Ans
 
 void semaphore_path::send_creates()
 {
-    std::erase_if(to_create_, [](const lease_ptr& lease) { return lease->now != phase::unsent; });
+    std::erase_if(to_create_, [](const permit_ptr& node) { return node->now != phase::unsent; });
     while (!to_create_.empty() && session_.connected) {
-        const auto bytes_of = [&](const lease_node& lease) { return lease_cost_ + lease.owner->data().size(); };
+        const auto bytes_of = [&](const permit_node& node) { return node_cost_ + node.owner->data().size(); };
         auto some = take_some(to_create_, bytes_of);
-        for (const lease_ptr& lease : some) {
-            lease->asked = layout_.lease_name(session_.new_uuid());
-            lease->now = phase::creating;
+        for (const permit_ptr& node : some) {
+            node->asked = layout_.node_name(session_.new_uuid());
+            node->now = phase::creating;
         }
         if (some.size() == 1) {
             send_create(some.front());
             continue;
         }
-        const auto form = [this](const lease_node& lease) {
+        const auto form = [this](const permit_node& node) {
             store::batch_write write;
             write.what = store::batch_write::kind::create;
-            write.data = lease.owner->data();
+            write.data = node.owner->data();
             write.created = layout_.kind();
             return write;
         };
@@ -86,39 +86,39 @@ void semaphore_path::send_creates()
     }
 }
 
-void semaphore_path::send_create(const lease_ptr& lease)
+void semaphore_path::send_create(const permit_ptr& node)
 {
-    session_.store.create(node_of(*lease), lease->owner->data(), layout_.kind(),
-                          expect([this, lease](const store::create_reply& answer) {
+    session_.store.create(path_of(*node), node->owner->data(), layout_.kind(),
+                          expect([this, node](const store::create_reply& answer) {
                               session_.wrote(answer);
-                              on_created(lease, answer.result, answer.path);
+                              on_created(node, answer.result, answer.path);
                           }));
 }
 
-void semaphore_path::on_created(const lease_ptr& lease, outcome result, std::string_view node)
+void semaphore_path::on_created(const permit_ptr& node, outcome result, std::string_view path)
 {
-    if (lease->now != phase::creating)
+    if (node->now != phase::creating)
         return; // the session has ended meanwhile
     switch (result) {
-    case outcome::ok: return take_name(lease, queue::name_of(node));
+    case outcome::ok: return take_name(node, queue::name_of(path));
     case outcome::unknown:
-        if (!lease->owner && ZKLOCK_MUTANT(semaphore_unknown_create_forgotten))
-            return gone(lease);
-        lease->now = phase::unknown;
-        unknown_.push_back(lease);
+        if (!node->owner && ZKLOCK_MUTANT(semaphore_unknown_create_forgotten))
+            return gone(node);
+        node->now = phase::unknown;
+        unknown_.push_back(node);
         return;
     case outcome::no_node:
-        if (!lease->owner)
-            return gone(lease);
-        lease->now = phase::unsent;
-        to_create_.push_back(lease);
+        if (!node->owner)
+            return gone(node);
+        node->now = phase::unsent;
+        to_create_.push_back(node);
         if (check_ == check::none)
             own_path_gone(); // and what was written there
-        return make_path(parents_, layout_.leases);
+        return make_path(parents_, layout_.permits);
     default: {
-        auto* const owner = lease->owner;
-        lease->owner = nullptr;
-        gone(lease);
+        auto* const owner = node->owner;
+        node->owner = nullptr;
+        gone(node);
         if (owner)
             owner->fail(error_of(result));
     }
@@ -126,14 +126,14 @@ void semaphore_path::on_created(const lease_ptr& lease, outcome result, std::str
 }
 
 /// It is there, by that name.
-void semaphore_path::take_name(const lease_ptr& lease, std::string_view name)
+void semaphore_path::take_name(const permit_ptr& node, std::string_view name)
 {
     std::string known(name);
-    by_name_.emplace(known, lease);
-    lease->name = std::move(known);
-    lease->now = phase::there;
-    if (!lease->owner && !ZKLOCK_MUTANT(semaphore_lease_of_a_cancelled_create_stays))
-        to_remove_.push_back(lease);
+    by_name_.emplace(known, node);
+    node->name = std::move(known);
+    node->now = phase::there;
+    if (!node->owner && !ZKLOCK_MUTANT(semaphore_node_of_a_cancelled_create_stays))
+        to_remove_.push_back(node);
 }
 
 // --- creates of unknown outcome --------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ void semaphore_path::send_look_up()
     look_up_ = look_up::under_way;
     if (!ZKLOCK_MUTANT(semaphore_look_up_without_sync))
         session_.catch_up();
-    session_.store.children(layout_.leases, false, expect([this](const store::children_reply& answer) {
+    session_.store.children(layout_.permits, false, expect([this](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         if (look_up_ != look_up::under_way || answer.result == outcome::unknown)
             return; // it is done in the next epoch
@@ -166,19 +166,19 @@ void semaphore_path::send_look_up()
 void semaphore_path::on_look_up(const std::vector<std::string>& names)
 {
     stale_ = true;
-    for (const lease_ptr& lease : std::exchange(unknown_, {})) {
+    for (const permit_ptr& node : std::exchange(unknown_, {})) {
         const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
-            return layout_.made_from(lease->asked, name);
+            return layout_.made_from(node->asked, name);
         });
         if (found == names.end())
-            session_.creates_in_doubt.not_found(layout_.leases, lease->asked);
+            session_.creates_in_doubt.not_found(layout_.permits, node->asked);
         if (found != names.end()) {
-            take_name(lease, *found);
-        } else if (lease->owner) {
-            lease->now = phase::unsent;
-            to_create_.push_back(lease);
+            take_name(node, *found);
+        } else if (node->owner) {
+            node->now = phase::unsent;
+            to_create_.push_back(node);
         } else {
-            gone(lease);
+            gone(node);
         }
     }
 }
@@ -187,23 +187,23 @@ void semaphore_path::on_look_up(const std::vector<std::string>& names)
 
 void semaphore_path::send_watches()
 {
-    for (const lease_ptr& lease : std::exchange(to_watch_, {}))
-        if (lease->owner && lease->now == phase::there)
-            send_watch(lease);
+    for (const permit_ptr& node : std::exchange(to_watch_, {}))
+        if (node->owner && node->now == phase::there)
+            send_watch(node);
 }
 
-void semaphore_path::send_watch(const lease_ptr& lease)
+void semaphore_path::send_watch(const permit_ptr& node)
 {
-    lease->watched = true;
-    session_.store.get(node_of(*lease), true, expect([this, lease](const store::get_reply& answer) {
+    node->watched = true;
+    session_.store.get(path_of(*node), true, expect([this, node](const store::get_reply& answer) {
         switch (answer.result) {
         case outcome::ok:
-            if (answer.data == queue::revocation_request && lease->owner)
-                lease->owner->revoked();
+            if (answer.data == queue::revocation_request && node->owner)
+                node->owner->revoked();
             return;
-        case outcome::no_node: return lost_to_others(lease);
+        case outcome::no_node: return lost_to_others(node);
         case outcome::unknown: return; // the next epoch watches again
-        default: after_a_while([this, lease] { to_watch_.push_back(lease); });
+        default: after_a_while([this, node] { to_watch_.push_back(node); });
         }
     }));
 }
@@ -212,16 +212,16 @@ void semaphore_path::send_watch(const lease_ptr& lease)
 
 void semaphore_path::send_removes()
 {
-    std::erase_if(to_remove_, [](const lease_ptr& lease) { return lease->now != phase::there; });
+    std::erase_if(to_remove_, [](const permit_ptr& node) { return node->now != phase::there; });
     while (!to_remove_.empty() && session_.connected) {
-        auto some = take_some(to_remove_, [this](const lease_node&) { return lease_cost_; });
-        for (const lease_ptr& lease : some)
-            lease->now = phase::removing;
+        auto some = take_some(to_remove_, [this](const permit_node&) { return node_cost_; });
+        for (const permit_ptr& node : some)
+            node->now = phase::removing;
         if (some.size() == 1) {
             send_remove(some.front());
             continue;
         }
-        const auto form = [](const lease_node&) {
+        const auto form = [](const permit_node&) {
             store::batch_write write;
             write.what = store::batch_write::kind::remove;
             return write;
@@ -229,47 +229,47 @@ void semaphore_path::send_removes()
         send_together(std::move(some), form, [this](const auto& removed, const store::batch_reply& answer) {
             // One that cannot be deleted, or is gone already, keeps the others: each goes alone.
             const bool refused = answer.result != outcome::ok && answer.result != outcome::unknown;
-            for (const lease_ptr& lease : removed) {
+            for (const permit_ptr& node : removed) {
                 if (!refused)
-                    on_removed(lease, answer.result);
-                else if (lease->now == phase::removing)
-                    send_remove(lease);
+                    on_removed(node, answer.result);
+                else if (node->now == phase::removing)
+                    send_remove(node);
             }
         });
     }
 }
 
-void semaphore_path::send_remove(const lease_ptr& lease)
+void semaphore_path::send_remove(const permit_ptr& node)
 {
-    session_.store.remove(node_of(*lease), store::any_version, expect([this, lease](const store::reply& answer) {
+    session_.store.remove(path_of(*node), store::any_version, expect([this, node](const store::reply& answer) {
         session_.wrote(answer);
-        on_removed(lease, answer.result);
+        on_removed(node, answer.result);
     }));
 }
 
-void semaphore_path::on_removed(const lease_ptr& lease, outcome result)
+void semaphore_path::on_removed(const permit_ptr& node, outcome result)
 {
-    if (lease->now != phase::removing)
+    if (node->now != phase::removing)
         return; // gone with its session, or by others
     switch (result) {
     case outcome::ok:
-    case outcome::no_node: return gone(lease);
+    case outcome::no_node: return gone(node);
     case outcome::unknown:
         if (ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_done))
-            return gone(lease);
-        lease->now = phase::there;
-        to_remove_.push_back(lease);
+            return gone(node);
+        node->now = phase::there;
+        to_remove_.push_back(node);
         return;
     default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
-        if (lease->ending)
-            permits_release::one_ended(lease->ending, error_of(result),
+        if (node->ending)
+            permits_release::one_ended(node->ending, error_of(result),
                                        [this](auto news) { session_.tell(std::move(news)); });
-        lease->ending = nullptr;
-        after_a_while([this, lease] {
-            if (lease->now != phase::removing)
+        node->ending = nullptr;
+        after_a_while([this, node] {
+            if (node->now != phase::removing)
                 return;
-            lease->now = phase::there;
-            to_remove_.push_back(lease);
+            node->now = phase::there;
+            to_remove_.push_back(node);
         });
     }
 }

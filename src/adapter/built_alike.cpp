@@ -1,0 +1,14 @@
+#include "zklock/detail/built_alike.hpp"
+
+namespace zklock::detail {
+
+// What the library was built with.
+const char ZKLOCK_DETAIL_BOOST = 0;
+const char ZKLOCK_DETAIL_TRACKING = 0;
+const char ZKLOCK_DETAIL_EPOLL = 0;
+const char ZKLOCK_DETAIL_IO_URING = 0;
+const char ZKLOCK_DETAIL_THREADS = 0;
+const char ZKLOCK_DETAIL_RECYCLING = 0;
+const char ZKLOCK_DETAIL_DEBUG = 0;
+
+} // namespace zklock::detail

@@ -1,0 +1,97 @@
+#include "recipes/composed/reentrant_hold.hpp"
+
+#include "recipes/composed/reentrant_tenure.hpp"
+
+#include <new>
+#include <utility>
+
+namespace zklock::recipes {
+
+reentrant_locks::hold::hold(session& s, std::weak_ptr<tenure> where, waiter w)
+    : where_(std::move(where)), waiter_(std::move(w)), to_tell_(s.make_room())
+{
+}
+
+bool reentrant_locks::hold::withdraw()
+{
+    const auto where = where_.lock();
+    return where && where->withdraw(shared_from_this());
+}
+
+void reentrant_locks::hold::release(store::unique_function<void(error_code)> released)
+{
+    waiter_.lost = nullptr;
+    asked_ = nullptr;
+    if (const auto where = where_.lock())
+        where->release(shared_from_this(), std::move(released));
+}
+
+void reentrant_locks::hold::unseen() noexcept
+{
+    if (const auto where = where_.lock())
+        where->unseen();
+}
+
+void reentrant_locks::hold::on_revoked(std::function<void()> asked)
+{
+    const auto where = where_.lock();
+    if (!where || !granted())
+        return;
+    asked_ = std::move(asked);
+    where->watch_for_revocation(shared_from_this());
+}
+
+// --- for its tenure --------------------------------------------------------------------------------------------------
+
+void reentrant_locks::hold::begin(std::shared_ptr<acquisition> lock) noexcept
+{
+    lock_ = std::move(lock);
+    active_ = true;
+}
+
+void reentrant_locks::hold::end_wait(error_code ec, grant given)
+{
+    told_ = true;
+    if (ec)
+        waiter_.lost = nullptr;
+    std::exchange(waiter_.done, nullptr)(ec, std::move(given));
+}
+
+void reentrant_locks::hold::fail(error_code ec, const grant& ended)
+{
+    grant given;
+    try {
+        given = ended;
+    } catch (const std::bad_alloc&) {
+        given = {};
+    }
+    end_wait(ec, std::move(given));
+}
+
+void reentrant_locks::hold::lose()
+{
+    asked_ = nullptr;
+    if (waiter_.lost)
+        std::exchange(waiter_.lost, nullptr)();
+}
+
+void reentrant_locks::hold::revoke()
+{
+    if (asked_)
+        std::exchange(asked_, nullptr)();
+}
+
+void reentrant_locks::hold::forget_caller() noexcept
+{
+    waiter_.done = nullptr;
+    waiter_.lost = nullptr;
+    asked_ = nullptr;
+}
+
+void reentrant_locks::hold::tell_released(session& s, error_code ec) noexcept
+{
+    if (released_)
+        s.tell(std::move(to_tell_), [self = shared_from_this(), ec] { self->released_(ec); });
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,73 @@
+#pragma once
+#include "recipes/acquisition.hpp"
+#include "recipes/composed/reentrant_locks.hpp"
+#include "recipes/session/session.hpp"
+#include "store/scheduler.hpp"
+#include "store/unique_function.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace zklock::recipes {
+
+/// One acquire of an owner: it waits, then is one of the holds that its owner has on the path, until it is released.
+class reentrant_locks::hold final : public acquisition, public std::enable_shared_from_this<hold> {
+public:
+    /// Without a tenure it can only fail.
+    hold(session&, std::weak_ptr<tenure>, waiter);
+
+    bool withdraw() override;
+    void release(store::unique_function<void(error_code)> released) override;
+    void unseen() noexcept override;
+    void on_revoked(std::function<void()> asked) override;
+    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
+    {
+        return active_ && lock_->held(now);
+    }
+    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return lock_->held_until(); }
+
+    // --- for its tenure ----------------------------------------------------------------------------------------------
+
+    [[nodiscard]] patience mode() const noexcept { return waiter_.mode; }
+    [[nodiscard]] const std::optional<store::scheduler::time_point>& deadline() const noexcept
+    {
+        return waiter_.deadline;
+    }
+    /// Its owner has that lock, and this hold counts from now on.
+    void begin(std::shared_ptr<acquisition> lock) noexcept;
+    /// It does not count any more.
+    void end() noexcept { active_ = false; }
+    /// Tells that the wait is over, one way or another.
+    void end_wait(error_code, grant);
+    /// Tells that the wait was in vain, with what was granted and has ended; without that if there is no memory for it.
+    void fail(error_code, const grant& ended);
+    /// The caller knows how the wait has ended.
+    [[nodiscard]] bool told() const noexcept { return told_; }
+    /// The caller knows of the grant, and has not released it.
+    [[nodiscard]] bool granted() const noexcept { return told_ && active_; }
+    void lose();
+    /// Its owner is asked to let go.
+    void revoke();
+    void forget_caller() noexcept;
+    void on_release(store::unique_function<void(error_code)> released) noexcept { released_ = std::move(released); }
+    /// Tells the caller of release(), later: its owner has the lock still, or has lost it.
+    void tell_released(session&, error_code) noexcept;
+
+    store::scheduler::timer_id timer = 0; ///< for the deadline
+    /// Why it waits no longer, though it could not leave: the result of the acquire that it has joined was on its way.
+    error_code given_up;
+
+private:
+    std::weak_ptr<tenure> where_;
+    waiter waiter_;
+    std::shared_ptr<acquisition> lock_; ///< set before the grant is told, and not changed after
+    std::function<void()> asked_;       ///< to be called when its owner is asked to let go
+    store::unique_function<void(error_code)> released_;
+    session::room to_tell_;           ///< how its release ends
+    std::atomic<bool> active_{false}; ///< granted and not released
+    bool told_ = false;
+};
+
+} // namespace zklock::recipes

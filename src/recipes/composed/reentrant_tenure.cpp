@@ -1,0 +1,298 @@
+#include "recipes/composed/reentrant_tenure.hpp"
+
+#include "queue/mutants.hpp"
+#include "store/each_told.hpp"
+#include "zklock/errc.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+#include <utility>
+
+namespace zklock::recipes {
+namespace {
+
+error_code no_memory() noexcept
+{
+    return make_error_code(boost::system::errc::not_enough_memory);
+}
+
+} // namespace
+
+reentrant_locks::tenure::tenure(reentrant_locks& all, key who, shared_options options)
+    : all_(all), who_(std::move(who)), options_(std::move(options))
+{
+}
+
+reentrant_locks::tenure::~tenure()
+{
+    for (const hold_ptr& h : waiting_) {
+        all_.scheduler_.cancel(h->timer);
+        h->forget_caller();
+    }
+    for (const hold_ptr& h : held_)
+        h->forget_caller();
+}
+
+void reentrant_locks::tenure::close_if_unused() noexcept
+{
+    if (!held_.empty() || !waiting_.empty())
+        return;
+    all_.counts_->close(who_);
+    all_.tenures_.erase(who_); // whoever calls keeps a pointer
+}
+
+// --- how acquires end ------------------------------------------------------------------------------------------------
+
+void reentrant_locks::tenure::add(const hold_ptr& h)
+{
+    if (granted_)
+        return enter_again(h);
+    if (lock_ && mode_ == patience::queue && h->mode() == patience::look_once)
+        return fail_later(h, errc::busy); // its owner queues for it
+    waiting_.push_back(h);
+    try {
+        if (h->deadline())
+            h->timer = all_.scheduler_.call_at(*h->deadline(), [this, alive = weak_from_this(), h] {
+                if (const auto self = alive.lock())
+                    on_deadline(h);
+            });
+        if (!lock_)
+            start();
+    } catch (...) {
+        all_.scheduler_.cancel(std::exchange(h->timer, 0));
+        waiting_.pop_back();
+        throw;
+    }
+}
+
+/// Contends for all who wait. A mere look is repeated as a contender if anybody has come who would queue.
+void reentrant_locks::tenure::start()
+{
+    const bool queues = std::any_of(waiting_.begin(), waiting_.end(),
+                                    [](const hold_ptr& h) { return h->mode() == patience::queue; });
+    acquire_request request;
+    request.path = who_.first;
+    request.options = options_;
+    request.mode = mode_ = queues ? patience::queue : patience::look_once;
+    request.done = [alive = weak_from_this()](error_code ec, grant given) {
+        if (const auto self = alive.lock())
+            self->on_done(ec, std::move(given));
+    };
+    request.lost = [alive = weak_from_this()] {
+        if (const auto self = alive.lock())
+            self->on_lost();
+    };
+    lock_ = all_.locks_.acquire(std::move(request));
+}
+
+void reentrant_locks::tenure::on_done(error_code ec, grant given)
+{
+    if (ec)
+        return on_failed(ec, given);
+    granted_ = true;
+    lost_ = revoked_ = watches_ = false;
+    grant_ = std::move(given);
+    grant_.owner = who_.second;
+    for (const hold_ptr& h : waiting_) {
+        all_.scheduler_.cancel(std::exchange(h->timer, 0));
+        h->begin(lock_);
+    }
+    held_.splice(held_.end(), waiting_);
+    count();
+    tell_holders([this](hold& h) {
+        if (!h.told())
+            tell_granted(h);
+    });
+}
+
+/// Those fail who have asked for what was tried: who would queue goes on after a mere look.
+void reentrant_locks::tenure::on_failed(error_code ec, const grant& given)
+{
+    lock_ = nullptr;
+    holds failed;
+    for (auto h = waiting_.begin(); h != waiting_.end();) {
+        const auto next = std::next(h);
+        if (mode_ == (*h)->mode() || (*h)->given_up)
+            failed.splice(failed.end(), waiting_, h);
+        h = next;
+    }
+    const auto self = shared_from_this();
+    if (!waiting_.empty())
+        try {
+            start();
+        } catch (const std::bad_alloc&) {
+            for (const hold_ptr& h : waiting_)
+                h->given_up = no_memory();
+            failed.splice(failed.end(), waiting_);
+        }
+    close_if_unused();
+    each_told each;
+    for (const hold_ptr& h : failed) {
+        all_.scheduler_.cancel(std::exchange(h->timer, 0));
+        each([&] { h->fail(h->given_up ? h->given_up : ec, given); });
+    }
+    each.rethrow();
+}
+
+bool reentrant_locks::tenure::withdraw(const hold_ptr& h)
+{
+    if (!leave(h)) {
+        h->given_up = error_code(boost::system::errc::operation_canceled, boost::system::system_category());
+        return false;
+    }
+    h->forget_caller();
+    close_if_unused();
+    return true;
+}
+
+void reentrant_locks::tenure::on_deadline(const hold_ptr& h)
+{
+    h->timer = 0;
+    // If it cannot leave any more, a result is on its way: a grant, or that of a look that it joined.
+    if (!leave(h)) {
+        h->given_up = make_error_code(errc::timed_out);
+        return;
+    }
+    const auto self = shared_from_this();
+    close_if_unused();
+    h->end_wait(make_error_code(errc::timed_out), {});
+}
+
+/// Takes it out of those who wait; the last takes the contender along. False if that has ended.
+bool reentrant_locks::tenure::leave(const hold_ptr& h)
+{
+    const auto place = std::find(waiting_.begin(), waiting_.end(), h);
+    if (place == waiting_.end())
+        return false;
+    const bool takes_all_along = ZKLOCK_MUTANT(reentrant_joined_acquire_takes_all_along);
+    if (takes_all_along && lock_ == nullptr)
+        return false; // one before it has done so
+    if (waiting_.size() == 1 || takes_all_along) {
+        if (lock_ && !lock_->withdraw())
+            return false;
+        lock_ = nullptr;
+    }
+    all_.scheduler_.cancel(std::exchange(h->timer, 0));
+    waiting_.erase(place);
+    return true;
+}
+
+void reentrant_locks::tenure::fail_later(const hold_ptr& h, errc why)
+{
+    all_.locks_.session().tell([h, why] { h->end_wait(make_error_code(why), {}); });
+}
+
+void reentrant_locks::tenure::tell_granted(hold& h)
+{
+    grant given;
+    try {
+        given = grant_;
+    } catch (const std::bad_alloc&) {
+        release(h.shared_from_this(), {});
+        return h.end_wait(no_memory(), {});
+    }
+    h.end_wait({}, std::move(given));
+}
+
+// --- while the lock is held ------------------------------------------------------------------------------------------
+
+/// The owner has the lock still. A lease that has ended unnoticed cannot come back: it is noticed before anything
+/// renews it.
+bool reentrant_locks::tenure::ours() const
+{
+    return !lost_ && lock_->held(all_.scheduler_.now());
+}
+
+/// One hold more, for an owner who has the lock, or had it.
+void reentrant_locks::tenure::enter_again(const hold_ptr& h)
+{
+    if (!ours() && !ZKLOCK_MUTANT(reentrant_acquire_after_the_loss))
+        return fail_later(h, errc::lost);
+    auto room = all_.locks_.session().make_room();
+    held_.push_back(h);
+    ++changes_;
+    h->begin(lock_);
+    count();
+    all_.locks_.session().tell(std::move(room), [alive = weak_from_this(), h] {
+        if (const auto self = alive.lock())
+            self->tell_entered(*h);
+    });
+}
+
+void reentrant_locks::tenure::tell_entered(hold& h)
+{
+    if (ours() || ZKLOCK_MUTANT(reentrant_acquire_after_the_loss))
+        return tell_granted(h);
+    // Lost between the call and now: never granted. The lock is given back if this was the last who had it.
+    const auto self = shared_from_this();
+    release(h.shared_from_this(), {});
+    h.fail(all_.locks_.session().granted_and_lost(), grant_);
+}
+
+void reentrant_locks::tenure::release(const hold_ptr& h, store::unique_function<void(error_code)> released)
+{
+    h->end();
+    held_.remove(h);
+    ++changes_;
+    count();
+    if (!held_.empty()) {
+        if (ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all))
+            lock_->release({});
+        h->on_release(std::move(released));
+        return h->tell_released(all_.locks_.session(), ours() ? error_code() : make_error_code(errc::lost));
+    }
+    const auto lock = std::exchange(lock_, nullptr);
+    granted_ = false;
+    close_if_unused();
+    lock->release(std::move(released));
+}
+
+void reentrant_locks::tenure::on_lost()
+{
+    lost_ = true;
+    tell_holders([this](hold& h) {
+        if (h.granted() && (&h == held_.front().get() || !ZKLOCK_MUTANT(reentrant_loss_told_to_one)))
+            h.lose();
+    });
+}
+
+void reentrant_locks::tenure::watch_for_revocation(const hold_ptr& h)
+{
+    if (revoked_)
+        return all_.locks_.session().tell([h] { h->revoke(); });
+    if (watches_)
+        return;
+    lock_->on_revoked([alive = weak_from_this()] {
+        if (const auto self = alive.lock())
+            self->on_revoked();
+    });
+    watches_ = true;
+}
+
+void reentrant_locks::tenure::on_revoked()
+{
+    revoked_ = true;
+    tell_holders([](hold& h) { h.revoke(); });
+}
+
+/// Calls `tell` for all who hold. They may come and go meanwhile, and then it starts over: so `tell` has to do nothing
+/// to one who was told already.
+template <class Tell> void reentrant_locks::tenure::tell_holders(Tell tell)
+{
+    const auto self = shared_from_this();
+    each_told each;
+    for (auto h = held_.begin(); h != held_.end();) {
+        const auto before = changes_;
+        each([&, keep = *h] { tell(*keep); });
+        h = before == changes_ ? std::next(h) : held_.begin();
+    }
+    each.rethrow();
+}
+
+void reentrant_locks::tenure::count() noexcept
+{
+    all_.counts_->set(who_, held_.size());
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,77 @@
+#pragma once
+#include "recipes/acquisition.hpp"
+#include "recipes/composed/reentrant_hold.hpp"
+#include "recipes/composed/reentrant_locks.hpp"
+#include "store/unique_function.hpp"
+
+#include <cstdint>
+#include <list>
+#include <memory>
+
+namespace zklock::recipes {
+
+/// One owner on one path, from its first acquire until its last hold is released. All its acquires share one contender.
+class reentrant_locks::tenure final : public std::enable_shared_from_this<tenure> {
+public:
+    using hold_ptr = std::shared_ptr<hold>;
+
+    tenure(reentrant_locks&, key who, shared_options);
+    ~tenure();
+    tenure(const tenure&) = delete;
+    tenure& operator=(const tenure&) = delete;
+
+    [[nodiscard]] const mutex_options& options() const noexcept { return *options_; }
+
+    /// One acquire more: it enters again, or waits.
+    void add(const hold_ptr&);
+    /// False, and nothing happens, if the result is on its way already.
+    bool withdraw(const hold_ptr&);
+    void release(const hold_ptr&, store::unique_function<void(error_code)> released);
+    /// The release of its only hold tells of it.
+    void unseen() noexcept
+    {
+        if (lock_ && held_.size() == 1)
+            lock_->unseen();
+    }
+    /// One of its holds wants to know when the owner is asked to let go, or whether he was.
+    void watch_for_revocation(const hold_ptr&);
+    /// Ends the tenure if nobody waits or holds.
+    void close_if_unused() noexcept;
+
+private:
+    using holds = std::list<hold_ptr>;
+
+    // how acquires end
+    void start();
+    void on_done(error_code, grant);
+    void on_failed(error_code, const grant&);
+    void on_deadline(const hold_ptr&);
+    bool leave(const hold_ptr&);
+    void fail_later(const hold_ptr&, errc why);
+    void tell_granted(hold&);
+
+    // while the lock is held
+    [[nodiscard]] bool ours() const;
+    void enter_again(const hold_ptr&);
+    void tell_entered(hold&);
+    void on_lost();
+    void on_revoked();
+    template <class Tell> void tell_holders(Tell tell);
+    void count() noexcept;
+
+    reentrant_locks& all_;
+    const key who_;
+    const shared_options options_;
+    std::shared_ptr<acquisition> lock_; ///< the contender, from its start to its release
+    patience mode_ = patience::queue;   ///< the contender's
+    bool granted_ = false;
+    bool lost_ = false;
+    bool revoked_ = false; ///< asked to let go
+    bool watches_ = false; ///< for that
+    grant grant_;
+    holds waiting_;
+    holds held_;
+    std::uint64_t changes_ = 0; ///< of those who hold
+};
+
+} // namespace zklock::recipes

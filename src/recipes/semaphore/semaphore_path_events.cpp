@@ -1,0 +1,166 @@
+// What the session tells a semaphore_path: epochs, events, losses.
+#include "recipes/semaphore/semaphore_path.hpp"
+
+#include "queue/mutants.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace zklock::recipes {
+
+void semaphore_path::epoch_began()
+{
+    if (!unknown_.empty())
+        look_up_ = look_up::due;
+    to_watch_.clear();
+    for (const auto& [number, node] : nodes_)
+        if (std::exchange(node->watched, false) && node->owner)
+            to_watch_.push_back(node);
+    stale_ = true;
+    advance();
+}
+
+void semaphore_path::epoch_ended()
+{
+    watching_ = false;
+    count_watched_ = false;
+    look_up_ = look_up::none;
+    for (const auto& acquisition : acquisitions())
+        if (acquisition->waiting() && acquisition->looks_once())
+            acquisition->fail(errc::not_connected);
+    advance();
+}
+
+void semaphore_path::session_ended()
+{
+    for (const auto& acquisition : acquisitions()) {
+        acquisition->lose();
+        acquisition->nodes.clear(); // its lock went with the session, too: it will hear of that, and begin anew
+    }
+    while (!nodes_.empty()) {
+        const permit_ptr node = nodes_.begin()->second;
+        node->owner = nullptr;
+        gone(node);
+    }
+    for (auto* list : {&to_create_, &to_remove_, &to_watch_, &unknown_})
+        list->clear();
+    by_name_.clear();
+    advance();
+}
+
+void semaphore_path::distrust()
+{
+    no_answer_due();
+    parents_.stop_waiting();
+    count_parents_.stop_waiting();
+    listing_ = false;
+    count_reads_ = 0;
+    count_outdated_ = counting_;
+    stale_ = true;
+    look_up_ = look_up::none;
+    if (check_ == check::under_way)
+        check_ = check::due;
+    for (auto* list : {&to_create_, &to_remove_, &to_watch_, &unknown_})
+        list->clear();
+    std::vector<permit_ptr> all;
+    for (const auto& [number, node] : nodes_)
+        all.push_back(node);
+    for (const permit_ptr& node : all)
+        put_in_order(node);
+    for (const auto& acquisition : acquisitions())
+        acquisition->resume();
+}
+
+/// Puts the node into the list of those to which the same is to be done.
+void semaphore_path::put_in_order(const permit_ptr& node)
+{
+    using phase = permit_node::phase;
+    if (node->now == phase::creating)
+        node->now = phase::unknown;
+    if (node->now == phase::removing)
+        node->now = phase::there;
+    if (node->now == phase::unknown)
+        unknown_.push_back(node);
+    else if (node->now == phase::there && !node->owner)
+        to_remove_.push_back(node);
+    else if (node->now == phase::unsent && node->owner)
+        to_create_.push_back(node);
+    else if (node->now == phase::unsent)
+        gone(node);
+    node->watched = node->owner != nullptr; // from the next epoch on
+}
+
+void semaphore_path::lease_lapsed()
+{
+    for (const auto& acquisition : acquisitions())
+        acquisition->lose();
+    advance();
+}
+
+void semaphore_path::refuse_all(errc why)
+{
+    for (const auto& acquisition : acquisitions())
+        acquisition->fail(why);
+    advance();
+}
+
+void semaphore_path::stop(errc why)
+{
+    for (const auto& acquisition : acquisitions()) {
+        acquisition->fail(why);
+        acquisition->lose();
+    }
+    while (!nodes_.empty())
+        gone(permit_ptr(nodes_.begin()->second), why);
+}
+
+bool semaphore_path::notice_long_holder(store::scheduler::time_point now)
+{
+    constexpr std::chrono::milliseconds long_hold{100};
+    bool others = false;
+    for (const auto& [number, acquisition] : acquisitions_) {
+        if (!acquisition->holding())
+            continue;
+        if (now - acquisition->held_since() < long_hold) {
+            others = true;
+            continue;
+        }
+        for (const permit_ptr& node : acquisition->nodes)
+            if (!std::exchange(node->watched, true))
+                to_watch_.push_back(node);
+    }
+    advance();
+    return others;
+}
+
+void semaphore_path::on_own_event(store::event_kind kind, std::string_view path)
+{
+    if (path == layout_.permits && kind != store::event_kind::data_changed) {
+        watching_ = false;
+        stale_ = true;
+    }
+    if (path == options_.count_path && kind != store::event_kind::children_changed &&
+        !ZKLOCK_MUTANT(semaphore_count_changes_ignored)) {
+        count_watched_ = false;
+        count_outdated_ = true;
+        stale_ = true;
+    }
+    advance();
+}
+
+void semaphore_path::on_node_event(store::event_kind kind, std::string_view path, std::string_view child)
+{
+    if (path != layout_.permits)
+        return;
+    const auto found = by_name_.find(std::string(child));
+    if (found == by_name_.end())
+        return;
+    const permit_ptr node = found->second;
+    if (kind == store::event_kind::deleted)
+        lost_to_others(node);
+    else if (node->watched && node->owner)
+        to_watch_.push_back(node); // that watch is used up
+    advance();
+}
+
+} // namespace zklock::recipes

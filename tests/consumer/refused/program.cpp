@@ -1,0 +1,7 @@
+// A file of a user's program. What it is compiled with is wrong in the test.
+#include <zklock/client.hpp>
+
+int main()
+{
+    return 0;
+}

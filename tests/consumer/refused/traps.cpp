@@ -1,0 +1,37 @@
+// Locks that would be given back before the next line: none of these compiles. What is right does.
+#include <zklock/zklock.hpp>
+
+#include <boost/asio.hpp>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+asio::awaitable<void> wrong(zklock::mutex lock, zklock::semaphore gate, zklock::multi_lock both)
+{
+    if (co_await lock.acquire(5s)) co_return; // refused
+    if (!co_await lock.acquire(5s)) co_return; // refused
+    if ((co_await lock.acquire()).has_value()) co_return; // refused
+    if ((co_await lock.try_acquire()).has_error()) co_return; // refused
+    if (co_await lock.acquire(asio::use_awaitable)) co_return; // refused
+    if (!co_await gate.acquire(2)) co_return; // refused
+    if (!co_await gate.acquire(2, asio::use_awaitable)) co_return; // refused
+    if (!co_await both.acquire()) co_return; // refused
+    if (!co_await both.acquire(asio::use_awaitable)) co_return; // refused
+}
+
+asio::awaitable<void> right(zklock::mutex lock, zklock::semaphore gate)
+{
+    if (auto held = co_await lock.acquire(5s))
+        static_cast<void>(held.value().fencing_token());
+    auto held = co_await lock.acquire(5s);
+    if (!held || !held.value())
+        co_return;
+    zklock::result<zklock::guard> plain = co_await lock.acquire(5s);
+    const zklock::error_code why = (co_await lock.try_acquire()).error();
+    zklock::guard taken = (co_await lock.acquire()).value();
+    auto [ec, bare] = co_await lock.acquire(5s, asio::as_tuple(asio::use_awaitable));
+    auto later = lock.acquire(asio::use_future);
+    auto permits = co_await gate.acquire(2);
+    if (permits.has_error() || why || ec || !bare || !plain || !taken)
+        co_return;
+}

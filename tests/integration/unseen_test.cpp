@@ -1,0 +1,190 @@
+// A guard that nobody looks at is given back at once: that is told, and nothing else is taken for it.
+#include "integration/recipe_scene.hpp"
+#include "support/one_server.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+/// A client whose warnings are kept, and the locks of one path with a listener.
+struct watched {
+    explicit watched(const asio::any_io_executor& executor)
+        : zk(executor, options()), lock(zk, "/unseen/lock", with_listener(executor))
+    {
+    }
+
+    [[nodiscard]] client_options options()
+    {
+        client_options o = fault_options(server().address(), long_session);
+        o.log = [this](log_level level, std::string_view text) {
+            if (level == log_level::warning && text.find("nobody had looked") != text.npos)
+                warnings.emplace_back(text);
+        };
+        return o;
+    }
+    [[nodiscard]] mutex_options with_listener(const asio::any_io_executor& executor)
+    {
+        mutex_options o;
+        o.listener = listen(executor, [this](const lock_event& e) {
+            if (e.what == lock_event::kind::released)
+                releases.push_back(e);
+        });
+        return o;
+    }
+    awaitable<void> until_released(std::size_t count)
+    {
+        const auto all = [this, count] { return releases.size() == count; };
+        co_await until("the releases are told", all);
+    }
+
+    std::vector<std::string> warnings;
+    std::vector<lock_event> releases;
+    client zk;
+    mutex lock;
+};
+
+} // namespace
+
+TEST_CASE("a result without a name: the log has path and node, and the listener hears of it")
+{
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        watched w(executor);
+        static_cast<void>(co_await w.lock.acquire());
+        co_await w.until_released(1);
+        CHECK(w.releases[0].unseen);
+        REQUIRE(w.warnings.size() == 1);
+        CHECK(w.warnings[0].starts_with("/unseen/lock was given back in the turn in which it was granted (" +
+                                        w.releases[0].node + ")"));
+
+        // Again and again at the same place: the 2nd and the 4th are logged, and all are told.
+        for (std::size_t n = 2; n <= 5; ++n) {
+            static_cast<void>(co_await w.lock.acquire(60s));
+            co_await w.until_released(n);
+            CHECK(w.releases.back().unseen);
+        }
+        CHECK(w.warnings.size() == 3);
+
+        // A hold of an owner who has others is no matter for the listener; the last one is.
+        w.warnings.clear();
+        reentrant_mutex again(w.zk, "/unseen/again", w.with_listener(executor));
+        {
+            lock_owner me;
+            guard outer = must(co_await again.acquire(me));
+            static_cast<void>(co_await again.acquire(me));
+            co_await release(std::move(outer));
+            co_await w.until_released(6);
+            CHECK_FALSE(w.releases.back().unseen);
+            static_cast<void>(co_await again.acquire(me));
+            co_await w.until_released(7);
+            CHECK(w.releases.back().unseen);
+            CHECK(w.warnings.size() == 2);
+        }
+
+        // Permits, and several locks as one: the path of each.
+        w.warnings.clear();
+        semaphore gate(w.zk, "/unseen/gate", 3);
+        static_cast<void>(co_await gate.acquire(2));
+        multi_lock both(mutex(w.zk, "/unseen/a"), mutex(w.zk, "/unseen/b"));
+        static_cast<void>(co_await both.acquire());
+        guard after = must(co_await mutex(w.zk, "/unseen/a").acquire());
+        REQUIRE(w.warnings.size() == 3);
+        CHECK(w.warnings[0].starts_with("/unseen/gate"));
+        CHECK(w.warnings[1].starts_with("/unseen/a was"));
+        CHECK(w.warnings[2].starts_with("/unseen/b was"));
+        co_await release(std::move(after));
+        must(co_await w.zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("whatever is looked at, kept or handed on is no matter for a warning")
+{
+    using namespace asio::experimental::awaitable_operators;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        watched w(executor);
+        std::size_t released = 0;
+        { // asked, and given back in the same turn
+            auto held = co_await w.lock.acquire(60s);
+            REQUIRE(held);
+        }
+        ++released;
+        co_await w.until_released(released);
+        if (auto held = co_await w.lock.acquire(60s)) {
+        }
+        ++released;
+        co_await w.until_released(released);
+        {
+            const auto held = co_await w.lock.acquire(60s);
+            CHECK_FALSE(held.has_error());
+        }
+        ++released;
+        co_await w.until_released(released);
+        { // the guard is taken out
+            guard held = (co_await w.lock.acquire(60s)).value();
+        }
+        ++released;
+        co_await w.until_released(released);
+        { // not looked at, but kept over a suspension
+            const auto held = co_await w.lock.acquire(60s);
+            co_await asio::post(executor, asio::use_awaitable);
+        }
+        ++released;
+        co_await w.until_released(released);
+        { // a plain result, which cannot tell
+            const result<guard> held = co_await w.lock.acquire(60s);
+        }
+        ++released;
+        co_await w.until_released(released);
+        { // what is handed over bare need not be looked at
+            guard held = co_await w.lock.acquire(60s, asio::use_awaitable);
+        }
+        ++released;
+        co_await w.until_released(released);
+        {
+            auto [ec, held] = co_await w.lock.acquire(60s, asio::as_tuple(asio::use_awaitable));
+            CHECK_FALSE(ec);
+        }
+        ++released;
+        co_await w.until_released(released);
+        const auto done = [](guard&) -> awaitable<void> { co_return; };
+        must(co_await w.lock.run(60s, done));
+        ++released;
+        co_await w.until_released(released);
+        // A callback that moves it on, as a result and bare.
+        std::vector<guard> kept;
+        w.lock.acquire(60s, as_result([&](acquired<guard> held) { kept.push_back(std::move(held).value()); }));
+        const auto has_it = [&] { return kept.size() == 1; };
+        co_await until("the callback has it", has_it);
+        kept.clear();
+        ++released;
+        co_await w.until_released(released);
+        w.lock.acquire(60s, [](error_code ec, guard) { CHECK_FALSE(ec); });
+        ++released;
+        co_await w.until_released(released);
+        // Errors have nothing to look at.
+        guard busy = must(co_await w.lock.acquire());
+        static_cast<void>(co_await w.lock.try_acquire());
+        co_await release(std::move(busy));
+        ++released;
+        co_await w.until_released(released);
+
+        CHECK(w.warnings.empty());
+        for (const lock_event& e : w.releases)
+            CHECK_FALSE(e.unseen);
+        must(co_await w.zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}

@@ -58,8 +58,9 @@ void client_state::tell_fault()
 {
     const auto options = std::exchange(options_, std::nullopt);
     const auto fault = std::exchange(fault_, std::nullopt);
-    if (options->log)
-        options->log(log_level::error, "the client cannot be used: " + to_string(*fault));
+    const std::string who = options->identifier.empty() ? host_and_process() : options->identifier;
+    const auto log = client_log(log_or_environment(options->log), who, [] { return std::int64_t{0}; });
+    store::logger{log}(log_level::error, "the client cannot be used: ", to_string(*fault));
 }
 
 client_state::~client_state()

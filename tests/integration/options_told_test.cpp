@@ -82,6 +82,7 @@ TEST_CASE("the log of a client that cannot be used says why")
         std::vector<std::string> errors;
         client_options o;
         o.session_timeout = 1ms;
+        o.identifier = "me";
         o.log = [&](log_level level, std::string_view text) {
             if (level == log_level::error)
                 errors.emplace_back(text);
@@ -89,8 +90,8 @@ TEST_CASE("the log of a client that cannot be used says why")
         client zk(co_await asio::this_coro::executor, o);
         CHECK(error_in(co_await mutex(zk, "/lock").acquire()) == errc::invalid_option);
         CHECK(error_in(co_await zk.wait_connected(60s)) == errc::invalid_option);
-        CHECK(errors == std::vector<std::string>{"the client cannot be used: session_timeout is 1 ms, and has to be 100 "
-                                                 "ms to 2147483647 ms"});
+        CHECK(errors == std::vector<std::string>{"me: the client cannot be used: session_timeout is 1 ms, and has to "
+                                                 "be 100 ms to 2147483647 ms"});
     };
     run_test(test_limit, body);
 }

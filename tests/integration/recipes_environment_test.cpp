@@ -2,7 +2,6 @@
 // of either kind. A new recipe joins the table with one line.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
@@ -368,8 +367,7 @@ TEST_CASE("every recipe in every environment, and nobody without the credentials
                     co_await expect_kept_out(where, what, w); // before there is anything
                 proxy link(server().port());
                 const client_options of_client = options_in(where, link.address());
-                client one(executor, of_client);
-                client two(executor, of_client);
+                client one(executor, of_client), two(executor, of_client);
                 co_await what.use(one, two, w);
                 co_await nothing_left(server().port());
                 expect_parents(where, top, w.path);

@@ -382,6 +382,11 @@ TEST_CASE("kazoo and ours compare how many each of them means, whoever said it f
         acquire(*first, "says", "3").until_done();
         CHECK(admin.get(path) == "3");
         other->wait_for(acquire(*other, "differs", "4").attempt, "failed");
+        // A client means one number for a path as long as it uses it: until its place in the line is deleted, which is
+        // answered before what it asks for now.
+        const place elsewhere{other, "elsewhere" + first->name()};
+        elsewhere.acquire("mutex", path + "_elsewhere", "hold=0");
+        elsewhere.until_done();
         acquire(*other, "agrees", "3").until_done();
         until_queued(admin, path, 0);
     }

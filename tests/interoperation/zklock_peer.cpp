@@ -1,7 +1,7 @@
 // zklock_peer NAME SERVERS SESSION_TIMEOUT_MS JOURNAL: a peer with a session of ours; peer.hpp tells what it reads and
 // notes. Recipes: mutex, read, write, semaphore (`take` of `permits`, or of as many as the node `count` says; compared
 // with `check`), election. Options: names=kazoo, linger=MS, cohort=N, revocable=1.
-#include "support/unique_fd.hpp"
+#include "interoperation/journal.hpp"
 #include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
 
@@ -16,10 +16,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <deque>
@@ -32,7 +30,6 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -49,29 +46,22 @@ using std::chrono::milliseconds;
 using zklock::error_code;
 using zklock::result;
 
-/// One line by one write: where it stands among those of others is when it was noted.
-class journal {
+/// What this peer notes in the journal of its test.
+class notes {
 public:
-    journal(std::string name, const char* file)
-        : name_(std::move(name)), fd_(::open(file, O_WRONLY | O_APPEND | O_CLOEXEC))
-    {
-        if (!fd_)
-            throw std::system_error(errno, std::generic_category(), file);
-    }
+    notes(std::string name, const char* file) : name_(std::move(name)), noted_(file, true) {}
 
     void note(const std::string& attempt, const std::string& what)
     {
         const auto event = what.substr(0, what.find(' '));
-        const std::string line = name_ + " " + attempt + " " + event + " " +
-                                 std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()) +
-                                 what.substr(event.size()) + "\n";
-        if (::write(fd_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-            throw std::system_error(errno, std::generic_category(), "write");
+        noted_.note(name_ + " " + attempt + " " + event + " " +
+                    std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()) +
+                    what.substr(event.size()));
     }
 
 private:
     std::string name_;
-    zklock::test::unique_fd fd_;
+    zklock::test::journal noted_;
 };
 
 /// One who acquires, holds and releases. Its orders come from outside.
@@ -368,7 +358,7 @@ private:
     }
 
     asio::io_context& io_;
-    journal journal_;
+    notes journal_;
     zklock::client client_;
     std::map<std::string, std::shared_ptr<attempt>> attempts_;
 };

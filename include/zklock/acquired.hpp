@@ -54,7 +54,7 @@ template <class Handle> [[nodiscard]] guard_state* held_by(const Handle&) noexce
 /// It converts to `result<T>`, and can be used wherever that can.
 template <class T> class [[nodiscard]] acquired : public result<T> {
 public:
-    acquired(error_code why) : result<T>(why) {}
+    acquired(error_code why);
     acquired(T held) : result<T>(std::move(held)) {}
     acquired(acquired&& other) noexcept : result<T>(static_cast<result<T>&&>(other)), looked_(other.looked_) {}
     acquired& operator=(acquired&& other) noexcept

@@ -26,7 +26,7 @@ inline std::string foreign(int sequence)
 }
 
 /// A queue whose actions read as text: "parent", "read", "watch <node>", "granted 1", "granted 2 from 1", …; "later"
-/// stands behind a delete that may wait.
+/// stands behind a delete that may wait. The node of a lost one, which only the log tells, is left out.
 struct driver : queue::lock_queue {
     using lock_queue::lock_queue;
 
@@ -43,7 +43,7 @@ struct driver : queue::lock_queue {
             if (a.id != 0)
                 text += " " + std::to_string(a.id);
             const std::string& named = a.what == queue::action::kind::remove ? node_to_remove(a.id) : a.node;
-            if (!named.empty())
+            if (!named.empty() && a.what != queue::action::kind::lost)
                 text += " " + named;
             if (a.may_wait)
                 text += " later";

@@ -340,6 +340,7 @@ TEST_CASE("a node that is used again outlives its guard, but serves it no more")
         must(co_await second.commit(stock.write("second")));
         CHECK(stock.value() == "second");
         co_await release(std::move(second));
+        must(co_await remote.zk.close()); // its node lingers
         admin.remove_all("/register");
     });
 }

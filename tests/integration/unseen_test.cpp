@@ -46,6 +46,12 @@ struct watched {
         co_await until("the releases are told", all);
     }
 
+    /// The warning says that, after who the client is.
+    [[nodiscard]] bool has_warning(std::size_t index, std::string_view text) const
+    {
+        return warnings.at(index).find(text) != std::string::npos;
+    }
+
     std::vector<std::string> warnings;
     std::vector<lock_event> releases;
     client zk;
@@ -63,8 +69,8 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
         co_await w.until_released(1);
         CHECK(w.releases[0].unseen);
         REQUIRE(w.warnings.size() == 1);
-        CHECK(w.warnings[0].starts_with("/unseen/lock was given back in the turn in which it was granted (" +
-                                        w.releases[0].node + ")"));
+        CHECK(w.has_warning(0, "/unseen/lock was given back in the turn in which it was granted (" +
+                                   w.releases[0].node + ")"));
 
         // Again and again at the same place: the 2nd and the 4th are logged, and all are told.
         for (std::size_t n = 2; n <= 5; ++n) {
@@ -98,9 +104,9 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
         static_cast<void>(co_await both.acquire());
         guard after = must(co_await mutex(w.zk, "/unseen/a").acquire());
         REQUIRE(w.warnings.size() == 3);
-        CHECK(w.warnings[0].starts_with("/unseen/gate"));
-        CHECK(w.warnings[1].starts_with("/unseen/a was"));
-        CHECK(w.warnings[2].starts_with("/unseen/b was"));
+        CHECK(w.has_warning(0, "/unseen/gate"));
+        CHECK(w.has_warning(1, "/unseen/a was"));
+        CHECK(w.has_warning(2, "/unseen/b was"));
         co_await release(std::move(after));
         must(co_await w.zk.close());
     };

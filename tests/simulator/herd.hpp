@@ -14,8 +14,10 @@ class herd_checker {
 public:
     herd_checker(world& w, const ensemble& e, const plan& p);
 
-    /// To be called again and again.
+    /// To be called again and again; while it has found something, after each event, because only then is it known that
+    /// it was so all the time.
     void check();
+    [[nodiscard]] bool has_found_something() const noexcept { return !excess_.empty(); }
 
 private:
     /// Two may watch, or be watched.

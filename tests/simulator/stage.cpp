@@ -205,6 +205,7 @@ void stage::run_until(instant limit, const std::function<bool()>& done)
         for (int i = 0; i < 32; ++i) {
             if (!world.violation.empty()) return;
             if (!world.time.step(limit)) return;
+            if (herd_.has_found_something()) herd_.check();
         }
         herd_.check();
         for (unsigned p = 0; p < the_plan.set.paths; ++p)

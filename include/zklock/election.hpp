@@ -44,6 +44,9 @@ public:
     /// Until when nobody else can lead: see `guard::held_until()`. From any thread.
     [[nodiscard]] lease_clock::time_point held_until() const noexcept { return held_.held_until(); }
 
+    /// How the leadership was lost, if it was: see `guard::loss()`. From any thread.
+    [[nodiscard]] std::optional<lock_loss> loss() const noexcept { return held_.loss(); }
+
     /// Whether `election::resign()` was called since this participant stood for election. From any thread.
     [[nodiscard]] bool resigning() const noexcept { return state_ && detail::has_resigned(state_); }
 

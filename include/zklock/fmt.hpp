@@ -3,6 +3,7 @@
 #include "zklock/connection_state.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/lock_event.hpp"
+#include "zklock/lock_loss.hpp"
 #include "zklock/log.hpp"
 #include "zklock/mutex_options.hpp"
 #include "zklock/node.hpp"
@@ -36,6 +37,7 @@ template <>
 struct fmt::formatter<zklock::lock_event::kind>
     : zklock::detail::fmt_formatter<zklock::lock_event::kind> {};
 template <> struct fmt::formatter<zklock::log_level> : zklock::detail::fmt_formatter<zklock::log_level> {};
+template <> struct fmt::formatter<zklock::loss_reason> : zklock::detail::fmt_formatter<zklock::loss_reason> {};
 template <> struct fmt::formatter<zklock::naming> : zklock::detail::fmt_formatter<zklock::naming> {};
 template <> struct fmt::formatter<zklock::node_kind> : zklock::detail::fmt_formatter<zklock::node_kind> {};
 template <> struct fmt::formatter<zklock::parent_kind> : zklock::detail::fmt_formatter<zklock::parent_kind> {};

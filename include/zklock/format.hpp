@@ -3,6 +3,7 @@
 #include "zklock/connection_state.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/lock_event.hpp"
+#include "zklock/lock_loss.hpp"
 #include "zklock/log.hpp"
 #include "zklock/mutex_options.hpp"
 #include "zklock/node.hpp"
@@ -35,6 +36,7 @@ template <> struct std::formatter<zklock::errc> : zklock::detail::standard_forma
 template <>
 struct std::formatter<zklock::lock_event::kind> : zklock::detail::standard_formatter<zklock::lock_event::kind> {};
 template <> struct std::formatter<zklock::log_level> : zklock::detail::standard_formatter<zklock::log_level> {};
+template <> struct std::formatter<zklock::loss_reason> : zklock::detail::standard_formatter<zklock::loss_reason> {};
 template <> struct std::formatter<zklock::naming> : zklock::detail::standard_formatter<zklock::naming> {};
 template <> struct std::formatter<zklock::node_kind> : zklock::detail::standard_formatter<zklock::node_kind> {};
 template <> struct std::formatter<zklock::parent_kind> : zklock::detail::standard_formatter<zklock::parent_kind> {};

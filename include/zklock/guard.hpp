@@ -4,11 +4,13 @@
 #include "zklock/detail/node_operations.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/lease_clock.hpp"
+#include "zklock/lock_loss.hpp"
 #include "zklock/result.hpp"
 #include "zklock/transaction.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -66,6 +68,12 @@ public:
     /// servers answer. It is the clock's epoch for an empty guard, and once the lock is lost. The loss is declared
     /// `client_options::loss_notice` earlier. The clock goes on while the machine is suspended. From any thread.
     [[nodiscard]] lease_clock::time_point held_until() const noexcept;
+
+    /// How the lock was lost, if it was: whenever a guard that is not empty says that the lock is not held, this says
+    /// why. Nothing for an empty guard, and while the lock is held. A lease that ends is told here by the clock, before
+    /// the client has come to notice it. The listener's event and the log tell the same, with path, node and token.
+    /// (Somebody who asks the holder to let go takes nothing from it: see `wait_revoked()`.) From any thread.
+    [[nodiscard]] std::optional<lock_loss> loss() const noexcept;
 
     /// Waits until the lock is lost. The wait does not keep the lock: the guard may go away meanwhile.
     ///

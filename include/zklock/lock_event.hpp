@@ -1,5 +1,6 @@
 #pragma once
 #include "zklock/detail/named_enum.hpp"
+#include "zklock/lock_loss.hpp"
 
 #include <boost/system/error_code.hpp>
 
@@ -34,6 +35,7 @@ struct lock_event {
     std::int32_t sequence = 0;      ///< its node's place in the queue: lower ones come first
     std::int64_t fencing_token = 0; ///< 0 before it was acquired
     boost::system::error_code error;
+    lock_loss loss; ///< with `lost`: why, and after how long
     /// With `released`: its guard was destroyed in the turn that delivered it, and nobody had looked whether there was
     /// one. Most probably its `co_await` has no name on its left: see `acquired.hpp`.
     bool unseen = false;

@@ -41,6 +41,10 @@ public:
     /// Until when all of them are ours at least: see `guard::held_until()`. From any thread.
     [[nodiscard]] lease_clock::time_point held_until() const noexcept { return held_.held_until(); }
 
+    /// How the first of them was lost, if one was: see `guard::loss()`. The log, and the listener of the lock that is
+    /// lost, tell which it is. From any thread.
+    [[nodiscard]] std::optional<lock_loss> loss() const noexcept { return held_.loss(); }
+
     /// Waits until one of the locks is lost: all of them count as lost then. See `guard::wait_lost()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_lost(Token&& token = Token()) const

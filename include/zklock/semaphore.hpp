@@ -64,6 +64,9 @@ public:
     /// Until when the permits are ours at least: see `guard::held_until()`. From any thread.
     [[nodiscard]] lease_clock::time_point held_until() const noexcept { return held_.held_until(); }
 
+    /// How the permits were lost, if they were: see `guard::loss()`. From any thread.
+    [[nodiscard]] std::optional<lock_loss> loss() const noexcept { return held_.loss(); }
+
     /// Waits until the permits are lost: see `guard::wait_lost()`. `operation_aborted` also when the last has been
     /// released or split off.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>

@@ -13,6 +13,7 @@
 #include "zklock/lease_clock.hpp"
 #include "zklock/lock_event.hpp"
 #include "zklock/lock_listener.hpp"
+#include "zklock/lock_loss.hpp"
 #include "zklock/lock_owner.hpp"
 #include "zklock/log.hpp"
 #include "zklock/lockable.hpp"

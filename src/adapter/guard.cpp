@@ -33,11 +33,11 @@ void tell_all(const guard_watchers& watchers, const recipes::acquisition& acquis
 } // namespace
 
 /// Each path is logged when it comes the first time after another one, and then ever more seldom.
-void give_back::tell_unseen(client_core& core)
+void hold::tell_unseen(client_core& core)
 {
     acquisition->unseen();
-    const std::vector<held_lock> one{{std::string(queue::parent_of(unseen->node)), unseen->node, 0}};
-    for (const held_lock& lock : unseen->parts ? *unseen->parts : one)
+    const std::vector<held_lock> one{{acquisition->path(), grant.node, 0}};
+    for (const held_lock& lock : grant.parts ? *grant.parts : one)
         if (client->unseen_guards().is_worth_telling(lock.path))
             core.session.log(log_level::warning, lock.path, " was given back in the turn in which it was granted (",
                              lock.node,
@@ -45,7 +45,7 @@ void give_back::tell_unseen(client_core& core)
                              "name, as in \"auto held = co_await lock.acquire(5s);\"");
 }
 
-void give_back::run()
+void hold::run()
 {
     store::each_told each;
     if (auto* const core = unseen ? client->open_core() : nullptr)
@@ -60,47 +60,48 @@ void give_back::run()
 
 guard_state::~guard_state()
 {
-    if (!acquisition_)
+    if (!hold_ || !hold_->acquisition) // nothing was granted
         return;
-    // On the strand like everything else; where there is none any more, there is nothing to give back.
-    give_back_->client = client_;
-    give_back_->acquisition = std::move(acquisition_);
-    give_back_->watchers = std::move(watchers_);
-    if (unseen_) {
+    if (unseen_)
         client_->unseen_guards().count();
-        give_back_->unseen.reset(new (std::nothrow) recipes::grant(std::move(grant_)));
-    }
-    client_->post_reserved(std::move(give_back_));
+    hold_->unseen = unseen_;
+    // On the strand like everything else; where there is none any more, there is nothing to give back.
+    hold_->client = client_;
+    client_->post_reserved(std::move(hold_));
 }
 
 void guard_state::prepare()
 {
-    give_back_ = std::static_pointer_cast<give_back>(client_->take_spare());
-    if (!give_back_)
-        give_back_ = std::make_shared<give_back>();
+    hold_ = std::static_pointer_cast<hold>(client_->take_spare());
+    if (!hold_)
+        hold_ = std::make_shared<hold>();
 }
 
 void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept
 {
-    acquisition_ = std::move(acquisition);
-    grant_ = std::move(grant);
+    hold_->acquisition = std::move(acquisition);
+    hold_->grant = std::move(grant);
 }
 
 void guard_state::lost()
 {
     lost_ = true;
-    tell_each(std::exchange(watchers_, {}), &guard_watcher::guard_lost);
+    if (hold_)
+        tell_each(std::exchange(hold_->watchers, {}), &guard_watcher::guard_lost);
 }
 
 void guard_state::revoked()
 {
     revoked_ = true;
+    if (!hold_)
+        return;
+    watchers& all = hold_->watchers;
     store::each_told each;
-    for (auto watcher = watchers_.begin(); watcher != watchers_.end();) {
+    for (auto watcher = all.begin(); watcher != all.end();) {
         const auto told = watcher++;
         each([&] {
             if ((*told)->guard_revoked())
-                watchers_.erase(told);
+                all.erase(told);
         });
     }
     each.rethrow();
@@ -108,8 +109,8 @@ void guard_state::revoked()
 
 bool guard_state::is_revoked()
 {
-    if (acquisition_ && !looks_for_revocation_) {
-        acquisition_->on_revoked([weak = weak_from_this()] {
+    if (hold_ && !looks_for_revocation_) {
+        hold_->acquisition->on_revoked([weak = weak_from_this()] {
             if (const auto self = weak.lock())
                 self->revoked();
         });
@@ -120,7 +121,7 @@ bool guard_state::is_revoked()
 
 auto guard_state::add(std::shared_ptr<guard_watcher> watcher) -> watchers::iterator
 {
-    return watchers_.insert(watchers_.end(), std::move(watcher));
+    return hold_->watchers.insert(hold_->watchers.end(), std::move(watcher));
 }
 
 bool guard_state::downgrade(std::function<void(error_code)> done)
@@ -128,12 +129,12 @@ bool guard_state::downgrade(std::function<void(error_code)> done)
     if (downgrading_)
         return false;
     // The acquisition keeps the function, and is kept by this.
-    downgrading_ = acquisition_ && acquisition_->downgrade([weak = weak_from_this(), done = std::move(done)](
+    downgrading_ = hold_ && hold_->acquisition->downgrade([weak = weak_from_this(), done = std::move(done)](
                                        error_code ec, const recipes::grant& now) {
         if (const auto self = weak.lock()) {
             self->downgrading_ = false;
             if (!ec)
-                self->grant_ = now; // nobody else has the guard meanwhile
+                self->hold_->grant = now; // nobody else has the guard meanwhile
         }
         done(ec);
     });
@@ -142,12 +143,14 @@ bool guard_state::downgrade(std::function<void(error_code)> done)
 
 bool guard_state::release(store::unique_function<void(error_code)> released)
 {
-    if (!acquisition_)
+    if (!hold_)
         return false;
+    const auto was = std::exchange(hold_, nullptr);
     store::each_told each;
-    each([this] { tell_all(std::exchange(watchers_, {}), *acquisition_); });
-    client_->spare(std::exchange(give_back_, nullptr));
-    std::exchange(acquisition_, nullptr)->release(std::move(released));
+    each([&] { tell_all(std::exchange(was->watchers, {}), *was->acquisition); });
+    std::exchange(was->acquisition, nullptr)->release(std::move(released));
+    was->grant = {};
+    client_->spare(was);
     each.rethrow();
     return true;
 }
@@ -155,7 +158,21 @@ bool guard_state::release(store::unique_function<void(error_code)> released)
 void guard_state::emptied()
 {
     emptied_ = true;
-    tell_each(std::exchange(watchers_, {}), &guard_watcher::guard_released);
+    tell_each(std::exchange(hold_->watchers, {}), &guard_watcher::guard_released);
+}
+
+std::optional<lock_loss> guard_state::loss() const noexcept
+{
+    const auto now = lease_clock::now();
+    if (client_->is_forked()) {
+        lock_loss copied = hold_->acquisition->loss(now).value_or(lock_loss{});
+        copied.reason = loss_reason::forked;
+        return copied;
+    }
+    auto how = hold_->acquisition->loss(now);
+    if (!how && !client_->alive())
+        how = lock_loss{loss_reason::client_closed};
+    return how;
 }
 
 void guard_wait::begin()
@@ -312,6 +329,11 @@ const std::string& guard::node() const noexcept
 std::int64_t guard::fencing_token() const noexcept
 {
     return state_ ? state_->grant().fencing_token : 0;
+}
+
+std::optional<lock_loss> guard::loss() const noexcept
+{
+    return state_ ? state_->loss() : std::nullopt;
 }
 
 lease_clock::time_point guard::held_until() const noexcept

@@ -3,6 +3,7 @@
 #include "adapter/operation.hpp"
 #include "recipes/acquisition.hpp"
 #include "zklock/errc.hpp"
+#include "zklock/lock_loss.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -28,14 +29,15 @@ protected:
 
 using guard_watchers = std::list<std::shared_ptr<guard_watcher>>;
 
-/// The release of what is held by a guard that is destroyed: made before the grant, for a destructor has nobody to tell
-/// that there was no memory for it.
-class give_back final : public reserved_task {
+/// What is held. It is made at the grant, so that a waiter need not carry its room; and it is the task that gives back
+/// what the guard did not, for a destructor has nobody to tell that there was no memory for one.
+class hold final : public reserved_task {
 public:
-    std::shared_ptr<client_state> client;
     std::shared_ptr<recipes::acquisition> acquisition;
+    recipes::grant grant;
     guard_watchers watchers;
-    std::unique_ptr<const recipes::grant> unseen; ///< what was granted, if nobody has looked at it
+    bool unseen = false;                  ///< nobody has looked at the guard
+    std::shared_ptr<client_state> client; ///< to give it back
 
 private:
     void run() override;
@@ -53,7 +55,7 @@ public:
 
     // On the strand.
 
-    /// Takes the memory to give back what will be granted.
+    /// Takes the memory for what will be granted.
     void prepare();
     /// The lock was granted, after prepare(); before that, this is nobody's.
     void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept;
@@ -61,13 +63,13 @@ public:
     void revoked();
     /// Until lost() or the release, or until it is removed or has waited for revoked().
     [[nodiscard]] watchers::iterator add(std::shared_ptr<guard_watcher> watcher);
-    void remove(watchers::iterator gone) { watchers_.erase(gone); }
+    void remove(watchers::iterator gone) { hold_->watchers.erase(gone); }
     [[nodiscard]] bool is_lost() const noexcept { return lost_; }
     /// Has been asked to let go. It is looked for from now on.
     [[nodiscard]] bool is_revoked();
-    [[nodiscard]] bool is_released() const noexcept { return !acquisition_ || emptied_; }
+    [[nodiscard]] bool is_released() const noexcept { return !hold_ || emptied_; }
     [[nodiscard]] bool is_downgrading() const noexcept { return downgrading_; }
-    [[nodiscard]] const std::shared_ptr<recipes::acquisition>& acquisition() const noexcept { return acquisition_; }
+    [[nodiscard]] const std::shared_ptr<recipes::acquisition>& acquisition() const noexcept { return hold_->acquisition; }
     /// Goes on as a reader: `done` is called when that is so, or why not. False, and nothing happens, if it is not a
     /// writer's.
     [[nodiscard]] bool downgrade(std::function<void(error_code)> done);
@@ -82,24 +84,18 @@ public:
     // From any thread, once granted.
 
     [[nodiscard]] const std::shared_ptr<client_state>& client() const noexcept { return client_; }
-    [[nodiscard]] bool held() const noexcept { return client_->alive() && acquisition_->held(lease_clock::now()); }
+    [[nodiscard]] bool held() const noexcept { return client_->alive() && hold_->acquisition->held(lease_clock::now()); }
     [[nodiscard]] lease_clock::time_point held_until() const noexcept
     {
-        return client_->alive() ? acquisition_->held_until() : lease_clock::time_point{};
+        return client_->alive() ? hold_->acquisition->held_until() : lease_clock::time_point{};
     }
-    [[nodiscard]] const recipes::grant& grant() const noexcept { return grant_; }
-    /// Its node is one of that lock path's.
-    [[nodiscard]] bool is_on(const std::string& path) const noexcept
-    {
-        return grant_.node.rfind('/') == path.size() && grant_.node.starts_with(path);
-    }
+    [[nodiscard]] std::optional<lock_loss> loss() const noexcept;
+    [[nodiscard]] const recipes::grant& grant() const noexcept { return hold_->grant; }
+    [[nodiscard]] bool is_on(const std::string& path) const noexcept { return hold_->acquisition->path() == path; }
 
 private:
     std::shared_ptr<client_state> client_;
-    std::shared_ptr<recipes::acquisition> acquisition_;
-    recipes::grant grant_;
-    std::shared_ptr<give_back> give_back_; // while something is held
-    watchers watchers_;
+    std::shared_ptr<hold> hold_; // from prepare() until the release
     bool lost_ = false;
     bool revoked_ = false;
     bool downgrading_ = false;

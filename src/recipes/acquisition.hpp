@@ -1,5 +1,6 @@
 #pragma once
 #include "zklock/held_lock.hpp"
+#include "zklock/lock_loss.hpp"
 #include "zklock/mutex_options.hpp"
 #include "queue/node_name.hpp"
 #include "recipes/session/lease.hpp"
@@ -116,6 +117,13 @@ public:
 
     /// Granted, not released, not lost. Turns false at held_until() less the notice. From any thread.
     [[nodiscard]] virtual bool held(store::scheduler::time_point now) const noexcept = 0;
+
+    /// How it was lost, if it was; the end of its lease at the latest `now`, if nobody has noticed that yet. From any
+    /// thread, after a grant.
+    [[nodiscard]] virtual std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept = 0;
+
+    /// The path of the lock; empty for several. From any thread.
+    [[nodiscard]] virtual const std::string& path() const noexcept = 0;
 
     /// End of the lease; long past once the lock is lost. From any thread, after a grant.
     [[nodiscard]] virtual store::scheduler::time_point held_until() const noexcept = 0;

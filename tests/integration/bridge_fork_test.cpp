@@ -155,7 +155,8 @@ TEST_CASE("a child that destroys its copies leaves the parent's session, connect
                 if (told)
                     f.io->notify_fork(asio::execution_context::fork_child);
                 // Nobody will tell it what becomes of the parent's lock.
-                const bool inert = !f.held && f.own->state() == connection_state::closed && f.own->session_id() == 0;
+                const bool forked = f.held.loss().value().reason == zklock::loss_reason::forked;
+                const bool inert = !f.held && forked && f.own->state() == connection_state::closed && f.own->session_id() == 0;
                 f.destroy();
                 return inert ? 0 : 1;
             });

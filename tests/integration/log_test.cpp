@@ -16,6 +16,7 @@ using zklock::client_options;
 using zklock::errc;
 using zklock::guard;
 using zklock::log_level;
+using zklock::loss_reason;
 using zklock::mutex;
 
 namespace {
@@ -67,6 +68,12 @@ client_options logging(std::string servers, kept_log& log, std::chrono::millisec
     o.identifier = "night-shift";
     o.log = log.function();
     return o;
+}
+
+std::optional<loss_reason> lost_by(const guard& held)
+{
+    const auto how = held.loss();
+    return how ? std::optional(how->reason) : std::nullopt;
 }
 
 awaitable<void> connected(client& zk)
@@ -193,6 +200,7 @@ TEST_CASE("a lock that is lost: which, with what token, after how long, and why"
         const std::string which = "(node " + node.substr(node.rfind('/') + 1) + ", token " +
                                   std::to_string(deleted.value().fencing_token()) + "): somebody else has deleted";
         CHECK(lost("/log/deleted", which) == 1);
+        CHECK(lost_by(deleted.value()) == loss_reason::node_deleted);
 
         auto expired = hold("/log/expired");
         REQUIRE(!co_await expired.end());
@@ -200,11 +208,13 @@ TEST_CASE("a lock that is lost: which, with what token, after how long, and why"
         link.expire_session(zk.session_id());
         CHECK(!co_await told_too.end());
         CHECK(lost("/log/expired", "the servers have ended the session; nothing was heard") == 1);
+        CHECK(lost_by(expired.value()) == loss_reason::session_expired);
 
         auto outlives = hold("/log/outlives");
         REQUIRE(!co_await outlives.end());
         must(co_await zk.close());
         CHECK(lost("/log/outlives", "the client was closed before its guard was released") == 1);
+        CHECK(lost_by(outlives.value()) == loss_reason::client_closed);
 
         client short_lived(executor, logging(link.address(), log, 4000ms));
         auto lapsed = begin_acquire(mutex(short_lived, "/log/lapsed"));
@@ -214,6 +224,7 @@ TEST_CASE("a lock that is lost: which, with what token, after how long, and why"
         CHECK(!co_await told_last.end());
         link.unblock();
         CHECK(lost("/log/lapsed", "its lease has ended; nothing was heard of the servers for ") == 1);
+        CHECK(lost_by(lapsed.value()) == loss_reason::lease_ended);
         CHECK(log.count(log_level::warning, "lost ") == 4);
         CHECK(log.count(log_level::error, "") == 0);
         must(co_await short_lived.close());

@@ -43,6 +43,8 @@ TEST_CASE("wait_lost: silent at a release, at a cancellation, and for a guard th
         }
         CHECK_FALSE(until_released.ended());
         CHECK(held.value());
+        CHECK_FALSE(held.value().loss());
+        CHECK_FALSE(empty.loss());
         co_await release_well(held);
         CHECK(co_await until_released.end() == asio::error::operation_aborted);
 
@@ -65,6 +67,7 @@ TEST_CASE("wait_lost: silent at a release, at a cancellation, and for a guard th
             CHECK(!co_await late.end());
         }
         CHECK_FALSE(held.value());
+        CHECK(held.value().loss().value().reason == loss_reason::session_expired);
         CHECK(held.value().held_until() == lease_clock::time_point{});
         auto releasing = begin_release(held.value());
         CHECK(co_await releasing.end() == errc::lost);
@@ -155,9 +158,16 @@ TEST_CASE("the guard itself turns false on time, also while its executor is busy
         wait_until("the guard turns false", default_limit, [&] { return !held.value(); });
         noted.expect(between(cut_at, steady_clock::now()) < session, "false before the session can be over");
         CHECK_FALSE(lost.ended());
+        const lock_loss by_the_clock = held.value().loss().value();
+        CHECK(by_the_clock.reason == loss_reason::lease_ended);
+        CHECK(by_the_clock.unheard >= session / 4); // a margin and a heartbeat are taken from the lease
+        CHECK(by_the_clock.held >= by_the_clock.unheard);
         a.link.unblock();
         CHECK(!co_await lost.end());
         CHECK_FALSE(held.value());
+        const lock_loss noticed = held.value().loss().value();
+        CHECK(noticed.reason == loss_reason::lease_ended);
+        CHECK(noticed.unheard >= by_the_clock.unheard);
         auto releasing = begin_release(held.value());
         CHECK(co_await releasing.end() == errc::lost);
     });
@@ -198,6 +208,51 @@ TEST_CASE("a process that slept through the end of its lease is told, "
     const auto wrong = play_undisturbed(500ms, [&](timed_scene&) { run_test(test_limit, body); });
     CHECK(wrong == "");
     expect_clean(server());
+}
+
+TEST_CASE("whatever the recipe, a guard says how it was lost")
+{
+    const std::string sides = new_path(), gate = new_path(), chair = new_path();
+    play<1>({.clean = {sides, chair}}, [&](admin_client& admin, remote_client& a) -> awaitable<void> {
+        shared_mutex book(a.zk, sides);
+        guard reader = must(co_await book.acquire_shared());
+        permits some = must(co_await semaphore(a.zk, gate, 3).acquire(3));
+        permits part = must(co_await some.split(1));
+        const lock_owner me;
+        reentrant_mutex again(a.zk, new_path());
+        guard outer = must(co_await again.acquire(me));
+        guard inner = must(co_await again.acquire(me));
+        mutex first(a.zk, new_path()), second(a.zk, new_path());
+        multi_guard both = must(co_await multi_lock(first, second).acquire());
+        const auto told = [](const auto& held) {
+            const auto how = held.loss();
+            return !held && how ? std::optional(how->reason) : std::nullopt;
+        };
+        CHECK(told(both) == std::nullopt);
+        REQUIRE(admin.remove(both.locks().back().node));
+        must(co_await both.wait_lost());
+        CHECK(told(both) == loss_reason::node_deleted);
+
+        std::optional<loss_reason> of_the_leader;
+        election who(a.zk, chair);
+        const result<void> led = co_await who.lead([&](leadership& now) -> awaitable<void> {
+            for (const guard* held : {&reader, &outer, &inner})
+                CHECK(told(*held) == std::nullopt);
+            CHECK(told(some) == std::nullopt);
+            a.link.expire_session();
+            must(co_await now.wait_lost());
+            of_the_leader = told(now);
+        });
+        CHECK(error_in(led) == errc::lost);
+        CHECK(of_the_leader == loss_reason::session_expired);
+        must(co_await reader.wait_lost());
+        must(co_await inner.wait_lost());
+        must(co_await part.wait_lost());
+        for (const guard* held : {&reader, &outer, &inner})
+            CHECK(told(*held) == loss_reason::session_expired);
+        CHECK(told(some) == loss_reason::session_expired);
+        CHECK(told(part) == loss_reason::session_expired);
+    });
 }
 
 TEST_CASE("a notice comes so much earlier")

@@ -27,11 +27,14 @@ public:
     {
         return std::vector<std::string>(nodes_, "/n");
     }
+    [[nodiscard]] const std::string& path() const noexcept override { return path_; }
     [[nodiscard]] bool held(store::scheduler::time_point) const noexcept override { return true; }
+    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point) const noexcept override { return {}; }
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return {}; }
 
 private:
     std::size_t nodes_;
+    const std::string path_ = "/many";
 };
 
 } // namespace

@@ -58,7 +58,12 @@ public:
     }
 
     void on_revoked(std::function<void()> asked) override { lock_->on_revoked(std::move(asked)); }
+    [[nodiscard]] const std::string& path() const noexcept override { return lock_->path(); }
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override { return lock_->held(now); }
+    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override
+    {
+        return lock_->loss(now);
+    }
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return lock_->held_until(); }
 
     // --- for its election --------------------------------------------------------------------------------------------

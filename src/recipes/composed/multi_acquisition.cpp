@@ -216,12 +216,26 @@ std::vector<std::string> multi_acquisition::nodes_of(const grant&) const
     return all;
 }
 
+const std::string& multi_acquisition::path() const noexcept
+{
+    static const std::string none;
+    return none;
+}
+
 bool multi_acquisition::held(store::scheduler::time_point now) const noexcept
 {
     if (ZKLOCK_MUTANT(multi_held_while_one_is))
         return granted_ && parts_.front().now->handle->held(now);
     const auto is_held = [now](const part& p) { return p.now->handle->held(now); };
     return granted_ && std::all_of(parts_.begin(), parts_.end(), is_held);
+}
+
+std::optional<lock_loss> multi_acquisition::loss(store::scheduler::time_point now) const noexcept
+{
+    for (const part& p : parts_)
+        if (const auto how = p.now->handle->loss(now))
+            return how;
+    return std::nullopt;
 }
 
 store::scheduler::time_point multi_acquisition::held_until() const noexcept

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,10 @@ public:
     /// When the holder of any of them is asked.
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
+    [[nodiscard]] const std::string& path() const noexcept override;
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
+    /// The first that is lost, in the order of the paths.
+    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override;
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
 
 private:

@@ -22,9 +22,14 @@ public:
     void release(store::unique_function<void(error_code)> released) override;
     void unseen() noexcept override;
     void on_revoked(std::function<void()> asked) override;
+    [[nodiscard]] const std::string& path() const noexcept override { return lock_->path(); }
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
     {
         return active_ && lock_->held(now);
+    }
+    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override
+    {
+        return lock_->loss(now);
     }
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return lock_->held_until(); }
 

@@ -145,13 +145,12 @@ bool lock_contender::withdraw()
     return true;
 }
 
-void lock_contender::grant(std::string node, std::int64_t fencing_token)
+void lock_contender::grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now)
 {
     if (!waiting())
         return;
     fencing_token_ = fencing_token;
-    term_ = session_.term();
-    notice_ = session_.loss_notice();
+    lease_ = session_.lease_held_since(now);
     if (listens()) {
         queued(node); // if it took over the node of another one
         last_event_->fencing_token = fencing_token;
@@ -190,8 +189,11 @@ void lock_contender::lose(std::string_view node)
     if (!holding())
         return;
     to_tell_ = session_.make_room();
+    loss_ = session_.loss_of(lease_.since);
     if (session_.log.on(log_level::warning))
-        session_.log_loss(session_.loss_of(held_since), request_.path, node, fencing_token_);
+        session_.log_loss(loss_, request_.path, node, fencing_token_);
+    if (listens())
+        last_event_->loss = loss_;
     notify(lock_event::kind::lost);
     finish_downgrade(errc::lost, {});
     if (!ZKLOCK_MUTANT(loss_not_told))
@@ -300,7 +302,11 @@ void lock_contender::detach() noexcept
     released_ = nullptr;
     asked_ = nullptr;
     downgraded_ = nullptr;
-    state_ = state_ == state::held ? state::lost : state_.load();
+    if (holding()) {
+        loss_ = session_.loss_of(lease_.since);
+        loss_.reason = loss_reason::client_closed;
+        state_ = state::lost;
+    }
 }
 
 /// What is sent after a downgrade is executed after it, when the writer's node is gone.
@@ -311,12 +317,19 @@ bool lock_contender::stands_on(const recipes::grant& given) const noexcept
 
 bool lock_contender::held(store::scheduler::time_point now) const noexcept
 {
-    return holding() && now < term_->until() - notice_;
+    return holding() && lease_.lasts(now);
+}
+
+std::optional<lock_loss> lock_contender::loss(store::scheduler::time_point now) const noexcept
+{
+    if (state_ == state::lost)
+        return loss_;
+    return holding() ? lease_.loss(now) : std::nullopt;
 }
 
 store::scheduler::time_point lock_contender::held_until() const noexcept
 {
-    return state_ == state::lost ? store::scheduler::time_point{} : term_->until();
+    return state_ == state::lost ? store::scheduler::time_point{} : lease_.term->until();
 }
 
 } // namespace zklock::recipes

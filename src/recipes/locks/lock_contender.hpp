@@ -29,7 +29,9 @@ public:
     void on_revoked(std::function<void()> asked) override;
     bool downgrade(std::function<void(error_code, const recipes::grant&)> done) override;
     [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;
+    [[nodiscard]] const std::string& path() const noexcept override { return request_.path; }
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
+    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override;
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
 
     // --- for its path ------------------------------------------------------------------------------------------------
@@ -49,7 +51,8 @@ public:
     /// It has a node, of that full path; for its listener, if it has one. Nothing happens when that is known, or when
     /// it does not wait.
     void queued(const std::string& node);
-    void grant(std::string node, std::int64_t fencing_token);
+    void grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now);
+    [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return lease_.since; }
     /// The wait ends without the lock; nothing happens if it has ended.
     void fail(errc);
     /// The lock is gone, and perhaps its node, of that name; nothing happens if it is not held.
@@ -72,7 +75,6 @@ public:
     unsigned grants_before = 0;                 ///< of that czxid: what its token counts
     unsigned further_grants = 0;                ///< how many grants more that can count
     std::size_t reserved = 0;                   ///< bytes of the node budget
-    store::scheduler::time_point held_since{};
 
 private:
     enum class state : std::uint8_t { waiting, held, lost, done };
@@ -99,9 +101,8 @@ private:
     std::int64_t fencing_token_ = 0;
     store::scheduler::timer_id deadline_ = 0;
     std::atomic<state> state_{state::waiting};
-    // Set before the caller hears of the grant, and not changed after.
-    std::shared_ptr<const lease_term> term_;
-    lease::duration notice_{};
+    held_lease lease_;
+    lock_loss loss_; ///< set before the state says so
 };
 
 } // namespace zklock::recipes

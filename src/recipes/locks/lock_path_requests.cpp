@@ -291,8 +291,8 @@ void lock_path::grant(lock_contender& contender, queue::contender_id from, store
         if (contender.reserved == 0) // or else it has room already, of a node that others deleted
             contender.reserved = std::exchange(before.reserved, 0);
     }
-    contender.held_since = now;
-    contender.grant(full(queue_.node(contender.id)), contender.czxid * grants_of_a_czxid + contender.grants_before);
+    contender.grant(full(queue_.node(contender.id)), contender.czxid * grants_of_a_czxid + contender.grants_before,
+                    now);
     session_.granted(*this);
 }
 

@@ -211,9 +211,7 @@ grant semaphore_acquisition::given() const
 void semaphore_acquisition::grant_all()
 {
     const auto self = shared_from_this();
-    term_ = session_.term();
-    notice_ = session_.loss_notice();
-    held_since_ = session_.scheduler.now();
+    lease_ = session_.lease_held_since(session_.scheduler.now());
     count_ = nodes.size();
     ending_ = std::make_shared<permits_release>();
     session_.tell([self, what = given()]() mutable {
@@ -235,8 +233,9 @@ void semaphore_acquisition::lose()
     if (!holding())
         return;
     to_tell_ = session_.make_room();
+    loss_ = session_.loss_of(lease_.since);
     if (session_.log.on(log_level::warning))
-        session_.log_loss(session_.loss_of(held_since_), path_->path(), first_node(), token_);
+        session_.log_loss(loss_, path_->path(), first_node(), token_);
     const auto self = shared_from_this();
     if (!ZKLOCK_MUTANT(semaphore_loss_not_told))
         session_.tell([self] {
@@ -321,6 +320,7 @@ std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t 
     if (!holding() || !path_ || count == 0 || count > nodes.size())
         return nullptr;
     permits_request request;
+    request.path = request_.path;
     request.lost = std::move(lost);
     const auto self = shared_from_this();
     const auto part = std::make_shared<semaphore_acquisition>(session_, path_, std::move(request));
@@ -339,9 +339,7 @@ std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t 
     for (const permit_ptr& node : part->nodes)
         node->owner = part.get();
     part->token_ = token_;
-    part->term_ = term_;
-    part->notice_ = notice_;
-    part->held_since_ = held_since_;
+    part->lease_ = lease_;
     part->count_ = count;
     part->state_ = state::held;
     return part;
@@ -356,7 +354,11 @@ void semaphore_acquisition::detach() noexcept
     request_.lost = nullptr;
     place_ = nullptr;
     nodes.clear();
-    state_ = state_ == state::held ? state::lost : state_.load();
+    if (holding()) {
+        loss_ = session_.loss_of(lease_.since);
+        loss_.reason = loss_reason::client_closed;
+        state_ = state::lost;
+    }
 }
 
 /// All its permits', as of now: some may have been released since the grant.
@@ -371,12 +373,19 @@ std::vector<std::string> semaphore_acquisition::nodes_of(const grant&) const
 
 bool semaphore_acquisition::held(store::scheduler::time_point now) const noexcept
 {
-    return holding() && count_ != 0 && now < term_->until() - notice_;
+    return holding() && count_ != 0 && lease_.lasts(now);
+}
+
+std::optional<lock_loss> semaphore_acquisition::loss(store::scheduler::time_point now) const noexcept
+{
+    if (state_ == state::lost)
+        return loss_;
+    return holding() ? lease_.loss(now) : std::nullopt;
 }
 
 store::scheduler::time_point semaphore_acquisition::held_until() const noexcept
 {
-    return state_ == state::lost ? store::scheduler::time_point{} : term_->until();
+    return state_ == state::lost ? store::scheduler::time_point{} : lease_.term->until();
 }
 
 } // namespace zklock::recipes

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,9 @@ public:
     void release(store::unique_function<void(error_code)> released) override;
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
+    [[nodiscard]] const std::string& path() const noexcept override { return request_.path; }
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
+    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override;
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
 
     /// How many permits it has. From any thread, after a grant.
@@ -65,7 +68,7 @@ public:
     [[nodiscard]] const std::string& data() const noexcept;
     /// It has the lock of the line.
     [[nodiscard]] bool at_head() const;
-    [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return held_since_; }
+    [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return lease_.since; }
 
     void grant_all();
     /// The wait ends without permits; nothing happens if it has ended.
@@ -112,12 +115,10 @@ private:
     bool revoked_ = false;                    ///< as the log says
     std::int64_t token_ = 0;
     store::scheduler::timer_id deadline_ = 0;
-    store::scheduler::time_point held_since_{};
     std::atomic<state> state_{state::waiting};
     std::atomic<std::size_t> count_{0};
-    // Set before the caller hears of the grant, and not changed after.
-    std::shared_ptr<const lease_term> term_;
-    lease::duration notice_{};
+    held_lease lease_;
+    lock_loss loss_; ///< set before the state says so
 };
 
 } // namespace zklock::recipes

@@ -45,9 +45,17 @@ lease::lease(const lease_times& times) : times_(times)
 
 void lease::begin_term()
 {
-    term_ = std::make_shared<lease_term>();
+    const auto next = std::make_shared<lease_term>();
+    if (term_)
+        next->heard_ = term_->heard_.load();
+    term_ = next;
     shown_ = term_;
     ended_ = false;
+}
+
+void lease::heard(time_point now) noexcept
+{
+    term_->heard_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 void lease::open(duration session_timeout)
@@ -64,6 +72,7 @@ void lease::open(duration session_timeout)
 void lease::opened(time_point sent, time_point now)
 {
     confirmed(sent - std::min(margin_, times_.rest() / 2), now);
+    heard(now);
     last_beat_ = {}; // a heartbeat at once: what it confirms is worth more
 }
 
@@ -90,6 +99,7 @@ void lease::answered(time_point sent, time_point now)
         counted = sent;
     if (counted)
         confirmed(*counted, now);
+    heard(now);
     constexpr int remembered = 16; // in an interval; many more may be answered
     if (uncounted_.empty() || now - uncounted_.back().answered >= std::min(margin_, interval_) / remembered)
         uncounted_.push_back({sent, now});

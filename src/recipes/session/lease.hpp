@@ -23,10 +23,16 @@ public:
     {
         return time_point(time_point::duration(until_.load(std::memory_order_relaxed)));
     }
+    /// When something came through the servers' leader last, in this term or before it.
+    [[nodiscard]] time_point heard() const noexcept
+    {
+        return time_point(time_point::duration(heard_.load(std::memory_order_relaxed)));
+    }
 
 private:
     friend class lease;
     std::atomic<time_point::rep> until_{0};
+    std::atomic<time_point::rep> heard_{0};
 };
 
 /// How the time of a session is divided. Of the time-out, the drift of the clocks, the margin and the notice are spent;
@@ -123,6 +129,7 @@ public:
 
 private:
     void begin_term();
+    void heard(time_point now) noexcept;
 
     lease_times times_;
     duration margin_{}, interval_{}, sure_{}; ///< of these, worked out once

@@ -107,7 +107,6 @@ void session::on_connected(const store::connect_reply& answer)
         unopened_ = answer.sent;
         began_ = now;
     }
-    heard_ = now;
     settle();
     epoch_open_ = true;
     notice_lapse(now);

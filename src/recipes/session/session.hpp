@@ -1,9 +1,9 @@
 #pragma once
 #include "queue/node_name.hpp"
 #include "recipes/session/group_commit.hpp"
+#include "recipes/session/held_lease.hpp"
 #include "recipes/session/idle_containers.hpp"
 #include "recipes/session/lease.hpp"
-#include "recipes/session/loss.hpp"
 #include "recipes/session/lost_creates.hpp"
 #include "recipes/session/node_budget.hpp"
 #include "recipes/session/request_line.hpp"
@@ -16,6 +16,7 @@
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
 #include "zklock/errc.hpp"
+#include "zklock/lock_loss.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -154,7 +155,11 @@ public:
     [[nodiscard]] bool lease_fresh() const { return lease_fresh(scheduler.now()); }
     [[nodiscard]] bool lease_fresh(store::scheduler::time_point now) const { return lease_.fresh(now); }
     [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return lease_.term(); }
-    [[nodiscard]] lease::duration loss_notice() const noexcept { return lease_.times().notice; }
+    /// For who is granted something now.
+    [[nodiscard]] held_lease lease_held_since(store::scheduler::time_point now) const noexcept
+    {
+        return {term(), lease_.times().notice, now};
+    }
     /// The lease cannot last from one heartbeat to the next: the margin and the notice take too much of it.
     [[nodiscard]] bool lease_impossible() const noexcept { return !lease_.times().possible(); }
 
@@ -175,9 +180,9 @@ public:
     void granted(session_member&);
 
     /// How a lock is being lost that is held since then: now, as far as anybody knows.
-    [[nodiscard]] loss loss_of(store::scheduler::time_point held_since) const;
+    [[nodiscard]] lock_loss loss_of(store::scheduler::time_point held_since) const noexcept;
     /// Has the log say so. The node's name may be missing, for lack of memory.
-    void log_loss(const loss&, std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept;
+    void log_loss(const lock_loss&, std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept;
 
     /// Calls `f` after a while, unless the session is destroyed before.
     void later(lease_clock::duration, std::function<void()> f);
@@ -277,7 +282,6 @@ private:
     bool expiry_untold_ = false; ///< likewise
     std::optional<store::scheduler::time_point> unopened_; ///< a session that has no lease yet began after that
     store::scheduler::time_point began_{}; ///< the present session, for all we know
-    store::scheduler::time_point heard_{}; ///< the last answer that came through the leader
     store::repeats slow_turns_;
     bool beating_ = false; ///< a sync is under way
     bool server_proved_ = false;

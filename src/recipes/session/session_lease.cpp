@@ -46,7 +46,6 @@ void session::heard(const store::reply& answer)
         return contact_lost();
     const auto now = scheduler.now();
     notice_lapse(now);
-    heard_ = now;
     const bool was_fresh = lease_.fresh(now);
     lease_.answered(answer.sent, now);
     if (ZKLOCK_MUTANT(lease_counts_from_the_answer))

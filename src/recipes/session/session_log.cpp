@@ -17,33 +17,34 @@ std::string_view describe(loss_reason why) noexcept
     case loss_reason::node_deleted: return "somebody else has deleted its node";
     case loss_reason::client_closed: return "the client was closed before its guard was released";
     case loss_reason::authentication_failed: return "the servers have refused the credentials";
+    case loss_reason::forked: break; // nobody writes to the log there
     }
     return to_string(why);
 }
 
 } // namespace
 
-loss session::loss_of(store::scheduler::time_point held_since) const
+lock_loss session::loss_of(store::scheduler::time_point held_since) const noexcept
 {
     const auto now = scheduler.now();
-    loss lost{loss_reason::node_deleted, now - held_since, now - heard_};
+    lock_loss lost{loss_reason::node_deleted, now - held_since, now - term()->heard()};
     if (over)
-        lost.why = *over == errc::closed ? loss_reason::client_closed : loss_reason::authentication_failed;
+        lost.reason = *over == errc::closed ? loss_reason::client_closed : loss_reason::authentication_failed;
     else if (id_ == 0 || held_since < began_)
-        lost.why = loss_reason::session_expired;
+        lost.reason = loss_reason::session_expired;
     else if (!lease_fresh(now))
-        lost.why = loss_reason::lease_ended;
+        lost.reason = loss_reason::lease_ended;
     return lost;
 }
 
-void session::log_loss(const loss& lost, std::string_view path, std::string_view node,
+void session::log_loss(const lock_loss& lost, std::string_view path, std::string_view node,
                        std::int64_t fencing_token) const noexcept
 {
     const auto say = [&](const auto&... more) {
         log(log_level::warning, "lost ", path, ", held for ", lost.held, " (node ", node, ", token ", fencing_token,
-            "): ", describe(lost.why), more...);
+            "): ", describe(lost.reason), more...);
     };
-    if (lost.why == loss_reason::lease_ended || lost.why == loss_reason::session_expired)
+    if (lost.reason == loss_reason::lease_ended || lost.reason == loss_reason::session_expired)
         say("; nothing was heard of the servers for ", lost.unheard);
     else
         say();

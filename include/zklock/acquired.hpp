@@ -11,7 +11,7 @@ namespace detail {
 
 class guard_state;
 
-/// While it lives, what is held is being delivered: the turn of whoever has awaited it.
+/// Lives during the turn in which a lock is delivered: while the handler or coroutine that awaited it runs.
 class delivery {
 public:
     explicit delivery(const guard_state*) noexcept;
@@ -23,8 +23,8 @@ private:
     const guard_state* const before_;
 };
 
-/// What goes away now has not been looked at. If it is being delivered, its release tells of that.
-void unseen(guard_state&) noexcept;
+/// The guard is destroyed now, and nobody has looked at it. If it is just being delivered, its release reports that.
+void note_unseen(guard_state&) noexcept;
 
 /// What a handle of a lock holds; null if nothing.
 template <class Handle> [[nodiscard]] guard_state* held_by(const Handle&) noexcept;
@@ -40,18 +40,21 @@ template <class Handle> [[nodiscard]] guard_state* held_by(const Handle&) noexce
 ///     if (!co_await lock.acquire(5s)) co_return;        // auto held = co_await …; if (!held) co_return;
 ///
 /// **`co_await lock.acquire(5s);`** compiles: gcc (12 at least) has no warning for what a `co_await` gives and nobody
-/// takes, unless it is a number or a pointer; clang has one. At run time it is told. Where a result that holds the lock
-/// is destroyed in the turn in which it was delivered, and nobody has looked at it or moved it away, then
-/// - `client_options::log` is told at level warning, with path and node;
-/// - the listener's event `released` says so (`lock_event::unseen`);
-/// - the client counts it.
+/// takes, unless it is a number or a pointer; clang has one. At run time it is reported. Where a result that holds the
+/// lock is destroyed in the turn in which it was delivered, and nobody has looked at it or moved it away, then
+/// - `client_options::log` is called at level warning, with path and node (of the same path ever more
+///   rarely, with a count);
+/// - the listener's event `released` says so (`lock_event::unseen`).
 ///
-/// Whatever looks at the result ends that: `operator bool`, `has_value()`, `error()`, `value()`. So does keeping it
+/// Whatever looks at the result ends that: `operator bool`, `has_value()`, `has_error()`, `has_failure()`, `error()`,
+/// `value()`. A function that takes a `const result<T>&` does not: let it take an `acquired<T>`. So does keeping it
 /// beyond the turn, that is, over a suspension. A body without a suspension that does not even ask whether it has got
 /// the lock is told, too: it would have run without the lock as well. Nothing is told where the guard was handed over
 /// bare, by other tokens than `as_result`: there a body without a suspension, which need not look, does the same.
 ///
-/// It converts to `result<T>`, and can be used wherever that can.
+/// It converts to `result<T>`, and can be used wherever that can. What does not convert is the awaitable: a coroutine
+/// that hands on what it acquires says `co_return co_await lock.acquire(5s);`, or returns an
+/// `asio::awaitable<acquired<T>>`. A temporary goes past all this where it is bound to a `const result<T>&`.
 template <class T> class [[nodiscard]] acquired : public result<T> {
 public:
     acquired(error_code why);
@@ -67,7 +70,7 @@ public:
     {
         if (!looked_ && result<T>::has_value())
             if (auto* const held = detail::held_by(result<T>::assume_value()))
-                detail::unseen(*held);
+                detail::note_unseen(*held);
     }
 
     [[nodiscard]] explicit operator bool() const& noexcept { return look().has_value(); }
@@ -76,11 +79,17 @@ public:
     bool has_value() const&& = delete; ///< give the result a name: it holds the lock
     [[nodiscard]] bool has_error() const& noexcept { return look().has_error(); }
     bool has_error() const&& = delete; ///< give the result a name: it holds the lock
+    [[nodiscard]] bool has_failure() const& noexcept { return look().has_failure(); }
+    bool has_failure() const&& = delete; ///< give the result a name: it holds the lock
 
     [[nodiscard]] const error_code& error() const { return look().error(); }
+    [[nodiscard]] const error_code& assume_error() const noexcept { return look().assume_error(); }
     [[nodiscard]] T& value() & { return look().value(); }
     [[nodiscard]] const T& value() const& { return look().value(); }
     [[nodiscard]] T&& value() && { return std::move(look()).value(); }
+    [[nodiscard]] T& assume_value() & noexcept { return look().assume_value(); }
+    [[nodiscard]] const T& assume_value() const& noexcept { return look().assume_value(); }
+    [[nodiscard]] T&& assume_value() && noexcept { return std::move(look()).assume_value(); }
 
 private:
     [[nodiscard]] result<T>& look() noexcept

@@ -58,8 +58,9 @@ namespace zklock {
 ///
 /// **Out of memory.** An operation that cannot be started for lack of memory throws `std::bad_alloc` at its caller.
 /// Later, a lack of memory inside the client costs it its connection: it connects again, looks at everything anew, and
-/// goes on with what was asked for. The acquire of a multi-lock or a re-entrant mutex may end with `not_enough_memory`
-/// (`boost::system::errc`) then; a request for nodes ends with it, or `errc::outcome_unknown` if it may have been done.
+/// goes on with what was asked for. An acquire may end with `not_enough_memory` (`boost::system::errc`) then, also
+/// after its listener was told `acquired`: the lock is given back. A request for nodes ends with it, or
+/// `errc::outcome_unknown` if it may have been done.
 ///
 /// If memory fails as an operation is about to begin or as its handler is to be posted, the exception comes out of the
 /// context's `run()`; so does anything else that an executor throws when it is asked to run something. The operation
@@ -166,9 +167,9 @@ public:
     /// `co_await (client.get(path) || timer.async_wait(asio::use_awaitable))`.
     /// @{
 
-    /// Creates a node, with the client's access list; its parent has to exist.
-    /// An ephemeral node lives as long as the session of this client. It does not count in
-    /// `client_options::node_budget`; the comment there tells how much a session may have.
+    /// Creates a node, with the client's access list; its parent has to exist. An ephemeral node lives as long as the
+    /// session of this client. It does not count in `client_options::node_budget`, though the session's end lists it,
+    /// too: keep the paths of all such nodes far below 2 MiB (twice jute.maxbuffer).
     ///
     /// @par Completion `void(error_code, std::string)`: the path of the node, with its number if it is sequential.
     /// `errc::node_exists`; `errc::no_node`: there is no parent, or no chroot. `errc::invalid_path` also below an

@@ -119,7 +119,7 @@ struct client_options {
     /// Once live node paths would total more bytes than this, nothing gets a node: `errc::over_budget`. At most 1 MiB.
     std::size_t node_budget_limit = 1024 * 1024;
 
-    /// Told what the client has to say: see the user's guide for the lines. Called on the client's strand; must not
+    /// The client's log: it is called with each line (the user's guide lists them), on the client's strand. It must not
     /// block, or call the client. What it throws is dropped. Each line begins with the identifier and the session; one
     /// that comes again and again is told ever more rarely, with how often it was left out. `log_to()` makes one.
     ///

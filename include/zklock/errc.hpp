@@ -11,8 +11,8 @@ namespace zklock {
 
 /// What an operation of this library can fail with, besides `boost::asio::error::operation_aborted` (cancelled).
 enum class errc {
-    timed_out = 1,         ///< the deadline passed; the contender's node is gone or its delete is queued
-    busy,                  ///< try_acquire: somebody holds the lock, or queues for it
+    timed_out = 1,         ///< the deadline passed; of an acquire, its node is gone or its delete is queued
+    busy,                  ///< a try: somebody holds the lock or queues for it, or too few permits are free
     lost,                  ///< the lock was lost before it was released. From an acquire: it was lost before its grant
                            ///< could be told, or others deleted its node and no attempts were left
     session_expired,       ///< expired sessions used up the attempts that the options allow

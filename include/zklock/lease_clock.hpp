@@ -4,7 +4,7 @@
 
 namespace zklock {
 
-/// The clock on which a lock is believed to be held.
+/// The clock by which leases and deadlines are measured.
 ///
 /// It is `CLOCK_BOOTTIME`: it is monotonic, and goes on while the machine is suspended, as the servers' session timers
 /// do. Its epoch is the start of the machine, so its values mean nothing on another machine.

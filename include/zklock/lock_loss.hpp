@@ -9,7 +9,7 @@ namespace zklock {
 
 /// Why a lock was lost that was held.
 enum class loss_reason : std::uint8_t {
-    lease_ended,           ///< for too long nothing was heard of the servers, or this process did not run
+    lease_ended,           ///< for too long nothing was heard from the servers, or this process did not run
     session_expired,       ///< the servers have ended the session
     node_deleted,          ///< somebody else has deleted the lock's node
     client_closed,         ///< the client, or its execution context, came to its end while the lock was held

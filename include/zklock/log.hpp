@@ -32,9 +32,9 @@ enum class log_level : std::uint8_t {
 ///
 ///     options.log = zklock::log_to(stderr);
 ///
-/// A line begins with the time (UTC) and the level, and leaves by one write, so that lines of several clients and
-/// threads do not mix: `2026-11-21T18:42:05.123Z warning host:4711 0x100012ab: …`. Control characters are replaced. A
-/// line that cannot be written is dropped.
+/// A line begins with the time (UTC) and the level. It leaves by one write if the file's buffer has room for it, so
+/// that lines of several clients, threads and processes do not mix: `2026-11-21T18:42:05.123Z warning host:4711
+/// 0x100012ab: …`. Control characters are replaced. A line that cannot be written is dropped.
 ///
 /// @param file Stays open as long as the function lives. Null: the function is empty.
 /// @param most Lines of this level and of graver ones are written; the others are not even put together.

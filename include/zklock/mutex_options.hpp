@@ -64,9 +64,9 @@ struct mutex_options {
     unsigned max_attempts = 0;
 
     /// How long a released node may stay for the next acquire of this client, which then needs no network. When others
-    /// queue, the node leaves. They wait for an event and a delete more or, if this process is stopped or cut off just
-    /// then, until its session ends. Once the event has come, only acquires that `cohort` allows get the node before it
-    /// leaves. 0: the node goes at once. At most one day.
+    /// queue, the node leaves. They wait longer, by one event and one delete, or, if this process is stopped or cut off
+    /// just then, until its session ends. Once the event has come, only acquires that `cohort` allows get the node
+    /// before it leaves. 0: the node goes at once. At most one day.
     ///
     /// A free lock that lingers is `busy` for `try_acquire()` of other clients, and for their `acquire()` with no time
     /// to wait, as long as its node stays: they do not queue, so they do not make it leave, and the node does not say

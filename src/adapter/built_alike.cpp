@@ -9,6 +9,7 @@ const char ZKLOCK_DETAIL_EPOLL = 0;
 const char ZKLOCK_DETAIL_IO_URING = 0;
 const char ZKLOCK_DETAIL_THREADS = 0;
 const char ZKLOCK_DETAIL_RECYCLING = 0;
+const char ZKLOCK_DETAIL_CACHE_SIZE = 0;
 const char ZKLOCK_DETAIL_DEBUG = 0;
 
 } // namespace zklock::detail

@@ -3,17 +3,12 @@
 #include "runtime/log_environment.hpp"
 #include "store/repeats.hpp"
 
-#include <algorithm>
-#include <cstddef>
-#include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 namespace zklock::detail {
 namespace {
-
-constexpr std::size_t most_remembered = 64; // lines
 
 class client_lines {
 public:
@@ -24,7 +19,7 @@ public:
 
     void write(log_level level, std::string_view text)
     {
-        const auto left_out = repeats_of(text).say(lease_clock::now());
+        const auto left_out = said_.say(text, lease_clock::now());
         if (!left_out)
             return;
         if (const std::int64_t now = session_(); now != 0)
@@ -41,21 +36,11 @@ public:
     }
 
 private:
-    /// The line that could be said first is forgotten for one more.
-    store::repeats& repeats_of(std::string_view text)
-    {
-        if (const auto known = said_.find(text); known != said_.end())
-            return known->second;
-        if (said_.size() == most_remembered)
-            said_.erase(std::ranges::min_element(said_, {}, [](const auto& one) { return one.second.next(); }));
-        return said_[std::string(text)];
-    }
-
     const store::log_function to_;
     const std::string identifier_;
     const std::function<std::int64_t()> session_;
     std::int64_t last_session_ = 0;
-    std::map<std::string, store::repeats, std::less<>> said_;
+    store::repeats_by_key said_;
 };
 
 } // namespace
@@ -69,10 +54,7 @@ store::log_function client_log(store::log_function to, std::string identifier, s
 {
     if (!to)
         return {};
-    log_level most = log_level::error;
-    for (const log_level level : {log_level::warning, log_level::info, log_level::debug})
-        if (store::takes(to, level))
-            most = level;
+    const log_level most = store::most_taken(to).value_or(log_level::error);
     const auto lines = std::make_shared<client_lines>(std::move(to), std::move(identifier), std::move(session));
     return store::leveled_log{most, [lines](log_level level, std::string_view text) { lines->write(level, text); }};
 }

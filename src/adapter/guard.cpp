@@ -32,17 +32,17 @@ void tell_all(const guard_watchers& watchers, const recipes::acquisition& acquis
 
 } // namespace
 
-/// Each path is logged when it comes the first time after another one, and then ever more seldom.
 void hold::tell_unseen(client_core& core)
 {
-    acquisition->unseen();
+    acquisition->note_unseen();
     const std::vector<held_lock> one{{acquisition->path(), grant.node, 0}};
     for (const held_lock& lock : grant.parts ? *grant.parts : one)
-        if (client->unseen_guards().is_worth_telling(lock.path))
+        if (const auto left_out = client->unseen_guards().told.say(lock.path, lease_clock::now()))
             core.session.log(log_level::warning, lock.path, " was given back in the turn in which it was granted (",
                              lock.node,
                              "), and nobody had looked at what co_await gave: the lock is held as long as that has a "
-                             "name, as in \"auto held = co_await lock.acquire(5s);\"");
+                             "name, as in \"auto held = co_await lock.acquire(5s);\"",
+                             store::times_left_out{*left_out});
 }
 
 void hold::run()
@@ -260,10 +260,10 @@ delivery::~delivery()
     delivered_now = before_;
 }
 
-void unseen(guard_state& held) noexcept
+void note_unseen(guard_state& held) noexcept
 {
     if (&held == delivered_now)
-        held.unseen();
+        held.note_unseen();
 }
 
 void start_release(std::shared_ptr<guard_state> guard, void_handler handler)

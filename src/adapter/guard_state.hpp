@@ -79,7 +79,7 @@ public:
     void emptied();
 
     /// It is destroyed next, in the turn in which it was delivered, and nobody has looked at it. From any thread.
-    void unseen() noexcept { unseen_ = true; }
+    void note_unseen() noexcept { unseen_ = true; }
 
     // From any thread, once granted.
 

@@ -76,10 +76,10 @@ protected:
         if (from.is_released() || count_ == 0 || count_ > held_by(from).count()) {
             const errc why = from.is_released() ? errc::not_owner : errc::invalid_option;
             if (why == errc::invalid_option)
-                recipes::log_refusal(
-                    this->client()->open_core()->session,
-                    from.grant().node + " is held by " + std::to_string(held_by(from).count()) +
-                    " permits, and it is refused to give back, or split off, " + std::to_string(count_));
+                this->client()->open_core()->session.log(
+                    log_level::error, from.grant().node, " is held by ",
+                    static_cast<std::int64_t>(held_by(from).count()),
+                    " permits, and it is refused to give back, or split off, ", static_cast<std::int64_t>(count_));
             this->complete(make_error_code(why), Values()...);
             return nullptr;
         }

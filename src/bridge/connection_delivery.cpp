@@ -146,11 +146,7 @@ void connection::deliver()
         }
     } at_end{*this};
     for (auto n = inbox_.size() + unsent_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
-        auto next = take_next();
-        if (std::holds_alternative<log_line>(next)) // whose function may throw at no cost
-            dispatch(std::move(next));
-        else
-            guarded([&] { dispatch(std::move(next)); });
+        guarded([&, next = take_next()]() mutable { dispatch(std::move(next)); });
     }
     inbox_.shrink();
 }

@@ -84,8 +84,10 @@ void wire::note_reason(std::string_view line)
         why_ = "nothing has come from the server for too long";
     else if (error == EHOSTDOWN) // how the C client calls the end of the stream
         why_ = "the server has hung up";
+    else if (const auto at = line.find("errno="); at != line.npos)
+        why_ = between(line.substr(at), "(", ")");
     else
-        why_ = between(line.substr(line.find("errno=")), "(", ")");
+        why_ = line;
 }
 
 void callbacks::on_log(const char* message) noexcept

@@ -104,6 +104,9 @@ void wire::accept(answer a, int code)
 {
     a.result = to_outcome(code);
     a.undone = is_undone(code);
+    if (a.result == store::outcome::invalid_acl)
+        log(log_level::error, address_, " refuses client_options::access: nodes with the access list ",
+            to_string(options_.access), " need credentials in client_options::auth that it knows");
     if (a.result == store::outcome::unknown)
         must_cut_ = true;
     watch_answered(*a.to, a.result);

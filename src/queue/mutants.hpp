@@ -6,8 +6,9 @@
 #include <string_view>
 #endif
 
-/// Known bugs that the simulator can put into the protocol, to prove that its checkers find them. A site reads
-/// `if (ZKLOCK_MUTANT(name)) …`; in the library that ships it is the constant false.
+/// Known bugs that the simulator can put into the protocol, to prove that its checkers find them. A site reads `if
+/// (ZKLOCK_MUTANT(name)) …`; in the library that ships it is the constant false. The names are in alphabetical order;
+/// one that begins with a recipe's name is looked for by that recipe's users (tests/simulator/main.cpp).
 
 // clang-format off
 #define ZKLOCK_MUTANT_LIST(X) \

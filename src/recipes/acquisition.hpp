@@ -89,7 +89,7 @@ public:
     virtual void release(store::unique_function<void(error_code)> released) = 0;
 
     /// Before release(): what was granted was given back before anybody looked at it.
-    virtual void unseen() noexcept {}
+    virtual void note_unseen() noexcept {}
 
     /// Calls `asked`, later and once, when somebody asks the holder to let go, or has done so: its node is looked at
     /// from now on. Not after release() was called, nor once the lock is lost. It replaces what was to be called

@@ -16,18 +16,15 @@ template <class Number> void add_number(std::string& line, Number number, int ba
 
 } // namespace
 
-bool takes(const log_function& to, log_level level) noexcept
+std::optional<log_level> most_taken(const log_function& to) noexcept
 {
+    if (!to)
+        return std::nullopt;
     const auto* const leveled = to.target<leveled_log>();
-    return to && (!leveled || level <= leveled->most);
+    return leveled ? leveled->most : log_level::debug;
 }
 
-logger::logger(const log_function& to) : to_(to)
-{
-    for (const log_level level : {log_level::error, log_level::warning, log_level::info, log_level::debug})
-        if (takes(to, level))
-            most_ = static_cast<int>(level);
-}
+logger::logger(const log_function& to) : to_(to), most_(most_taken(to)) {}
 
 void logger::add(std::string& line, std::int64_t number) { add_number(line, number); }
 

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,8 +25,8 @@ struct leveled_log {
     }
 };
 
-/// Whether the function, if there is one, does anything with lines of that level.
-[[nodiscard]] bool takes(const log_function&, log_level) noexcept;
+/// The least grave level of lines that the function does anything with; nothing without a function.
+[[nodiscard]] std::optional<log_level> most_taken(const log_function&) noexcept;
 
 /// A session, to be written as ZooKeeper writes it.
 struct session_name {
@@ -43,7 +44,7 @@ public:
     /// The function has to live as long.
     explicit logger(const log_function& to);
 
-    [[nodiscard]] bool on(log_level level) const noexcept { return static_cast<int>(level) <= most_; }
+    [[nodiscard]] bool on(log_level level) const noexcept { return level <= most_; }
 
     /// Writes a line made of texts, numbers, durations (as seconds) and sessions. Where memory fails there is a line
     /// less; and what the user's function throws ends here, because the log is where it would be told.
@@ -67,7 +68,7 @@ public:
 
 private:
     const log_function& to_;
-    int most_ = -1;
+    std::optional<log_level> most_;
 };
 
 } // namespace zklock::store

@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace zklock::store {
@@ -37,6 +42,31 @@ private:
     time_point next_{};
     lease_clock::duration distance_ = first / 2;
     std::uint64_t left_out_ = 0;
+};
+
+/// The same of several lines, each known by a key: its text, or what it is about. So many are remembered, and the one
+/// that could be said first is forgotten for one more.
+class repeats_by_key {
+public:
+    /// As repeats::say().
+    [[nodiscard]] std::optional<std::uint64_t> say(std::string_view key, repeats::time_point now)
+    {
+        return of(key).say(now);
+    }
+
+private:
+    static constexpr std::size_t most_remembered = 64;
+
+    repeats& of(std::string_view key)
+    {
+        if (const auto known = said_.find(key); known != said_.end())
+            return known->second;
+        if (said_.size() == most_remembered)
+            said_.erase(std::ranges::min_element(said_, {}, [](const auto& one) { return one.second.next(); }));
+        return said_[std::string(key)];
+    }
+
+    std::map<std::string, repeats, std::less<>> said_;
 };
 
 } // namespace zklock::store

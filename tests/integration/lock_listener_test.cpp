@@ -201,9 +201,9 @@ TEST_CASE("lost, when the session is; closed; and through the other recipes")
         const std::vector<kind> lost{kind::queued, kind::acquired, kind::lost};
         CHECK(lives.front() == lost);
         CHECK(lives.back() == lost);
-        const auto all = told->events();
-        CHECK(all.begin()->second.back().loss.reason == loss_reason::session_expired);
-        CHECK(all.rbegin()->second.back().loss.reason == loss_reason::client_closed);
+        const auto events = told->events();
+        CHECK(events.begin()->second.back().loss.reason == loss_reason::session_expired);
+        CHECK(events.rbegin()->second.back().loss.reason == loss_reason::client_closed);
         for (std::size_t i = 1; i < 7; ++i)
             CHECK(lives[i] == whole_life);
     };

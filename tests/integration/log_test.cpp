@@ -223,7 +223,7 @@ TEST_CASE("a lock that is lost: which, with what token, after how long, and why"
         link.block();
         CHECK(!co_await told_last.end());
         link.unblock();
-        CHECK(lost("/log/lapsed", "its lease has ended; nothing was heard of the servers for ") == 1);
+        CHECK(lost("/log/lapsed", "its lease has ended; nothing was heard from the servers for ") == 1);
         CHECK(lost_by(lapsed.value()) == loss_reason::lease_ended);
         CHECK(log.count(log_level::warning, "lost ") == 4);
         CHECK(log.count(log_level::error, "") == 0);

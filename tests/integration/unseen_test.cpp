@@ -72,13 +72,17 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
         CHECK(w.has_warning(0, "/unseen/lock was given back in the turn in which it was granted (" +
                                    w.releases[0].node + ")"));
 
-        // Again and again at the same place: the 2nd and the 4th are logged, and all are told.
-        for (std::size_t n = 2; n <= 5; ++n) {
-            static_cast<void>(co_await w.lock.acquire(60s));
-            co_await w.until_released(n);
-            CHECK(w.releases.back().unseen);
-        }
-        CHECK(w.warnings.size() == 3);
+        // Again and again at the same places: the log tells it ever more rarely, and the listener each time.
+        mutex other(w.zk, "/unseen/other", w.with_listener(executor));
+        std::size_t releases = 1;
+        for (int n = 0; n < 32; ++n)
+            for (mutex* lock : {&w.lock, &other}) {
+                static_cast<void>(co_await lock->acquire(60s));
+                co_await w.until_released(++releases);
+                CHECK(w.releases.back().unseen);
+            }
+        CHECK(w.warnings.size() >= 2);
+        CHECK(w.warnings.size() < 32);
 
         // A hold of an owner who has others is no matter for the listener; the last one is.
         w.warnings.clear();
@@ -88,12 +92,12 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
             guard outer = must(co_await again.acquire(me));
             static_cast<void>(co_await again.acquire(me));
             co_await release(std::move(outer));
-            co_await w.until_released(6);
+            co_await w.until_released(++releases);
             CHECK_FALSE(w.releases.back().unseen);
             static_cast<void>(co_await again.acquire(me));
-            co_await w.until_released(7);
+            co_await w.until_released(++releases);
             CHECK(w.releases.back().unseen);
-            CHECK(w.warnings.size() == 2);
+            CHECK(w.warnings.size() >= 1);
         }
 
         // Permits, and several locks as one: the path of each.
@@ -104,7 +108,7 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
         static_cast<void>(co_await both.acquire());
         guard after = must(co_await mutex(w.zk, "/unseen/a").acquire());
         REQUIRE(w.warnings.size() == 3);
-        CHECK(w.has_warning(0, "/unseen/gate"));
+        CHECK(w.has_warning(0, "/unseen/gate was"));
         CHECK(w.has_warning(1, "/unseen/a was"));
         CHECK(w.has_warning(2, "/unseen/b was"));
         co_await release(std::move(after));
@@ -133,7 +137,7 @@ TEST_CASE("whatever is looked at, kept or handed on is no matter for a warning")
         co_await w.until_released(released);
         {
             const auto held = co_await w.lock.acquire(60s);
-            CHECK_FALSE(held.has_error());
+            CHECK_FALSE(held.has_failure());
         }
         ++released;
         co_await w.until_released(released);

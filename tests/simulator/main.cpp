@@ -84,8 +84,8 @@ const std::map<std::string, recipe> recipes{{"mutex", recipe::mutex},
                                             {"transaction", recipe::transaction},
                                             {"revocation", recipe::revocation}};
 
-/// Whose users are to find a mutant: its name begins with the recipe's, except the mutex's. One is found only
-/// where leaders answer from the past.
+/// Whose users are to find a mutant: its name begins with the recipe's, except the mutex's. One is found
+/// only where leaders answer from the past, one only where memory fails.
 kind_of_plan kind_for(std::string_view mutant)
 {
     kind_of_plan kind;
@@ -96,8 +96,7 @@ kind_of_plan kind_for(std::string_view mutant)
     return kind;
 }
 
-/// Proof that the checkers bite: each mutant has to be found.
-/// Where one that few schedules bring to light was found once.
+/// Where a mutant that few schedules bring to light was found once.
 const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_counted", 8716},
                                                             {"inspected_node_forgotten", 3615},
                                                             {"lost_create_looked_for_once", 37290},
@@ -108,6 +107,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_coun
                                                             {"shared_refused_downgrade_never_done", 10336},
                                                             {"transaction_reads_behind_no_sync", 670}};
 
+/// Proof that the checkers bite: each mutant has to be found.
 int check_mutants(std::uint64_t seed)
 {
     int missed = 0;

@@ -11,7 +11,7 @@
 #define ZKLOCK_DETAIL_BOOST                                                                                            \
     ZKLOCK_DETAIL_JOIN(this_program_uses_boost_, BOOST_VERSION, _but_zklock_was_built_with_another_compile_both_alike)
 
-#ifdef BOOST_ASIO_ENABLE_HANDLER_TRACKING
+#if defined(BOOST_ASIO_ENABLE_HANDLER_TRACKING) || defined(BOOST_ASIO_CUSTOM_HANDLER_TRACKING)
 #define ZKLOCK_DETAIL_TRACKING                                                                                         \
     this_program_defines_BOOST_ASIO_ENABLE_HANDLER_TRACKING_but_zklock_was_built_without_it_compile_both_alike
 #else
@@ -49,6 +49,14 @@
     zklock_was_built_with_BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING_but_this_program_is_not_compile_both_alike
 #endif
 
+#ifdef BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE
+#define ZKLOCK_DETAIL_CACHE_SIZE                                                                                       \
+    this_program_defines_BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE_but_zklock_was_built_without_it_compile_both_alike
+#else
+#define ZKLOCK_DETAIL_CACHE_SIZE                                                                                       \
+    zklock_was_built_with_BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE_but_this_program_is_not_compile_both_alike
+#endif
+
 #ifdef _GLIBCXX_DEBUG
 #define ZKLOCK_DETAIL_DEBUG this_program_defines_GLIBCXX_DEBUG_but_zklock_was_built_without_it_compile_both_alike
 #else
@@ -64,6 +72,7 @@ extern const char ZKLOCK_DETAIL_EPOLL;
 extern const char ZKLOCK_DETAIL_IO_URING;
 extern const char ZKLOCK_DETAIL_THREADS;
 extern const char ZKLOCK_DETAIL_RECYCLING;
+extern const char ZKLOCK_DETAIL_CACHE_SIZE;
 extern const char ZKLOCK_DETAIL_DEBUG;
 #pragma GCC visibility pop
 
@@ -77,7 +86,7 @@ namespace {
 #endif
 const char* const built_alike[] = {&ZKLOCK_DETAIL_BOOST,     &ZKLOCK_DETAIL_TRACKING,  &ZKLOCK_DETAIL_EPOLL,
                                    &ZKLOCK_DETAIL_IO_URING,  &ZKLOCK_DETAIL_THREADS,   &ZKLOCK_DETAIL_RECYCLING,
-                                   &ZKLOCK_DETAIL_DEBUG};
+                                   &ZKLOCK_DETAIL_CACHE_SIZE, &ZKLOCK_DETAIL_DEBUG};
 
 } // namespace
 } // namespace zklock::detail

@@ -19,9 +19,9 @@ std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<me
     const auto twice = std::adjacent_find(members.begin(), members.end(), same);
     const bool invalid = members.empty() || twice != members.end();
     if (members.empty())
-        log_refusal(s, "a multi_lock is refused: it has no members, or members of different clients");
+        s.log(log_level::error, "a multi_lock is refused: it has no members, or members of different clients");
     else if (invalid)
-        log_refusal(s, "a multi_lock is refused: " + twice->path + " is a member of it twice");
+        s.log(log_level::error, "a multi_lock is refused: ", twice->path, " is a member of it twice");
     const auto all = std::make_shared<multi_acquisition>(s, std::move(members), std::move(w));
     if (invalid)
         s.tell([all] {

@@ -39,10 +39,10 @@ public:
     /// In reverse, whatever becomes of each. `released` is called when all have ended: with `errc::lost` if any was
     /// lost, else with the first error.
     void release(store::unique_function<void(error_code)> released) override;
-    void unseen() noexcept override
+    void note_unseen() noexcept override
     {
         for (const part& p : parts_)
-            p.now->handle->unseen();
+            p.now->handle->note_unseen();
     }
     /// When the holder of any of them is asked.
     void on_revoked(std::function<void()> asked) override;

@@ -26,10 +26,10 @@ void reentrant_locks::hold::release(store::unique_function<void(error_code)> rel
         where->release(shared_from_this(), std::move(released));
 }
 
-void reentrant_locks::hold::unseen() noexcept
+void reentrant_locks::hold::note_unseen() noexcept
 {
     if (const auto where = where_.lock())
-        where->unseen();
+        where->note_unseen();
 }
 
 void reentrant_locks::hold::on_revoked(std::function<void()> asked)

@@ -20,7 +20,7 @@ public:
 
     bool withdraw() override;
     void release(store::unique_function<void(error_code)> released) override;
-    void unseen() noexcept override;
+    void note_unseen() noexcept override;
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] const std::string& path() const noexcept override { return lock_->path(); }
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override

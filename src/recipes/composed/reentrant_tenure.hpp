@@ -28,10 +28,10 @@ public:
     bool withdraw(const hold_ptr&);
     void release(const hold_ptr&, store::unique_function<void(error_code)> released);
     /// The release of its only hold tells of it.
-    void unseen() noexcept
+    void note_unseen() noexcept
     {
         if (lock_ && held_.size() == 1)
-            lock_->unseen();
+            lock_->note_unseen();
     }
     /// One of its holds wants to know when the owner is asked to let go, or whether he was.
     void watch_for_revocation(const hold_ptr&);

@@ -21,7 +21,7 @@ public:
 
     bool withdraw() override;
     void release(store::unique_function<void(error_code)> released) override;
-    void unseen() noexcept override
+    void note_unseen() noexcept override
     {
         if (last_event_)
             last_event_->unseen = true;

@@ -77,8 +77,8 @@ commit_result results_of(const transaction& t, const store::batch_reply& answer)
 
 errc too_long(session& s, std::size_t bytes)
 {
-    log_refusal(s, "a request of " + std::to_string(bytes) + " bytes is refused: the servers take " +
-                       std::to_string(store::largest_request) + ", unless their jute.maxbuffer says otherwise");
+    s.log(log_level::error, "a request of ", static_cast<std::int64_t>(bytes), " bytes is refused: the servers take ",
+          static_cast<std::int64_t>(store::largest_request), ", unless their jute.maxbuffer says otherwise");
     return errc::invalid_option;
 }
 

@@ -92,7 +92,6 @@ private:
     /// A place in the line.
     struct place {
         std::shared_ptr<acquisition> lock;
-        std::int64_t token = 0;
         bool granted = false;
         bool dropped = false; ///< too late to withdraw: given back when it comes
     };

@@ -21,7 +21,7 @@ public:
         case errc::lost: return "the lock was lost";
         case errc::session_expired: return "the session expired";
         case errc::not_connected: return "not connected to an ensemble";
-        case errc::not_owner: return "the lock is not held by this owner";
+        case errc::not_owner: return "the guard is empty, or what it holds is not this owner's";
         case errc::access_denied: return "access denied by the server";
         case errc::authentication_failed: return "the server refused the credentials";
         case errc::no_such_chroot: return "the chroot's node does not exist";

@@ -12,12 +12,12 @@ namespace zklock::recipes {
 
 class session;
 
-/// Creates whose answer was lost, and whose node a look-up after the next connection did not find (of a lock:
-/// lock_queue::look_up_unknown()). That may have been
-/// asked of a leader which others had replaced unawares: then the node may be there all the same, nobody would ever
-/// delete it, and everybody would wait for it. So at each new connection they are looked for again, and deleted where
-/// they appear; until a server that has looked has also done a write over the same connection. It was in touch with the
-/// others then, and what had not been done by that time never will be: the session had moved to another server.
+/// Creates whose answer was lost, and whose node the first look-up on the next connection did not find. (That look-up
+/// is lock_queue::look_up_unknown(), or semaphore_path::on_look_up().) It may have been answered by a leader that
+/// others had replaced without its knowing: then the node may be there all the same, nobody would ever delete it, and
+/// everybody would wait for it. So at each new connection they are looked for again, and deleted where they appear;
+/// until a server that has looked has also done a write over the same connection. It was in touch with the others then,
+/// and what had not been done by that time never will be: the session had moved to another server.
 ///
 /// Each is known by a name that this session made up and nobody else can have: a user's own node is never taken for
 /// one.

@@ -115,14 +115,10 @@ std::optional<option_fault> find_fault(naming names, parent_kind parents)
     return std::nullopt;
 }
 
-void log_refusal(const session& s, std::string_view text)
-{
-    s.log(log_level::error, text);
-}
-
 errc refuse(session& s, const std::string& path, const option_fault& fault)
 {
-    log_refusal(s, path + " is refused: " + to_string(fault));
+    if (s.log.on(log_level::error))
+        s.log(log_level::error, path, " is refused: ", to_string(fault));
     return errc::invalid_option;
 }
 

@@ -28,9 +28,7 @@ class session;
                                                      const std::map<std::string, std::string>& properties);
 [[nodiscard]] std::optional<option_fault> find_fault(naming, parent_kind);
 
-/// Has the log told, at level error, what is refused and why.
-void log_refusal(const session&, std::string_view text);
-/// The same of something at that path.
+/// Has the log told, at level error, what is refused at that path and why.
 errc refuse(session&, const std::string& path, const option_fault&);
 
 } // namespace zklock::recipes

@@ -38,7 +38,8 @@ namespace zklock::recipes {
 /// The session of one client, as its recipes share it: what the connection tells, the lease with its heartbeat (which
 /// goes on while nobody waits or holds, so that a lock can be granted by the first answer), the node budget, and the
 /// way out for news. Everything is called on one strand unless it says otherwise; no function given to it is called
-/// inside a call to it, and it must not be destroyed inside a function it calls.
+/// inside a call to it, but for the log's, which may not call back; and it must not be destroyed inside a function it
+/// calls.
 class session final : store::observer {
 public:
     /// Uses `store` and `scheduler` until it is destroyed. `new_uuid` gives 36 fresh characters at each call.

@@ -1,5 +1,5 @@
-// A session's lease: what renews it, and when it has ended; session_ends.cpp tells of that. Also how a session catches
-// up with the leader.
+// A session's lease: what renews it, and when it has ended; session_ends.cpp tells the members. Also how a session
+// catches up with the leader.
 #include "recipes/session/session.hpp"
 
 #include "queue/mutants.hpp"

@@ -45,7 +45,7 @@ void session::log_loss(const lock_loss& lost, std::string_view path, std::string
             "): ", describe(lost.reason), more...);
     };
     if (lost.reason == loss_reason::lease_ended || lost.reason == loss_reason::session_expired)
-        say("; nothing was heard of the servers for ", lost.unheard);
+        say("; nothing was heard from the servers for ", lost.unheard);
     else
         say();
 }

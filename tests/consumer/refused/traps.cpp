@@ -12,11 +12,22 @@ asio::awaitable<void> wrong(zklock::mutex lock, zklock::semaphore gate, zklock::
     if (!co_await lock.acquire(5s)) co_return; // refused
     if ((co_await lock.acquire()).has_value()) co_return; // refused
     if ((co_await lock.try_acquire()).has_error()) co_return; // refused
+    if ((co_await lock.acquire()).has_failure()) co_return; // refused
     if (co_await lock.acquire(asio::use_awaitable)) co_return; // refused
     if (!co_await gate.acquire(2)) co_return; // refused
     if (!co_await gate.acquire(2, asio::use_awaitable)) co_return; // refused
     if (!co_await both.acquire()) co_return; // refused
     if (!co_await both.acquire(asio::use_awaitable)) co_return; // refused
+}
+
+asio::awaitable<zklock::result<zklock::guard>> hand_on(zklock::mutex lock)
+{
+    co_return co_await lock.acquire(5s);
+}
+
+asio::awaitable<zklock::acquired<zklock::guard>> forward(zklock::mutex lock)
+{
+    return lock.acquire(5s);
 }
 
 asio::awaitable<void> right(zklock::mutex lock, zklock::semaphore gate)
@@ -32,6 +43,7 @@ asio::awaitable<void> right(zklock::mutex lock, zklock::semaphore gate)
     auto [ec, bare] = co_await lock.acquire(5s, asio::as_tuple(asio::use_awaitable));
     auto later = lock.acquire(asio::use_future);
     auto permits = co_await gate.acquire(2);
-    if (permits.has_error() || why || ec || !bare || !plain || !taken)
+    auto failed = co_await lock.acquire();
+    if (failed.has_failure() || permits.has_error() || why || ec || !bare || !plain || !taken)
         co_return;
 }

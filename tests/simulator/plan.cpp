@@ -324,6 +324,7 @@ private:
         if (one_in(12)) add(act::crash, 1);
         if (about(theme::administrator) && one_in(2)) add(act::replace_parent, 1 + draw(2));
         if (kind_.which == recipe::shared_mutex && one_in(3)) refuse_repetitions();
+        if (kind_.closed_asleep) close_the_paused();
         if (kind_.stale_leaders && about(theme::servers) && plan_.set.servers > 1) add(act::pause_leader, draw(3));
     }
 
@@ -337,6 +338,20 @@ private:
             refusal.at += microseconds(draw(static_cast<std::uint64_t>(plan_.set.slow_message().count())));
             refusal.duration = plan_.set.session_timeout / 2;
             plan_.steps.insert(plan_.steps.end(), {cut, refusal});
+        }
+    }
+
+    /// In one turn a client hears what came meanwhile, and is closed before it has told its users.
+    void close_the_paused()
+    {
+        for (unsigned client = 0; client < plan_.set.clients; ++client) {
+            auto asleep = some(act::pause);
+            asleep.who = client;
+            asleep.duration = milliseconds(1 + draw(50));
+            auto closed = asleep;
+            closed.what = act::close_client;
+            closed.at += microseconds(draw(static_cast<std::uint64_t>(plan_.set.slow_message().count())));
+            plan_.steps.insert(plan_.steps.end(), {asleep, closed});
         }
     }
 

@@ -19,7 +19,8 @@ namespace {
             const auto count = asked_.number("sessions");
             for (std::int64_t i = 0; i < count; ++i) {
                 auto& self = sessions_.emplace_back(loop_, asked_.text("servers"), timeout);
-                if (i % 2 == 0) self.create(contender_prefix(path() + "/" + std::to_string(i / 2)), contender_flags, hold());
+                if (i % 2 == 0)
+                    self.create(contender_prefix(path() + "/" + std::to_string(i / 2)), contender_flags, hold());
                 else self.get_and_watch(held_, waits());
                 answered_ = false;
                 loop_.run_until([this] { return answered_; });

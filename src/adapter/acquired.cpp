@@ -5,8 +5,8 @@
 
 namespace zklock {
 
-// Not inline: gcc would take what value() gives of an error for something that was never made, and warn in programs' own
-// code.
+// Not inline: gcc would take what value() gives of an error for something that was never made, and warn in programs'
+// own code.
 template <class T> acquired<T>::acquired(error_code why) : result<T>(why) {}
 
 template acquired<guard>::acquired(error_code);

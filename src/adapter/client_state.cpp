@@ -35,11 +35,11 @@ std::string host_and_process()
 } // namespace
 
 client_state::client_state(const asio::any_io_executor& executor, client_options options)
-    : fault_(find_fault(options)), invalid_(fault_ ? make_error_code(errc::invalid_option) : error_code()),
+    : fault_(check(options)), invalid_(fault_ ? make_error_code(errc::invalid_option) : error_code()),
       executors_(std::make_shared<client_executors>(executor)), strand_(*executors_),
       state_(invalid_ ? connection_state::failed : connection_state::connecting)
 {
-    options_.emplace(invalid_ ? std::move(options) : in_parts(std::move(options)));
+    options_.emplace(std::move(options));
 }
 
 std::shared_ptr<client_state> client_state::make(const asio::any_io_executor& executor, client_options options)

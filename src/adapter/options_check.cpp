@@ -16,6 +16,7 @@ namespace zklock {
 namespace {
 
 using recipes::in_words;
+using recipes::out_of_bounds;
 using std::chrono::milliseconds;
 using fault = std::optional<option_fault>;
 
@@ -60,25 +61,19 @@ fault fault_of_chroot(const client_options& o, std::string_view behind_the_serve
     return std::nullopt;
 }
 
-fault fault_of_time(const char* option, milliseconds value, milliseconds least, milliseconds most = longest_session)
-{
-    if (value >= least && value <= most)
-        return std::nullopt;
-    return option_fault(option, in_words(value), in_words(least) + " to " + in_words(most));
-}
-
 fault fault_of_lease(const client_options& o)
 {
-    if (auto f = fault_of_time("session_timeout", o.session_timeout, shortest_session))
+    constexpr milliseconds none{0};
+    if (auto f = out_of_bounds("session_timeout", o.session_timeout, shortest_session, longest_session))
         return f;
     if (!(o.clock_drift >= 0.0 && o.clock_drift < 0.5)) // also refuses what is not a number
         return option_fault("clock_drift", in_words(o.clock_drift), "0 to below 0.5");
     // Kept below the longest session, so that sums of them are numbers.
-    if (auto f = fault_of_time("server_tick", o.server_tick, milliseconds(1)))
+    if (auto f = out_of_bounds("server_tick", o.server_tick, milliseconds(1), longest_session))
         return f;
-    if (auto f = fault_of_time("loss_notice", o.loss_notice, milliseconds(0)))
+    if (auto f = out_of_bounds("loss_notice", o.loss_notice, none, longest_session))
         return f;
-    if (auto f = fault_of_time("lease_margin", o.lease_margin.value_or(milliseconds(0)), milliseconds(0)))
+    if (auto f = out_of_bounds("lease_margin", o.lease_margin.value_or(none), none, longest_session))
         return f;
     // Servers grant two ticks at the least, if nobody has told them otherwise: what they grant is looked at later.
     const recipes::lease_times times{o.clock_drift, o.session_timeout / 4, o.lease_margin, o.loss_notice,
@@ -118,18 +113,22 @@ fault fault_of_identity(const client_options& o)
 
 fault fault_of_budget(const client_options& o)
 {
-    if (o.node_budget_limit > largest_budget)
-        return option_fault("node_budget_limit", std::to_string(o.node_budget_limit),
-                            std::to_string(largest_budget) + " at most");
-    if (o.node_budget == 0 || o.node_budget > o.node_budget_limit)
-        return option_fault("node_budget", std::to_string(o.node_budget),
-                            "1 to node_budget_limit (" + std::to_string(o.node_budget_limit) + ')');
-    return std::nullopt;
+    if (auto f = out_of_bounds("node_budget_limit", o.node_budget_limit, 1, largest_budget))
+        return f;
+    return out_of_bounds("node_budget", o.node_budget, 1, o.node_budget_limit, ", the node_budget_limit");
 }
 
 } // namespace
 
 std::optional<option_fault> find_fault(const client_options& o)
+{
+    client_options parts = o;
+    return detail::check(parts);
+}
+
+namespace detail {
+
+std::optional<option_fault> check(client_options& o)
 {
     const auto [servers, chroot] = bridge::split_chroot(o.servers);
     if (auto f = fault_of_servers(servers))
@@ -139,18 +138,10 @@ std::optional<option_fault> find_fault(const client_options& o)
     for (const auto of : {fault_of_lease, fault_of_back_off, fault_of_identity, fault_of_budget})
         if (auto f = of(o))
             return f;
-    return std::nullopt;
-}
-
-namespace detail {
-
-client_options in_parts(client_options o)
-{
-    const auto [servers, chroot] = bridge::split_chroot(o.servers);
     if (chroot.size() > 1)
         o.chroot = chroot;
-    o.servers = std::string(servers);
-    return o;
+    o.servers.resize(servers.size());
+    return std::nullopt;
 }
 
 } // namespace detail

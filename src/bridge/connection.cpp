@@ -177,7 +177,7 @@ void connection::wait_for_wire()
         follow_wire();
         return;
     }
-    auto next = wire_.next_wish();
+    auto next = wire_.next_interest();
     follow_wire();
     if (!wire_.has_socket() || !io_)
         return;

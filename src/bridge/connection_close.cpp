@@ -54,14 +54,14 @@ void connection::close(std::function<void()> closed)
 void connection::flush()
 {
     wake_at(*connector_.due());
-    auto next = wire_.next_wish();
+    auto next = wire_.next_interest();
     if (!wire_.is_connected() || !adopt(next.fd, false)) {
         finish_closing();
         return;
     }
     if (!next.write && !std::exchange(nudged_, true)) {
         wire_.nudge();
-        next = wire_.next_wish();
+        next = wire_.next_interest();
         if (!wire_.is_connected()) {
             finish_closing();
             return;

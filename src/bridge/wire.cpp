@@ -117,7 +117,7 @@ bool wire::open(const std::string& address)
     return true;
 }
 
-wish wire::next_wish()
+interest wire::next_interest()
 {
     library_call in_library(*this);
     if (!has_socket())

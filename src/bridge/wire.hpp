@@ -19,7 +19,7 @@ struct _zhandle;
 namespace zklock::bridge {
 
 /// What the C client waits for next.
-struct wish {
+struct interest {
     int fd = -1; ///< the library's: never close it, never keep it
     bool write = false;
     std::chrono::milliseconds within{0};
@@ -56,7 +56,7 @@ public:
     [[nodiscard]] std::string failures() const;
 
     /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
-    [[nodiscard]] wish next_wish();
+    [[nodiscard]] interest next_interest();
     /// Reads up to `limit` packets and writes what waits. True when there may be more to read.
     bool process(bool writable, int limit);
     /// Ends the connection or the attempt; the session lives on.

@@ -256,10 +256,7 @@ void lock_queue::inspect_unknown(contender_id id)
     if (c == nullptr)
         return;
     c->prefix = prefix_of(node_of(*c), c->spot->first.sequence);
-    if (ZKLOCK_MUTANT(inspected_node_forgotten))
-        view_.erase(c->spot);
-    else
-        c->spot->second = 0; // it counts, for those behind it, until it is known whose it is
+    c->spot->second = 0; // it counts, for those behind it, until it is known whose it is
     move(*c, phase::unknown);
 }
 

@@ -6,9 +6,10 @@
 #include <string_view>
 #endif
 
-/// Known bugs that the simulator can put into the protocol, to prove that its checkers find them. A site reads `if
-/// (ZKLOCK_MUTANT(name)) …`; in the library that ships it is the constant false. The names are in alphabetical order;
-/// one that begins with a recipe's name is looked for by that recipe's users (tests/simulator/main.cpp).
+/// Known bugs that the simulator can put into the protocol, to prove that its checkers find them. Each only negates a
+/// condition of the code that ships, or adds one: `if (c && !ZKLOCK_MUTANT(name))`. There it is the constant false.
+/// The names are in alphabetical order; one that begins with a recipe's name is looked for by that recipe's users
+/// (tests/simulator/main.cpp).
 
 // clang-format off
 #define ZKLOCK_MUTANT_LIST(X) \
@@ -46,9 +47,8 @@
     X(grant_without_a_view) \
     X(heartbeat_sent_once) \
     X(held_back_for_ever) \
-    X(inspected_node_forgotten) \
     X(lapsed_holder_keeps_its_node) \
-    X(lease_counts_from_the_answer) \
+    X(lease_counts_on_one_answer) \
     X(lease_margin_below_a_tick) \
     X(lease_not_watched) \
     X(lease_watched_once) \
@@ -107,7 +107,7 @@
     X(semaphore_unknown_create_forgotten) \
     X(semaphore_unknown_delete_counts_as_done) \
     X(semaphore_watch_left_on_the_server) \
-    X(shared_downgrade_in_two_steps) \
+    X(shared_downgrade_without_the_readers_node) \
     X(shared_no_second_look_after_a_writer) \
     X(shared_readers_exclude_readers) \
     X(shared_readers_ignore_writers) \
@@ -125,6 +125,7 @@
     X(grants_of_a_node_not_counted) \
     X(cohort_without_end) \
     X(unknown_delete_counts_as_done) \
+    X(unknown_inspection_counts_as_gone) \
     X(used_up_watch_not_armed_again) \
     X(users_node_taken_for_a_lost_one) \
     X(watch_left_on_the_server) \

@@ -99,8 +99,8 @@ struct figures {
             return;
         std::sort(values.begin(), values.end());
         std::cout << std::fixed << std::setprecision(1) << std::setw(44) << std::left << what << std::right << " min "
-                  << std::setw(8) << values.front() << "  median " << std::setw(8) << values[values.size() / 2] << "  max "
-                  << std::setw(8) << values.back() << " ms\n";
+                  << std::setw(8) << values.front() << "  median " << std::setw(8) << values[values.size() / 2]
+                  << "  max " << std::setw(8) << values.back() << " ms\n";
     }
 };
 
@@ -122,7 +122,8 @@ public:
                 test::premise(attempt < attempts, "the machine is too slow for such sessions");
             }
         std::cout << told_before_.values.size() << " holders cut off, sessions of " << timeout_ << " ms, ticks of "
-                  << options_.tick << " ms, where: " << options_.where << (options_.young ? ", young sessions" : "") << '\n';
+                  << options_.tick << " ms, where: " << options_.where << (options_.young ? ", young sessions" : "")
+                  << '\n';
         if (cuts_of_leaders_ != 0)
             std::cout << cuts_of_leaders_ << " cuts of leaders; after " << early_ones_
                       << " of them the sessions ended as early as they could\n";
@@ -133,12 +134,15 @@ public:
         second_.print("granted on the word of a leader that is none");
         const double margin = std::max(static_cast<double>(timeout_) / 4, static_cast<double>(options_.tick));
         std::cout << "stated margin: " << margin << " ms; told less than that before: "
-                  << std::count_if(told_before_.values.begin(), told_before_.values.end(), [&](double v) { return v < margin; })
+                  << std::count_if(told_before_.values.begin(), told_before_.values.end(),
+                                   [&](double v) { return v < margin; })
                   << "; not before at all: "
-                  << std::count_if(told_before_.values.begin(), told_before_.values.end(), [](double v) { return v <= 0; })
+                  << std::count_if(told_before_.values.begin(), told_before_.values.end(),
+                                   [](double v) { return v <= 0; })
                   << std::endl;
         const double wanted = options_.where == "client" && !options_.young ? margin : 0;
-        const bool in_time = told_before_.least() > (options_.lease_only ? 0 : wanted) && lease_before_.least() > wanted;
+        const bool in_time =
+            told_before_.least() > (options_.lease_only ? 0 : wanted) && lease_before_.least() > wanted;
         return in_time && second_.values.empty() ? 0 : 1;
     }
 
@@ -198,7 +202,8 @@ private:
         const auto of_holder = options_.where == "follower" ? follower : leader;
         std::vector<std::string> to_holder, to_next;
         for (network::site n = 0; n < count; ++n) {
-            to_holder.push_back("127.0.0.1:" + std::to_string(net_.route(first_site + n, of_holder, ensemble_[of_holder].port())));
+            to_holder.push_back("127.0.0.1:" +
+                                std::to_string(net_.route(first_site + n, of_holder, ensemble_[of_holder].port())));
             to_next.push_back(ensemble_[other].address());
         }
         if (options_.where == "leader")
@@ -221,7 +226,8 @@ private:
                 cut(n);
         // A leader that is cut off must not end the sessions of those who wait. That is a write, which never succeeds
         // there, and the leader answers no sync meanwhile.
-        holders_process next(to_next, options_.where == "leader" ? 4 * options_.tick * (options_.sync_limit + 2) : timeout_,
+        holders_process next(to_next,
+                             options_.where == "leader" ? 4 * options_.tick * (options_.sync_limit + 2) : timeout_,
                              options_.tick);
         if (!options_.young)
             until_queued(ensemble_[other].port(), count, 3, holder); // two of each holder, one of the next

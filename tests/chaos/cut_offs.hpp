@@ -13,7 +13,7 @@ struct cut_offs_options {
     std::int64_t sync_limit = 5;         ///< of the servers, in ticks
     std::string where = "client";        ///< client, follower, leader, stale-leader, or woken-leader
     bool young = false;                  ///< cut as soon as it holds
-    bool lease_only = false;             ///< the margin is asked of the end of the lease, not of when the holder is told
+    bool lease_only = false;             ///< the margin is that of the end of the lease, not of when the holder is told
     std::uint64_t seed = 0;
 };
 

@@ -16,7 +16,8 @@ namespace zklock::chaos {
 /// Where a process notes what happens to it, each in a line of its own: `what number time words…`.
 class event_file {
 public:
-    explicit event_file(const std::string& path) : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644))
+    explicit event_file(const std::string& path)
+        : fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644))
     {
         if (!fd_)
             throw std::system_error(errno, std::generic_category(), path);

@@ -72,10 +72,11 @@ private:
                 say(who + " never completed");
             return;
         }
-        static const std::map<std::string, std::set<std::string>> expected{{"timed", {"granted", "timed_out"}},
-                                                                           {"unlimited", {"granted"}},
-                                                                           {"try", {"granted", "busy", "not_connected"}},
-                                                                           {"cancelled", {"granted", "aborted"}}};
+        static const std::map<std::string, std::set<std::string>> expected{
+            {"timed", {"granted", "timed_out"}},
+            {"unlimited", {"granted"}},
+            {"try", {"granted", "busy", "not_connected"}},
+            {"cancelled", {"granted", "aborted"}}};
         // A grant may be lost before it can be told, in whatever mode: the process does not always run.
         if (o.outcome != "lost" && !expected.at(o.mode).contains(o.outcome))
             say(who + " ended with " + o.outcome);
@@ -140,13 +141,13 @@ private:
             if (!t.what->held)
                 continue; // over before its process noticed: no order among those
             if (longest && t.from < longest->until)
-                say(path + ": TWO HOLDERS for " + milliseconds_between(t.from, std::min(t.until, longest->until)) + ": " +
-                    name(t.process, t.number) + " was granted at " + std::to_string(t.from) + ", and " +
+                say(path + ": TWO HOLDERS for " + milliseconds_between(t.from, std::min(t.until, longest->until)) +
+                    ": " + name(t.process, t.number) + " was granted at " + std::to_string(t.from) + ", and " +
                     name(longest->process, longest->number) + " believed it held until " +
                     std::to_string(longest->until));
             if (last && t.what->token <= last->what->token)
-                say(path + ": " + name(t.process, t.number) + " was granted after " + name(last->process, last->number) +
-                    ", with a smaller token");
+                say(path + ": " + name(t.process, t.number) + " was granted after " +
+                    name(last->process, last->number) + ", with a smaller token");
             last = &t;
             if (!longest || t.until > longest->until)
                 longest = &t;

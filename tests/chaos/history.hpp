@@ -46,7 +46,8 @@ struct operation {
     std::string outcome;              ///< granted, or the error
     std::int64_t token = 0;
     bool held = false;                ///< what the guard said at `ended`
-    std::optional<instant> believed;  ///< until when it was believed to be held: the release, or the last that the guard said
+    /// Until when it was believed to be held: the release, or the last that the guard said.
+    std::optional<instant> believed;
     bool lost = false;                ///< how that ended
     std::optional<instant> released;  ///< when the release was done
     std::string release_outcome;
@@ -85,7 +86,8 @@ struct stop_record {
 [[nodiscard]] std::vector<std::string> violations(const history& h);
 
 struct summary {
-    std::size_t operations = 0, grants = 0, timed_out = 0, cancelled = 0, busy = 0, losses = 0, accepted = 0, refused = 0;
+    std::size_t operations = 0, grants = 0, timed_out = 0, cancelled = 0, busy = 0, losses = 0, accepted = 0,
+                refused = 0;
     std::size_t refused_after_stop = 0, accepted_after_stop = 0; ///< of those, by write_record::stopped
 };
 [[nodiscard]] summary summarise(const history& h);

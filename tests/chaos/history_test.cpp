@@ -43,7 +43,8 @@ history sound()
     h.processes[2].operations[1] = held(210 * ms, 300 * ms, 6);
     h.processes[2].closed = 900 * ms;
     const auto write = [&](int process, std::int64_t token, instant at) {
-        h.writes.push_back({.process = process, .operation = 1, .path = "/a", .token = token, .sent = at, .arrived = at + 1 * ms, .accepted = true});
+        h.writes.push_back({.process = process, .operation = 1, .path = "/a", .token = token,
+                            .sent = at, .arrived = at + 1 * ms, .accepted = true});
     };
     write(1, 5, 150 * ms);
     write(2, 6, 250 * ms);
@@ -169,7 +170,8 @@ TEST_CASE("a holder that still believes after a pause longer than its session")
 TEST_CASE("writes that should not have been let in, or not be refused")
 {
     auto h = sound();
-    h.writes.push_back({.process = 1, .operation = 1, .path = "/a", .token = 5, .sent = 190 * ms, .arrived = 320 * ms, .accepted = false});
+    h.writes.push_back({.process = 1, .operation = 1, .path = "/a", .token = 5,
+                        .sent = 190 * ms, .arrived = 320 * ms, .accepted = false});
     CHECK(violations(h).empty()); // it was on its way when the next one wrote
     h.writes.back().sent = 310 * ms;
     CHECK(complains(h, "after another had written"));
@@ -184,7 +186,8 @@ TEST_CASE("writes that should not have been let in, or not be refused")
 TEST_CASE("the write of a process that had stopped between its look and the write")
 {
     auto h = sound();
-    h.writes.push_back({.process = 1, .operation = 1, .path = "/a", .token = 5, .sent = 190 * ms, .arrived = 320 * ms, .accepted = false, .stopped = true});
+    h.writes.push_back({.process = 1, .operation = 1, .path = "/a", .token = 5,
+                        .sent = 190 * ms, .arrived = 320 * ms, .accepted = false, .stopped = true});
     CHECK(violations(h).empty());
     CHECK(summarise(h).refused_after_stop == 1);
     CHECK(summarise(h).accepted_after_stop == 0);
@@ -196,9 +199,10 @@ TEST_CASE("what a process noted")
 {
     const zklock::test::temporary_directory directory;
     const auto file = directory.path() / "events";
-    std::ofstream(file) << "start 1 100 timed 50 /a\nend 1 120 granted 9 1\ntold 1 140 aborted\nbelieved 1 130 0\n"
-                           "released 1 141 ok\nstart 2 150 cancelled 7 /b\ncancel 2 160\nend 2 161 aborted 0 0\nend 2 162 aborted 0 0\n"
-                           "closed 0 170\n";
+    std::ofstream(file)
+        << "start 1 100 timed 50 /a\nend 1 120 granted 9 1\ntold 1 140 aborted\nbelieved 1 130 0\n"
+           "released 1 141 ok\nstart 2 150 cancelled 7 /b\ncancel 2 160\nend 2 161 aborted 0 0\nend 2 162 aborted 0 0\n"
+           "closed 0 170\n";
     const auto p = read_history(file);
     REQUIRE(p.operations.size() == 2);
     const auto& o = p.operations.at(1);

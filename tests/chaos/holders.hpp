@@ -12,8 +12,9 @@ struct holders_options {
     std::int64_t server_tick = 200;      ///< likewise
 };
 
-/// A process of clients that each take one lock and keep it until it is lost or SIGTERM comes; a second contender of the
-/// same client waits behind it. It notes `held` and `lost`, or `held-second` and `lost-second`. Returns the exit status.
+/// A process of clients that each take one lock and keep it until it is lost or SIGTERM comes; a second contender of
+/// the same client waits behind it. It notes `held` and `lost`, or `held-second` and `lost-second`. Returns the exit
+/// status.
 int run_holders(const holders_options& options);
 
 } // namespace zklock::chaos

@@ -50,11 +50,12 @@ void leader_cut::prepare(std::size_t leader)
     const nanoseconds turn = tick_ / 2;
     const auto ping = next_ping();
     ensemble_[leader].pause();
-    // The turn of the loop that has begun ends when the pause does. Half a tick more or not, so that either kind of turn
-    // comes up.
+    // The turn of the loop that has begun ends when the pause does. Half a tick more or not, so that either kind of
+    // turn comes up.
     const auto wanted = next_cut(ping) - ping_to_cut;
     const bool one_more = std::uniform_int_distribution<>(0, 1)(random_) != 0;
-    std::this_thread::sleep_until(ping + turn + until_phase(wanted, ping, turn) + (one_more ? turn : nanoseconds::zero()));
+    std::this_thread::sleep_until(ping + turn + until_phase(wanted, ping, turn) +
+                                  (one_more ? turn : nanoseconds::zero()));
     ensemble_[leader].resume();
     ensemble_.wait_all();
 }

@@ -46,17 +46,30 @@ int main(int argc, char** argv)
     cut_offs_options cut_offs;
     worker_options worker;
     holders_options holders;
-    CLI::App app{"Lets client processes compete for locks on a real ensemble while misfortunes come over all of them, and "
-                 "checks what the locks promise.\nExit status: 0 no violation, 1 a violation, 2 wrong usage, 3 it could not be played."};
-    app.add_option("--minutes", rounds.minutes, "how long, fractions too")->capture_default_str()->check(CLI::PositiveNumber);
+    CLI::App app{
+        "Lets client processes compete for locks on a real ensemble while misfortunes come over all of them, and "
+        "checks what the locks promise.\nExit status: 0 no violation, 1 a violation, 2 wrong usage, 3 it could not be "
+        "played."};
+    app.add_option("--minutes", rounds.minutes, "how long, fractions too")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
     app.add_option("--seed", seed, "of the choice of misfortunes (default: random)")->envname("ZKLOCK_TEST_SEED");
-    app.add_option("--members", rounds.members, "servers of the ensemble")->capture_default_str()->check(CLI::IsMember({3, 5}));
-    app.add_option("--nemeses", rounds.nemeses, "only these of: " + names_of_nemeses())->delimiter(',')->check(is_nemesis());
+    app.add_option("--members", rounds.members, "servers of the ensemble")
+        ->capture_default_str()
+        ->check(CLI::IsMember({3, 5}));
+    app.add_option("--nemeses", rounds.nemeses, "only these of: " + names_of_nemeses())
+        ->delimiter(',')
+        ->check(is_nemesis());
 
-    auto* const as_cut_offs = app.add_subcommand("cut-offs", "cut holders off, and measure how early they are told of the loss");
+    auto* const as_cut_offs =
+        app.add_subcommand("cut-offs", "cut holders off, and measure how early they are told of the loss");
     as_cut_offs->add_option("--cuts", cut_offs.cuts, "how many")->capture_default_str()->check(CLI::PositiveNumber);
-    as_cut_offs->add_option("--at-once", cut_offs.at_once, "how many in one go")->capture_default_str()->check(CLI::PositiveNumber);
-    as_cut_offs->add_option("--tick", cut_offs.tick, "of the servers, in milliseconds")->capture_default_str()->check(CLI::PositiveNumber);
+    as_cut_offs->add_option("--at-once", cut_offs.at_once, "how many in one go")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    as_cut_offs->add_option("--tick", cut_offs.tick, "of the servers, in milliseconds")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
     as_cut_offs->add_option("--session-ticks", cut_offs.session_ticks, "the session's time-out in ticks")
         ->capture_default_str()
         ->check(CLI::Range(2, 1000));
@@ -71,9 +84,10 @@ int main(int argc, char** argv)
                      "woken-leader: it is paused until others took over, and cut off as soon as it wakes")
         ->capture_default_str()
         ->check(CLI::IsMember({"client", "follower", "leader", "stale-leader", "woken-leader"}));
-    as_cut_offs->add_flag("--lease-only", cut_offs.lease_only,
-                          "for a machine whose processes wait for the processor: the margin is asked of the end of the lease, "
-                          "and of the holder only that it is told before the next has the lock");
+    as_cut_offs->add_flag(
+        "--lease-only", cut_offs.lease_only,
+        "for a machine whose processes wait for the processor: the margin is asked of the end of the lease, "
+        "and of the holder only that it is told before the next has the lock");
     as_cut_offs->add_flag("--young", cut_offs.young, "cut as soon as the lock is held");
 
     auto* const as_stale_write = app.add_subcommand(
@@ -85,7 +99,8 @@ int main(int argc, char** argv)
     as_holders->add_option("--session-timeout", holders.session_timeout)->required();
     as_holders->add_option("--server-tick", holders.server_tick)->required();
 
-    auto* const as_worker = app.add_subcommand("worker", "one client process, as the program starts them itself")->group("");
+    auto* const as_worker =
+        app.add_subcommand("worker", "one client process, as the program starts them itself")->group("");
     as_worker->add_option("--servers", worker.servers)->required();
     as_worker->add_option("--events", worker.events)->required();
     as_worker->add_option("--resource", worker.resource)->required();

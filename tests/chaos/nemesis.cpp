@@ -71,23 +71,33 @@ const std::vector<nemesis>& all_nemeses()
 {
     static const std::vector<nemesis> all{
         {"kill-leader", victim::servers, false,
-         [](scene& s, random_source&, std::size_t) -> going_on { return s.ensemble[s.ensemble.leader()].kill(), going_on(); }},
+         [](scene& s, random_source&, std::size_t) -> going_on {
+             return s.ensemble[s.ensemble.leader()].kill(), going_on();
+         }},
         {"kill-follower", victim::servers, false,
-         [](scene& s, random_source&, std::size_t) -> going_on { return s.ensemble[s.ensemble.follower()].kill(), going_on(); }},
+         [](scene& s, random_source&, std::size_t) -> going_on {
+             return s.ensemble[s.ensemble.follower()].kill(), going_on();
+         }},
         {"kill-all", victim::servers, false,
          [](scene& s, random_source&, std::size_t) -> going_on {
              s.for_each_member([&](network::site member) { s.ensemble[member].kill(); });
              return {};
          }},
         {"pause-leader", victim::servers, true,
-         [](scene& s, random_source&, std::size_t) -> going_on { return s.ensemble[s.ensemble.leader()].pause(), going_on(); }},
+         [](scene& s, random_source&, std::size_t) -> going_on {
+             return s.ensemble[s.ensemble.leader()].pause(), going_on();
+         }},
         {"pause-follower", victim::servers, true,
-         [](scene& s, random_source&, std::size_t) -> going_on { return s.ensemble[s.ensemble.follower()].pause(), going_on(); }},
+         [](scene& s, random_source&, std::size_t) -> going_on {
+             return s.ensemble[s.ensemble.follower()].pause(), going_on();
+         }},
         {"stale-leader", victim::servers, true, stale_leader},
         {"partition-leader", victim::servers, true,
          [](scene& s, random_source&, std::size_t) -> going_on { return isolate(s, s.ensemble.leader()), going_on(); }},
         {"partition-follower", victim::servers, true,
-         [](scene& s, random_source&, std::size_t) -> going_on { return isolate(s, s.ensemble.follower()), going_on(); }},
+         [](scene& s, random_source&, std::size_t) -> going_on {
+             return isolate(s, s.ensemble.follower()), going_on();
+         }},
         {"cut-follower-from-leader", victim::servers, true,
          [](scene& s, random_source&, std::size_t) -> going_on {
              return s.net.cut(s.ensemble.leader(), s.ensemble.follower()), going_on();
@@ -156,7 +166,8 @@ const std::vector<nemesis>& all_nemeses()
         {"slow-client", victim::clients, false,
          [](scene& s, random_source& random, std::size_t c) -> going_on {
              const auto client = s.site_of_client(c);
-             const milliseconds delay(1 + any_of(static_cast<std::size_t>(s.chosen.session_timeout.count()) / 6, random));
+             const milliseconds delay(1 +
+                                      any_of(static_cast<std::size_t>(s.chosen.session_timeout.count()) / 6, random));
              s.for_each_member([&](network::site member) { s.net.slow(client, member, delay); });
              return {};
          }},

@@ -141,8 +141,8 @@ asio::awaitable<void> network::connect(std::shared_ptr<connection> c, std::uint1
 {
     co_await until_open(between(c->from, c->to));
     const auto endpoint = loopback(target);
-    // The followers of a new leader often connect before it listens. When they are refused they try again. When they are
-    // accepted, as here, and then closed, they go back to the election, which then takes up to a minute.
+    // The followers of a new leader often connect before it listens. When they are refused they try again. When they
+    // are accepted, as here, and then closed, they go back to the election, which then takes up to a minute.
     constexpr int attempts = 20;
     boost::system::error_code gone;
     for (int attempt = 1;; ++attempt) {

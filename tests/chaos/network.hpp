@@ -22,8 +22,8 @@ using test::milliseconds;
 
 /// The network between all servers and all clients, as relays on the loopback interface: needs no privileges.
 ///
-/// Every process is a site. What one site sends another passes through here and can be kept, delayed or cut. The members
-/// may be called from any thread but the relays' own.
+/// Every process is a site. What one site sends another passes through here and can be kept, delayed or cut. The
+/// members may be called from any thread but the relays' own.
 class network {
 public:
     using site = std::size_t;
@@ -55,7 +55,10 @@ private:
     template <class T> using awaitable = boost::asio::awaitable<T>;
 
     struct way { // from one site to another
-        explicit way(boost::asio::io_context& context) : opened(context, boost::asio::steady_timer::time_point::max()) {}
+        explicit way(boost::asio::io_context& context)
+            : opened(context, boost::asio::steady_timer::time_point::max())
+        {
+        }
         bool blocked = false;
         milliseconds delay{};
         test::steady_clock::time_point last_passed{};

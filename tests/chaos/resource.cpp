@@ -22,7 +22,8 @@ constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 
 } // namespace
 
-resource::resource(const std::filesystem::path& socket) : acceptor_(thread_.context(), protocol::endpoint(socket.string()))
+resource::resource(const std::filesystem::path& socket)
+    : acceptor_(thread_.context(), protocol::endpoint(socket.string()))
 {
     asio::co_spawn(thread_.context(), accept(), asio::detached);
 }
@@ -44,7 +45,8 @@ std::int64_t resource::largest_token(const std::string& path)
 std::size_t resource::refused_after_stop()
 {
     return thread_.call([&] {
-        const auto refused = std::count_if(writes_.begin(), writes_.end(), [](const auto& w) { return w.stopped && !w.accepted; });
+        const auto refused =
+            std::count_if(writes_.begin(), writes_.end(), [](const auto& w) { return w.stopped && !w.accepted; });
         return static_cast<std::size_t>(refused);
     });
 }

@@ -12,9 +12,9 @@
 
 namespace zklock::chaos {
 
-/// What the locks protect: it takes writes over a Unix socket, refuses one whose token is smaller than the largest it has
-/// seen for the path, and keeps a record of both. One request per line, `process operation path token sent stopped`; the
-/// answer is `1` or `0`.
+/// What the locks protect: it takes writes over a Unix socket, refuses one whose token is smaller than the largest it
+/// has seen for the path, and keeps a record of both. One request per line, `process operation path token sent
+/// stopped`; the answer is `1` or `0`.
 class resource {
 public:
     explicit resource(const std::filesystem::path& socket);

@@ -31,8 +31,9 @@ public:
 
     int run()
     {
-        const auto end = test::steady_clock::now() +
-                         std::chrono::duration_cast<milliseconds>(std::chrono::duration<double, std::ratio<60>>(options_.minutes));
+        const auto end =
+            test::steady_clock::now() +
+            std::chrono::duration_cast<milliseconds>(std::chrono::duration<double, std::ratio<60>>(options_.minutes));
         std::vector<std::string> found;
         std::string cut_short;
         try {
@@ -91,8 +92,8 @@ private:
             line << (n == now.front() ? "" : " and ") << n->name;
         }
         if (!now.empty())
-            std::cout << std::fixed << std::setprecision(1) << std::setw(7) << elapsed() << " s  " << line.str() << " for "
-                      << time.count() << " ms" << std::endl;
+            std::cout << std::fixed << std::setprecision(1) << std::setw(7) << elapsed() << " s  " << line.str()
+                      << " for " << time.count() << " ms" << std::endl;
         const auto client = draw(0, scene_.chosen.clients - 1);
         if (draw(0, 2) != 0) // short holds rarely live to be lost
             scene_.make_hold_on(client);
@@ -120,8 +121,9 @@ private:
         std::cout << h.processes.size() << " processes, " << s.operations << " operations: " << s.grants << " granted, "
                   << s.timed_out << " timed out, " << s.cancelled << " cancelled, " << s.busy << " not tried further; "
                   << s.losses << " locks lost; " << s.accepted << " writes accepted, " << s.refused << " refused\n"
-                  << s.refused_after_stop + s.accepted_after_stop << " writes after a stop between look and write: "
-                  << s.refused_after_stop << " stale ones, refused; " << s.accepted_after_stop << " while nobody had overtaken them\n";
+                  << s.refused_after_stop + s.accepted_after_stop
+                  << " writes after a stop between look and write: " << s.refused_after_stop << " stale ones, refused; "
+                  << s.accepted_after_stop << " while nobody had overtaken them\n";
         constexpr std::size_t shown = 40;
         for (std::size_t i = 0; i < std::min(shown, found.size()); ++i)
             std::cout << "VIOLATION " << found[i] << '\n';

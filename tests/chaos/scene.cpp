@@ -21,7 +21,9 @@ constexpr milliseconds longest_end{60'000};
 
 test::zookeeper_ensemble behind(network& net, const scene::settings& chosen)
 {
-    const auto route = [&net](std::size_t from, std::size_t to, std::uint16_t port) { return net.route(from, to, port); };
+    const auto route = [&net](std::size_t from, std::size_t to, std::uint16_t port) {
+        return net.route(from, to, port);
+    };
     return test::zookeeper_ensemble(chosen.members, servers_with_ticks(chosen.tick), route);
 }
 
@@ -66,7 +68,7 @@ void scene::for_each_member(const std::function<void(network::site)>& f)
         f(member);
 }
 
-// --- clients -------------------------------------------------------------------------------------------------------------
+// --- clients --------------------------------------------------------------------------------------------------------
 
 void scene::start_client(std::size_t client)
 {
@@ -156,7 +158,7 @@ void scene::look_after_clients()
                                      std::to_string(c.process.wait()) + "\n" + output());
 }
 
-// --- time ----------------------------------------------------------------------------------------------------------------
+// --- time -----------------------------------------------------------------------------------------------------------
 
 void scene::pass(milliseconds time, const std::function<void()>& now_and_then)
 {

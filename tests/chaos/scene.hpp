@@ -26,8 +26,8 @@ struct client_ended : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// An ensemble, client processes, what they write to, and the network between all of them. Members are the sites from 0,
-/// clients the sites after them. Lives on the main thread.
+/// An ensemble, client processes, what they write to, and the network between all of them. Members are the sites from
+/// 0, clients the sites after them. Lives on the main thread.
 class scene {
 public:
     struct settings {

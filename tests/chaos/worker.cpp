@@ -58,8 +58,8 @@ std::string name_of(const error_code& ec)
 class worker {
 public:
     explicit worker(const worker_options& options)
-        : options_(options), random_(options.seed), client_(context_, options_of_client()), signals_(context_, SIGTERM, SIGUSR1, SIGUSR2),
-          contender_ended_(context_), events_(options.events)
+        : options_(options), random_(options.seed), client_(context_, options_of_client()),
+          signals_(context_, SIGTERM, SIGUSR1, SIGUSR2), contender_ended_(context_), events_(options.events)
     {
         signals_.add(SIGHUP);
     }
@@ -152,7 +152,8 @@ private:
     {
         local::socket writing(context_);
         co_await connect(writing);
-        static constexpr const char* modes[] = {"timed", "timed", "timed", "unlimited", "unlimited", "try", "cancelled"};
+        static constexpr const char* modes[] = {
+            "timed", "timed", "timed", "unlimited", "unlimited", "try", "cancelled"};
         while (!stopping_) {
             const std::string_view mode = modes[between(0, std::size(modes) - 1)];
             const std::string path = path_of(between(0, options_.paths - 1));
@@ -200,7 +201,8 @@ private:
 
     awaitable<void> hold(unsigned operation, const std::string& path, guard held, local::socket& writing)
     {
-        held.wait_lost([this, operation](error_code ec) { events_.note("told", operation, now(), ec ? name_of(ec) : "lost"); });
+        held.wait_lost(
+            [this, operation](error_code ec) { events_.note("told", operation, now(), ec ? name_of(ec) : "lost"); });
         const auto token = held.fencing_token();
         const auto longest = in_nanoseconds(milliseconds(between(0, 9) == 0 ? between(200, 2500) : between(0, 120)));
         const auto begun = now();
@@ -231,7 +233,8 @@ private:
         }
     }
 
-    awaitable<void> write(unsigned operation, const std::string& path, std::int64_t token, instant sent, local::socket& writing)
+    awaitable<void> write(unsigned operation, const std::string& path, std::int64_t token, instant sent,
+                          local::socket& writing)
     {
         const bool stops = writes_until_stop_ != 0 && --writes_until_stop_ == 0;
         if (stops) {
@@ -239,7 +242,8 @@ private:
             ::raise(SIGSTOP); // somebody else lets it go on
         }
         std::ostringstream request;
-        request << options_.process << ' ' << operation << ' ' << path << ' ' << token << ' ' << sent << ' ' << stops << '\n';
+        request << options_.process << ' ' << operation << ' ' << path << ' ' << token << ' ' << sent << ' ' << stops
+                << '\n';
         const std::string text = std::move(request).str();
         co_await asio::async_write(writing, asio::buffer(text), asio::use_awaitable);
         char answer[2];

@@ -20,10 +20,10 @@ struct worker_options {
 
 [[nodiscard]] std::string path_of(unsigned number);
 
-/// The life of one client process: contenders that acquire, hold, write and release by chance, until SIGTERM comes; then
-/// each path is acquired once more, and the client is closed. From SIGUSR1 to SIGUSR2 no lock is given back. After SIGHUP
-/// the process stops itself, by SIGSTOP, between the look at a guard and the write that it justifies; SIGUSR2 calls that off.
-/// Returns the exit status.
+/// The life of one client process: contenders that acquire, hold, write and release by chance, until SIGTERM comes;
+/// then each path is acquired once more, and the client is closed. From SIGUSR1 to SIGUSR2 no lock is given back. After
+/// SIGHUP the process stops itself, by SIGSTOP, between the look at a guard and the write that it justifies; SIGUSR2
+/// calls that off. Returns the exit status.
 int run_worker(const worker_options& options);
 
 } // namespace zklock::chaos

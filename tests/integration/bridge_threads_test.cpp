@@ -47,7 +47,8 @@ TEST_CASE("stores on strands of a thread pool")
     asio::thread_pool pool{3};
     struct worker : store::observer {
         worker(asio::thread_pool& p, const std::string& servers)
-            : strand(asio::any_io_executor{p.get_executor()}), store(bridge::make_connection(strand, options_for(servers))), scheduler(strand)
+            : strand(asio::any_io_executor{p.get_executor()}),
+              store(bridge::make_connection(strand, options_for(servers))), scheduler(strand)
         {
             store->attach(*this);
         }

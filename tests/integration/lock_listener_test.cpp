@@ -1,5 +1,5 @@
-// Who is told what happens to the acquires of a lock: in which order, where, and until when. And what contenders() tells of
-// whoever they are.
+// Who is told what happens to the acquires of a lock: in which order, where, and until when. And what contenders()
+// tells of whoever they are.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"
 
@@ -257,7 +257,8 @@ TEST_CASE("owner data: who they are, since when, and what else they say; foreign
         CHECK(queue[0].age(queue[0].created - 5s) == 0s);
         CHECK(queue[0].age() < std::chrono::minutes(10));
 
-        for (const auto& [key, value] : std::map<std::string, std::string>{{"", "v"}, {"a=", "v"}, {"a\n", "v"}, {"a", "\n"}}) {
+        for (const auto& [key, value] :
+             std::map<std::string, std::string>{{"", "v"}, {"a=", "v"}, {"a\n", "v"}, {"a", "\n"}}) {
             mutex_options wrong;
             wrong.properties[key] = value;
             mutex refused(zk, path, wrong);

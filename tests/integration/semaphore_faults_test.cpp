@@ -73,7 +73,8 @@ TEST_CASE("an acquire survives a cut at every request of it, and makes no node t
         opcode op;
         std::size_t skip;
     };
-    // The lock of the line is a create of its own; then a permit's node or a batch of them, the list, and the lock back.
+    // The lock of the line is a create of its own; then a permit's node or a batch of them, the list, and the lock
+    // back.
     const std::vector<place> of_one{{opcode::create2, 0}, {opcode::create2, 1}, {opcode::get_children2, 0},
                                     {opcode::remove, 0}};
     const std::vector<place> of_two{{opcode::multi, 0}, {opcode::get_children2, 0}};

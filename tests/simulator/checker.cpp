@@ -42,8 +42,8 @@ bool contender_record::believes() const
 checker::checker(world& w, const ensemble& e, const plan& p) : world_(w), ensemble_(e), plan_(p)
 {
     const auto slowest = 2 * (p.set.delay + 10 * p.set.delay_spread) + p.set.follower_lag;
-    expects_faults_ =
-        p.set.one_fault_in != 0 || p.set.scarce_memory != 0 || (p.faults && !p.faults->empty()) || 10 * slowest > p.set.shortest_session();
+    expects_faults_ = p.set.one_fault_in != 0 || p.set.scarce_memory != 0 || (p.faults && !p.faults->empty()) ||
+                      10 * slowest > p.set.shortest_session();
     for (const auto& s : p.steps) {
         if (s.what != act::acquire && s.what != act::list && s.what < act::remove_idle_containers)
             expects_faults_ = true;
@@ -268,7 +268,8 @@ void checker::lost(contender_record& c)
     c.lost = true;
     if (c.now != phase::holding) return world_.violate(label(c) + ": lost while it does not hold");
     if (c.believes()) return world_.violate(label(c) + ": lost, and yet its lease goes on");
-    if (!expects_faults_ && !world_.set.leases_may_end_in_calm()) return world_.violate(label(c) + ": lost, though nothing ever went wrong");
+    if (!expects_faults_ && !world_.set.leases_may_end_in_calm())
+        return world_.violate(label(c) + ": lost, though nothing ever went wrong");
     c.now = phase::lost;
 }
 

@@ -57,8 +57,8 @@ public:
     /// The leader stands still and the others elect another at once. When it wakes it believes for up to a tick that it
     /// leads: it answers reads, reconnecting sessions and syncs from what it knew.
     void pause_leader(instant duration);
-    /// The leader does not stand still: it is cut off from the others, and what it does from the moment on in which they
-    /// give it up is the same, for up to a tick. They may need next to no time to elect another.
+    /// The leader does not stand still: it is cut off from the others, and what it does from the moment on in which
+    /// they give it up is the same, for up to a tick. They may need next to no time to elect another.
     void part_leader();
     /// Whether answers of a server may be on their way that led no more when it gave them, and did not know.
     [[nodiscard]] bool answers_from_the_past() const;

@@ -92,8 +92,8 @@ void ensemble::arrive_connect(const connection_ptr& c, const request& r)
     }
     s.clients.push_back(c);
     c->pending.push_back(r);
-    // A session keeps its time: a server that granted less would shorten it before the client can know, and nothing that
-    // the client does could help (see the README's promises).
+    // A session keeps its time: a server that granted less would shorten it before the client can know, and nothing
+    // that the client does could help (see the README's promises).
     const auto known = sessions_.find(c->session);
     c->session_timeout = known != sessions_.end() ? known->second.timeout : granted_by(c->server);
     heard(*c);

@@ -121,9 +121,9 @@ private:
         for (unsigned c = 0; c < 2; ++c) {
             if (s.ephemeral_owner == session_of(c)) owner = "client" + std::to_string(c);
         }
-        return "made " + std::to_string(nth) + " set " + std::to_string(set) + " owner " + owner + " version " + std::to_string(s.version) +
-               " cversion " + std::to_string(s.cversion) + " children " + std::to_string(s.num_children) + " length " +
-               std::to_string(s.data_length);
+        return "made " + std::to_string(nth) + " set " + std::to_string(set) + " owner " + owner + " version " +
+               std::to_string(s.version) + " cversion " + std::to_string(s.cversion) + " children " +
+               std::to_string(s.num_children) + " length " + std::to_string(s.data_length);
     }
 
     std::string answer(const std::function<void(std::function<void(std::string)>)>& start)

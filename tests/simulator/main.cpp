@@ -84,26 +84,25 @@ const std::map<std::string, recipe> recipes{{"mutex", recipe::mutex},
                                             {"transaction", recipe::transaction},
                                             {"revocation", recipe::revocation}};
 
-/// Whose users are to find a mutant: its name begins with the recipe's, except the mutex's. One is found
-/// only where leaders answer from the past, one only where memory fails.
+/// Whose users are to find a mutant: its name begins with the recipe's, except the mutex's. And what has to go wrong
+/// for it, where that is rare otherwise.
 kind_of_plan kind_for(std::string_view mutant)
 {
     kind_of_plan kind;
     for (const auto& [name, which] : recipes)
         if (mutant.starts_with(name.substr(0, name.find('_')) + '_')) kind.which = which;
     kind.scarce_memory = mutant == "exception_ignored";
+    kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
     kind.stale_leaders = mutant == "lost_create_looked_for_once";
     return kind;
 }
 
 /// Where a mutant that few schedules bring to light was found once.
 const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_counted", 8716},
-                                                            {"inspected_node_forgotten", 3615},
                                                             {"lost_create_looked_for_once", 37290},
                                                             {"number_of_an_earlier_node", 700009176},
                                                             {"numbers_that_begin_again_ignored", 96535},
                                                             {"numbers_used_up", 2487},
-                                                            {"semaphore_grant_told_after_the_loss", 69860},
                                                             {"shared_refused_downgrade_never_done", 10336},
                                                             {"transaction_reads_behind_no_sync", 670}};
 
@@ -193,6 +192,8 @@ int main(int argc, char** argv)
     app.add_flag("--survey", chosen.survey, "go on after a violation, and say at the end how often each kind came");
     app.add_flag("--stale-leaders", chosen.kind.stale_leaders,
                  "leaders are paused too, and answer from the past when they wake");
+    app.add_flag("--closed-asleep", chosen.kind.closed_asleep,
+                 "each client is paused, and closed before it goes on");
     app.add_flag("--scarce-memory", chosen.kind.scarce_memory,
                  "clients run out of memory now and then, at any allocation of the library's");
     std::string recipe_name;

@@ -75,11 +75,12 @@ struct plan {
     std::optional<std::vector<placed_fault>> faults;
 };
 
-/// What --stale-leaders, --scarce-memory and --recipe choose.
+/// What --stale-leaders, --scarce-memory, --closed-asleep and --recipe choose.
 struct kind_of_plan {
     recipe which = recipe::mutex;
     bool stale_leaders = false; ///< leaders are paused too, and answer from the past when they wake
     bool scarce_memory = false; ///< clients run out of memory now and then
+    bool closed_asleep = false; ///< each client is paused, and closed before it goes on
 };
 
 [[nodiscard]] plan make_plan(std::uint64_t seed, kind_of_plan kind = {});

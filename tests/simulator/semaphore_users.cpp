@@ -14,7 +14,8 @@ namespace {
 
 class semaphore_users final : public acquisition_users {
 public:
-    explicit semaphore_users(stage& s) : acquisition_users(s), permits_(1 + static_cast<unsigned>(s.the_plan.seed / 8 % 4))
+    explicit semaphore_users(stage& s)
+        : acquisition_users(s), permits_(1 + static_cast<unsigned>(s.the_plan.seed / 8 % 4))
     {
         const auto way = s.the_plan.seed / 4 % 8;
         counted_ = way == 1 || way == 2;
@@ -99,7 +100,10 @@ private:
     }
 
     /// One client may mean another number.
-    [[nodiscard]] unsigned of_client(unsigned client) const { return permits_ + (other_maximum_ && client == 0 ? 1 : 0); }
+    [[nodiscard]] unsigned of_client(unsigned client) const
+    {
+        return permits_ + (other_maximum_ && client == 0 ? 1 : 0);
+    }
 
     /// The nodes of all its permits; what it has of them changes.
     std::vector<std::string> nodes_of(const use& u) const

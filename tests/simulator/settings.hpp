@@ -65,8 +65,8 @@ struct settings {
     }
     /// What a message may take, but for rare ones, until those who wait for it know of it.
     [[nodiscard]] std::chrono::microseconds slow_message() const { return delay + delay_spread + follower_lag; }
-    /// Where a tick is more than a quarter of the session, three slow round trips in succession may be more than is left
-    /// of a lease.
+    /// Where a tick is more than a quarter of the session, three slow round trips in succession may be more than is
+    /// left of a lease.
     [[nodiscard]] bool leases_may_end_in_calm() const
     {
         return 4 * tick > session_timeout && 60 * slow_message() > session_timeout - tick;

@@ -92,7 +92,8 @@ protected:
         r.downgrading = true;
         say(u, "wants to read on");
         const std::string reader = child_of_path(u, queue::reader_name(name_of(u.given.front().node)));
-        u.given.push_back({u.given.front().path, reader, u.given.front().fencing_token}); // it may have that one already
+        // It may have that one already.
+        u.given.push_back({u.given.front().path, reader, u.given.front().fencing_token});
         bool begun = false;
         stage_.call(c, [&](recipes::session&) {
             begun = u.handle->downgrade([this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
@@ -153,7 +154,8 @@ protected:
             if (!waits || now() < u.began + a_while) continue;
             const bool behind_writers = std::any_of(uses_.begin(), uses_.end(), [&](const use& w) {
                 const auto& r = roles_.at(&w);
-                return w.paths == u.paths && (r.writes || r.downgrades) && (!r.ended_at || *r.ended_at + a_while > now());
+                return w.paths == u.paths && (r.writes || r.downgrades) &&
+                       (!r.ended_at || *r.ended_at + a_while > now());
             });
             if (!behind_writers) violate(u, "reads behind " + label(holder) + ", who reads too, and has to wait");
         }

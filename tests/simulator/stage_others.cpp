@@ -43,8 +43,8 @@ void stage::delete_node(const std::string& node)
     ensemble.administrate(std::move(t));
 }
 
-/// Of a node that the watcher may not read the servers tell nothing, not even its end: to take that permission, delete the
-/// path and make it again is more than zklock promises to notice.
+/// Of a node that the watcher may not read the servers tell nothing, not even its end: to take that permission, delete
+/// the path and make it again is more than zklock promises to notice.
 void stage::make_readable(const std::string& path)
 {
     transaction t;
@@ -99,7 +99,8 @@ void stage::replace_parent(const step& s)
     });
 }
 
-/// Whoever finds no place in use may want it for something that lasts. The clients that made it are not to take it away.
+/// Whoever finds no place in use may want it for something that lasts. The clients that made it are not to take it
+/// away.
 void stage::replace_idle_parent(const step& s)
 {
     auto path = place(s);
@@ -206,8 +207,8 @@ void stage::refuse(const step& s)
     permissions p;
     p.create = s.choice % 2 == 0;
     p.remove = s.choice % 3 == 0;
-    // The servers do not tell whoever may not read, so a node would linger for as long as it may: too long to wait for here.
-    // And whoever waits for permits would not be told of those that are given back.
+    // The servers do not tell whoever may not read, so a node would linger for as long as it may: too long to wait for
+    // here. And whoever waits for permits would not be told of those that are given back.
     p.read = s.choice % 5 == 0 || the_plan.set.linger > 0ms || the_plan.which == recipe::semaphore;
     set(p);
     world.time.after(s.duration, [set] { set(permissions{}); });

@@ -1,6 +1,6 @@
 // Of transactions guarded by the mutex: whoever holds it writes a register in the simulated ZooKeeper. No write may be
-// done when another client has had the lock since, whatever its writer believes: that is more than the lease can promise.
-// And of reads: whoever reads the register while it holds the lock sees all that holders have written before.
+// done when another client has had the lock since, whatever its writer believes: that is more than the lease can
+// promise. And of reads: whoever reads the register while it holds the lock sees all that holders have written before.
 #include "users.hpp"
 
 #include "recipes/requests/node_operations.hpp"
@@ -107,7 +107,8 @@ private:
             const bool only_reads = (stage_.the_plan.seed / 16 + u.client) % 3 == 0;
             if (reads || only_reads) {
                 const bool elsewhere = only_reads && !calm_ && u.wish.choice / 16'384 % 4 == i;
-                (void)u.where->call_at(u.where->now() + moments[i], [this, &u, elsewhere] { begin_read(u, elsewhere); });
+                (void)u.where->call_at(u.where->now() + moments[i],
+                                       [this, &u, elsewhere] { begin_read(u, elsewhere); });
             }
             if (only_reads || ((u.wish.choice >> i & 1) == 0 && i != 0)) continue;
             // Where they have to wait for each other there are some that do, also behind such as never leave.
@@ -180,7 +181,8 @@ private:
             if (r.results.empty() || !r.results.front().stat) violate(u, "done without results");
         } else if (ec == make_error_code(errc::lost)) {
             settle(w);
-            // Where memory fails as the holder is to hear of it, it hears when the next connection has looked at its node.
+            // Where memory fails as the holder is to hear of it, it hears when the next connection has looked at its
+            // node.
             if (stage_.world.set.scarce_memory == 0 && u.now == use::phase::holding && u.handle->held(u.where->now())) {
                 violate(u, "its write was refused for the loss of a lock that it holds");
             }
@@ -226,8 +228,8 @@ private:
         });
     }
 
-    /// Whoever reads after an unknown outcome sees what it was; but not from a leader that does not know that others have
-    /// taken over, for it answers a sync all the same.
+    /// Whoever reads after an unknown outcome sees what it was; but not from a leader that does not know that others
+    /// have taken over, for it answers a sync all the same.
     void look(client& c, write& w)
     {
         if (c.closing || !c.session) return;

@@ -15,7 +15,8 @@ bool contains(const auto& list, const auto& what) { return std::find(list.begin(
 
 } // namespace
 
-acquisition_users::acquisition_users(stage& s) : promptly(s.the_plan.set.promptly()), stage_(s), calm_(is_calm(s.the_plan))
+acquisition_users::acquisition_users(stage& s)
+    : promptly(s.the_plan.set.promptly()), stage_(s), calm_(is_calm(s.the_plan))
 {
     for (const auto& t : s.the_plan.steps) refusals_ |= t.what == act::refuse;
 }
@@ -225,7 +226,8 @@ void acquisition_users::release(client& c, use& u)
         released(u, ec);
         ended(c, u);
     };
-    if (!stage_.try_call(c, [&](recipes::session&) { u.handle->release(std::move(told)); })) violate(u, "release() throws");
+    if (!stage_.try_call(c, [&](recipes::session&) { u.handle->release(std::move(told)); }))
+        violate(u, "release() throws");
 }
 
 void acquisition_users::released(use& u, boost::system::error_code ec)
@@ -252,11 +254,11 @@ void acquisition_users::failed(use& u, boost::system::error_code ec, const recip
     }
     const bool may_be_lost = !calm_ || set.leases_may_end_in_calm();
     const bool granted_and_lost = is(errc::lost) && may_be_lost && (!ended.node.empty() || set.scarce_memory != 0);
-    const bool explained = is(errc::closed) || granted_and_lost || ((is(errc::busy) || is(errc::not_connected)) && u.wish.look_once) ||
-                           (is(errc::access_denied) && refusals_) ||
-                           (u.gave_up_late && ec == boost::system::errc::operation_canceled) ||
-                           (is(errc::sequence_exhausted) && set.first_sequence > queue::sequence_limit - 100) ||
-                           (is(errc::over_budget) && set.node_budget < 1000) || may_fail(u, ec);
+    const bool explained =
+        is(errc::closed) || granted_and_lost || ((is(errc::busy) || is(errc::not_connected)) && u.wish.look_once) ||
+        (is(errc::access_denied) && refusals_) || (u.gave_up_late && ec == boost::system::errc::operation_canceled) ||
+        (is(errc::sequence_exhausted) && set.first_sequence > queue::sequence_limit - 100) ||
+        (is(errc::over_budget) && set.node_budget < 1000) || may_fail(u, ec);
     if (!explained) violate(u, "failed without a reason: " + ec.message());
 }
 

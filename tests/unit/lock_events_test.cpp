@@ -1,10 +1,12 @@
 #include "session_scene.hpp"
 
+#include "store/logger.hpp"
 #include "zklock/detail/event_sink.hpp"
 
 #include <boost/asio/error.hpp>
 
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,11 @@ struct journal final : detail::event_sink {
 
     std::vector<lock_event> events;
     lock_event last;
+};
+
+/// Its executor takes nothing more.
+struct refusing final : detail::event_sink {
+    void notify(const lock_event&) override { throw std::runtime_error("stopped"); }
 };
 
 struct heard {
@@ -157,5 +164,27 @@ TEST_SUITE("lock events")
         CHECK(ends[1] == "2 " + error_code().message());
         CHECK(ends[2] == "4 " + closed);
         CHECK(ends[3] == "3 " + closed);
+    }
+
+    TEST_CASE("an executor that refuses events is told of in the log, or else whoever runs the client hears of it")
+    {
+        std::vector<std::string> lines;
+        for (const log_level most : {log_level::warning, log_level::error}) {
+            scene s;
+            s.options.log =
+                store::leveled_log{most, [&](log_level, std::string_view line) { lines.emplace_back(line); }};
+            s.start();
+            s.connect();
+            mutex_options options;
+            options.listener = std::make_shared<refusing>();
+            const auto a = s.acquire("/p", options);
+            const auto queue = [&] { asked(s).to("create /p/" + prefix(1)).number(42, 3); };
+            if (most == log_level::warning)
+                CHECK_NOTHROW(queue());
+            else
+                CHECK_THROWS_WITH(queue(), "stopped");
+        }
+        REQUIRE(lines.size() == 1);
+        CHECK(lines.front().find("refuses its events: stopped") != std::string::npos);
     }
 }

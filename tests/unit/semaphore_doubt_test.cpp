@@ -22,11 +22,12 @@ TEST_SUITE("semaphore, permits in doubt")
                 CAPTURE(wanted);
                 CAPTURE(there);
                 CHECK(s.servers.requests.front().what == "sync /"); // before the look
-                REQUIRE(s.answer_until("children /s/leases"));
-                s.list(there ? std::vector<std::string>{s.permit(2, 7)} : std::vector<std::string>{});
+                s.answer_syncs();
+                asked(s).to("children /s/leases")
+                    .list(there ? std::vector<std::string>{s.permit(2, 7)} : std::vector<std::string>{});
                 CAPTURE(s.servers.pending());
                 CHECK(s.servers.asks("create /s/leases") == (wanted && !there));
-                CHECK(s.servers.asks("remove /s/leases/" + s.permit(2, 7)) == (!wanted && there));
+                CHECK(s.servers.asks("remove " + s.permit_node(2, 7)) == (!wanted && there));
             }
     }
 
@@ -38,22 +39,19 @@ TEST_SUITE("semaphore, permits in doubt")
             const auto a = s.want(1, permits_of(2));
             s.give_line();
             s.reconnect(); // the create of permit 2 is lost, and has been done
-            REQUIRE(s.answer_until("children /s/leases"));
-            s.list({}); // by a leader that does not know what happened since
-            REQUIRE(s.answer_until("create /s/leases/_c_00000000-0000-4000-8000-000000000003-lease-"));
-            if (wrote) {
-                s.number(61, 8);
-                REQUIRE(s.answer_until("children /s/leases"));
-            }
+            s.answer_syncs();
+            asked(s).to("children /s/leases").list({}); // by a leader that does not know what happened since
+            CHECK(s.servers.asks("create " + s.permit_prefix(3)));
+            if (wrote)
+                asked(s).to("create " + s.permit_prefix(3)).number(61, 8);
             s.reconnect();
             CHECK(s.servers.asks("sync /") != wrote);
             if (!wrote) {
-                REQUIRE(s.answer_until("children /s/leases"));
-                s.list({s.permit(2, 7)});
-                CHECK(s.servers.asks("remove /s/leases/" + s.permit(2, 7)));
-                REQUIRE(s.answer_until("children /s/leases")); // for lease 3
-                s.list({});
-                CHECK(s.servers.asks("create /s/leases/_c_00000000-0000-4000-8000-000000000004"));
+                s.answer_syncs();
+                for (int i = 0; i < 2; ++i) // one looks for permit 2, one for permit 3
+                    asked(s).to("children /s/leases").list({s.permit(2, 7)});
+                CHECK(s.servers.asks("remove " + s.permit_node(2, 7)));
+                CHECK(s.servers.asks("create " + s.permit_prefix(4)));
             }
             CHECK_FALSE(a->ended);
         }
@@ -66,13 +64,13 @@ TEST_SUITE("semaphore, permits in doubt")
         s.give_line();
         CHECK(gave_up->handle->withdraw());
         s.reconnect(); // the create of permit 2 is lost, and has been done
-        REQUIRE(s.answer_until("children /s/leases"));
-        s.list({}); // by a leader that does not know what happened since
+        s.answer_syncs();
+        asked(s).to("children /s/leases").list({}); // by a leader that does not know what happened since
         const auto other = s.want(1, permits_of(3));
         CHECK_FALSE(other->ended); // or it would have been refused: the path was bound to 2
         s.reconnect();
-        REQUIRE(s.answer_until("children /s/leases"));
-        s.list({s.permit(2, 7)});
-        CHECK(s.servers.asks("remove /s/leases/" + s.permit(2, 7)));
+        s.answer_syncs();
+        asked(s).to("children /s/leases").list({s.permit(2, 7)});
+        CHECK(s.servers.asks("remove " + s.permit_node(2, 7)));
     }
 }

@@ -12,22 +12,16 @@ TEST_SUITE("semaphore, holders")
     TEST_CASE("lost with the session; what was split off is held by itself")
     {
         semaphore_scene s;
-        const auto a = s.want(3, permits_of(3));
-        s.give_line();
-        s.servers.take().done(
-            {"/s/leases/" + s.permit(2, 7), "/s/leases/" + s.permit(3, 8), "/s/leases/" + s.permit(4, 9)});
-        s.clock.run();
-        s.list({s.permit(2, 7), s.permit(3, 8), s.permit(4, 9)});
-        REQUIRE(a->ended == error_code());
+        const auto a = s.hold_three();
         int losses = 0;
         CHECK_FALSE(a->handle->split(4, {}));
         CHECK_FALSE(a->handle->split(0, {}));
         const auto part = a->handle->split(2, [&] { ++losses; });
         REQUIRE(part);
         CHECK(part->count() == 2);
-        CHECK(part->given().node == "/s/leases/" + s.permit(3, 8));
+        CHECK(part->given().node == s.permit_node(3, 8));
         CHECK(part->given().fencing_token == a->given.fencing_token);
-        s.event(store::event_kind::deleted, "/s/leases/" + s.permit(4, 9));
+        s.event(store::event_kind::deleted, s.permit_node(4, 9));
         CHECK(losses == 1);
         CHECK(a->losses == 0);
         CHECK(a->handle->held(s.clock.now()));
@@ -54,10 +48,7 @@ TEST_SUITE("semaphore, holders")
                                       });
         };
         commit();
-        CHECK(s.servers.pending() ==
-              "batch " + s.check(2, 7) + ", " + s.check(3, 8) + ", " + s.check(4, 9) + ", set /stock");
-        s.servers.take().done({});
-        s.clock.run();
+        asked(s).only("batch " + s.check(2, 7) + ", " + s.check(3, 8) + ", " + s.check(4, 9) + ", set /stock").done({});
         CHECK(told == 1);
         CHECK_FALSE(ended);
 
@@ -68,72 +59,55 @@ TEST_SUITE("semaphore, holders")
         const auto part = a->handle->split(1, [&] { ++lost; });
         REQUIRE(part);
         s.connect(5, false);
-        CHECK(s.servers.pending() == "batch " + s.check(2, 7) + ", " + s.check(3, 8) + ", set /stock");
-        s.servers.take().fail(1, outcome::no_node); // not the first
-        s.clock.run();
+        asked(s).only("batch " + s.check(2, 7) + ", " + s.check(3, 8) + ", set /stock")
+            .fails_at(1, outcome::no_node); // not the first
         CHECK(told == 2);
         CHECK(ended == make_error_code(errc::lost));
         CHECK(a->losses == 1);
         CHECK_FALSE(a->handle->held(s.clock.now()));
-        CHECK(s.servers.pending() == "remove /s/leases/" + s.permit(2, 7));
+        asked(s).all_of({"remove " + s.permit_node(2, 7)});
         CHECK(lost == 0);
         CHECK(part->held(s.clock.now()));
         commit();
         s.clock.run();
         CHECK(told == 3);
         CHECK(ended == make_error_code(errc::lost));
-        CHECK(s.servers.pending() == "remove /s/leases/" + s.permit(2, 7)); // it was not sent
+        asked(s).all_of({"remove " + s.permit_node(2, 7)}); // it was not sent
     }
 
     TEST_CASE("the holder of several permits is asked by the node of any; what is split off, by its own")
     {
         semaphore_scene s;
         const auto a = s.hold_three();
-        const auto permits = [&s](int first, int last) {
-            std::string text;
-            for (int i = first; i <= last; ++i)
-                text += (i == first ? "watch /s/leases/" : ", watch /s/leases/") + s.permit(i, i + 5);
-            return text;
-        };
-        const auto show = [&s](const std::string& data) {
-            s.servers.take().show(5, data);
-            s.clock.run();
-        };
-        int asked = 0, part_asked = 0;
-        a->handle->on_revoked([&] { ++asked; });
+        const auto watch = [&s](int uuid) { return "watch " + s.permit_node(uuid, uuid + 5); };
+        int requests = 0, of_the_part = 0;
+        a->handle->on_revoked([&] { ++requests; });
         s.clock.run();
-        CHECK(s.servers.pending() == permits(2, 4));
-        for (const char* data : {"me", "", "__REVOKE__\n"})
-            show(data);
-        CHECK(asked == 0);
-        s.event(store::event_kind::data_changed, "/s/leases/" + s.permit(3, 8));
-        CHECK(s.servers.pending() == permits(3, 3));
-        show("__REVOKE__");
-        CHECK(asked == 1);
+        asked(s).all_of({watch(2), watch(3), watch(4)});
+        asked(s).to(watch(2)).show(5, "me").to(watch(3)).show(5, "").to(watch(4)).show(5, "__REVOKE__\n");
+        CHECK(requests == 0);
+        s.event(store::event_kind::data_changed, s.permit_node(3, 8));
+        asked(s).only(watch(3)).show(5, "__REVOKE__");
+        CHECK(requests == 1);
         CHECK(a->handle->held(s.clock.now()));
         CHECK(a->losses == 0);
 
         const auto part = a->handle->split(1, {});
         REQUIRE(part);
-        part->on_revoked([&] { ++part_asked; });
+        part->on_revoked([&] { ++of_the_part; });
         s.clock.run();
-        CHECK(s.servers.pending() == permits(4, 4));
-        show("me");
+        asked(s).only(watch(4)).show(5, "me");
         // On the next connection all are looked at again.
         s.servers.observer->on_disconnected();
         s.clock.run();
         s.connect(5, false);
-        REQUIRE(s.servers.requests.size() == 3);
-        for (int i = 0; i < 3; ++i) {
-            const auto look = s.servers.take();
-            look.show(5, look.what == permits(4, 4) ? "__REVOKE__" : "me");
-        }
-        s.clock.run();
-        CHECK(part_asked == 1);
-        CHECK(asked == 1);
+        asked(s).all_of({watch(2), watch(3), watch(4)});
+        asked(s).to(watch(2)).show(5, "me").to(watch(3)).show(5, "me").to(watch(4)).show(5, "__REVOKE__");
+        CHECK(of_the_part == 1);
+        CHECK(requests == 1);
         part->release({});
-        s.event(store::event_kind::data_changed, "/s/leases/" + s.permit(4, 9));
-        CHECK(s.servers.pending() == "remove /s/leases/" + s.permit(4, 9)); // nobody looks at it any more
+        s.event(store::event_kind::data_changed, s.permit_node(4, 9));
+        asked(s).all_of({"remove " + s.permit_node(4, 9)}); // nobody looks at it any more
     }
 
     TEST_CASE("whoever wanted to hear of requests to let go is kept no longer than the permits")
@@ -151,7 +125,7 @@ TEST_SUITE("semaphore, holders")
         SUBCASE("lost")
         {
             for (int n = 7; n <= 9; ++n)
-                s.event(store::event_kind::deleted, "/s/leases/" + s.permit(n - 5, n));
+                s.event(store::event_kind::deleted, s.permit_node(n - 5, n));
         }
         s.clock.run();
         CHECK(listener.use_count() == 1);

@@ -27,11 +27,6 @@ struct semaphore_path_scene : semaphore_scene {
     {
         return want_of(*path, count, permits_of(2), mode, "/s");
     }
-    static std::string permit_prefix(int uuid)
-    {
-        const std::string whole = permit(uuid, 0);
-        return "/s/leases/" + whole.substr(0, whole.size() - 10);
-    }
     /// One permit of two, by the node 2 with the number 7.
     std::shared_ptr<attempt> want_and_hold()
     {

@@ -57,11 +57,14 @@ struct semaphore_scene : scene {
     {
         return want_of(*semaphores, count, std::move(o), mode, std::move(path));
     }
+    /// By which request a place in the line is asked for.
+    static std::string line_up(int uuid) { return "create /s/locks/" + prefix(uuid); }
+    /// And by which it is given back, if it was the first of the path.
+    static std::string leave_line(int uuid) { return "remove /s/locks/" + node(uuid, 0); }
     /// Gives the lock of the line to whoever has just asked for it. No requests are left but those at its head.
-    void give_line()
+    void give_line(int uuid = 1)
     {
-        number(50, 0);
-        alone(1, 50);
+        asked(*this).to(line_up(uuid)).number(50, 0).to("watch /s/locks").alone(1, 50);
     }
     static std::string permit(int uuid, int n)
     {
@@ -69,6 +72,13 @@ struct semaphore_scene : scene {
         std::snprintf(text, sizeof text, "_c_00000000-0000-4000-8000-%012d-lease-%010d", uuid, n);
         return text;
     }
+    /// What a permit's node is called before it has its number.
+    static std::string permit_prefix(int uuid)
+    {
+        const std::string whole = permit(uuid, 0);
+        return "/s/leases/" + whole.substr(0, whole.size() - 10);
+    }
+    static std::string permit_node(int uuid, int n) { return "/s/leases/" + permit(uuid, n); }
     static std::string check(int uuid, int n) { return "check /s/leases/" + permit(uuid, n); }
     /// The permits 2, 3 and 4, with the numbers 7, 8 and 9. Nothing is pending.
     std::shared_ptr<attempt> hold_three();
@@ -114,12 +124,10 @@ inline auto semaphore_scene::hold_three() -> std::shared_ptr<attempt>
 {
     const auto a = want(3, permits_of(3));
     give_line();
-    servers.take().done({"/s/leases/" + permit(2, 7), "/s/leases/" + permit(3, 8), "/s/leases/" + permit(4, 9)});
-    clock.run();
-    list({permit(2, 7), permit(3, 8), permit(4, 9)});
+    asked(*this).to_batch_of(3).done({permit_node(2, 7), permit_node(3, 8), permit_node(4, 9)});
+    asked(*this).to("children /s/leases").list({permit(2, 7), permit(3, 8), permit(4, 9)});
     REQUIRE(a->ended == error_code());
-    answer(outcome::ok); // the lock of the line goes
-    CHECK(servers.pending() == "");
+    asked(*this).to(leave_line(1)).ends(outcome::ok).nothing_else();
     return a;
 }
 

@@ -13,26 +13,22 @@ TEST_SUITE("semaphore")
     {
         semaphore_scene s;
         const auto a = s.want(1, permits_of(2));
-        CHECK(s.servers.pending() == "create /s/locks/_c_00000000-0000-4000-8000-000000000001-lock-, watch /s/locks");
+        asked(s).all_of({s.line_up(1), "watch /s/locks"});
         s.give_line();
-        CHECK(s.servers.pending() ==
-              "create /s/leases/_c_00000000-0000-4000-8000-000000000002-lease-, children /s/leases");
-        s.number(60, 7);
+        asked(s).all_of({"create " + s.permit_prefix(2), "children /s/leases"});
+        asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
         CHECK_FALSE(a->ended);
-        s.list({"foreign", s.permit(2, 7)});
+        asked(s).to("children /s/leases").list({"foreign", s.permit(2, 7)});
         CHECK(a->ended == error_code());
-        CHECK(a->given.node == "/s/leases/" + s.permit(2, 7));
+        CHECK(a->given.node == s.permit_node(2, 7));
         CHECK(a->given.fencing_token == 50 * 4096);
         CHECK(a->handle->count() == 1);
         CHECK(a->handle->held(s.clock.now()));
-        CHECK(s.servers.pending() == "remove /s/locks/" + s.node(1, 0));
-        s.answer(outcome::ok);
+        asked(s).to(s.leave_line(1)).ends(outcome::ok).nothing_else();
         a->handle->release({});
         s.clock.run();
         CHECK_FALSE(a->handle->held(s.clock.now()));
-        CHECK(s.servers.pending() == "remove /s/leases/" + s.permit(2, 7));
-        s.answer(outcome::ok);
-        CHECK(s.servers.pending() == "");
+        asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok).nothing_else();
     }
 
     TEST_CASE("several permits are one transaction; without room it watches, and looks again at an event")
@@ -40,21 +36,16 @@ TEST_SUITE("semaphore")
         semaphore_scene s;
         const auto a = s.want(2, permits_of(3));
         s.give_line();
-        CHECK(s.servers.pending() == "batch create /s/leases/_c_00000000-0000-4000-8000-000000000002-lease-, "
-                                     "create /s/leases/_c_00000000-0000-4000-8000-000000000003-lease-, "
-                                     "children /s/leases");
-        s.servers.take().done({"/s/leases/" + s.permit(2, 8), "/s/leases/" + s.permit(3, 9)});
-        s.clock.run();
-        s.list({"x", "y", s.permit(2, 8), s.permit(3, 9)});
-        CHECK(s.servers.pending() == "watch children /s/leases");
-        s.list({"x", "y", s.permit(2, 8), s.permit(3, 9)});
-        CHECK(s.servers.pending() == "");
+        const std::string both = "batch create " + s.permit_prefix(2) + ", create " + s.permit_prefix(3);
+        asked(s).all_of({both, "children /s/leases"});
+        asked(s).to(both).done({s.permit_node(2, 8), s.permit_node(3, 9)});
+        asked(s).to("children /s/leases").list({"x", "y", s.permit(2, 8), s.permit(3, 9)});
+        asked(s).to("watch children /s/leases").list({"x", "y", s.permit(2, 8), s.permit(3, 9)}).nothing_else();
         s.event(store::event_kind::children_changed, "/s/leases");
-        CHECK(s.servers.pending() == "watch children /s/leases");
-        s.list({"x", s.permit(2, 8), s.permit(3, 9)});
+        asked(s).only("watch children /s/leases").list({"x", s.permit(2, 8), s.permit(3, 9)});
         CHECK(a->ended == error_code());
         CHECK(a->handle->count() == 2);
-        CHECK(s.servers.pending() == "remove /s/locks/" + s.node(1, 0) + ", unwatch /s/leases");
+        asked(s).all_of({s.leave_line(1), "unwatch /s/leases"});
     }
 
     TEST_CASE("not granted on a list that lacks one of its permits: it begins anew")
@@ -62,11 +53,9 @@ TEST_SUITE("semaphore")
         semaphore_scene s;
         const auto a = s.want(1, permits_of(1));
         s.give_line();
-        s.number(60, 7);
-        s.list({});
+        asked(s).to("create " + s.permit_prefix(2)).number(60, 7).to("children /s/leases").list({});
         CHECK_FALSE(a->ended);
-        CHECK(s.servers.pending() == "remove /s/locks/" + s.node(1, 0) +
-                                         ", create /s/locks/_c_00000000-0000-4000-8000-000000000003-lock-");
+        asked(s).all_of({s.leave_line(1), s.line_up(3)});
     }
 
     TEST_CASE("withdrawn while its node is made: that is deleted when it is known")
@@ -76,9 +65,8 @@ TEST_SUITE("semaphore")
         s.give_line();
         CHECK(a->handle->withdraw());
         CHECK_FALSE(a->handle->withdraw());
-        s.number(60, 7);
-        CHECK(s.servers.pending() == "children /s/leases, remove /s/locks/" + s.node(1, 0) + ", remove /s/leases/" +
-                                         s.permit(2, 7));
+        asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
+        asked(s).all_of({"children /s/leases", s.leave_line(1), "remove " + s.permit_node(2, 7)});
         CHECK_FALSE(a->ended);
     }
 
@@ -86,42 +74,36 @@ TEST_SUITE("semaphore")
     {
         semaphore_scene s;
         const auto a = s.want(2, permits_of(2), recipes::patience::look_once);
-        CHECK(s.servers.pending() == "children /s/leases");
-        s.list({"x"});
+        asked(s).only("children /s/leases").list({"x"}).nothing_else();
         CHECK(a->ended == make_error_code(errc::busy));
-        CHECK(s.servers.pending() == "");
         const auto b = s.want(1, permits_of(2), recipes::patience::look_once);
-        s.list({"x"});
-        CHECK(s.servers.pending() == "children /s/locks");
-        s.list({});
-        CHECK(s.servers.pending() == "create /s/locks/_c_00000000-0000-4000-8000-000000000001-lock-, watch /s/locks");
+        asked(s).to("children /s/leases").list({"x"});
+        asked(s).only("children /s/locks").list({});
+        asked(s).all_of({s.line_up(1), "watch /s/locks"});
         s.give_line();
-        s.number(60, 7);
-        s.list({"x", "y", s.permit(2, 7)}); // somebody who does not stand in line
+        asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
+        asked(s).to("children /s/leases").list({"x", "y", s.permit(2, 7)}); // somebody who does not stand in line
         CHECK(b->ended == make_error_code(errc::busy));
-        CHECK(s.servers.pending() == "remove /s/leases/" + s.permit(2, 7) + ", remove /s/locks/" + s.node(1, 0));
+        asked(s).all_of({"remove " + s.permit_node(2, 7), s.leave_line(1)});
     }
 
     TEST_CASE("a try that ends with the connection has nothing sent any more for those behind it in the line")
     {
         semaphore_scene s;
         const auto tries = s.want(1, permits_of(1), recipes::patience::look_once);
-        s.list({});
-        s.list({});
+        asked(s).to("children /s/leases").list({}).to("children /s/locks").list({});
         const auto waits = s.want(1, permits_of(1));
         s.clock.skip(15s); // the lease is over: nobody is granted
-        s.number(50, 0);
-        s.alone(1, 50);
-        s.number(52, 2); // somebody is between them, of whom it knows nothing yet
-        while (!s.servers.requests.empty() && s.servers.requests.front().what == "sync /")
-            s.answer(outcome::ok);
-        REQUIRE(s.servers.pending() == "");
+        asked(s).to(s.line_up(1)).number(50, 0).to("watch /s/locks").alone(1, 50);
+        asked(s).to(s.line_up(2)).number(52, 2); // somebody is between them, of whom it knows nothing yet
+        s.answer_syncs();
+        asked(s).nothing_else();
         CHECK_FALSE(tries->ended);
         s.servers.observer->on_disconnected();
         s.clock.run();
         CHECK(tries->ended == make_error_code(errc::not_connected));
         CHECK_FALSE(waits->ended);
-        CHECK(s.servers.pending() == "");
+        asked(s).nothing_else();
     }
 
     TEST_CASE("whoever has been told that the shared count has changed is not granted by the old one")
@@ -131,29 +113,23 @@ TEST_SUITE("semaphore")
         of_the_count.count_path = "/n";
         const auto a = s.want(1, of_the_count);
         s.give_line();
-        const auto count = [&](int n) {
-            s.servers.take().show_version(0, recipes::count_data(n));
-            s.clock.run();
-        };
-        const auto full_list = [&] { s.list({"x", "y", s.permit(2, 7)}); };
-        s.number(60, 7);
-        count(2);
-        full_list();
-        CHECK(s.servers.pending() == "watch /n, watch children /s/leases");
-        count(2);
-        full_list();
+        const std::vector<std::string> full{"x", "y", s.permit(2, 7)}, room{"x", s.permit(2, 7)};
+        const auto two = recipes::count_data(2), none = recipes::count_data(0);
+        asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
+        asked(s).to("get /n").show_version(0, two).to("children /s/leases").list(full);
+        asked(s).all_of({"watch /n", "watch children /s/leases"});
+        asked(s).to("watch /n").show_version(0, two).to("watch children /s/leases").list(full);
         s.event(store::event_kind::children_changed, "/s/leases");
-        CHECK(s.servers.pending() == "watch children /s/leases");
+        const auto list = asked(s).only("watch children /s/leases").kept();
         s.event(store::event_kind::data_changed, "/n"); // before the answer: the server knew of it first
-        s.list({"x", s.permit(2, 7)});
+        list.list(room);
+        s.clock.run();
         CHECK_FALSE(a->ended);
-        REQUIRE(s.servers.pending() == "get /n, children /s/leases");
-        count(0);
-        s.list({"x", s.permit(2, 7)});
+        asked(s).all_of({"get /n", "children /s/leases"});
+        asked(s).to("get /n").show_version(0, none).to("children /s/leases").list(room);
         CHECK_FALSE(a->ended);
-        CHECK(s.servers.pending() == "watch /n, watch children /s/leases");
-        count(2);
-        s.list({"x", s.permit(2, 7)});
+        asked(s).all_of({"watch /n", "watch children /s/leases"});
+        asked(s).to("watch /n").show_version(0, two).to("watch children /s/leases").list(room);
         CHECK(a->ended == error_code());
     }
 
@@ -162,12 +138,11 @@ TEST_SUITE("semaphore")
         semaphore_scene s;
         const auto a = s.want(1, permits_of(2));
         s.give_line();
-        s.answer(outcome::no_node);
-        CHECK(s.servers.pending() == "children /s/leases, container /s/leases");
+        asked(s).to("create " + s.permit_prefix(2)).ends(outcome::no_node);
+        asked(s).all_of({"children /s/leases", "container /s/leases"});
         CHECK(a->handle->withdraw());
         s.clock.run();
-        s.answer(outcome::no_node);
-        s.answer(outcome::ok);
+        asked(s).to("children /s/leases").ends(outcome::no_node).to("container /s/leases").ends(outcome::ok);
         CHECK_FALSE(s.answer_until("nothing else"));
         s.come_to_rest();
         CHECK(s.answer_until("remove /s/leases"));

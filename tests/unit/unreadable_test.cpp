@@ -20,8 +20,9 @@ void answer_up_to(scene& s, const std::string& kind)
 
 TEST_SUITE("unreadable nodes")
 {
-    TEST_CASE("a downgrade that is refused when it is repeated, and a reader's node that is there, but not for us to see: "
-              "it was done")
+    TEST_CASE(
+        "a downgrade that is refused when it is repeated, and a reader's node that is there, but not for us to see: "
+        "it was done")
     {
         connected_scene s;
         const auto a = s.hold_as_writer("/p");

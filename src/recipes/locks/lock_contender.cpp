@@ -62,7 +62,7 @@ void tell_of_refusal(session& s, std::exception_ptr why) noexcept
 {
     try {
         s.tell([&s, why = std::move(why)] {
-            if (!s.options.log) // somebody has to hear of it
+            if (!s.log.on(log_level::warning)) // somebody has to hear of it
                 std::rethrow_exception(why);
             std::string text = "the executor of a lock's listener refuses its events: ";
             try {

@@ -16,11 +16,9 @@ std::optional<option_fault> find_fault(const mutex_options& o, std::string_view 
         return fault;
     if (auto fault = find_fault(o.names, o.parents))
         return fault;
-    if (o.linger.count() < 0 || o.linger > longest_linger)
-        return option_fault("linger", in_words(o.linger), "0 ms to " + in_words(longest_linger));
-    if (o.cohort < 1 || o.cohort > grants_of_a_czxid)
-        return option_fault("cohort", std::to_string(o.cohort), "1 to " + std::to_string(grants_of_a_czxid));
-    return std::nullopt;
+    if (auto fault = out_of_bounds("linger", o.linger, std::chrono::milliseconds(0), longest_linger))
+        return fault;
+    return out_of_bounds("cohort", o.cohort, 1, grants_of_a_czxid);
 }
 
 option_fault contradiction(const path_options& there, const path_options& wanted)

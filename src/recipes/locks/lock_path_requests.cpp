@@ -143,7 +143,8 @@ void lock_path::send_read(bool watch)
 void lock_path::send_inspect(const contender_ptr& contender, const std::string& node)
 {
     session_.store.get(full(node), true, expect([this, contender, node](const store::get_reply& answer) {
-        switch (answer.result) {
+        const bool unknown = answer.result == outcome::unknown;
+        switch (unknown && ZKLOCK_MUTANT(unknown_inspection_counts_as_gone) ? outcome::no_node : answer.result) {
         case outcome::ok: {
             const bool ours = answer.stat.ephemeral_owner == session_.id();
             queue_.inspected(contender->id, node, ours);
@@ -152,9 +153,7 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
             look_at_data(node, answer.data);
             if (ours && contender->listens())
                 contender->queued(full(node));
-            if (ours && ZKLOCK_MUTANT(token_not_read_after_a_look_up))
-                queue_.token_known(contender->id, 0);
-            else if (ours)
+            if (ours && !ZKLOCK_MUTANT(token_not_read_after_a_look_up))
                 take_czxid(*contender, answer.stat.czxid);
             return;
         }
@@ -176,9 +175,6 @@ void lock_path::send_watch(const std::string& node)
         case outcome::ok:
             queue_.watched(node, answer.stat.ephemeral_owner == 0);
             look_at_data(node, answer.data);
-            if (ZKLOCK_MUTANT(users_node_taken_for_a_lost_one) && answer.stat.ephemeral_owner == session_.id() &&
-                queue_.contender_of(node) == 0)
-                session_.store.remove(full(node), store::any_version, expect([](const store::reply&) {}));
             return;
         case outcome::no_node:
             if (ZKLOCK_MUTANT(no_second_look_at_a_predecessor_gone))
@@ -237,11 +233,8 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
         default: look_for_downgraded(contender, node, error_of(answer.result));
         }
     });
-    if (ZKLOCK_MUTANT(shared_downgrade_in_two_steps)) {
-        session_.store.batch(std::span(both).last<1>(), [](const store::batch_reply&) {});
-        return session_.store.batch(std::span(both).first<1>(), answered);
-    }
-    session_.store.batch(both, answered);
+    const std::size_t first = ZKLOCK_MUTANT(shared_downgrade_without_the_readers_node) ? 1 : 0;
+    session_.store.batch(std::span(both).subspan(first), answered);
 }
 
 /// Somebody has written on the writer's node.
@@ -263,7 +256,8 @@ void lock_path::downgrade_as_found(const contender_ptr& contender, const std::st
 
 /// What was refused may be the repetition of one that was done, and whose answer was lost. Whoever may not write may
 /// still ask whether a node exists; and the refusal, like every answer to a write, comes after all that was done before
-/// it. A server that checks who may read it (3.8.4, 3.9.2 and later) checks a node that is there: `no_auth` says so, too.
+/// it. A server that checks who may read it (3.8.4, 3.9.2 and later) checks a node that is there: `no_auth` says so,
+/// too.
 void lock_path::look_for_downgraded(const contender_ptr& contender, const std::string& node, errc refused)
 {
     const auto answered = [this, contender, node, refused](const store::stat_reply& answer) {

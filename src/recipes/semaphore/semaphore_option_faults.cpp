@@ -20,8 +20,8 @@ std::optional<option_fault> fault_of_numbers(const semaphore_options& o)
 {
     if (auto fault = find_fault(o.names, o.parents))
         return fault;
-    if (o.permits == 0 || o.permits > most_permits)
-        return option_fault("permits", std::to_string(o.permits), "1 to " + std::to_string(most_permits));
+    if (auto fault = out_of_bounds("permits", o.permits, 1, most_permits))
+        return fault;
     if (!o.count_path.empty() && o.check_permits)
         return option_fault("check_permits", "true",
                             "false where there is a count_path (" + in_words(o.count_path) + ')');
@@ -30,11 +30,10 @@ std::optional<option_fault> fault_of_numbers(const semaphore_options& o)
 
 std::optional<option_fault> fault_of_count(const semaphore_options& o, std::size_t count)
 {
-    const std::size_t most = o.count_path.empty() ? o.permits : most_permits;
-    if (count >= 1 && count <= most)
-        return std::nullopt;
-    return option_fault("the number of permits to acquire", std::to_string(count),
-                        "1 to " + std::to_string(most) + (o.count_path.empty() ? ", the semaphore's permits" : ""));
+    constexpr const char* option = "the number of permits to acquire";
+    if (!o.count_path.empty())
+        return out_of_bounds(option, count, 1, most_permits);
+    return out_of_bounds(option, count, 1, o.permits, ", the semaphore's permits");
 }
 
 option_fault contradiction(const semaphore_path_options& there, const semaphore_path_options& wanted)

@@ -79,7 +79,7 @@ void lost_creates::on_list(const std::string& parent, const std::vector<std::str
         if (after == entry->second.begin())
             continue;
         auto& [name, looked_for] = *std::prev(after); // none of them begins with another one
-        if (!child.starts_with(name))
+        if (!child.starts_with(name) && !ZKLOCK_MUTANT(users_node_taken_for_a_lost_one))
             continue;
         looked_for = false;
         remove(parent, name, child);

@@ -3,6 +3,7 @@
 #include "zklock/option_fault.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,13 @@ class session;
 [[nodiscard]] std::string in_words(naming);
 /// In quotes; no more of it than fits into a line.
 [[nodiscard]] std::string in_words(std::string_view);
+
+/// Of a value that is not within these bounds, which are accepted both. `bound_by` says where the upper one is from.
+[[nodiscard]] std::optional<option_fault> out_of_bounds(std::string option, std::chrono::milliseconds value,
+                                                        std::chrono::milliseconds least,
+                                                        std::chrono::milliseconds most);
+[[nodiscard]] std::optional<option_fault> out_of_bounds(std::string option, std::size_t value, std::size_t least,
+                                                        std::size_t most, std::string_view bound_by = {});
 
 /// Why no lock can be held with the sessions that the servers grant.
 [[nodiscard]] std::string too_short_for_a_lease(const client_options&, std::chrono::milliseconds granted);

@@ -48,8 +48,6 @@ void session::heard(const store::reply& answer)
     notice_lapse(now);
     const bool was_fresh = lease_.fresh(now);
     lease_.answered(answer.sent, now);
-    if (ZKLOCK_MUTANT(lease_counts_from_the_answer))
-        lease_.confirmed(now, now);
     if (!was_fresh && lease_.fresh(now))
         for (session_member* member : members())
             member->advance();

@@ -13,8 +13,8 @@
 namespace zklock::fuzz {
 
 /// A lock_queue with all that it deals with: callers, one connection at a time, and a server whose nodes other clients
-/// and operators change too. In some worlds all exclude each other, in others there are readers and writers. Each step is
-/// chosen by a byte; what the queue decides is checked against what is true.
+/// and operators change too. In some worlds all exclude each other, in others there are readers and writers. Each step
+/// is chosen by a byte; what the queue decides is checked against what is true.
 class queue_world {
 public:
     explicit queue_world(input& in);

@@ -247,7 +247,8 @@ void queue_world::downgrade_foreign()
     const bool at_once = in_.below(2) == 0;
     if (!lagging_ && in_.below(4) == 0)
         lagging_ = tree_;
-    trace("another client reads on", reader, at_once ? "" : "and keeps its writer's node", lagging_ ? "(not seen yet)" : "");
+    trace("another client reads on", reader, at_once ? "" : "and keeps its writer's node",
+          lagging_ ? "(not seen yet)" : "");
     tree_.pzxid = ++zxid_;
     ++tree_.ever;
     tree_.children[reader] = {lowest->sequence, 0, false};

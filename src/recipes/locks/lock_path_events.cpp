@@ -1,0 +1,167 @@
+// What the session tells a lock_path.
+#include "recipes/locks/lock_path.hpp"
+
+#include "queue/mutants.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace zklock::recipes {
+
+void lock_path::epoch_began()
+{
+    queue_.epoch_began();
+    advance();
+}
+
+void lock_path::refuse_all(errc why)
+{
+    fail_waiting(why);
+    advance();
+}
+
+void lock_path::epoch_ended()
+{
+    for (auto* unsent : {&removes_, &urgent_removes_})
+        for (queue::contender_id id : std::exchange(*unsent, {}))
+            queue_.remove_failed(id);
+    queue_.epoch_ended();
+    fail_waiting(errc::not_connected, patience::look_once);
+    advance();
+}
+
+void lock_path::distrust()
+{
+    no_answer_due();
+    parents_.stop_waiting();
+    wants_budget_ = false;
+    last_of_batch_ = nullptr;
+    to_create_ = 0;
+    removes_.clear();
+    urgent_removes_.clear();
+    queue_.distrust();
+    carry_out_news_left();
+    carried_out_ = 0;
+    actions_ = &queue_.next(false);
+    carry_out_news_left();
+    std::vector<contender_ptr> all;
+    for (const auto& [id, contender] : contenders_)
+        all.push_back(contender);
+    for (const contender_ptr& contender : all)
+        reconcile(*contender);
+}
+
+/// What the contender has been told, or has asked for, and what the queue knows of it.
+void lock_path::reconcile(lock_contender& contender)
+{
+    const queue::contender_id id = contender.id;
+    const bool known = queue_.knows(id);
+    contender.resume();
+    if (contender.holding() && queue_.holds(id) && queue_.revoked(id))
+        contender.revoke();
+    if (contender.waiting() && !known && contender.looks_once()) {
+        contender.fail(errc::not_connected);
+        forget(id);
+    } else if (contender.waiting() && !known) {
+        queue_.join(id, false, contender.kind());
+    } else if (contender.holding() && !queue_.holds(id)) {
+        contender.lose({});
+        if (known)
+            queue_.leave(id);
+        else
+            forget(id);
+    } else if (!contender.waiting() && !contender.holding() && known) {
+        queue_.leave(id);
+    } else if (!known) {
+        contender.finish_release({});
+        forget(id);
+    }
+}
+
+void lock_path::session_ended()
+{
+    for (const auto& [id, contender] : contenders_)
+        contender->setback = errc::session_expired;
+    queue_.session_ended();
+    advance();
+}
+
+void lock_path::lease_lapsed()
+{
+    for (const auto& [id, contender] : contenders_)
+        contender->lose(node_of_holder(id));
+    queue_.lapse();
+    advance();
+}
+
+void lock_path::stop(errc why)
+{
+    for (const auto& [id, contender] : contenders_) {
+        contender->fail(why);
+        contender->finish_downgrade(why, {});
+        contender->lose(node_of_holder(id));
+        contender->finish_release(why);
+    }
+}
+
+bool lock_path::notice_long_holder(store::scheduler::time_point now)
+{
+    constexpr std::chrono::milliseconds long_hold{100};
+    bool more = queue_.downgrading(); // it is among the holders before and after
+    for (queue::contender_id id : queue_.holders()) {
+        const bool long_since = now - contenders_.at(id)->held_since() >= long_hold;
+        if (long_since)
+            queue_.hold_on(id);
+        else
+            more = true;
+    }
+    advance();
+    return more;
+}
+
+void lock_path::on_node_event(store::event_kind kind, std::string_view, std::string_view node)
+{
+    if (ZKLOCK_MUTANT(revocation_event_lost) && kind == store::event_kind::data_changed &&
+        queue_.contender_of(node) != 0)
+        return;
+    if (kind == store::event_kind::deleted || ZKLOCK_MUTANT(every_event_is_a_deletion)) {
+        log_deletion(node);
+        queue_.node_gone(node);
+    } else {
+        queue_.watch_fired(node);
+    }
+    advance();
+}
+
+/// A waiter loses its place so; a holder's loss is told by itself.
+void lock_path::log_deletion(std::string_view node) const
+{
+    if (!session_.log.on(log_level::warning))
+        return;
+    const auto found = contenders_.find(queue_.contender_of(node));
+    if (found != contenders_.end() && found->second->waiting())
+        session_.log(log_level::warning, "somebody else has deleted the node of a waiter for ", path_,
+                     ", which queues again: ", node);
+}
+
+void lock_path::on_own_event(store::event_kind kind, std::string_view)
+{
+    switch (kind) {
+    case store::event_kind::deleted: queue_.parent_deleted(); break;
+    case store::event_kind::children_changed: queue_.children_changed(); break;
+    case store::event_kind::created:
+    case store::event_kind::data_changed: queue_.parent_changed(); break;
+    }
+    advance();
+}
+
+void lock_path::budget_freed()
+{
+    wants_budget_ = false;
+    if (session_.over)
+        return;
+    choose_next_create();
+    session_.writes.join(*this, false);
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,174 @@
+// Stories of a schedule that take several steps. All are drawn apart.
+#include "planner.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace zklock::simulator {
+
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+/// A client goes to another server, and hears nothing while the next leader comes.
+void planner::make_moves()
+{
+    choices own(plan_.seed ^ 0x30'7e5);
+    const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+    const auto long_time = static_cast<std::uint64_t>(microseconds(plan_.set.session_timeout).count());
+    for (auto times = pick(4); times != 0; --times) {
+        step s;
+        const auto happens = [&](act what, std::uint64_t within, std::uint64_t duration) {
+            s.at += microseconds(pick(within));
+            s.what = what;
+            s.duration = std::chrono::duration_cast<milliseconds>(microseconds(duration));
+            plan_.steps.push_back(s);
+        };
+        s.at = moments_[pick(moments_.size())];
+        s.who = static_cast<unsigned>(pick(plan_.set.clients));
+        happens(act::cut, 100'000, 0);
+        happens(act::block, long_time / 4, long_time / 2 + pick(long_time));
+        s.who = static_cast<unsigned>(pick(plan_.set.servers));
+        happens(act::restart, long_time / 4, pick(long_time / 4));
+    }
+}
+
+/// An operator puts something that lasts in the place of a path that rests.
+void planner::make_replacements()
+{
+    choices own(plan_.seed ^ 0x0'9e7a'707);
+    const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+    const auto long_time = static_cast<std::uint64_t>(microseconds(plan_.set.session_timeout).count());
+    for (auto times = 1 + pick(6); times != 0; --times) {
+        step s;
+        s.at = moments_[pick(moments_.size())] + microseconds(pick(2 * long_time));
+        s.what = act::replace_idle_parent;
+        s.path = static_cast<unsigned>(pick(plan_.set.paths));
+        s.choice = static_cast<std::uint32_t>(pick(1'000'000));
+        plan_.steps.push_back(s);
+    }
+}
+
+/// Parents are made for an acquire that is withdrawn, on a connection that is cut: nobody else uses the path.
+void planner::make_vain_parents()
+{
+    choices own(plan_.seed ^ 0x0'7a1'4);
+    const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+    auto& set = plan_.set;
+    const auto round_trip = static_cast<std::uint64_t>((2 * set.delay + set.delay_spread).count());
+    for (auto times = 1 + pick(3); times != 0; --times) {
+        step s;
+        s.at = moments_[pick(moments_.size())] + microseconds(pick(500'000));
+        s.path = set.paths++;
+        s.who = static_cast<unsigned>(pick(set.clients));
+        s.withdraw_after = microseconds(pick(6 * round_trip));
+        plan_.steps.push_back(s);
+        s.withdraw_after.reset();
+        s.at += microseconds(pick(6 * round_trip));
+        s.what = act::cut;
+        plan_.steps.push_back(s);
+    }
+}
+
+/// A leader and a client that holds a lock are cut off from the other servers, while another client waits. How long a
+/// tick is, as a part of the session, decides how much such a leader's last answers may be worth.
+void planner::make_partitions()
+{
+    choices own(plan_.seed ^ 0x9a'5717);
+    const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+    auto& set = plan_.set;
+    set.tick = set.session_timeout * 20 / std::array{25, 30, 40, 40, 50, 60, 80, 100}[pick(8)];
+    if (2 * set.tick > set.session_timeout) { // little time is left for an exchange
+        set.delay = std::min(set.delay, 200us);
+        set.delay_spread = std::min(set.delay_spread, 300us);
+        set.follower_lag = std::min(set.follower_lag, 5'000us);
+    }
+    const auto long_time = static_cast<std::uint64_t>(microseconds(set.session_timeout).count());
+    for (auto times = 1 + pick(2); times != 0; --times) {
+        step s;
+        s.at = moments_[pick(moments_.size())];
+        s.path = static_cast<unsigned>(pick(set.paths));
+        s.choice = static_cast<std::uint32_t>(pick(1'000'000));
+        const auto holder = static_cast<unsigned>(pick(set.clients));
+        s.who = holder;
+        s.duration = 3 * set.session_timeout;
+        plan_.steps.push_back(s);
+        s.at += microseconds(pick(long_time / 2));
+        s.who = static_cast<unsigned>((s.who + 1 + pick(set.clients - 1)) % set.clients);
+        s.duration = milliseconds(pick(50));
+        plan_.steps.push_back(s);
+        s.at += microseconds(pick(long_time));
+        s.what = act::part_leader;
+        s.duration = milliseconds(0);
+        plan_.steps.push_back(s);
+        // When that leader is silent at last, the client finds nobody else.
+        const auto tick = static_cast<std::uint64_t>(microseconds(set.tick).count());
+        s.at += set.tick - microseconds(pick(tick / (pick(2) == 0 ? 16 : 2)));
+        s.what = act::block;
+        s.who = holder;
+        s.duration = set.session_timeout * 3 / 2;
+        plan_.steps.push_back(s);
+    }
+}
+
+/// More at one moment than one transaction takes.
+void planner::make_crowd(bool troubled)
+{
+    choices own(~plan_.seed);
+    const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+    auto& s = plan_.set;
+    s.paths += static_cast<unsigned>(pick(3));
+    if (pick(4) == 0) s.node_budget = 1'000 + pick(8'000);
+    if (pick(8) == 0) {
+        s.parents_exist = true;
+        s.first_sequence = 2'146'999'960u;
+    }
+    const unsigned first = static_cast<unsigned>(pick(s.clients));
+    const unsigned clients = static_cast<unsigned>(1 + pick(2));
+    const auto at = moments_[pick(moments_.size())];
+    const auto round_trip = static_cast<std::uint64_t>((2 * s.delay + s.delay_spread).count());
+    const auto crowd = [&](unsigned many, microseconds from) {
+        for (unsigned i = 0; i < many; ++i) {
+            step a;
+            a.at = from + microseconds(pick(4) == 0 ? pick(2 * round_trip) : 0);
+            a.who = (first + i % clients) % s.clients;
+            a.path = static_cast<unsigned>(pick(s.paths));
+            a.duration = milliseconds(pick(2));
+            if (pick(5) == 0) a.withdraw_after = microseconds(pick(4 * round_trip));
+            if (pick(10) == 0) a.deadline = milliseconds(pick(100));
+            if (pick(20) == 0) a.look_once = true;
+            if (kind_.which == recipe::shared_mutex) a.choice = static_cast<std::uint32_t>(pick(1'000'000));
+            plan_.steps.push_back(a);
+        }
+    };
+    crowd(static_cast<unsigned>(66 + pick(70)), at);
+    if (pick(2) == 0) crowd(static_cast<unsigned>(8 + pick(40)), at + microseconds(pick(6 * round_trip)));
+    if (!troubled) return;
+    const auto happens = [&](act what, milliseconds duration) {
+        step t;
+        t.what = what;
+        t.at = at + microseconds(pick(6 * round_trip));
+        t.who = first;
+        t.path = static_cast<unsigned>(pick(s.paths));
+        t.choice = static_cast<std::uint32_t>(pick(1'000'000));
+        t.duration = duration;
+        plan_.steps.push_back(t);
+    };
+    const auto some = 1 + pick(4);
+    switch (pick(6)) {
+    case 0:
+        for (std::uint64_t i = 0; i < 3 * some; ++i) happens(act::delete_contender, 0ms);
+        break;
+    case 1: happens(act::kill_session, 0ms); break;
+    case 2:
+        for (std::uint64_t i = 0; i < some; ++i) happens(act::cut, 0ms);
+        break;
+    case 3: happens(act::delete_parent, milliseconds(pick(50))); break;
+    case 4:
+        for (std::uint64_t i = 0; i < 2 * some; ++i) happens(act::foreign_contender, milliseconds(1 + pick(50)));
+        break;
+    default: happens(act::refuse, milliseconds(1 + pick(50))); break;
+    }
+}
+
+} // namespace zklock::simulator

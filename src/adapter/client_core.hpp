@@ -1,5 +1,6 @@
 #pragma once
 #include "adapter/connection_waits.hpp"
+#include "adapter/last_timeout.hpp"
 #include "bridge/connection.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/locks/locks.hpp"
@@ -46,6 +47,7 @@ struct client_core {
     recipes::reentrant_locks reentrant;
     recipes::semaphores semaphores;
     connection_waits waits;
+    timeout_lines timeouts_told;
 };
 
 } // namespace zklock::detail

@@ -43,6 +43,7 @@ lock_path::lock_path(session& s, std::string path, path_options options, std::fu
 lock_path::~lock_path()
 {
     session_.scheduler.cancel(linger_timer_);
+    forget_look();
     for (auto& [id, contender] : contenders_)
         contender->detach();
     session_.writes.forget(*this);
@@ -218,6 +219,8 @@ void lock_path::epoch_ended()
         for (queue::contender_id id : std::exchange(*unsent, {}))
             queue_.remove_failed(id);
     queue_.epoch_ended();
+    if (look_ && !look_->found())
+        forget_look();
     fail_waiting(errc::not_connected, patience::look_once);
     advance();
 }

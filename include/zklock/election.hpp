@@ -9,6 +9,7 @@
 #include "zklock/lease_clock.hpp"
 #include "zklock/result.hpp"
 #include "zklock/transaction.hpp"
+#include "zklock/wait_report.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -148,7 +149,8 @@ asio::awaitable<result<body_value_t<Body, leadership>>> lead(std::shared_ptr<can
 ///
 /// An election is a handle to shared state and cheap to copy: copies are the same participant, an object made anew is
 /// another one. See `mutex` for paths, and `client` for executors, lifetimes and the errors that every operation can
-/// end with. Thread safety: distinct objects: safe. One object: not safe, except for `path()` and `get_executor()`.
+/// end with. Thread safety: distinct objects: safe. One object: not safe, except for `path()`,
+/// `last_timeout()` and `get_executor()`.
 class election {
 public:
     using executor_type = asio::any_io_executor;
@@ -159,6 +161,8 @@ public:
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
+    /// What the last call of `lead()` that timed out had waited for: see `mutex::last_timeout()`.
+    [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
 
     /// Stands for election, and runs `body` while this participant leads. Coroutines only.
     ///

@@ -7,6 +7,7 @@
 #include "zklock/lease_clock.hpp"
 #include "zklock/lockable.hpp"
 #include "zklock/result.hpp"
+#include "zklock/wait_report.hpp"
 
 #include <chrono>
 #include <concepts>
@@ -120,7 +121,7 @@ template <> inline guard_state* held_by(const multi_guard& g) noexcept
 ///
 /// It is a handle to shared state, cheap to copy, that keeps the client open. See `client` for executors, lifetimes and
 /// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except
-/// for `get_executor()`.
+/// for `get_executor()` and `last_timeout()`.
 ///
 /// The idea is that of Curator's `InterProcessMultiLock`, and of Redisson's; the order is what they leave to their
 /// users.
@@ -139,6 +140,8 @@ public:
 
     /// The executor of the locks' client; the system executor if there is no lock.
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
+    /// What the last acquire that timed out had waited for, a member of this lock: see `mutex::last_timeout()`.
+    [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
 
     /// Waits for all of the locks, for as long as it takes.
     ///

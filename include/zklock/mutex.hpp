@@ -7,6 +7,7 @@
 #include "zklock/guard.hpp"
 #include "zklock/lockable.hpp"
 #include "zklock/mutex_options.hpp"
+#include "zklock/wait_report.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -29,7 +30,8 @@ namespace zklock {
 /// servers' own. Missing parents are made. Invalid paths and options never throw: operations end with
 /// `errc::invalid_path` or `errc::invalid_option`.
 ///
-/// **Thread safety.** Distinct objects: safe. One object: not safe, except for `path()` and `get_executor()`.
+/// **Thread safety.** Distinct objects: safe. One object: not safe, except for `path()`, `last_timeout()` and
+/// `get_executor()`.
 class mutex {
 public:
     using executor_type = asio::any_io_executor;
@@ -96,6 +98,21 @@ public:
     {
         return detail::begin<Token>(token, detail::trying<guard>(state_));
     }
+
+    /// What the last of its acquires has waited for that ended with `errc::timed_out`, `run()` included: who held the
+    /// lock, and how many were before us; or since when there was no connection, and why. It is there before the
+    /// acquire completes. Copies of a lock share it: where several acquires of one lock are under way, it may be
+    /// another's than one's own. Nothing if none has timed out, or for lack of memory. An acquire with no time to wait
+    /// is not told of.
+    ///
+    ///     auto held = co_await lock.acquire(5s);
+    ///     if (!held && held.error() == zklock::errc::timed_out)
+    ///         if (const auto why = lock.last_timeout())
+    ///             std::cerr << to_string(*why) << '\n';
+    ///
+    /// The log tells the same. To know it costs one read for each holder, a quarter of the time-out before its end, but
+    /// no more than 250 ms: acquires that are granted before that pay nothing. From any thread. Throws std::bad_alloc.
+    [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
 
     /// Reads who holds the lock and who waits, in the order of the queue. It waits for a connection. It takes one
     /// request, and one more for each contender, as the client's window (see `client`, Nodes) lets them go: a long

@@ -8,6 +8,7 @@
 #include "zklock/lock_owner.hpp"
 #include "zklock/lockable.hpp"
 #include "zklock/mutex_options.hpp"
+#include "zklock/wait_report.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -37,7 +38,7 @@ namespace zklock {
 ///
 /// It is a handle to shared state and cheap to copy. See `mutex` for paths and options and `client` for executors,
 /// lifetimes and the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not
-/// safe, except for `path()`, `hold_count()`, `owned_by()` and `get_executor()`.
+/// safe, except for `path()`, `hold_count()`, `owned_by()`, `last_timeout()` and `get_executor()`.
 ///
 /// The idea, and the name of the lock's nodes, are those of Curator's `InterProcessMutex`.
 class reentrant_mutex {
@@ -50,6 +51,8 @@ public:
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
+    /// What the last acquire that timed out had waited for: see `mutex::last_timeout()`.
+    [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
 
     /// How many holds the owner has on this path through this client: guards that have not been released, even if their
     /// lock is lost. It counts what the client's strand has done so far: a guard that went away may count for a moment

@@ -11,6 +11,7 @@
 #include "zklock/result.hpp"
 #include "zklock/semaphore_options.hpp"
 #include "zklock/transaction.hpp"
+#include "zklock/wait_report.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -170,7 +171,7 @@ template <> inline guard_state* held_by(const permits& p) noexcept
 ///
 /// It is a handle to shared state and cheap to copy. See `mutex` for paths and `client` for executors, lifetimes and
 /// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except
-/// for `path()` and `get_executor()`.
+/// for `path()`, `last_timeout()` and `get_executor()`.
 ///
 /// The idea, and the nodes, are those of Curator's `InterProcessSemaphoreV2`, which calls a permit in use a lease: path
 /// and shared count can be shared with it; or those of kazoo's `Semaphore` (`semaphore_options::names`).
@@ -185,6 +186,9 @@ public:
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
+    /// What the last acquire that timed out had waited for. Who is
+    /// named as holder holds permits, one of several perhaps: see `mutex::last_timeout()`.
+    [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
 
     /// Waits for `count` permits, for as long as it takes.
     ///

@@ -7,6 +7,7 @@
 #include "zklock/guard.hpp"
 #include "zklock/lockable.hpp"
 #include "zklock/shared_mutex_options.hpp"
+#include "zklock/wait_report.hpp"
 
 #include <chrono>
 #include <memory>
@@ -38,7 +39,7 @@ namespace zklock {
 /// It is a handle to shared state and cheap to copy; a client may have any number per path, and each acquire is a
 /// contender of its own: it is not re-entrant. See `mutex` for paths and options and `client` for executors, lifetimes
 /// and the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe,
-/// except for `path()`, `exclusive()`, `shared()` and `get_executor()`.
+/// except for `path()`, `exclusive()`, `shared()`, `last_timeout()` and `get_executor()`.
 ///
 /// The idea, and the names of the nodes, are those of Curator's `InterProcessReadWriteLock`.
 class shared_mutex {
@@ -51,6 +52,8 @@ public:
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(writers_); }
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(writers_); }
+    /// What the last acquire that timed out, a reader's or a writer's, had waited for: see `mutex::last_timeout()`.
+    [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(writers_); }
 
     // --- writers -----------------------------------------------------------------------------------------------------
 

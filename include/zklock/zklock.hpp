@@ -29,3 +29,4 @@
 #include "zklock/shared_mutex.hpp"
 #include "zklock/shared_mutex_options.hpp"
 #include "zklock/transaction.hpp"
+#include "zklock/wait_report.hpp"

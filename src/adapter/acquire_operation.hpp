@@ -23,8 +23,10 @@ public:
           once_(mode == acquire_mode::wait && timeout && *timeout <= lease_clock::duration::zero()),
           mode_(mode == acquire_mode::look_once || once_ ? recipes::patience::look_once : recipes::patience::queue)
     {
-        if (mode_ == recipes::patience::queue && timeout)
+        if (mode_ == recipes::patience::queue && timeout) {
             deadline_ = deadline_after(*timeout);
+            timeout_ = *timeout;
+        }
     }
 
 private:
@@ -46,7 +48,7 @@ private:
             if (const auto held = lock.lock())
                 held->lost();
         };
-        acquisition_ = std::exchange(target_, nullptr)->acquire(*core, std::move(waiter));
+        acquisition_ = target_->acquire(*core, std::move(waiter));
     }
 
     void finish(error_code ec, recipes::grant grant)
@@ -54,6 +56,8 @@ private:
         auto acquisition = std::move(acquisition_);
         auto lock = std::move(lock_);
         if (ec) {
+            if (ec == errc::timed_out && deadline_)
+                note_timeout(*this->client(), *target_, *acquisition, timeout_ + (lease_clock::now() - *deadline_));
             // A look that had no time to wait found nothing: for its caller the time is up.
             const bool nothing_yet = ec == errc::busy || ec == errc::not_connected;
             this->complete(once_ && nothing_yet ? make_error_code(errc::timed_out) : ec, Handle());
@@ -94,6 +98,7 @@ private:
     std::shared_ptr<recipes::acquisition> acquisition_;
     std::shared_ptr<guard_state> lock_;
     std::optional<lease_clock::time_point> deadline_;
+    lease_clock::duration timeout_{};
     const bool once_;
     const recipes::patience mode_;
 };

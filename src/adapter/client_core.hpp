@@ -7,6 +7,7 @@
 #include "recipes/requests/queue_requests.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 #include "recipes/session/session.hpp"
+#include "store/repeats.hpp"
 #include "runtime/asio_scheduler.hpp"
 #include "zklock/client_options.hpp"
 
@@ -46,6 +47,7 @@ struct client_core {
     recipes::reentrant_locks reentrant;
     recipes::semaphores semaphores;
     connection_waits waits;
+    store::repeats_by_key timeouts_told; ///< by path
 };
 
 } // namespace zklock::detail

@@ -33,6 +33,7 @@ public:
         const auto start = [&](recipes::waiter w) { return where_->acquire(core, std::move(w)); };
         return where_->election()->stand(core.session, who_, start, std::move(waiter));
     }
+    [[nodiscard]] last_timeout& timeouts() const noexcept override { return where_->timeouts(); }
 
 private:
     std::shared_ptr<const election_target> where_;

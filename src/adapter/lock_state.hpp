@@ -1,6 +1,7 @@
 #pragma once
 #include "adapter/client_core.hpp"
 #include "adapter/client_state.hpp"
+#include "adapter/last_timeout.hpp"
 #include "recipes/acquisition.hpp"
 #include "recipes/requests/contender_list.hpp"
 #include "zklock/detail/operations.hpp"
@@ -11,8 +12,7 @@
 
 namespace zklock::detail {
 
-/// What an acquire asks of the recipes. It does not change once it is made, and it is no handle to the client: so
-/// pending operations may keep it.
+/// What an acquire asks of the recipes. It is no handle to the client: so pending operations may keep it.
 class lock_target {
 public:
     virtual ~lock_target() = default;
@@ -20,6 +20,9 @@ public:
     [[nodiscard]] virtual const std::string& path() const noexcept = 0;
     /// Starts an acquire, on the strand, with an open client.
     [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> acquire(client_core&, recipes::waiter) const = 0;
+
+    /// What is told of its acquires that time out; the only thing of it that changes.
+    [[nodiscard]] virtual last_timeout& timeouts() const noexcept = 0;
 
     /// Where some nodes are, and which.
     struct place {

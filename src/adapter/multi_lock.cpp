@@ -30,8 +30,10 @@ public:
                                }});
         return recipes::multi_acquisition::start(core.session, std::move(members), std::move(waiter));
     }
+    [[nodiscard]] last_timeout& timeouts() const noexcept override { return timeouts_; }
 
 private:
+    mutable last_timeout timeouts_;
     std::vector<std::shared_ptr<const lock_target>> members_; ///< none if they do not go together
 };
 

@@ -24,10 +24,13 @@ public:
         return core.locks.acquire({std::move(waiter), path_, options_, kind_});
     }
 
+    [[nodiscard]] last_timeout& timeouts() const noexcept override { return timeouts_; }
+
 private:
     std::string path_;
     recipes::shared_options options_;
     queue::contender_kind kind_;
+    mutable last_timeout timeouts_;
 };
 
 } // namespace zklock::detail

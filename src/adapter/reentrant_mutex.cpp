@@ -17,8 +17,11 @@ namespace detail {
 namespace {
 
 struct reentrant_settings {
+    reentrant_settings(std::string p, mutex_options o) : path(std::move(p)), options(std::move(o)) {}
+
     std::string path;
     recipes::shared_options options;
+    mutable last_timeout timeouts;
 };
 
 /// The lock, for one owner. There is no owner in what is not meant to be acquired.
@@ -35,6 +38,7 @@ public:
     {
         return core.reentrant.acquire(owner_, settings_->path, settings_->options, std::move(waiter));
     }
+    [[nodiscard]] last_timeout& timeouts() const noexcept override { return settings_->timeouts; }
     [[nodiscard]] std::shared_ptr<const lock_target> owned_by(recipes::owner_id owner) const
     {
         return std::make_shared<reentrant_target>(settings_, owner);

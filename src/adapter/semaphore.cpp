@@ -17,8 +17,11 @@ namespace detail {
 namespace {
 
 struct semaphore_settings {
+    semaphore_settings(std::string p, semaphore_options o) : path(std::move(p)), options(std::move(o)) {}
+
     std::string path;
     semaphore_options options;
+    mutable last_timeout timeouts;
 };
 
 /// A number of permits of the semaphore: 0 in what is not meant to be acquired.
@@ -35,6 +38,7 @@ public:
     {
         return core.semaphores.acquire({std::move(waiter), settings_->path, settings_->options, count_});
     }
+    [[nodiscard]] last_timeout& timeouts() const noexcept override { return settings_->timeouts; }
     [[nodiscard]] place contenders() const override { return {layout().line, recipes::list_kind::queue}; }
     [[nodiscard]] place holders() const override { return {layout().permits, recipes::list_kind::permits}; }
     [[nodiscard]] const std::shared_ptr<const semaphore_settings>& settings() const noexcept { return settings_; }

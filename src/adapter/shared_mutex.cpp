@@ -85,17 +85,44 @@ private:
     const error_code result_;
 };
 
-std::shared_ptr<lock_state> make_side(const std::shared_ptr<client_handle>& client, const std::string& path,
-                                      const shared_mutex_options& options, contender_kind kind)
+mutex_options of_a_contender(const shared_mutex_options& options)
 {
-    mutex_options of_a_contender;
-    of_a_contender.names = options.names;
-    of_a_contender.parents = options.parents;
-    of_a_contender.identifier = options.identifier;
-    of_a_contender.properties = options.properties;
-    of_a_contender.listener = options.listener;
-    of_a_contender.max_attempts = options.max_attempts;
-    return std::make_shared<lock_state>(client, std::make_shared<mutex_target>(path, std::move(of_a_contender), kind));
+    mutex_options own;
+    own.names = options.names;
+    own.parents = options.parents;
+    own.identifier = options.identifier;
+    own.properties = options.properties;
+    own.listener = options.listener;
+    own.max_attempts = options.max_attempts;
+    return own;
+}
+
+/// The readers' side of a lock; what is told of time-outs is the writers', too.
+class reader_target final : public mutex_target {
+public:
+    reader_target(std::shared_ptr<const lock_target> writers, mutex_options options)
+        : mutex_target(writers->path(), std::move(options), contender_kind::reader), writers_(std::move(writers))
+    {
+    }
+
+    [[nodiscard]] last_timeout& timeouts() const noexcept override { return writers_->timeouts(); }
+
+private:
+    std::shared_ptr<const lock_target> writers_;
+};
+
+std::shared_ptr<lock_state> writers_of(const std::shared_ptr<client_handle>& client, std::string path,
+                                       const shared_mutex_options& options)
+{
+    return std::make_shared<lock_state>(
+        client, std::make_shared<mutex_target>(std::move(path), of_a_contender(options), contender_kind::writer));
+}
+
+std::shared_ptr<lock_state> readers_beside(const std::shared_ptr<lock_state>& writers,
+                                           const shared_mutex_options& options)
+{
+    return std::make_shared<lock_state>(writers->handle(),
+                                        std::make_shared<reader_target>(writers->target(), of_a_contender(options)));
 }
 
 } // namespace
@@ -131,8 +158,8 @@ void start_ready(std::shared_ptr<lock_state> lock, error_code result, void_handl
 } // namespace detail
 
 shared_mutex::shared_mutex(const client& c, std::string path, shared_mutex_options options)
-    : writers_(detail::make_side(detail::access::state(c), path, options, detail::contender_kind::writer)),
-      readers_(detail::make_side(detail::access::state(c), path, options, detail::contender_kind::reader))
+    : writers_(detail::writers_of(detail::access::state(c), std::move(path), options)),
+      readers_(detail::readers_beside(writers_, options))
 {
 }
 

@@ -146,7 +146,9 @@ void connection::note_unreachable() noexcept
         return;
     unreachable_ = true;
     try {
-        const std::string failures = wire_.failures();
+        std::string failures;
+        for (const auto& [address, line] : wire_.failures())
+            failures.append(failures.empty() ? "" : "; ").append(line);
         push_line(inbox_, log_, log_level::error, "no ZooKeeper server of ", options_.servers,
                   " can be reached, for ", since, " now", failures.empty() ? "" : ": ", failures);
     } catch (const std::bad_alloc&) { // NOLINT: a line less
@@ -207,7 +209,7 @@ void connection::follow_wire()
     }
     if (attempting_or_connected()) {
         drop_socket();
-        if (connector_.now_in() == phase::connected && log_.on(log_level::error))
+        if (connector_.now_in() == phase::connected)
             unconnected_since_ = lease_clock::now();
         take(connector_.lost(loss_of_the_wire(), clock::now()));
         if (connector_.now_in() == phase::closed)

@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -68,6 +69,16 @@ public:
     /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made kernel objects of its own
     /// for this process.
     void stop(bool told_of_fork = false);
+
+    /// For how long there has been no connection; nothing while there is one.
+    [[nodiscard]] std::optional<lease_clock::duration> unconnected_for() const
+    {
+        if (connector_.now_in() == phase::connected)
+            return std::nullopt;
+        return lease_clock::now() - unconnected_since_;
+    }
+    /// How the last attempt to connect to each address has ended, since there was a connection.
+    [[nodiscard]] const std::map<std::string, std::string>& failures() const noexcept { return wire_.failures(); }
 
     /// Connected, and every request was answered, and told.
     [[nodiscard]] bool waits_for_nothing() const noexcept
@@ -184,8 +195,8 @@ private:
     zklock::store::observer* observer_ = nullptr;
     connector connector_;
     lease_clock::time_point attempt_began_{}; // when the present or last attempt began
-    lease_clock::time_point unconnected_since_ = lease_clock::now(); // for the log
-    bool unreachable_ = false;                                       // as the log has told
+    lease_clock::time_point unconnected_since_ = lease_clock::now();
+    bool unreachable_ = false; // as the log has told
 
     bool begun_ = false; // to connect
     // What an exception has left undone: a step of the connector; or, as `wait`, to look at what the wire waits for.

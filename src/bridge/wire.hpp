@@ -52,8 +52,8 @@ public:
     [[nodiscard]] bool refused() const noexcept { return refused_; }
     /// True, once, if the last attempt was told that its session is over.
     [[nodiscard]] bool take_expiry() noexcept { return std::exchange(expired_, false); }
-    /// How the last attempt to connect to each address has ended, since there was a connection. Nothing without a log.
-    [[nodiscard]] std::string failures() const;
+    /// How the last attempt to connect to each address has ended, since there was a connection.
+    [[nodiscard]] const std::map<std::string, std::string>& failures() const noexcept { return failures_; }
 
     /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
     [[nodiscard]] interest next_interest();
@@ -147,7 +147,7 @@ private:
     bool refused_ = false;
     bool expired_ = false;
 
-    // For the log, if there is one.
+    // For the log, and for those who ask why there is no connection.
     std::map<std::string, std::string> failures_; // by address
     std::string why_;                             // the present connection has ended, or the attempt
     bool attempt_told_ = false;                   // that it has failed
@@ -159,18 +159,17 @@ private:
     std::chrono::milliseconds granted_{0};
 };
 
-/// Such a line is also kept, for the case that no server can be reached.
+/// What it says is also kept.
 template <class... Parts> void wire::attempt_failed(log_level level, const Parts&... parts) noexcept
 {
     attempt_told_ = true;
     log(level, parts...);
-    if (log_.on(log_level::error))
-        try {
-            std::string line;
-            (store::logger::add(line, parts), ...);
-            keep_failure(std::move(line));
-        } catch (const std::bad_alloc&) { // NOLINT: one less in a line of the log
-        }
+    try {
+        std::string line;
+        (store::logger::add(line, parts), ...);
+        keep_failure(std::move(line));
+    } catch (const std::bad_alloc&) { // NOLINT: one less to tell of
+    }
 }
 
 } // namespace zklock::bridge

@@ -26,7 +26,7 @@ void wire::sever()
 {
     library_call in_library(*this);
     if (has_socket()) {
-        if (log_.on(log_level::error) && why_.empty())
+        if (why_.empty())
             try {
                 why_ = "this client has given it up";
             } catch (const std::bad_alloc&) { // NOLINT: the log says less

@@ -32,14 +32,6 @@ void wire::keep_failure(std::string line)
         failures_[address_] = std::move(line);
 }
 
-std::string wire::failures() const
-{
-    std::string all;
-    for (const auto& [address, line] : failures_)
-        all.append(all.empty() ? "" : "; ").append(line);
-    return all;
-}
-
 void wire::log_connected(bool renewed, std::chrono::milliseconds granted_before) noexcept
 {
     failures_.clear();
@@ -75,7 +67,7 @@ void wire::log_end(int state, bool was_connecting) noexcept
 /// "Socket [ADDRESS] zk retcode=-4, errno=111(Connection refused): server refused to accept the client"
 void wire::note_reason(std::string_view line)
 {
-    if (!why_.empty() || !line.starts_with("Socket ") || !log_.on(log_level::error))
+    if (!why_.empty() || !line.starts_with("Socket "))
         return;
     int error = 0;
     const std::string_view number = between(line, "errno=", "(");

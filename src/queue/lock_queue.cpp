@@ -84,6 +84,29 @@ contender_id lock_queue::contender_of(std::string_view node) const
     return found == view_.end() ? 0 : found->second;
 }
 
+auto lock_queue::before(contender_id id, std::size_t most_counted) const -> those_before
+{
+    those_before found;
+    const auto waiting = contenders_.find(id);
+    if (waiting == contenders_.end())
+        return found;
+    const phase now = waiting->second.now;
+    const bool has_place = now == phase::queued || now == phase::inspecting;
+    const view::const_iterator here = has_place ? view::const_iterator(waiting->second.spot) : view_.end();
+    if (view_.begin() != here && (view_.begin()->second == 0 || holds(view_.begin()->second)))
+        found.first = view_.begin()->first.node;
+    for (auto known = view_.begin(); known != here && found.count < most_counted; ++known)
+        ++found.count;
+    if (has_place)
+        return found;
+    for (auto other = contenders_.begin(); other != waiting && found.count < most_counted; ++other) {
+        const phase its = other->second.now;
+        const bool wants_a_node = its == phase::wanted || its == phase::creating || its == phase::unknown;
+        found.count += wants_a_node && !other->second.abandoned;
+    }
+    return found;
+}
+
 void lock_queue::stop_lingering()
 {
     if (lingering_ != nullptr)

@@ -221,6 +221,12 @@ public:
     [[nodiscard]] contender_id contender_of(std::string_view node) const;
     /// The node of a contender that has one.
     [[nodiscard]] const std::string& node(contender_id id) const { return node_of(contenders_.at(id)); }
+    /// Who is before a contender that waits, as far as it is known.
+    struct those_before {
+        std::string_view first; ///< in the queue; empty if there is none, or it is one of ours and does not hold
+        std::size_t count = 0;
+    };
+    [[nodiscard]] those_before before(contender_id, std::size_t most_counted) const;
     /// Whether a list of children shows a contender that has not left, and excludes that kind.
     [[nodiscard]] bool busy(const std::vector<std::string>& names, contender_kind kind = contender_kind::mutex) const;
 

@@ -2,6 +2,7 @@
 #include "zklock/held_lock.hpp"
 #include "zklock/lock_loss.hpp"
 #include "zklock/mutex_options.hpp"
+#include "zklock/wait_report.hpp"
 #include "queue/node_name.hpp"
 #include "recipes/session/lease.hpp"
 #include "store/scheduler.hpp"
@@ -9,6 +10,8 @@
 
 #include <boost/system/error_code.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -83,6 +86,13 @@ public:
     /// False, and nothing happens, when `done` was called already. It does not fail.
     virtual bool withdraw() = 0;
 
+    /// Its caller will not wait much longer: what describe_wait() is to tell is looked for, if it is not known.
+    virtual void expect_time_out() {}
+
+    /// What it waits for, or what it had waited for when it ended with `errc::timed_out`; that is told once. The path,
+    /// the node, and who is before it: what the recipes know. It may throw std::bad_alloc.
+    [[nodiscard]] virtual wait_report describe_wait() { return {}; }
+
     /// Gives the lock back. `released` is called later, once, when the node is gone or its session is; with
     /// `errc::lost` if the lock was lost before, and why it cannot be told if the session is closed first or the server
     /// refuses. May be empty. Only after a grant, and once. It does not fail: what memory it needs was taken before.
@@ -128,6 +138,15 @@ public:
     /// End of the lease; long past once the lock is lost. From any thread, after a grant.
     [[nodiscard]] virtual store::scheduler::time_point held_until() const noexcept = 0;
 };
+
+/// When one who waits until that deadline, since `now`, calls expect_time_out(): so late that few do who are granted
+/// in time, and early enough for an answer.
+[[nodiscard]] inline store::scheduler::time_point shortly_before(store::scheduler::time_point deadline,
+                                                                 store::scheduler::time_point now) noexcept
+{
+    using duration = store::scheduler::time_point::duration;
+    return deadline - std::clamp<duration>((deadline - now) / 4, duration::zero(), std::chrono::milliseconds(250));
+}
 
 /// How an acquire of some lock is started, whatever its recipe: `done` is never called inside the call.
 using acquire_function = std::function<std::shared_ptr<acquisition>(waiter)>;

@@ -1,34 +1,19 @@
 #include "runtime/log_environment.hpp"
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <ctime>
 #include <optional>
 #include <string>
 
 namespace zklock {
 namespace {
 
-/// The time in UTC, to the millisecond.
-void add_time(std::string& line, std::chrono::system_clock::time_point now)
-{
-    const auto ms = std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count();
-    const auto seconds = static_cast<std::time_t>(ms / 1000);
-    std::tm parts{};
-    std::array<char, 32> text{};
-    if (::gmtime_r(&seconds, &parts) != nullptr)
-        line.append(text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S.", &parts));
-    line.append(std::to_string(1000 + ms % 1000), 1);
-    line += 'Z';
-}
-
 void write_line(std::FILE* file, log_level level, std::string_view text)
 {
     std::string line;
     line.reserve(64 + text.size());
-    add_time(line, std::chrono::system_clock::now());
+    store::logger::add(line, std::chrono::system_clock::now());
     line += ' ';
     line += to_string(level);
     line += ' ';

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <ctime>
 
 namespace zklock::store {
 namespace {
@@ -45,6 +46,18 @@ void logger::add(std::string& line, session_name session)
 {
     line += "0x";
     add_number(line, static_cast<std::uint64_t>(session.id), 16);
+}
+
+void logger::add(std::string& line, std::chrono::system_clock::time_point when)
+{
+    const auto ms = std::chrono::floor<std::chrono::milliseconds>(when.time_since_epoch()).count();
+    const auto seconds = static_cast<std::time_t>(ms / 1000);
+    std::tm parts{};
+    std::array<char, 32> text{};
+    if (::gmtime_r(&seconds, &parts) != nullptr)
+        line.append(text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S.", &parts));
+    line.append(std::to_string(1000 + ms % 1000), 1);
+    line += 'Z';
 }
 
 void logger::add(std::string& line, times_left_out count)

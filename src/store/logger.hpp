@@ -2,6 +2,7 @@
 #include "zklock/lease_clock.hpp"
 #include "zklock/log.hpp"
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -65,6 +66,8 @@ public:
     static void add(std::string& line, lease_clock::duration);
     static void add(std::string& line, session_name);
     static void add(std::string& line, times_left_out);
+    /// In UTC, to the millisecond.
+    static void add(std::string& line, std::chrono::system_clock::time_point);
 
 private:
     const log_function& to_;

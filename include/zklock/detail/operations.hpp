@@ -6,6 +6,7 @@
 #include "zklock/held_lock.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/result.hpp"
+#include "zklock/wait_report.hpp"
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
@@ -91,6 +92,7 @@ void start_wait_revoked(std::shared_ptr<client_state> owner, std::weak_ptr<guard
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<client_handle>&);
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<lock_state>&);
 [[nodiscard]] const std::string& path_of(const std::shared_ptr<lock_state>&) noexcept;
+[[nodiscard]] std::optional<wait_report> last_timeout_of(const std::shared_ptr<lock_state>&);
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<guard_state>&);
 [[nodiscard]] asio::any_io_executor executor_of(const std::shared_ptr<client_state>&);
 [[nodiscard]] std::shared_ptr<client_state> client_of(const std::shared_ptr<guard_state>&) noexcept;

@@ -39,6 +39,9 @@ public:
     /// In reverse, whatever becomes of each. `released` is called when all have ended: with `errc::lost` if any was
     /// lost, else with the first error.
     void release(store::unique_function<void(error_code)> released) override;
+    /// For the member that it waits for.
+    void expect_time_out() override;
+    [[nodiscard]] wait_report describe_wait() override;
     void note_unseen() noexcept override
     {
         for (const part& p : parts_)
@@ -91,6 +94,7 @@ private:
     /// Made before the first is asked for, so that a release cannot fail half-way.
     const std::shared_ptr<endings> endings_;
     std::function<void()> asked_; ///< to be called when a holder is asked to let go
+    std::unique_ptr<wait_report> waited_for_; ///< once it has timed out
     std::atomic<bool> granted_{false}; ///< and not released
     bool told_lost_ = false;
 };

@@ -18,6 +18,20 @@ bool reentrant_locks::hold::withdraw()
     return where && where->withdraw(shared_from_this());
 }
 
+void reentrant_locks::hold::expect_time_out()
+{
+    if (const auto where = where_.lock())
+        where->expect_time_out();
+}
+
+wait_report reentrant_locks::hold::describe_wait()
+{
+    if (waited_for)
+        return std::move(*std::exchange(waited_for, nullptr));
+    const auto where = where_.lock();
+    return where && !told_ ? where->describe_wait() : wait_report();
+}
+
 void reentrant_locks::hold::release(store::unique_function<void(error_code)> released)
 {
     waiter_.lost = nullptr;

@@ -19,6 +19,8 @@ public:
     hold(session&, std::weak_ptr<tenure>, waiter);
 
     bool withdraw() override;
+    void expect_time_out() override;
+    [[nodiscard]] wait_report describe_wait() override;
     void release(store::unique_function<void(error_code)> released) override;
     void note_unseen() noexcept override;
     void on_revoked(std::function<void()> asked) override;
@@ -60,7 +62,8 @@ public:
     /// Tells the caller of release(), later: its owner has the lock still, or has lost it.
     void tell_released(session&, error_code) noexcept;
 
-    store::scheduler::timer_id timer = 0; ///< for the deadline
+    store::scheduler::timer_id timer = 0; ///< for the deadline, or shortly before it
+    std::unique_ptr<wait_report> waited_for; ///< once it has timed out
     /// Why it waits no longer, though it could not leave: the result of the acquire that it has joined was on its way.
     error_code given_up;
 

@@ -53,10 +53,11 @@ void reentrant_locks::tenure::add(const hold_ptr& h)
     waiting_.push_back(h);
     try {
         if (h->deadline())
-            h->timer = all_.scheduler_.call_at(*h->deadline(), [this, alive = weak_from_this(), h] {
-                if (const auto self = alive.lock())
-                    on_deadline(h);
-            });
+            h->timer = all_.scheduler_.call_at(shortly_before(*h->deadline(), all_.scheduler_.now()),
+                                               [this, alive = weak_from_this(), h] {
+                                                   if (const auto self = alive.lock())
+                                                       on_deadline_near(h);
+                                               });
         if (!lock_)
             start();
     } catch (...) {
@@ -146,17 +147,46 @@ bool reentrant_locks::tenure::withdraw(const hold_ptr& h)
     return true;
 }
 
-void reentrant_locks::tenure::on_deadline(const hold_ptr& h)
+void reentrant_locks::tenure::on_deadline_near(const hold_ptr& h)
 {
     h->timer = 0;
+    try {
+        h->timer = all_.scheduler_.call_at(*h->deadline(), [this, alive = weak_from_this(), h] {
+            if (const auto self = alive.lock())
+                on_deadline(h);
+        });
+    } catch (const std::bad_alloc&) {
+        return on_deadline(h, no_memory());
+    }
+    expect_time_out();
+}
+
+void reentrant_locks::tenure::on_deadline(const hold_ptr& h, error_code why)
+{
+    h->timer = 0;
+    try {
+        h->waited_for = std::make_unique<wait_report>(describe_wait());
+    } catch (const std::bad_alloc&) { // NOLINT: its caller hears less
+    }
     // If it cannot leave any more, a result is on its way: a grant, or that of a look that it joined.
     if (!leave(h)) {
-        h->given_up = make_error_code(errc::timed_out);
+        h->given_up = why;
         return;
     }
     const auto self = shared_from_this();
     close_if_unused();
-    h->end_wait(make_error_code(errc::timed_out), {});
+    h->end_wait(why, {});
+}
+
+void reentrant_locks::tenure::expect_time_out()
+{
+    if (lock_ && !granted_)
+        lock_->expect_time_out();
+}
+
+wait_report reentrant_locks::tenure::describe_wait()
+{
+    return lock_ && !granted_ ? lock_->describe_wait() : wait_report();
 }
 
 /// Takes it out of those who wait; the last takes the contender along. False if that has ended.

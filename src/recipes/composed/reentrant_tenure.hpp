@@ -24,6 +24,9 @@ public:
 
     /// One acquire more: it enters again, or waits.
     void add(const hold_ptr&);
+    /// Of the contender, as long as it waits.
+    void expect_time_out();
+    [[nodiscard]] wait_report describe_wait();
     /// False, and nothing happens, if the result is on its way already.
     bool withdraw(const hold_ptr&);
     void release(const hold_ptr&, store::unique_function<void(error_code)> released);
@@ -45,7 +48,8 @@ private:
     void start();
     void on_done(error_code, grant);
     void on_failed(error_code, const grant&);
-    void on_deadline(const hold_ptr&);
+    void on_deadline_near(const hold_ptr&);
+    void on_deadline(const hold_ptr&, error_code = make_error_code(errc::timed_out));
     bool leave(const hold_ptr&);
     void fail_later(const hold_ptr&, errc why);
     void tell_granted(hold&);

@@ -106,11 +106,46 @@ void lock_contender::arm_deadline()
 {
     if (!request_.deadline)
         return;
+    const auto soon = shortly_before(*request_.deadline, session_.scheduler.now());
+    deadline_ = session_.scheduler.call_at(soon, [this] {
+        deadline_ = 0;
+        session_.attempt([this] {
+            await_deadline();
+            expect_time_out();
+        });
+    });
+}
+
+void lock_contender::await_deadline()
+{
     deadline_ = session_.scheduler.call_at(*request_.deadline, [this] {
         deadline_ = 0;
         if (session_.connected || !ZKLOCK_MUTANT(deadline_waits_for_a_connection))
-            session_.attempt([this] { path_->give_up(*this, errc::timed_out); });
+            session_.attempt([this] { time_out(); });
     });
+}
+
+void lock_contender::expect_time_out()
+{
+    if (path_)
+        path_->look_at_holder(*this);
+}
+
+void lock_contender::time_out()
+{
+    try {
+        if (waiting())
+            waited_for_ = std::make_unique<wait_report>(path_->describe_wait(*this));
+    } catch (const std::bad_alloc&) { // NOLINT: its caller hears less
+    }
+    path_->give_up(*this, errc::timed_out);
+}
+
+wait_report lock_contender::describe_wait()
+{
+    if (waited_for_)
+        return std::move(*std::exchange(waited_for_, nullptr));
+    return path_ && waiting() ? path_->describe_wait(*this) : wait_report();
 }
 
 /// After an exception: what was to be told of it may have been lost.

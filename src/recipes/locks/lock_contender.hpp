@@ -20,6 +20,8 @@ public:
     lock_contender(session&, lock_path*, queue::contender_id, acquire_request);
 
     bool withdraw() override;
+    void expect_time_out() override;
+    [[nodiscard]] wait_report describe_wait() override;
     void release(store::unique_function<void(error_code)> released) override;
     void note_unseen() noexcept override
     {
@@ -80,6 +82,8 @@ private:
     enum class state : std::uint8_t { waiting, held, lost, done };
 
     void end_wait(state);
+    void await_deadline();
+    void time_out();
     class end_of_wait;
 
     void tell_end(error_code);
@@ -95,6 +99,7 @@ private:
     session::room to_tell_; ///< how a release ends, once the lock is lost
     std::string data_;                      ///< if it says more than who it is
     std::unique_ptr<lock_event> last_event_; ///< if it has a listener
+    std::unique_ptr<wait_report> waited_for_; ///< once it has timed out
     std::function<void()> asked_; ///< to be called when it is revoked
     std::function<void(error_code, const recipes::grant&)> downgraded_;
     bool leaves_its_node_ = false;

@@ -43,6 +43,7 @@ lock_path::lock_path(session& s, std::string path, path_options options, std::fu
 lock_path::~lock_path()
 {
     session_.scheduler.cancel(linger_timer_);
+    forget_look();
     for (auto& [id, contender] : contenders_)
         contender->detach();
     session_.writes.forget(*this);

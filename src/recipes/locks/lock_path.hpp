@@ -1,5 +1,6 @@
 #pragma once
 #include "queue/lock_queue.hpp"
+#include "recipes/locks/holder_look.hpp"
 #include "recipes/locks/lock_contender.hpp"
 #include "recipes/session/node_writer.hpp"
 #include "recipes/session/recipe_path.hpp"
@@ -62,6 +63,10 @@ public:
     void watch_for_revocation(lock_contender&);
     /// A writer wants to go on as a reader.
     void downgrade(lock_contender&);
+    /// It will have to stop soon. Who holds the lock is looked at, if that was not done: one look serves all who wait.
+    void look_at_holder(const lock_contender&);
+    /// Who is before it now.
+    [[nodiscard]] wait_report describe_wait(const lock_contender&) const;
     /// It has waited, and has to stop.
     void give_up(lock_contender&, errc why);
 
@@ -126,6 +131,7 @@ private:
     [[nodiscard]] std::string_view node_of_holder(queue::contender_id) const;
     void log_deletion(std::string_view node) const;
     void look_at_data(const std::string& node, std::string_view data);
+    void forget_look() noexcept;
     void plan_end_of_lingering();
     void end_lingering();
     /// Takes the token from the czxid of the contender's node, and checks it.
@@ -150,6 +156,7 @@ private:
     boost::container::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
     lock_contender* last_of_batch_ = nullptr;        ///< whose create went into the transaction that is being gathered
     bool wants_budget_ = false;
+    std::shared_ptr<holder_look> look_; ///< at who holds the lock, or has held it
     store::scheduler::time_point lingers_since_{};
     store::scheduler::timer_id linger_timer_ = 0;
 };

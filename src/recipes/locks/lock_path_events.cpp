@@ -26,6 +26,8 @@ void lock_path::epoch_ended()
         for (queue::contender_id id : std::exchange(*unsent, {}))
             queue_.remove_failed(id);
     queue_.epoch_ended();
+    if (look_ && !look_->found())
+        forget_look();
     fail_waiting(errc::not_connected, patience::look_once);
     advance();
 }

@@ -1,8 +1,8 @@
 #include "recipes/requests/contender_list.hpp"
 
 #include "queue/node_path.hpp"
-#include "queue/owner_data.hpp"
 #include "recipes/session/error_mapping.hpp"
+#include "recipes/session/node_owner.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -97,17 +97,7 @@ void contender_list::read()
         if (ended())
             return;
         if (answer.result == outcome::ok) {
-            contender& c = found_.emplace_back();
-            c.node = node;
-            c.sequence = n.sequence;
-            c.shared = queue::is_shared(n.kind);
-            c.session_id = answer.stat.ephemeral_owner;
-            c.ours = c.session_id == session_.id();
-            queue::owner_data owner = queue::read_owner_data(answer.data);
-            c.identifier = std::move(owner.identifier);
-            c.properties = std::move(owner.more);
-            c.revoked = owner.revoked;
-            c.created = answer.stat.created;
+            found_.push_back(contender_as_read(session_, node, n, answer));
         } else if (answer.result == outcome::no_node) {
             gone_(node);
         } else {

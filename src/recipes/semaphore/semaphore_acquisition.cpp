@@ -30,15 +30,6 @@ void semaphore_acquisition::begin()
         line_up();
 }
 
-void semaphore_acquisition::plan_deadline()
-{
-    if (request_.deadline && deadline_ == 0)
-        deadline_ = session_.scheduler.call_at(*request_.deadline, [this] {
-            deadline_ = 0;
-            session_.attempt([this] { fail(errc::timed_out); });
-        });
-}
-
 void semaphore_acquisition::resume()
 {
     const auto self = shared_from_this();

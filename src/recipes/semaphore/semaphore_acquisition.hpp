@@ -33,6 +33,8 @@ public:
     semaphore_acquisition(session&, semaphore_path*, permits_request);
 
     bool withdraw() override;
+    void expect_time_out() override;
+    [[nodiscard]] wait_report describe_wait() override;
     void release(store::unique_function<void(error_code)> released) override;
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
@@ -97,6 +99,8 @@ private:
     };
 
     void plan_deadline();
+    void await_deadline();
+    void time_out();
     void end_wait(state);
     [[nodiscard]] std::string first_node() const noexcept;
     void leave_line();
@@ -112,6 +116,7 @@ private:
     session::room to_tell_;                   ///< how the release ends, once the permits are lost
     std::function<void()> asked_;             ///< to be called when the holder is asked to let go
     bool revoked_ = false;                    ///< as the log says
+    std::unique_ptr<wait_report> waited_for_; ///< once it has timed out
     std::int64_t token_ = 0;
     store::scheduler::timer_id deadline_ = 0;
     std::atomic<state> state_{state::waiting};

@@ -31,6 +31,7 @@ semaphore_path::semaphore_path(locks& l, const std::string& path, semaphore_path
 
 semaphore_path::~semaphore_path()
 {
+    forget_holder();
     for (const auto& [number, acquisition] : acquisitions_)
         acquisition->detach();
     session_.remove(*this);

@@ -1,4 +1,5 @@
 #pragma once
+#include "recipes/locks/holder_look.hpp"
 #include "recipes/locks/locks.hpp"
 #include "recipes/semaphore/permit_node.hpp"
 #include "recipes/semaphore/semaphore_acquisition.hpp"
@@ -64,6 +65,11 @@ public:
     /// Reads whether there is room, for one that looks once: then it lines up, and fails if there is none.
     void look(const std::shared_ptr<semaphore_acquisition>&);
     std::shared_ptr<acquisition> take_place(acquire_request lock) { return locks_.acquire(std::move(lock)); }
+    /// One of those who wait will have to stop soon: somebody who holds permits is looked at, unless that was done a
+    /// moment ago.
+    void look_at_holder();
+    /// Who that was, if he was seen.
+    [[nodiscard]] std::optional<contender> holder_seen() const;
     /// It has come to the head of the line.
     void make_nodes(semaphore_acquisition&);
     /// It is at the head no more.
@@ -141,6 +147,7 @@ private:
     void decide(semaphore_acquisition&, std::size_t in_use);
     /// An event will tell when there may be room.
     [[nodiscard]] bool watches() const noexcept { return watching_ && (options_.count_path.empty() || count_watched_); }
+    void forget_holder() noexcept;
     void stop_watching();
     void read_count(bool watch);
     void make_count();
@@ -179,6 +186,8 @@ private:
     bool count_watched_ = false;
     bool count_outdated_ = false; ///< it has changed since it was read
     check check_ = check::none;
+    std::shared_ptr<holder_look> holder_look_; ///< the last
+    store::scheduler::time_point holder_look_began_{};
 };
 
 } // namespace zklock::recipes

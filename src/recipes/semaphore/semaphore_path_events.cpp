@@ -25,6 +25,8 @@ void semaphore_path::epoch_ended()
     watching_ = false;
     count_watched_ = false;
     look_up_ = look_up::none;
+    if (holder_look_ && !holder_look_->found())
+        forget_holder();
     for (const auto& acquisition : acquisitions())
         if (acquisition->waiting() && acquisition->looks_once())
             acquisition->fail(errc::not_connected);

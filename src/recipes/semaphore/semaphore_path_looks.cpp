@@ -2,6 +2,7 @@
 #include "recipes/semaphore/semaphore_path.hpp"
 
 #include "queue/mutants.hpp"
+#include "queue/node_name.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
@@ -28,6 +29,18 @@ std::optional<std::int64_t> number_in(std::string_view text)
     return number;
 }
 
+/// As far as the names tell, he has come first.
+std::string first_permit(const std::vector<std::string>& children)
+{
+    const auto number = [](std::string_view name) {
+        return name.substr(name.size() - std::min(name.size(), queue::sequence_digits));
+    };
+    const auto first =
+        std::min_element(children.begin(), children.end(),
+                         [&](const std::string& a, const std::string& b) { return number(a) < number(b); });
+    return first == children.end() ? std::string() : *first;
+}
+
 } // namespace
 
 /// Whoever looks once writes nothing when it can see that there is no room.
@@ -49,6 +62,39 @@ void semaphore_path::look(const std::shared_ptr<semaphore_acquisition>& acquisit
             return acquisition->fail(errc::busy);
         acquisition->line_up();
     }));
+}
+
+void semaphore_path::look_at_holder()
+{
+    constexpr std::chrono::milliseconds a_moment{250};
+    const auto now = session_.scheduler.now();
+    if (!session_.connected || (holder_look_ && now - holder_look_began_ < a_moment))
+        return;
+    try {
+        const auto look = std::make_shared<holder_look>(session_, layout_.permits, &first_permit);
+        forget_holder();
+        holder_look_ = look;
+        holder_look_began_ = now;
+        session_.requests.enter(look);
+    } catch (const std::bad_alloc&) { // NOLINT: who gives up hears less
+    }
+}
+
+/// A node of ours may be that of one who waits at the head of the line.
+std::optional<contender> semaphore_path::holder_seen() const
+{
+    if (!holder_look_ || !holder_look_->found())
+        return std::nullopt;
+    const auto own = by_name_.find(holder_look_->child());
+    const bool waits = own != by_name_.end() && own->second->owner != nullptr && own->second->owner->waiting();
+    return waits ? std::nullopt : holder_look_->found();
+}
+
+void semaphore_path::forget_holder() noexcept
+{
+    if (holder_look_)
+        holder_look_->withdraw();
+    holder_look_.reset();
 }
 
 bool semaphore_path::look_is_due() const

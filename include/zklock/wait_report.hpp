@@ -1,0 +1,43 @@
+#pragma once
+#include "zklock/contender.hpp"
+#include "zklock/lease_clock.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zklock {
+
+/// What an acquire has waited for that ended with `errc::timed_out`: see `mutex::last_timeout()`. It tells what was
+/// known at the deadline. The acquire does not wait for more; so some of it may be missing.
+struct wait_report {
+    wait_report() {} // no aggregate: see client_options
+
+    /// `before_us` counts no further.
+    static constexpr std::size_t most_counted = 1000;
+
+    /// How the last attempt to connect to an address has ended.
+    struct failed_address {
+        std::string address; ///< such as `192.0.2.7:2181`
+        std::string why;     ///< in words, with the address: `cannot connect to 192.0.2.7:2181: Connection refused`
+    };
+
+    std::string path;                 ///< of the lock; of a `multi_lock`, the path of the member that was waited for
+    std::string node;                 ///< our own in the queue, full path; empty if there was none
+    lease_clock::duration waited{};   ///< since the acquire was started
+    std::size_t before_us = 0;        ///< how many were before us in the queue, those who held the lock among them
+    /// The first in the queue; of a semaphore, one who holds permits. Its node is read shortly before the deadline. If
+    /// no answer has come by then, nothing is known but `node`, `sequence`, `shared` and `ours`, and `created` is the
+    /// clock's epoch. `created` is when it came to the queue: it has held the lock no longer than that.
+    std::optional<contender> held_by;
+    /// Set if there was no connection at the deadline. Then `before_us` and `held_by` are as last seen.
+    std::optional<lease_clock::duration> not_connected_for;
+    std::vector<failed_address> addresses; ///< all that have failed since there was a connection (16 at most)
+};
+
+/// One line: `waited 5.000 s for /stock: held by "billing" (session 0x100012ab, node …, there since
+/// 2026-11-21T18:42:05.123Z), 3 before us`. Control characters that others wrote are replaced.
+[[nodiscard]] std::string to_string(const wait_report&);
+
+} // namespace zklock

@@ -1,0 +1,39 @@
+#pragma once
+#include "recipes/acquisition.hpp"
+#include "zklock/lease_clock.hpp"
+#include "zklock/wait_report.hpp"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace zklock::detail {
+
+class client_state;
+class lock_target;
+
+/// Of one lock: what the last of its acquires has waited for that timed out. From any thread.
+class last_timeout {
+public:
+    void set(std::shared_ptr<const wait_report> report) noexcept
+    {
+        const std::lock_guard locked(mutex_);
+        report_.swap(report);
+    }
+    [[nodiscard]] std::shared_ptr<const wait_report> get() const noexcept
+    {
+        const std::lock_guard locked(mutex_);
+        return report_;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::shared_ptr<const wait_report> report_;
+};
+
+/// An acquire of that lock has timed out: keeps what it has waited for, and has the log tell. On the strand. Where
+/// memory fails, nothing is known of it.
+void note_timeout(client_state&, const lock_target&, recipes::acquisition&, lease_clock::duration waited) noexcept;
+
+} // namespace zklock::detail

@@ -1,0 +1,65 @@
+#include "zklock/wait_report.hpp"
+
+#include "recipes/session/option_faults.hpp"
+#include "store/logger.hpp"
+
+#include <chrono>
+#include <string_view>
+
+namespace zklock {
+namespace {
+
+void add_holder(std::string& line, const contender& who)
+{
+    const bool was_read = who.session_id != 0 || who.created != std::chrono::system_clock::time_point();
+    line += "held by ";
+    if (who.ours)
+        line += "this client ";
+    if (was_read) {
+        line += who.revoked ? "somebody who was asked to let go" : recipes::in_words(std::string_view(who.identifier));
+        line += " (session ";
+        store::logger::add(line, store::session_name{who.session_id});
+        line += ", node ";
+        line += who.node;
+        line += ", there since ";
+        store::logger::add(line, who.created);
+        line += ')';
+    } else {
+        line += "(node ";
+        line += who.node;
+        line += ", which could not be read in time)";
+    }
+}
+
+} // namespace
+
+std::string to_string(const wait_report& report)
+{
+    std::string line = "waited ";
+    store::logger::add(line, report.waited);
+    line += " for ";
+    line += report.path;
+    line += ": ";
+    if (report.not_connected_for) {
+        line += "not connected, for ";
+        store::logger::add(line, *report.not_connected_for);
+        line += " now";
+        for (const wait_report::failed_address& failed : report.addresses) {
+            line += &failed == report.addresses.data() ? " (" : "; ";
+            line += failed.why;
+        }
+        line += report.addresses.empty() ? "; when last seen, " : "); when last seen, ";
+    }
+    if (report.held_by)
+        add_holder(line, *report.held_by);
+    else
+        line += "it is not known who holds it";
+    line += ", ";
+    line += std::to_string(report.before_us);
+    if (report.before_us == wait_report::most_counted)
+        line += " or more";
+    line += " before us";
+    return line;
+}
+
+} // namespace zklock

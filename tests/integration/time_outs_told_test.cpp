@@ -1,0 +1,250 @@
+// What an acquire has waited for that timed out: told by the lock, whatever its recipe and the completion token, and by
+// the log.
+#include "integration/recipe_scene.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Has it time out until the holder's node was read in time: on a loaded
+/// machine that may take another try.
+template <class Lock, class TryOnce> awaitable<wait_report> told_of(Lock& lock, TryOnce try_once)
+{
+    std::optional<wait_report> told;
+    const auto deadline = steady_clock::now() + default_limit;
+    do {
+        co_await try_once();
+        told = lock.last_timeout();
+        if (!told)
+            throw std::runtime_error("nothing is told");
+    } while ((!told->held_by || told->held_by->session_id == 0) && steady_clock::now() < deadline);
+    if (!told->held_by)
+        throw std::runtime_error("no holder is told");
+    co_return *std::move(told);
+}
+
+void check_held_by(const wait_report& told, client& other, const std::string& path)
+{
+    CHECK(told.path == path);
+    CHECK(told.waited >= 400ms);
+    CHECK(told.before_us == 1);
+    CHECK(told.held_by->session_id == other.session_id());
+    CHECK_FALSE(told.held_by->ours);
+    CHECK(told.held_by->age() < 1h);
+    CHECK_FALSE(told.not_connected_for);
+    CHECK(told.addresses.empty());
+}
+
+client_options named(std::string identifier, std::function<void(log_level, std::string_view)> log = {})
+{
+    client_options o = usual_options();
+    o.identifier = std::move(identifier);
+    o.log = std::move(log);
+    return o;
+}
+
+} // namespace
+
+TEST_CASE("held by another client: who, for a mutex and any token; the log says so")
+{
+    const std::string path = "/time_outs_told/mutex";
+    std::vector<std::string> lines;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client theirs(executor, named("billing"));
+        client zk(executor, named("shop", [&](log_level level, std::string_view line) {
+                      if (level == log_level::info && line.find("timed out: ") != line.npos)
+                          lines.emplace_back(line);
+                  }));
+        mutex held_lock(theirs, path);
+        guard held = must(co_await held_lock.acquire());
+        mutex lock(zk, path);
+        CHECK_FALSE(lock.last_timeout());
+
+        const auto plain = [&]() -> awaitable<void> {
+            CHECK(error_in(co_await lock.acquire(400ms)) == errc::timed_out);
+        };
+        const wait_report told = co_await told_of(lock, plain);
+        check_held_by(told, theirs, path);
+        CHECK(told.held_by->identifier == "billing");
+        CHECK(told.held_by->node == held.node());
+        CHECK(told.node.starts_with(path + "/"));
+        CHECK(mutex(lock).last_timeout()); // copies share it
+        CHECK_FALSE(mutex(zk, path).last_timeout());
+
+        const auto thrown = [&]() -> awaitable<void> {
+            bool threw = false;
+            try {
+                guard none = co_await lock.acquire(400ms, asio::use_awaitable);
+            } catch (const boost::system::system_error& e) {
+                threw = e.code() == errc::timed_out;
+            }
+            CHECK(threw);
+        };
+        check_held_by(co_await told_of(lock, thrown), theirs, path);
+        const auto run = [&]() -> awaitable<void> {
+            auto body = [](guard&) -> awaitable<void> { co_return; };
+            CHECK(error_in(co_await lock.run(400ms, body)) == errc::timed_out);
+        };
+        check_held_by(co_await told_of(lock, run), theirs, path);
+        const auto tuple = [&]() -> awaitable<void> {
+            const auto [ec, none] = co_await lock.acquire(400ms, asio::as_tuple(asio::use_awaitable));
+            CHECK(ec == errc::timed_out);
+        };
+        check_held_by(co_await told_of(lock, tuple), theirs, path);
+
+        REQUIRE(!lines.empty()); // repeats are told ever more seldom
+        CHECK(lines.front().starts_with("shop "));
+        CHECK(lines.front().find("waited 0.") != std::string::npos);
+        CHECK(lines.front().find(" for " + path + ": held by ") != std::string::npos);
+        CHECK(lines.front().find(", 1 before us") != std::string::npos);
+
+        must(co_await std::move(held).release());
+        guard own = must(co_await lock.acquire(60s));
+        CHECK(lock.last_timeout()); // it stays what it was
+        must(co_await std::move(own).release());
+        must(co_await zk.close());
+        must(co_await theirs.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("the other recipes tell it, too")
+{
+    const std::string path = "/time_outs_told/recipes";
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client theirs(executor, named("billing"));
+        client zk(executor, named("shop"));
+        mutex their_lock(theirs, path + "/a");
+        guard held = must(co_await their_lock.acquire());
+
+        reentrant_mutex again(zk, path + "/a");
+        const auto owned = [&]() -> awaitable<void> {
+            CHECK(error_in(co_await again.acquire(lock_owner(), 400ms)) == errc::timed_out);
+        };
+        check_held_by(co_await told_of(again, owned), theirs, path + "/a");
+
+        multi_lock both(mutex(zk, path + "/a"), mutex(zk, path + "/b"));
+        const auto several = [&]() -> awaitable<void> {
+            CHECK(error_in(co_await both.acquire(400ms)) == errc::timed_out);
+        };
+        check_held_by(co_await told_of(both, several), theirs, path + "/a");
+        CHECK_FALSE(multi_lock(std::vector<lockable>()).last_timeout());
+
+        election chair(zk, path + "/a");
+        const auto stand = [&]() -> awaitable<void> {
+            auto body = [](leadership&) -> awaitable<void> { co_return; };
+            CHECK(error_in(co_await chair.lead(400ms, body)) == errc::timed_out);
+        };
+        check_held_by(co_await told_of(chair, stand), theirs, path + "/a");
+
+        shared_mutex theirs_shared(theirs, path + "/shared");
+        guard reader = must(co_await theirs_shared.acquire_shared());
+        shared_mutex ours(zk, path + "/shared");
+        const auto write = [&]() -> awaitable<void> {
+            CHECK(error_in(co_await ours.acquire(400ms)) == errc::timed_out);
+        };
+        const wait_report of_a_writer = co_await told_of(ours, write);
+        check_held_by(of_a_writer, theirs, path + "/shared");
+        CHECK(of_a_writer.held_by->shared);
+        must(co_await std::move(reader).release());
+        guard writer = must(co_await theirs_shared.acquire());
+        const auto read = [&]() -> awaitable<void> {
+            CHECK(error_in(co_await ours.acquire_shared(400ms)) == errc::timed_out);
+        };
+        const wait_report of_a_reader = co_await told_of(ours, read);
+        check_held_by(of_a_reader, theirs, path + "/shared");
+        CHECK_FALSE(of_a_reader.held_by->shared);
+
+        semaphore their_gate(theirs, path + "/gate", 2);
+        permits in_use = must(co_await their_gate.acquire(2));
+        semaphore gate(zk, path + "/gate", 2);
+        const auto enter = [&]() -> awaitable<void> {
+            CHECK(error_in(co_await gate.acquire(1, 400ms)) == errc::timed_out);
+        };
+        const wait_report of_a_permit = co_await told_of(gate, enter);
+        CHECK(of_a_permit.path == path + "/gate");
+        CHECK(of_a_permit.before_us == 0); // the first in the line
+        CHECK(of_a_permit.held_by->session_id == theirs.session_id());
+        CHECK(of_a_permit.held_by->identifier == "billing");
+
+        must(co_await std::move(in_use).release());
+        must(co_await std::move(writer).release());
+        must(co_await std::move(held).release());
+        must(co_await zk.close());
+        must(co_await theirs.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("no server: each address with its error, as a warning; and nothing is told of a mere look")
+{
+    const std::string path = "/time_outs_told/nobody";
+    zookeeper_server other;
+    std::vector<std::string> lines;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client_options options = fault_options(other.address(), 30s);
+        options.log = [&](log_level level, std::string_view line) {
+            if (level == log_level::warning && line.find("timed out: ") != line.npos)
+                lines.emplace_back(line);
+        };
+        client zk(executor, options);
+        must(co_await zk.wait_connected(default_limit));
+        other.kill();
+        mutex lock(zk, path);
+        co_await until("the attempts fail", [&] { return zk.state() == connection_state::suspended; });
+        CHECK(error_in(co_await lock.acquire(0s)) == errc::timed_out);
+        CHECK_FALSE(lock.last_timeout());
+        std::optional<wait_report> told;
+        const auto limit = steady_clock::now() + default_limit;
+        do { // until an attempt has failed
+            CHECK(error_in(co_await lock.acquire(400ms)) == errc::timed_out);
+            told = lock.last_timeout();
+            REQUIRE(told);
+        } while (told->addresses.empty() && steady_clock::now() < limit);
+        CHECK(told->path == path);
+        CHECK(told->not_connected_for);
+        CHECK_FALSE(told->held_by);
+        CHECK(told->node == "");
+        REQUIRE(told->addresses.size() == 1);
+        CHECK(told->addresses[0].address == other.address());
+        CHECK(told->addresses[0].why == "cannot connect to " + other.address() + ": Connection refused");
+        REQUIRE(!lines.empty());
+        CHECK(lines.front().find(" for " + path + ": not connected, for ") != std::string::npos);
+        other.start();
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+}
+
+TEST_CASE("without a log the addresses are told all the same")
+{
+    const auto body = [&]() -> awaitable<void> {
+        client_options options;
+        options.servers = "127.0.0.1:1"; // nobody listens there
+        client zk(co_await asio::this_coro::executor, options);
+        mutex lock(zk, "/time_outs_told/without_a_log");
+        std::optional<wait_report> told;
+        const auto limit = steady_clock::now() + default_limit;
+        do {
+            CHECK(error_in(co_await lock.acquire(200ms)) == errc::timed_out);
+            told = lock.last_timeout();
+            REQUIRE(told);
+        } while (told->addresses.empty() && steady_clock::now() < limit);
+        REQUIRE(told->addresses.size() == 1);
+        CHECK(told->addresses[0].why == "cannot connect to 127.0.0.1:1: Connection refused");
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+}

@@ -1,0 +1,243 @@
+// Who has waited in vain hears for whom; it costs one read, and only those who were about to give up.
+#include "semaphore_scene.hpp"
+
+#include "zklock/wait_report.hpp"
+
+using namespace zklock;
+using namespace zklock::unit;
+
+namespace {
+
+const std::string theirs = "_c_x-lock-0000000000";
+
+/// Waits behind a node of another client.
+struct waiting_scene : semaphore_scene {
+    std::shared_ptr<scene::attempt> wait_for(lease_clock::duration timeout, const std::string& path = "/p")
+    {
+        const auto a = std::make_shared<scene::attempt>();
+        recipes::acquire_request request;
+        request.path = path;
+        request.deadline = clock.now() + timeout;
+        request.done = [a](error_code ec, const recipes::grant& g) {
+            CHECK_FALSE(a->ended);
+            a->ended = ec;
+            a->given = g;
+        };
+        a->handle = locks->acquire(std::move(request));
+        clock.run();
+        return a;
+    }
+    /// The first of the path.
+    std::shared_ptr<scene::attempt> wait_behind_theirs(lease_clock::duration timeout)
+    {
+        const auto a = wait_for(timeout);
+        asked(*this).to("create /p/" + prefix(1)).number(101, 1).to("watch /p").show(parent_of_two());
+        asked(*this).to("children /p").list({theirs, node(1, 1)});
+        asked(*this).to("watch /p/" + node(1, 1)).show(5, "me").to("watch /p/" + theirs).show(9, "they");
+        asked(*this).nothing_else();
+        return a;
+    }
+    static store::node_stat parent_of_two()
+    {
+        store::node_stat stat;
+        stat.num_children = 2;
+        stat.cversion = 2;
+        return stat;
+    }
+    static store::node_stat of_session(std::int64_t session, std::chrono::seconds created)
+    {
+        store::node_stat stat;
+        stat.ephemeral_owner = session;
+        stat.created = std::chrono::system_clock::time_point(created);
+        return stat;
+    }
+    /// Lets it go on without heartbeats.
+    void pass(lease_clock::duration d)
+    {
+        const auto end = clock.now() + d;
+        while (clock.now() < end) {
+            clock.pass(std::min<lease_clock::duration>(50ms, end - clock.now()));
+            answer_syncs();
+        }
+    }
+};
+
+constexpr auto timed_out = errc::timed_out;
+
+} // namespace
+
+TEST_SUITE("time-outs")
+{
+    TEST_CASE("the holder is looked at shortly before the deadline, once for all, and told at the deadline")
+    {
+        waiting_scene s;
+        const auto first = s.wait_behind_theirs(2s);
+        const auto second = s.wait_for(2s);
+        asked(s).to("create /p/" + prefix(2)).number(102, 2).nothing_else();
+        s.pass(1700ms);
+        CHECK(s.servers.pending() == "");
+        s.pass(100ms);
+        asked(s).only("get /p/" + theirs).show_node(s.of_session(9, 1'000'000s), "they\nrow=7");
+        s.pass(150ms);
+        CHECK_FALSE(first->ended);
+        s.pass(50ms);
+        CHECK(first->ended == make_error_code(timed_out));
+        CHECK(second->ended == make_error_code(timed_out));
+
+        const wait_report told = first->handle->describe_wait();
+        CHECK(told.path == "/p");
+        CHECK(told.node == "/p/" + s.node(1, 1));
+        CHECK(told.before_us == 1);
+        REQUIRE(told.held_by);
+        CHECK(told.held_by->node == "/p/" + theirs);
+        CHECK(told.held_by->identifier == "they");
+        CHECK(told.held_by->properties.at("row") == "7");
+        CHECK(told.held_by->session_id == 9);
+        CHECK_FALSE(told.held_by->ours);
+        CHECK(told.held_by->created == std::chrono::system_clock::time_point(1'000'000s));
+        CHECK(to_string(told) == "waited 0.000 s for /p: held by \"they\" (session 0x9, node /p/" + theirs +
+                                     ", there since 1970-01-12T13:46:40.000Z), 1 before us");
+        CHECK(second->handle->describe_wait().held_by->identifier == "they");
+        CHECK(second->handle->describe_wait().path == ""); // it is told once
+    }
+
+    TEST_CASE("whoever is granted before that asks for nothing, nor does one who is behind the same holder later")
+    {
+        waiting_scene s;
+        const auto a = s.wait_behind_theirs(2s);
+        s.pass(1700ms);
+        s.event(store::event_kind::deleted, "/p/" + theirs);
+        CHECK(a->ended == error_code());
+        s.pass(2s);
+        CHECK(s.servers.pending() == "");
+
+        waiting_scene t;
+        const auto first = t.wait_behind_theirs(1s);
+        const auto later = t.wait_for(5s);
+        asked(t).to("create /p/" + prefix(2)).number(102, 2);
+        t.pass(800ms);
+        asked(t).only("get /p/" + theirs).show(9, "they");
+        t.pass(200ms);
+        REQUIRE(first->ended == make_error_code(timed_out));
+        asked(t).to("remove /p/" + t.node(1, 1)).ends(outcome::ok);
+        asked(t).to("children /p").list({theirs, t.node(2, 2)});
+        asked(t).only("watch /p/" + t.node(2, 2)).show(5, "me");
+        t.pass(4s);
+        REQUIRE(later->ended == make_error_code(timed_out));
+        CHECK_FALSE(t.servers.asks("get "));
+        CHECK(later->handle->describe_wait().held_by->identifier == "they");
+    }
+
+    TEST_CASE("no answer is waited for")
+    {
+        waiting_scene s;
+        const auto a = s.wait_behind_theirs(400ms);
+        s.pass(300ms);
+        const auto look = asked(s).only("get /p/" + theirs).kept();
+        s.pass(100ms);
+        CHECK(a->ended == make_error_code(timed_out));
+        const wait_report told = a->handle->describe_wait();
+        REQUIRE(told.held_by);
+        CHECK(told.held_by->node == "/p/" + theirs);
+        CHECK(told.held_by->identifier == "");
+        CHECK(to_string(told) ==
+              "waited 0.000 s for /p: held by (node /p/" + theirs + ", which could not be read in time), 1 before us");
+        look.show(9, "they");
+        s.clock.run();
+    }
+
+    TEST_CASE("a look whose answer is lost is not repeated for those who have gone; the path may go before it comes")
+    {
+        waiting_scene s;
+        const auto a = s.wait_behind_theirs(400ms);
+        s.pass(300ms);
+        REQUIRE(s.servers.asks("get /p/" + theirs));
+        while (!s.servers.requests.empty())
+            s.answer(outcome::unknown);
+        s.servers.observer->on_disconnected();
+        s.clock.run();
+        s.pass(100ms);
+        CHECK(a->ended == make_error_code(timed_out));
+        CHECK(a->handle->describe_wait().before_us == 1); // as last seen
+        s.connect(5, false);
+        CHECK_FALSE(s.servers.asks("get /p/" + theirs));
+
+        waiting_scene t;
+        const auto b = t.wait_behind_theirs(400ms);
+        t.pass(300ms);
+        const auto look = asked(t).only("get /p/" + theirs).kept();
+        t.semaphores.reset();
+        t.locks.reset();
+        look.show(9, "they");
+        t.clock.run();
+        CHECK_FALSE(b->ended);
+        CHECK(b->handle->describe_wait().path == "");
+    }
+
+    TEST_CASE("held by this client, and without a node")
+    {
+        waiting_scene s;
+        s.options.node_budget = 1; // one node for each path
+        s.destroy();
+        s.start();
+        s.semaphores.emplace(*s.locks);
+        s.connect();
+        const auto held = s.hold("/p", 0);
+        const auto a = s.wait_for(1s);
+        const auto b = s.wait_for(1s);
+        s.pass(750ms);
+        asked(s).to("get /p/" + s.node(1, 0)).show_node(s.of_session(5, 7s), "me");
+        s.pass(250ms);
+        REQUIRE(a->ended == make_error_code(timed_out));
+        const wait_report told = b->handle->describe_wait();
+        CHECK(told.node == "");
+        CHECK(told.held_by->ours);
+        CHECK(told.held_by->identifier == "me");
+        CHECK(told.before_us == 1); // the other one has given up before
+        CHECK(a->handle->describe_wait().before_us == 1);
+    }
+
+    TEST_CASE("a semaphore: the place in the line, and one who holds permits")
+    {
+        waiting_scene s;
+        const auto want = [&](lease_clock::duration timeout) {
+            const auto a = std::make_shared<scene::attempt>();
+            recipes::permits_request request;
+            request.path = "/s";
+            request.options = permits_of(1);
+            request.deadline = s.clock.now() + timeout;
+            request.done = [a](error_code ec, const recipes::grant&) { a->ended = ec; };
+            a->handle = s.semaphores->acquire(std::move(request));
+            s.clock.run();
+            return a;
+        };
+        const auto head = want(1s);
+        s.give_line();
+        asked(s).to("create /s/leases/" + s.permit(2, 0).substr(0, s.permit(2, 0).size() - 10)).number(70, 8);
+        const std::string holder = s.permit(90, 7);
+        asked(s).to("children /s/leases").list({s.permit(2, 8), holder});
+        const auto behind = want(960ms);
+        asked(s).to("create /s/locks/" + prefix(3)).number(71, 1);
+        while (!s.servers.requests.empty() && !s.servers.asks("get "))
+            if (s.servers.requests.front().what == "watch children /s/leases")
+                s.list({s.permit(2, 8), holder});
+            else
+                s.answer(outcome::ok);
+        s.pass(750ms);
+        asked(s).to("children /s/leases").list({s.permit(2, 8), holder});
+        asked(s).to("get /s/leases/" + holder).show(9, "they"); // for both
+        s.pass(250ms);
+        REQUIRE(head->ended == make_error_code(timed_out));
+        REQUIRE(behind->ended == make_error_code(timed_out));
+        CHECK_FALSE(s.servers.asks("get /s/leases/"));
+        const wait_report of_head = head->handle->describe_wait();
+        CHECK(of_head.path == "/s");
+        CHECK(of_head.node == "/s/leases/" + s.permit(2, 8));
+        CHECK(of_head.before_us == 0);
+        CHECK(of_head.held_by->identifier == "they");
+        const wait_report of_behind = behind->handle->describe_wait();
+        CHECK(of_behind.path == "/s");
+        CHECK(of_behind.node == "/s/locks/" + s.node(3, 1));
+        CHECK(of_behind.held_by->node == "/s/leases/" + holder);
+    }
+}

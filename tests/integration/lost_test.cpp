@@ -1,5 +1,6 @@
 // Being told that the lock is lost: when, how often, and before anybody else can have it.
 #include "integration/play.hpp"
+#include "integration/recipe_scene.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <boost/asio/detail/thread_info_base.hpp> // defines BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE
 #include <boost/version.hpp>
 
 // The library and the program that uses it have to be compiled with the same Boost, and with the same of the macros
@@ -10,6 +11,10 @@
 #define ZKLOCK_DETAIL_JOIN(a, b, c) ZKLOCK_DETAIL_JOIN_(a, b, c)
 #define ZKLOCK_DETAIL_BOOST                                                                                            \
     ZKLOCK_DETAIL_JOIN(this_program_uses_boost_, BOOST_VERSION, _but_zklock_was_built_with_another_compile_both_alike)
+#define ZKLOCK_DETAIL_CACHE_SIZE                                                                                       \
+    ZKLOCK_DETAIL_JOIN(this_program_defines_BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE_as_,                             \
+                       BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE,                                                      \
+                       _but_zklock_was_built_with_another_compile_both_alike)
 
 #if defined(BOOST_ASIO_ENABLE_HANDLER_TRACKING) || defined(BOOST_ASIO_CUSTOM_HANDLER_TRACKING)
 #define ZKLOCK_DETAIL_TRACKING                                                                                         \
@@ -47,14 +52,6 @@
 #else
 #define ZKLOCK_DETAIL_RECYCLING                                                                                        \
     zklock_was_built_with_BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING_but_this_program_is_not_compile_both_alike
-#endif
-
-#ifdef BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE
-#define ZKLOCK_DETAIL_CACHE_SIZE                                                                                       \
-    this_program_defines_BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE_but_zklock_was_built_without_it_compile_both_alike
-#else
-#define ZKLOCK_DETAIL_CACHE_SIZE                                                                                       \
-    zklock_was_built_with_BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE_but_this_program_is_not_compile_both_alike
 #endif
 
 #ifdef _GLIBCXX_DEBUG

@@ -12,7 +12,6 @@
 #include "zklock/client_options.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/uuid/random_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
 
@@ -25,7 +24,7 @@ namespace asio = boost::asio;
 
 /// What works for one client: made, used and destroyed on its strand.
 struct client_core {
-    client_core(const asio::strand<asio::any_io_executor>& strand, const client_options& options,
+    client_core(const runtime::strand& strand, const client_options& options,
                 std::shared_ptr<recipes::hold_counts> holds)
         : scheduler(strand, turns), store(bridge::make_connection(strand, options, turns)),
           session(*store, scheduler, options, [this] { return to_string(uuids()); }),

@@ -5,7 +5,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <optional>
 #include <utility>
@@ -30,18 +29,6 @@ struct client_executors {
     asio::any_io_executor executor;
     asio::any_completion_executor for_handlers; ///< to be compared with what handlers are associated with
     std::optional<io_executor> io;
-};
-
-/// The client's strand. Both are the same one.
-struct client_strand {
-    explicit client_strand(const client_executors& of)
-        : io(of.io ? std::optional(asio::make_strand(*of.io)) : std::nullopt),
-          strand(io ? asio::strand<asio::any_io_executor>(*io) : asio::make_strand(of.executor))
-    {
-    }
-
-    std::optional<asio::strand<io_executor>> io;
-    asio::strand<asio::any_io_executor> strand;
 };
 
 /// Work of the user's executor, as long as this is there, and the way to post there.

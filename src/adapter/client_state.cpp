@@ -36,7 +36,7 @@ std::string host_and_process()
 
 client_state::client_state(const asio::any_io_executor& executor, client_options options)
     : fault_(check(options)), invalid_(fault_ ? make_error_code(errc::invalid_option) : error_code()),
-      executors_(std::make_shared<client_executors>(executor)), strand_(*executors_),
+      executors_(std::make_shared<client_executors>(executor)), strand_(runtime::make_strand(executor)),
       state_(invalid_ ? connection_state::failed : connection_state::connecting)
 {
     options_.emplace(std::move(options));
@@ -93,7 +93,7 @@ bool client_state::post_task(task t, bool at_once)
         return false;
     const bool first = !tasks_posted_ && tasks_.empty() && !overflow_ && !in_batch_.load(std::memory_order_acquire);
     if (first && at_once && may_run_here()) {
-        const auto strand = *strand_->io;
+        const auto strand = *strand_;
         lock.unlock();
         asio::dispatch(strand, [self = shared_from_this(), t = std::move(t)] {
             self->in_a_turn([&] { t.run(t.what.get()); });
@@ -142,7 +142,7 @@ void client_state::spare(std::shared_ptr<reserved_task> t) noexcept
 /// With the mutex locked.
 void client_state::post_tasks()
 {
-    asio::post(strand_->strand, [self = shared_from_this()] { self->run_tasks(); });
+    run_tasks_.post(*strand_, shared_from_this());
     tasks_posted_ = true;
 }
 
@@ -151,7 +151,7 @@ void client_state::post_tasks()
 /// `io_context`'s own may let an exception of what they run at once go to their caller.
 bool client_state::may_run_here() const
 {
-    return strand_->io && executors_->io->running_in_this_thread() && !strand_->io->running_in_this_thread();
+    return executors_->io && executors_->io->running_in_this_thread() && !strand_->running_in_this_thread();
 }
 
 template <class F> void client_state::in_a_turn(F&& f)
@@ -254,7 +254,7 @@ void client_state::open()
         options_->identifier = host_and_process();
     const auto session = [this] { return core_ ? core_->session.id() : std::int64_t{0}; };
     options_->log = client_log(log_or_environment(std::move(options_->log)), options_->identifier, session);
-    core_ = std::make_unique<client_core>(strand_->strand, *options_, holds_);
+    core_ = std::make_unique<client_core>(*strand_, *options_, holds_);
     forks_.store(runtime::fork_count(), std::memory_order_relaxed);
     options_.reset();
     core_->turns->add(std::shared_ptr<runtime::turns::finisher>(shared_from_this(), this));
@@ -320,7 +320,7 @@ void client_state::forked()
 void client_state::drop_all(bool told_of_fork)
 {
     const auto closing = std::exchange(until_closed_, nullptr);
-    std::optional<client_strand> strand;
+    std::optional<runtime::strand> strand;
     std::shared_ptr<const client_executors> executors;
     std::vector<task> tasks, behind;
     std::shared_ptr<reserved_task> overflow;

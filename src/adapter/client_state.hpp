@@ -4,6 +4,7 @@
 #include "adapter/context_service.hpp"
 #include "adapter/unseen_guards.hpp"
 #include "runtime/forks.hpp"
+#include "runtime/strand.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/connection_state.hpp"
 #include "zklock/lease_clock.hpp"
@@ -12,8 +13,6 @@
 
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/intrusive/list.hpp>
 
 #include <atomic>
@@ -205,7 +204,7 @@ private:
 
     mutable std::mutex mutex_; // guards these
     std::shared_ptr<const client_executors> executors_; ///< null once the context is gone
-    std::optional<client_strand> strand_;
+    std::optional<runtime::strand> strand_;
     std::vector<task> tasks_;
     std::shared_ptr<reserved_task> overflow_; ///< those for which there was no room there: the last first
     bool tasks_posted_ = false;
@@ -225,6 +224,7 @@ private:
     std::shared_ptr<reserved_task> before_batch_;
     std::shared_ptr<reserved_task> spare_; // and so on
     std::size_t spares_ = 0;
+    runtime::wake_up run_tasks_{[this] { run_tasks(); }};
     own_task close_{*this, &client_state::close};
     own_task drop_core_{*this, &client_state::drop_core};
     std::shared_ptr<client_state> until_closed_; // this, while it closes

@@ -1,6 +1,8 @@
 #include "bridge/connection.hpp"
 #include "bridge/log_lines.hpp"
 
+#include <boost/asio/bind_allocator.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -39,14 +41,14 @@ connection::target::target(const client_options& options)
     chroot = std::move(root.value());
 }
 
-connection::connection(const strand_type& strand, std::shared_ptr<runtime::turns> turns, client_options options)
+connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options)
     : turns_(std::move(turns)), options_(std::move(options)), target_(options_),
       wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, target_.servers),
       connector_(settings_of(options_), std::random_device{}())
 {
 }
 
-owned_connection make_connection(const connection::strand_type& strand, const client_options& options,
+owned_connection make_connection(const runtime::strand& strand, const client_options& options,
                                  const std::shared_ptr<runtime::turns>& turns)
 {
     auto made = std::make_shared<connection>(strand, turns, options);
@@ -303,13 +305,15 @@ void connection::await_socket(bool write)
     auto wait = [this](socket_type::wait_type what, bool io_objects::*awaiting, bool writable) {
         if ((*io_).*awaiting)
             return;
-        io_->socket->async_wait(what, [self = shared_from_this(), generation = io_->socket_generation, awaiting,
-                                       writable](const error_code& ec) {
+        auto ready = [self = shared_from_this(), generation = io_->socket_generation, awaiting,
+                      writable](const error_code& ec) {
             if (!self->io_ || generation != self->io_->socket_generation || ec == asio::error::operation_aborted)
                 return;
             (*self->io_).*awaiting = false;
             self->turns_->run([&] { self->on_socket(writable); });
-        });
+        };
+        auto& memory = writable ? of_write_ : of_read_;
+        io_->socket->async_wait(what, asio::bind_allocator(memory.get(), std::move(ready)));
         (*io_).*awaiting = true; // not if it has thrown
     };
     wait(socket_type::wait_read, &io_objects::awaiting_read, false);
@@ -355,12 +359,13 @@ void connection::wake_at(clock::time_point when)
         return;
     waking_.reset(); // if it throws
     io_->timer.expires_at(when);
-    io_->timer.async_wait([self = shared_from_this(), generation = ++timer_generation_](const error_code& ec) {
+    auto fired = [self = shared_from_this(), generation = ++timer_generation_](const error_code& ec) {
         if (ec || !self->io_ || generation != self->timer_generation_)
             return;
         self->waking_.reset();
         self->turns_->run([&] { self->on_time(); });
-    });
+    };
+    io_->timer.async_wait(asio::bind_allocator(of_wait_.get(), std::move(fired)));
     waking_ = when;
 }
 
@@ -381,7 +386,11 @@ void connection::on_time()
 {
     if (wire_.is_forked())
         return;
-    go_on(undone_ ? *undone_ : connector_.time_passed(clock::now()));
+    const auto next = undone_ ? *undone_ : connector_.time_passed(clock::now());
+    if (next == connector::step::wait && connector_.now_in() == phase::flushing)
+        flush(); // which an exception has ended
+    else
+        go_on(next);
     deliver();
 }
 

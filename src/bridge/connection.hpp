@@ -4,17 +4,16 @@
 #include "bridge/host_list.hpp"
 #include "bridge/host_resolver.hpp"
 #include "bridge/wire.hpp"
+#include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "store/logger.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/result.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <array>
 #include <chrono>
@@ -43,9 +42,7 @@ class connection final : public zklock::store::node_store,
                          public runtime::turns::finisher,
                          public std::enable_shared_from_this<connection> {
 public:
-    using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
-
-    connection(const strand_type& strand, std::shared_ptr<runtime::turns> turns, client_options options);
+    connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options);
 
     /// Why it will never connect: `errc::invalid_option` for a host list or a chroot that cannot be read.
     [[nodiscard]] error_code configuration_error() const noexcept { return target_.error; }
@@ -88,18 +85,19 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
-    using timer_type = boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, strand_type>;
-    using socket_type = boost::asio::posix::basic_stream_descriptor<strand_type>;
+    using timer_type = boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, runtime::strand>;
+    using socket_type = boost::asio::posix::basic_stream_descriptor<runtime::strand>;
 
     using phase = connector::phase;
 
     struct io_objects {
-        io_objects(const strand_type& s, const std::vector<host_port>& servers)
-            : strand(s), timer(s), resolver(std::make_shared<host_resolver>(s, servers))
+        io_objects(const runtime::strand& s, const std::vector<host_port>& servers)
+            : strand(s), timer(s), pause(s), resolver(std::make_shared<host_resolver>(s, servers))
         {
         }
-        strand_type strand;
+        runtime::strand strand;
         timer_type timer;
+        timer_type pause; // before the caller is asked again
         std::shared_ptr<host_resolver> resolver;
         std::unique_ptr<socket_type> socket; // a duplicate, because the library closes its own when it likes
         std::uint64_t socket_generation = 0;
@@ -158,20 +156,19 @@ private:
     void turn_failed() override;
     void hold_back();
     void send();
-    void post_send();
     void cork(bool on);
     [[nodiscard]] bool may_send() const noexcept;
     void answer_unsent(std::unique_ptr<request>);
 
     // Delivery.
     void deliver_later();
-    void post_delivery();
     void deliver();
     template <class F> void guarded(F f);
     void dispatch(message);
     [[nodiscard]] message take_next() noexcept;
 
     // Closing.
+    void say_farewell();
     void flush();
     void hang_up();
     void drain();
@@ -184,6 +181,17 @@ private:
                 self->turns_->run([&] { f(*self); });
         });
     }
+    /// A turn in which that is done, made before it is needed.
+    [[nodiscard]] runtime::wake_up turn_of(void (connection::*what)())
+    {
+        return runtime::wake_up([this, what] {
+            if (io_ && !wire_.is_forked())
+                turns_->run([&] { (this->*what)(); });
+        });
+    }
+    void post(runtime::wake_up& turn) { turn.post(io_->strand, shared_from_this()); }
+    void wait_to_ask_again();
+    void do_nothing() noexcept {}
 
     const std::shared_ptr<runtime::turns> turns_;
     const client_options options_;
@@ -204,12 +212,17 @@ private:
     std::optional<clock::time_point> waking_; // when the timer fires, due or not
     std::uint64_t timer_generation_ = 0;
 
+    runtime::memory_of_wait of_wait_, of_pause_, of_read_, of_write_;
+    runtime::wake_up send_ = turn_of(&connection::send);
+    runtime::wake_up deliver_ = turn_of(&connection::deliver);
+    runtime::wake_up farewell_ = turn_of(&connection::say_farewell);
+    runtime::wake_up end_of_turn_ = turn_of(&connection::do_nothing);
+
     bool held_back_ = false;    // requests of this turn, and of others until they are sent
-    bool send_posted_ = false;
     bool answers_due_ = false;   // of requests that were sent before the first was held back
     bool refresh_due_ = false;  // at the end of the turn
     bool giving_up_ = false;    // the epoch, at the end of the turn
-    bool delivery_posted_ = false;
+    bool asks_again_ = false;   // the caller had no memory to see to an exception itself
     bool known_open_ = false; // the epoch, as the caller knows it
     std::uint64_t known_epoch_ = 0;
     std::int64_t known_session_ = 0;
@@ -231,7 +244,7 @@ using owned_connection = std::unique_ptr<connection, stops_connection>;
 
 /// The requests of a turn leave together, at its end.
 [[nodiscard]] owned_connection make_connection(
-    const connection::strand_type&, const client_options&,
+    const runtime::strand&, const client_options&,
     const std::shared_ptr<runtime::turns>& = std::make_shared<runtime::turns>());
 
 } // namespace zklock::bridge

@@ -1,5 +1,6 @@
 #include "bridge/connection.hpp"
 
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/buffer.hpp>
 
 #include <utility>
@@ -41,13 +42,19 @@ void connection::close(std::function<void()> closed)
     io_->resolver->cancel();
     const auto next = connector_.close(clock::now());
     undone_.reset();
-    if (next == connector::step::wait && wire_.is_connected())
-        post([](connection& c) {
-            if (c.connector_.now_in() == phase::flushing)
-                c.flush();
-        });
-    else
+    if (next != connector::step::wait || !wire_.is_connected())
+        return finish_closing();
+    try {
+        post(farewell_);
+    } catch (...) { // whatever fails, it closes; the session then ends by its time-out at the latest
         finish_closing();
+    }
+}
+
+void connection::say_farewell()
+{
+    if (connector_.now_in() == phase::flushing)
+        flush();
 }
 
 /// Waits until everything has left; then asks for something to read.
@@ -92,15 +99,16 @@ void connection::hang_up()
 
 void connection::drain()
 {
+    auto came = [self = shared_from_this()](const boost::system::error_code& ec, std::size_t) {
+        if (!self->io_ || self->connector_.now_in() != phase::draining)
+            return;
+        if (ec)
+            self->finish_closing();
+        else
+            self->drain();
+    };
     io_->socket->async_read_some(boost::asio::buffer(scratch_),
-                                 [self = shared_from_this()](const boost::system::error_code& ec, std::size_t) {
-                                     if (!self->io_ || self->connector_.now_in() != phase::draining)
-                                         return;
-                                     if (ec)
-                                         self->finish_closing();
-                                     else
-                                         self->drain();
-                                 });
+                                 boost::asio::bind_allocator(of_read_.get(), std::move(came)));
 }
 
 void connection::finish_closing()

@@ -1,5 +1,7 @@
 #include "bridge/connection.hpp"
 
+#include <boost/asio/bind_allocator.hpp>
+
 #include <new>
 #include <utility>
 
@@ -49,10 +51,12 @@ void connection::turn_ends()
         follow_wire();
     }
     giving_up_ = false;
+    if (asks_again_)
+        wait_to_ask_again();
     if (undone_ && !wire_.is_forked())
         go_on(*undone_);
     if (held_back_ && answers_due_)
-        post_send();
+        post(send_);
     else if (held_back_)
         send();
     else if (refresh_due_ && io_->socket && attempting_or_connected())
@@ -60,7 +64,7 @@ void connection::turn_ends()
     if (!held_back_)
         refresh_due_ = false;
     if (!inbox_.empty())
-        post_delivery();
+        post(deliver_);
     if (lacks_timer() && !wire_.is_forked())
         wake_at(*connector_.due());
 }
@@ -70,21 +74,14 @@ void connection::turn_failed()
 {
     if (!io_)
         return;
+    if (held_back_ || (refresh_due_ && !undone_) || giving_up_ || asks_again_ || !inbox_.empty())
+        post(end_of_turn_);
     if ((undone_ || lacks_timer()) && !wire_.is_forked())
-        wake_at(clock::now() + pause_after_failure);
-    if (held_back_ || (refresh_due_ && !undone_) || giving_up_ || !inbox_.empty())
-        post([](connection&) {}); // for the end of that turn
-}
-
-void connection::post_send()
-{
-    if (send_posted_)
-        return;
-    post([](connection& c) {
-        c.send_posted_ = false;
-        c.send();
-    });
-    send_posted_ = true;
+        try {
+            wake_at(clock::now() + pause_after_failure);
+        } catch (...) {
+            post(end_of_turn_); // without a pause: nothing else would come
+        }
 }
 
 void connection::send()
@@ -120,18 +117,7 @@ void connection::answer_unsent(std::unique_ptr<request> r)
 void connection::deliver_later()
 {
     if (!turns_->open())
-        post_delivery();
-}
-
-void connection::post_delivery()
-{
-    if (delivery_posted_)
-        return;
-    post([](connection& c) {
-        c.delivery_posted_ = false;
-        c.deliver();
-    });
-    delivery_posted_ = true;
+        post(deliver_);
 }
 
 /// Gives to the caller what is in the inbox now; what that brings about comes in a later turn.
@@ -180,7 +166,26 @@ template <class F> void connection::guarded(F f)
 /// Has the connection given up at the end of the turn.
 void connection::give_up() noexcept
 {
-    giving_up_ = known_open_;
+    if (connector_.now_in() < phase::flushing)
+        giving_up_ = known_open_;
+    else
+        asks_again_ = true; // there will be no connection that could see to it
+    if (!turns_->open() && io_)
+        try {
+            post(end_of_turn_);
+        } catch (...) { // NOLINT: the end of the next turn sees to it
+        }
+}
+
+void connection::wait_to_ask_again()
+{
+    auto paused = [self = shared_from_this()](const boost::system::error_code& ec) {
+        if (!ec && self->io_ && !self->wire_.is_forked())
+            self->turns_->run([&] { self->observer_->on_exception(); });
+    };
+    io_->pause.expires_after(pause_after_failure);
+    io_->pause.async_wait(boost::asio::bind_allocator(of_pause_.get(), std::move(paused)));
+    asks_again_ = false;
 }
 
 void connection::dispatch(message m)

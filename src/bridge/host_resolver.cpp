@@ -22,7 +22,7 @@ std::string as_the_library_wants(const asio::ip::address& address, std::uint16_t
 
 } // namespace
 
-host_resolver::host_resolver(const strand_type& strand, const std::vector<host_port>& servers) : strand_(strand)
+host_resolver::host_resolver(const runtime::strand& strand, const std::vector<host_port>& servers) : strand_(strand)
 {
     for (const auto& server : servers)
         if (server.numeric)

@@ -1,9 +1,7 @@
 #pragma once
 #include "bridge/host_list.hpp"
 #include "bridge/name_lookups.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/strand.hpp>
+#include "runtime/strand.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -17,11 +15,10 @@ namespace zklock::bridge {
 /// to the strand. Names are looked up all at once, and a name that takes its time is not asked for twice meanwhile.
 class host_resolver : public std::enable_shared_from_this<host_resolver> {
 public:
-    using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
     using failed = std::function<void(const host_port&, const std::string& why)>;
     using answered = std::function<void()>;
 
-    host_resolver(const strand_type& strand, const std::vector<host_port>& servers);
+    host_resolver(const runtime::strand& strand, const std::vector<host_port>& servers);
 
     /// Begins a round: asks for each name that is not being looked up, and tells `miss` at once of those whose answers
     /// were lost for want of memory. Later `news` is called for each name that was answered, once at least, and before
@@ -50,7 +47,7 @@ private:
     void answer(name&, const name_answer&);
     void tell();
 
-    strand_type strand_;
+    runtime::strand strand_;
     std::vector<std::string> given_; ///< the addresses in the list
     std::vector<name> names_;
     std::size_t asked_ = 0;

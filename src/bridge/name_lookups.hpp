@@ -1,8 +1,8 @@
 #pragma once
-#include <boost/asio/any_io_executor.hpp>
+#include "runtime/strand.hpp"
+
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -22,16 +22,15 @@ struct name_answer {
 
 /// A host name that is looked up.
 struct name_lookup {
-    using strand_type = boost::asio::strand<boost::asio::any_io_executor>;
     using answered = std::function<void(const name_answer&)>;
 
-    name_lookup(std::string name, const strand_type& where, answered f)
+    name_lookup(std::string name, const runtime::strand& where, answered f)
         : host(std::move(name)), strand(where), done(std::move(f))
     {
     }
 
     const std::string host;
-    const strand_type strand;
+    const runtime::strand strand;
     const answered done;
     std::atomic<bool> cancelled{false}; ///< nobody wants the answer
     std::atomic<bool> lost{false};      ///< there was no memory for it: the answer will not come

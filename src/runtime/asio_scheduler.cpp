@@ -1,7 +1,7 @@
 #include "runtime/asio_scheduler.hpp"
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/bind_allocator.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -16,9 +16,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-using strand_type = asio::strand<asio::any_io_executor>;
 using timer_type =
-    asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, strand_type>;
+    asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, strand>;
 
 // Asio's timer stands still while the machine is suspended, and the lease clock does not: after a resume, deadlines are
 // noticed within this time.
@@ -28,7 +27,7 @@ constexpr std::chrono::seconds longest_wait{1};
 
 class asio_scheduler::state final : public turns::finisher, public std::enable_shared_from_this<state> {
 public:
-    state(const strand_type& strand, std::shared_ptr<turns> of) : io_(std::in_place, strand), turns_(std::move(of)) {}
+    state(const strand& s, std::shared_ptr<turns> of) : io_(std::in_place, s), turns_(std::move(of)) {}
 
     timer_id call_at(time_point when, std::function<void()> f)
     {
@@ -97,28 +96,26 @@ public:
     {
         io_.reset();
         due_.clear();
-        // What a dropped function owns may come back here.
-        auto dropped = std::exchange(deadlines_, {});
-        auto dropped_posts = std::exchange(posted_, {});
+        // What a dropped function owns may come back here. (A new deque would take memory.)
+        const auto dropped = std::exchange(deadlines_, {});
+        while (!posted_.empty()) {
+            const auto dropped_post = std::move(posted_.front());
+            posted_.pop_front();
+        }
     }
 
 private:
     struct io_objects {
-        explicit io_objects(const strand_type& s) : strand(s), timer(s) {}
-        strand_type strand;
+        explicit io_objects(const runtime::strand& s) : strand(s), timer(s) {}
+        runtime::strand strand;
         timer_type timer;
     };
 
     /// Posts a turn with nothing in it, for its end.
     void post_a_turn()
     {
-        if (!io_ || turn_posted_)
-            return;
-        asio::post(io_->strand, [self = shared_from_this()] {
-            self->turn_posted_ = false;
-            self->turns_->run([] {});
-        });
-        turn_posted_ = true;
+        if (io_)
+            turn_.post(io_->strand, shared_from_this());
     }
 
     void arm()
@@ -131,14 +128,18 @@ private:
         auto now = lease_clock::now();
         auto wait = std::clamp<lease_clock::duration>(first > now ? first - now : lease_clock::duration::zero(),
                                                       lease_clock::duration::zero(), longest_wait);
-        armed_.reset(); // if it throws: the end of the next turn tries again
-        io_->timer.expires_after(wait);
-        // The wait before this one ends here, and comes for a turn if this one does not begin.
-        io_->timer.async_wait([self = shared_from_this(), generation = timer_generation_ + 1](const auto&) {
+        armed_.reset();
+        io_->timer.expires_after(wait); // which ends the wait before this one
+        auto fired = [self = shared_from_this(), generation = ++timer_generation_](const auto&) {
             if (self->io_ && generation == self->timer_generation_)
                 self->turns_->run([&] { self->run(); });
-        });
-        ++timer_generation_;
+        };
+        try {
+            io_->timer.async_wait(asio::bind_allocator(of_wait_.get(), std::move(fired)));
+        } catch (...) { // the end of that turn tries again
+            post_a_turn();
+            throw;
+        }
         armed_ = now + wait;
     }
 
@@ -156,16 +157,17 @@ private:
     std::optional<io_objects> io_;
     const std::shared_ptr<turns> turns_;
     std::deque<std::function<void()>> posted_;
-    bool turn_posted_ = false;
+    wake_up turn_{[this] { turns_->run([] {}); }};
     std::map<std::pair<time_point, timer_id>, std::function<void()>> deadlines_;
     std::unordered_map<timer_id, time_point> due_;
     std::optional<time_point> armed_; // when the Asio timer wakes
     std::uint64_t timer_generation_ = 0;
+    memory_of_wait of_wait_;
     timer_id last_id_ = 0;
 };
 
-asio_scheduler::asio_scheduler(const strand_type& strand, const std::shared_ptr<turns>& of)
-    : state_(std::make_shared<state>(strand, of))
+asio_scheduler::asio_scheduler(const strand& s, const std::shared_ptr<turns>& of)
+    : state_(std::make_shared<state>(s, of))
 {
     of->add(state_);
 }

@@ -1,9 +1,7 @@
 #pragma once
+#include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "store/scheduler.hpp"
-
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/strand.hpp>
 
 #include <memory>
 
@@ -13,8 +11,7 @@ namespace zklock::runtime {
 class asio_scheduler final : public store::scheduler {
 public:
     /// What is posted in a turn runs at its end.
-    explicit asio_scheduler(const boost::asio::strand<boost::asio::any_io_executor>& strand,
-                            const std::shared_ptr<turns>& = std::make_shared<turns>());
+    explicit asio_scheduler(const strand&, const std::shared_ptr<turns>& = std::make_shared<turns>());
     ~asio_scheduler() override; ///< on the strand; drops what is pending
 
     asio_scheduler(const asio_scheduler&) = delete;

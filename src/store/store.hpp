@@ -119,7 +119,7 @@ public:
 /// to every request that is unanswered then or made after: a caller that sees it makes none until the next epoch.
 /// No watch survives an epoch. (What the wire library does otherwise is the bridge's business to hide.)
 ///
-/// **Lifetime.** After the answer to close(), or once the store is destroyed, no function and no observer is called.
+/// **Lifetime.** After the answer to close() only who calls give_up() then is called; once it is destroyed, nobody is.
 ///
 /// **Exceptions.** A caller that lets one out of a function or an observer that the store calls may have lost track of
 /// what is going on: observer::on_exception() is called. A std::bad_alloc ends there; any other exception comes out of
@@ -170,7 +170,7 @@ public:
     /// Answered when the server has caught up with the leader as of this call; later reads see at least that.
     virtual void sync(std::string_view path, reply_done) = 0;
 
-    /// Ends the epoch as if the connection were lost, the session goes on. Nothing happens outside of an epoch.
+    /// Ends the epoch as if the connection were lost. Once close() was called, on_exception() may come again in a while.
     virtual void give_up() noexcept = 0;
 
     /// Ends the session, so that its nodes go away at once if there is a connection. Unanswered requests are answered

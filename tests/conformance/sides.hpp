@@ -177,7 +177,7 @@ private:
     test::zookeeper_server server_;
     test::admin_client admin_;
     boost::asio::io_context context_{1};
-    boost::asio::strand<boost::asio::any_io_executor> strand_{boost::asio::any_io_executor{context_.get_executor()}};
+    runtime::strand strand_ = runtime::make_strand(context_.get_executor());
     std::vector<std::unique_ptr<test::proxy>> links_;
     std::vector<std::unique_ptr<recorder>> recorders_;
     std::vector<bridge::owned_connection> stores_;

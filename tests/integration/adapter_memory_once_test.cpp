@@ -114,6 +114,44 @@ TEST_CASE("memory fails once while a client closes: it closes all the same, and 
     }
 }
 
+TEST_CASE("no memory for a while, for Asio neither, while a client closes: it closes when there is some")
+{
+    zookeeper_server server;
+    for (const bool connected : {true, false})
+        for (const int one_of : {1, 2, 3, 5}) {
+            CAPTURE(connected);
+            CAPTURE(one_of);
+            asio::io_context io;
+            client c(io, options_for(connected ? server.address() : "127.0.0.1:1"));
+            mutex lock(c, "/memory");
+            guard held;
+            if (connected)
+                held = take(io, lock);
+            const ending waiting, closed;
+            lock.acquire(waiting.handler());
+            io.restart();
+            io.poll();
+            c.close(closed.handler());
+            {
+                const asio_fails_too everywhere;
+                const scarce_memory now(one_of);
+                for (int pass = 0; pass < 100; ++pass)
+                    try {
+                        io.restart();
+                        io.run_one_for(2ms);
+                    } catch (const std::bad_alloc&) {
+                        continue;
+                    }
+            }
+            run_until(io, [&] { return closed.is_over() && waiting.is_over(); });
+            CHECK(*closed.calls <= 1);
+            CHECK(c.state() == connection_state::closed);
+            held = guard();
+            run_until(io, [&] { return io.stopped(); });
+        }
+    expect_clean(server);
+}
+
 TEST_CASE("memory fails once when something is asked for all who wait: whoever waits later has it asked for again")
 {
     zookeeper_server server;

@@ -1,6 +1,7 @@
 #pragma once
 // What the tests of the bridge have in common: a store on a thread's io_context, with everything it said in order.
 #include "runtime/asio_scheduler.hpp"
+#include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "bridge/connection.hpp"
 #include "support/failure_report.hpp"
@@ -9,7 +10,6 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -101,7 +101,7 @@ public:
     }
 
     asio::io_context& context() { return context_; }
-    const asio::strand<asio::any_io_executor>& strand() const { return strand_; }
+    const runtime::strand& strand() const { return strand_; }
     bridge::connection& store() { return *store_; }
     void destroy_store() { store_.reset(); }
 
@@ -280,7 +280,7 @@ private:
     }
 
     asio::io_context context_{1};
-    asio::strand<asio::any_io_executor> strand_{asio::any_io_executor{context_.get_executor()}};
+    runtime::strand strand_ = runtime::make_strand(context_.get_executor());
     bridge::owned_connection store_;
 };
 

@@ -238,7 +238,7 @@ TEST_CASE("the context goes first: shutdown drops everything uncalled, and what 
         auto context = std::make_unique<asio::io_context>();
         if (early)
             asio::use_service<going_away>(*context);
-        std::optional<asio::strand<asio::any_io_executor>> strand{asio::any_io_executor{context->get_executor()}};
+        std::optional<runtime::strand> strand = runtime::make_strand(context->get_executor());
         const auto store = bridge::make_connection(*strand, long_lived(server.address()));
         runtime::asio_scheduler scheduler{*strand};
         strand.reset();

@@ -300,7 +300,7 @@ TEST_CASE("the first to look up names in a forked process may be several threads
         constexpr int crowd = 8;
         int answered = 0;
         std::atomic<int> ready = 0;
-        const bridge::name_lookup::strand_type strand{asio::any_io_executor(own.get_executor())};
+        const auto strand = runtime::make_strand(own.get_executor());
         auto work = asio::make_work_guard(own);
         std::vector<std::thread> threads;
         for (int i = 0; i < crowd; ++i)

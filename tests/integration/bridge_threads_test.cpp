@@ -47,7 +47,7 @@ TEST_CASE("stores on strands of a thread pool")
     asio::thread_pool pool{3};
     struct worker : store::observer {
         worker(asio::thread_pool& p, const std::string& servers)
-            : strand(asio::any_io_executor{p.get_executor()}),
+            : strand(runtime::make_strand(p.get_executor())),
               store(bridge::make_connection(strand, options_for(servers))), scheduler(strand)
         {
             store->attach(*this);
@@ -67,7 +67,7 @@ TEST_CASE("stores on strands of a thread pool")
         void on_authentication_failed() override {}
         void on_node_event(event_kind, std::string_view) override {}
 
-        asio::strand<asio::any_io_executor> strand;
+        runtime::strand strand;
         bridge::owned_connection store;
         runtime::asio_scheduler scheduler;
         int answered = 0, good = 0;
@@ -87,7 +87,7 @@ TEST_CASE("stores on strands of a thread pool")
 TEST_CASE("the scheduler: order, cancel, times that have passed, and a flood")
 {
     asio::io_context context;
-    runtime::asio_scheduler s{asio::strand<asio::any_io_executor>{asio::any_io_executor{context.get_executor()}}};
+    runtime::asio_scheduler s{runtime::make_strand(context.get_executor())};
     std::vector<int> ran;
     auto now = s.now();
     (void)s.call_at(now + 30ms, [&] { ran.push_back(3); });

@@ -7,7 +7,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -25,7 +24,7 @@ namespace {
 
 struct scene {
     asio::io_context context;
-    asio::strand<asio::any_io_executor> strand{asio::any_io_executor{context.get_executor()}};
+    runtime::strand strand = runtime::make_strand(context.get_executor());
     std::shared_ptr<runtime::turns> turns = std::make_shared<runtime::turns>();
     runtime::asio_scheduler scheduler{strand, turns};
     std::vector<std::string> said;

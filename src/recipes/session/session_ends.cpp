@@ -15,17 +15,18 @@ void session::give_up() noexcept
         return;
     lost_track_ = true;
     contact_lost();
-    store.give_up();
     if (epoch_open_ && !over)
-        return; // its end is on its way
+        return store.give_up(); // the epoch, whose end comes
     constexpr std::chrono::milliseconds before_next_try{10};
-    constexpr int most_tries = 16; // for a shortage of a moment; in a longer one the next connection sees to it
+    constexpr int most_tries = 16; // for a shortage of a moment; in a longer one the store sees to it
     for (int tries = 0; settle_timer_ == 0 && tries < most_tries; ++tries)
         try {
             plan(settle_timer_, scheduler.now() + before_next_try, &session::settle);
         } catch (const std::bad_alloc&) {
             continue;
         }
+    if (!over || settle_timer_ == 0)
+        store.give_up(); // until all is over, it connects anew; after that it has this called again
 }
 
 /// Makes up for what an exception has kept from being done. To be called again if it throws.

@@ -1,0 +1,185 @@
+// The strand that a client runs in, on executors of whatever kind; what it keeps memory for comes and goes on all
+// threads.
+#include "runtime/strand.hpp"
+#include "support/polling.hpp"
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <doctest/doctest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace zklock::test {
+
+namespace asio = boost::asio;
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+using timer = asio::basic_waitable_timer<clock, asio::wait_traits<clock>, runtime::strand>;
+
+/// Has functions of many threads run there. What they count is not atomic: the thread sanitizer looks, too.
+void crowd(const asio::any_io_executor& on)
+{
+    constexpr int posters = 3, each = 1'000, waits = 200;
+    const auto s = runtime::make_strand(on);
+    const auto owner = std::make_shared<int>();
+    std::atomic<int> inside = 0, wrong = 0;
+    int ran = 0, woken = 0, waited = 0;
+    std::array<int, posters> last{};
+    const auto visit = [&](int& count) {
+        wrong += inside++ != 0 || !s.running_in_this_thread();
+        ++count;
+        --inside;
+    };
+    runtime::wake_up wake([&] { visit(woken); });
+    runtime::memory_of_wait of_wait;
+    timer soon(s);
+    std::function<void()> wait = [&] {
+        soon.expires_after(clock::duration::zero());
+        soon.async_wait(asio::bind_allocator(of_wait.get(), [&](const boost::system::error_code&) {
+            visit(waited);
+            wake.post(s, owner);
+            if (waited != waits)
+                wait();
+        }));
+    };
+    asio::post(s, wait);
+    std::vector<std::thread> threads;
+    for (std::size_t poster = 0; poster < posters; ++poster)
+        threads.emplace_back([&, poster] {
+            for (int number = 1; number <= each; ++number) {
+                asio::post(s, [&, poster, number] {
+                    visit(ran);
+                    wrong += std::exchange(last[poster], number) != number - 1;
+                });
+                wake.post(s, owner);
+                asio::post(on, [&] { asio::dispatch(s, [&] { visit(ran); }); }); // at once, or later
+            }
+        });
+    for (auto& thread : threads)
+        thread.join();
+    std::atomic<bool> all = false, last_wake = false;
+    runtime::wake_up end([&] { last_wake = true; });
+    std::function<void()> look = [&] {
+        if (ran == 2 * posters * each && waited == waits) {
+            all = true;
+            end.post(s, owner);
+        } else {
+            asio::post(s, look);
+        }
+    };
+    asio::post(s, look);
+    const auto until = clock::now() + default_limit;
+    while (!last_wake && clock::now() < until)
+        std::this_thread::yield();
+    CHECK(all);
+    CHECK(last_wake);
+    CHECK(wrong == 0);
+    CHECK_FALSE(s.running_in_this_thread());
+}
+
+} // namespace
+
+TEST_CASE("functions of many threads run one at a time, those of one thread in "
+          "order; no wake-up is lost")
+{
+    asio::thread_pool pool(3);
+    SUBCASE("on a pool of threads") { crowd(pool.get_executor()); }
+    SUBCASE("on a strand of somebody else's") { crowd(asio::make_strand(pool)); }
+    SUBCASE("on an io_context that several threads run")
+    {
+        asio::io_context io;
+        auto work = asio::make_work_guard(io);
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 3; ++i)
+            threads.emplace_back([&io] { io.run(); });
+        crowd(io.get_executor());
+        work.reset();
+        for (auto& thread : threads)
+            thread.join();
+    }
+    pool.join();
+}
+
+TEST_CASE("what is posted in the strand waits for the executor's other work; a "
+          "wake-up that is posted twice runs once")
+{
+    asio::io_context io;
+    const auto s = runtime::make_strand(io.get_executor());
+    const auto owner = std::make_shared<int>();
+    std::vector<std::string> said;
+    runtime::wake_up wake([&] { said.emplace_back("woken"); });
+    asio::post(s, [&] {
+        asio::post(io, [&] { said.emplace_back("other work"); });
+        wake.post(s, owner);
+        asio::post(s, [&] { said.emplace_back("last"); });
+        wake.post(s, owner);
+        said.emplace_back("first");
+    });
+    CHECK(said.empty());
+    io.run();
+    CHECK(said == std::vector<std::string>{"first", "other work", "woken", "last"});
+    CHECK(owner.use_count() == 1);
+}
+
+TEST_CASE("an exception leaves the executor, and the rest runs later")
+{
+    asio::io_context io;
+    const auto s = runtime::make_strand(io.get_executor());
+    int ran = 0;
+    asio::post(s, [&] {
+        asio::post(s, [&] { ++ran; });
+        throw std::runtime_error("meant to");
+    });
+    asio::post(s, [&] { ++ran; });
+    CHECK_THROWS_AS(io.run(), std::runtime_error);
+    CHECK(ran == 0);
+    io.run();
+    CHECK(ran == 2);
+    CHECK_FALSE(s.running_in_this_thread());
+}
+
+TEST_CASE("a context that goes away takes along what was not run, and its "
+          "owners with it")
+{
+    struct owned {
+        runtime::wake_up wake{[] { FAIL("it ran"); }};
+        runtime::memory_of_wait of_wait;
+    };
+    const auto kept = std::make_shared<int>();
+    std::weak_ptr<owned> watched;
+    {
+        asio::io_context io;
+        const auto s = runtime::make_strand(io.get_executor());
+        timer later(s, std::chrono::hours(1));
+        auto o = std::make_shared<owned>();
+        watched = o;
+        asio::post(s, [kept, s] { FAIL("it ran"); });
+        o->wake.post(s, o);
+        later.async_wait(asio::bind_allocator(o->of_wait.get(), [o, kept](const boost::system::error_code& ec) {
+            static_cast<void>(ec);
+            FAIL("it ran");
+        }));
+    }
+    CHECK(kept.use_count() == 1);
+    CHECK(watched.expired());
+}
+
+} // namespace zklock::test

@@ -44,7 +44,8 @@ template <class Handle> [[nodiscard]] guard_state* held_by(const Handle&) noexce
 /// lock is destroyed in the turn in which it was delivered, and nobody has looked at it or moved it away, then
 /// - `client_options::log` is called at level warning, with path and node (of the same path ever more
 ///   rarely, with a count);
-/// - the listener's event `released` says so (`lock_event::unseen`).
+/// - the listener's event `released` says so (`lock_event::unseen`);
+/// - the client counts it (`metrics::unseen`).
 ///
 /// Whatever looks at the result ends that: `operator bool`, `has_value()`, `has_error()`, `has_failure()`, `error()`,
 /// `value()`. A function that takes a `const result<T>&` does not: let it take an `acquired<T>`. So does keeping it

@@ -6,6 +6,7 @@
 #include "zklock/detail/operations.hpp"
 #include "zklock/detail/saturate.hpp"
 #include "zklock/errc.hpp"
+#include "zklock/metrics.hpp"
 #include "zklock/node.hpp"
 #include "zklock/result.hpp"
 #include "zklock/transaction.hpp"
@@ -69,7 +70,7 @@ namespace zklock {
 /// what a guard holds is given back, and the session ends with the client's last handle, whatever there is.
 ///
 /// **Thread safety.** Distinct objects: safe, whatever they share. One object: not safe, like Asio's I/O objects, but
-/// `state()`, `session_id()` and `get_executor()` may be called from any threads.
+/// `state()`, `session_id()`, `metrics()` and `get_executor()` may be called from any threads.
 class client {
 public:
     using executor_type = asio::any_io_executor;
@@ -262,6 +263,11 @@ public:
 
     /// The session's id, or 0 when there is none. May be called from any thread.
     [[nodiscard]] std::int64_t session_id() const noexcept;
+
+    /// How the client and its locks have fared since it was made. It takes no part in what the client does, and costs
+    /// some microseconds; counting is always on. May be called from any thread, also after the end of the client.
+    /// @throws std::bad_alloc
+    [[nodiscard]] zklock::metrics metrics() const;
 
 private:
     friend class detail::access;

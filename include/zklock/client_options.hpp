@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/connection_event.hpp"
 #include "zklock/detail/named_enum.hpp"
 #include "zklock/log.hpp"
 
@@ -126,6 +127,9 @@ struct client_options {
     /// Empty: the environment variable `ZKLOCK_LOG` (`error`, `warning`, `info` or `debug`) has lines of that level and
     /// of graver ones written to stderr; without it the client says nothing, and saying nothing costs nothing.
     std::function<void(log_level, std::string_view)> log;
+
+    /// Who is told of the client's states: see `listen_to_connection()`. Empty: nobody.
+    connection_listener listener;
 };
 
 } // namespace zklock

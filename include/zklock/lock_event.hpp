@@ -1,5 +1,6 @@
 #pragma once
 #include "zklock/detail/named_enum.hpp"
+#include "zklock/lease_clock.hpp"
 #include "zklock/lock_loss.hpp"
 
 #include <boost/system/error_code.hpp>
@@ -16,6 +17,10 @@ namespace zklock {
 /// The events of an acquire come in this order, each once: `queued`, `acquired`, then `lost` or `released`; or
 /// `failed`, at any point before `acquired`. `queued` comes again when the acquire got a new node, because its session
 /// or its node came to an end while it waited.
+///
+/// With `began` and `at` these are what a tracer needs to make spans of, without a dependency of this library on one:
+/// the wait (`began` to `acquired` or `failed`, with `queued` in it) and the hold (to `lost` or `released`).
+/// For a time of another clock, subtract how long ago it is: `system_clock::now() - (lease_clock::now() - e.at)`.
 struct lock_event {
     enum class kind : std::uint8_t {
         queued,   ///< it has a node, and so a place in the queue; before `acquired`, also where nobody is before it
@@ -36,6 +41,8 @@ struct lock_event {
     std::int64_t fencing_token = 0; ///< 0 before it was acquired
     boost::system::error_code error;
     lock_loss loss; ///< with `lost`: why, and after how long
+    lease_clock::time_point began{}; ///< when the acquire began
+    lease_clock::time_point at{};    ///< when this happened: it may be told later
     /// With `released`: its guard was destroyed in the turn that delivered it, and nobody had looked whether there was
     /// one. Most probably its `co_await` has no name on its left: see `acquired.hpp`.
     bool unseen = false;

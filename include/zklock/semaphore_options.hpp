@@ -6,8 +6,8 @@
 
 namespace zklock {
 
-/// Options of a semaphore. All but `parents` and `identifier` hold for the path: semaphores of one client on one path
-/// must agree on them, or their operations fail with `errc::invalid_option`.
+/// Options of a semaphore. All but `parents`, `identifier` and `metrics_name` hold for the path: semaphores of one
+/// client on one path must agree on them, or their operations fail with `errc::invalid_option`.
 struct semaphore_options {
     semaphore_options() = default; // no aggregate: see client_options
 
@@ -29,6 +29,8 @@ struct semaphore_options {
     parent_kind parents = parent_kind::container;
     /// First line of the data of each node, up to 64 KiB. Empty: the client's.
     std::string identifier;
+    /// Under what name its acquires are counted: see `mutex_options::metrics_name`.
+    std::string metrics_name;
 };
 
 } // namespace zklock

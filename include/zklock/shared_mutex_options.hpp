@@ -25,6 +25,8 @@ struct shared_mutex_options {
     std::map<std::string, std::string> properties;
     /// Who is told what happens to the acquires of readers and writers: see `mutex_options::listener`.
     lock_listener listener;
+    /// Under what name its acquires are counted: see `mutex_options::metrics_name`.
+    std::string metrics_name;
     /// How often one acquire may try to create its node: see `mutex_options::max_attempts`.
     unsigned max_attempts = 0;
 };

@@ -19,7 +19,7 @@ template <class Handle> class acquire_operation final : public operation<Handle>
 public:
     acquire_operation(const lock_state& lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
                       handle_handler<Handle> handler)
-        : operation<Handle>(lock.client(), std::move(handler)), target_(lock.target()),
+        : operation<Handle>(lock.client(), std::move(handler)), target_(lock.target()), counters_(lock.counters()),
           once_(mode == acquire_mode::wait && timeout && *timeout <= lease_clock::duration::zero()),
           mode_(mode == acquire_mode::look_once || once_ ? recipes::patience::look_once : recipes::patience::queue)
     {
@@ -32,9 +32,10 @@ public:
 private:
     void begin() override
     {
+        counted_.begin(counters_, this->client()->turn_time());
         auto* const core = this->enter_open_client();
         if (!core)
-            return;
+            return counted_.ended(asio::error::operation_aborted); // or it was counted as closed
         lock_ = std::make_shared<guard_state>(this->client());
         recipes::waiter waiter;
         waiter.mode = mode_;
@@ -60,19 +61,26 @@ private:
                 note_timeout(*this->client(), *target_, *acquisition, timeout_ + (lease_clock::now() - *deadline_));
             // A look that had no time to wait found nothing: for its caller the time is up.
             const bool nothing_yet = ec == errc::busy || ec == errc::not_connected;
-            this->complete(once_ && nothing_yet ? make_error_code(errc::timed_out) : ec, Handle());
+            fail(once_ && nothing_yet ? make_error_code(errc::timed_out) : ec);
         } else {
             try {
                 lock->prepare();
             } catch (const std::bad_alloc&) { // a lock that might never be given back is none
                 acquisition->release({});
-                this->complete(make_error_code(boost::system::errc::not_enough_memory), Handle());
-                return;
+                return fail(make_error_code(boost::system::errc::not_enough_memory));
             }
             lock->granted(std::move(acquisition), std::move(grant));
+            lock->count_in(counters_);
+            counted_.granted(this->client()->turn_time());
             // If nobody can take the lock any more, it is given back here.
             this->complete({}, access::make<Handle>(std::move(lock)));
         }
+    }
+
+    void fail(error_code why)
+    {
+        counted_.ended(why);
+        this->complete(why, Handle());
     }
 
     bool withdraw() override
@@ -84,6 +92,7 @@ private:
             return false;
         acquisition_.reset();
         lock_.reset();
+        counted_.ended(asio::error::operation_aborted);
         return true;
     }
 
@@ -91,12 +100,14 @@ private:
     {
         acquisition_.reset();
         lock_.reset();
-        this->complete(this->client()->refusal(), Handle());
+        fail(this->client()->refusal());
     }
 
     std::shared_ptr<const lock_target> target_;
     std::shared_ptr<recipes::acquisition> acquisition_;
     std::shared_ptr<guard_state> lock_;
+    lock_counters& counters_;
+    counted_wait counted_;
     std::optional<lease_clock::time_point> deadline_;
     lease_clock::duration timeout_{};
     const bool once_;

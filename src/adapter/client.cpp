@@ -81,6 +81,11 @@ connection_state client::state() const noexcept
     return state_->state()->state();
 }
 
+metrics client::metrics() const
+{
+    return state_->state()->read_metrics();
+}
+
 std::int64_t client::session_id() const noexcept
 {
     return state_->state()->session_id();

@@ -3,6 +3,7 @@
 #include "adapter/client_log.hpp"
 #include "adapter/options_check.hpp"
 #include "store/each_told.hpp"
+#include "zklock/detail/connection_sink.hpp"
 #include "zklock/errc.hpp"
 
 #include <boost/asio/dispatch.hpp>
@@ -61,6 +62,8 @@ void client_state::tell_fault()
     const std::string who = options->identifier.empty() ? host_and_process() : options->identifier;
     const auto log = client_log(log_or_environment(options->log), who, [] { return std::int64_t{0}; });
     store::logger{log}(log_level::error, "the client cannot be used: ", to_string(*fault));
+    if (options->listener)
+        options->listener->notify({connection_state::failed, 0, lease_clock::now()});
 }
 
 client_state::~client_state()
@@ -254,7 +257,7 @@ void client_state::open()
         options_->identifier = host_and_process();
     const auto session = [this] { return core_ ? core_->session.id() : std::int64_t{0}; };
     options_->log = client_log(log_or_environment(std::move(options_->log)), options_->identifier, session);
-    core_ = std::make_unique<client_core>(*strand_, *options_, holds_);
+    core_ = std::make_unique<client_core>(*strand_, *options_, holds_, connection_counters_);
     forks_.store(runtime::fork_count(), std::memory_order_relaxed);
     options_.reset();
     core_->turns->add(std::shared_ptr<runtime::turns::finisher>(shared_from_this(), this));
@@ -268,9 +271,41 @@ void client_state::open()
 
 void client_state::turn_ends()
 {
+    turn_time_.reset();
     waits_for_nothing_.store(core_ && core_->store->waits_for_nothing(), std::memory_order_release);
     if (to_be_posted_.load(std::memory_order_relaxed))
         go_on_later();
+}
+
+lease_clock::time_point client_state::turn_time()
+{
+    if (!core_ || !core_->turns->open())
+        return lease_clock::now();
+    if (!turn_time_)
+        turn_time_ = lease_clock::now();
+    return *turn_time_;
+}
+
+metrics client_state::read_metrics() const
+{
+    metrics m;
+    m.state = state();
+    const auto& c = connection_counters_;
+    m.reconnects = c.reconnects.read();
+    m.disconnects = c.disconnects.read();
+    m.expiries = c.expiries.read();
+    m.requests = c.requests.read();
+    m.unseen = unseen_guards_.counted();
+    m.heartbeats = c.heartbeats.read();
+    m.heartbeat_delays = c.heartbeat_delays.read();
+    m.by_name = lock_counters_.read();
+    const bool ended = !alive(); // whoever was left over then is counted nowhere
+    for (lock_metrics& l : m.by_name) {
+        if (ended)
+            l.waiting = l.held = 0;
+        m.all += l;
+    }
+    return m;
 }
 
 void client_state::close()

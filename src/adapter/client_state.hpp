@@ -2,6 +2,7 @@
 #include "adapter/client_core.hpp"
 #include "adapter/client_executors.hpp"
 #include "adapter/context_service.hpp"
+#include "adapter/lock_counters.hpp"
 #include "adapter/unseen_guards.hpp"
 #include "runtime/forks.hpp"
 #include "runtime/strand.hpp"
@@ -139,6 +140,8 @@ public:
     [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
     /// It outlives the context, too.
     [[nodiscard]] detail::unseen_guards& unseen_guards() noexcept { return unseen_guards_; }
+    [[nodiscard]] counters_by_name& lock_counters() noexcept { return lock_counters_; }
+    [[nodiscard]] metrics read_metrics() const;
     /// The last handle went away.
     void close_in_background() noexcept;
 
@@ -148,6 +151,8 @@ public:
     [[nodiscard]] std::shared_ptr<reserved_task> take_spare() noexcept;
     void spare(std::shared_ptr<reserved_task>) noexcept;
 
+    /// When this turn began, or a little later; of several calls in a turn the first one looks at the clock.
+    [[nodiscard]] lease_clock::time_point turn_time();
     /// Null when nothing can be started: with invalid options, and once it closes.
     [[nodiscard]] client_core* open_core() const noexcept { return closing_ ? nullptr : core_.get(); }
     [[nodiscard]] pending_list& pending() noexcept { return pending_; }
@@ -200,6 +205,9 @@ private:
     std::optional<client_options> options_; // until open()
     std::shared_ptr<context_service<client_state>::registry> registry_;
     detail::unseen_guards unseen_guards_;
+    counters_by_name lock_counters_;
+    store::connection_counters connection_counters_;
+    std::optional<lease_clock::time_point> turn_time_; // while a turn goes on, if somebody has asked
     const std::shared_ptr<recipes::hold_counts> holds_ = std::make_shared<recipes::hold_counts>();
 
     mutable std::mutex mutex_; // guards these

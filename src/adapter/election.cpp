@@ -110,7 +110,7 @@ class candidacy {
 public:
     explicit candidacy(const lock_state& election)
         : lock_(std::make_shared<lock_state>(
-              election.handle(), std::make_shared<candidate_target>(election_of(election), who_)))
+              election, std::make_shared<candidate_target>(election_of(election), who_)))
     {
     }
 

@@ -45,8 +45,17 @@ void hold::tell_unseen(client_core& core)
                              store::times_left_out{*left_out});
 }
 
+void hold::count_end(lease_clock::time_point now) noexcept
+{
+    if (const auto how = acquisition->loss(now))
+        counted.lost(how->reason, now);
+    else
+        counted.released(now);
+}
+
 void hold::run()
 {
+    count_end(client->turn_time());
     store::each_told each;
     if (auto* const core = unseen ? client->open_core() : nullptr)
         each([&] { tell_unseen(*core); });
@@ -86,8 +95,10 @@ void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, rec
 void guard_state::lost()
 {
     lost_ = true;
-    if (hold_)
-        tell_each(std::exchange(hold_->watchers, {}), &guard_watcher::guard_lost);
+    if (!hold_)
+        return;
+    hold_->count_end(client_->turn_time());
+    tell_each(std::exchange(hold_->watchers, {}), &guard_watcher::guard_lost);
 }
 
 void guard_state::revoked()
@@ -146,6 +157,7 @@ bool guard_state::release(store::unique_function<void(error_code)> released)
     if (!hold_)
         return false;
     const auto was = std::exchange(hold_, nullptr);
+    was->count_end(client_->turn_time());
     store::each_told each;
     each([&] { tell_all(std::exchange(was->watchers, {}), *was->acquisition); });
     std::exchange(was->acquisition, nullptr)->release(std::move(released));
@@ -158,6 +170,7 @@ bool guard_state::release(store::unique_function<void(error_code)> released)
 void guard_state::emptied()
 {
     emptied_ = true;
+    hold_->count_end(client_->turn_time());
     tell_each(std::exchange(hold_->watchers, {}), &guard_watcher::guard_released);
 }
 

@@ -36,8 +36,12 @@ public:
     std::shared_ptr<recipes::acquisition> acquisition;
     recipes::grant grant;
     guard_watchers watchers;
+    counted_hold counted;
     bool unseen = false;                  ///< nobody has looked at the guard
     std::shared_ptr<client_state> client; ///< to give it back
+
+    /// It ends now, released or lost, if it has not ended before.
+    void count_end(lease_clock::time_point now) noexcept;
 
 private:
     void run() override;
@@ -59,6 +63,7 @@ public:
     void prepare();
     /// The lock was granted, after prepare(); before that, this is nobody's.
     void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept;
+    void count_in(lock_counters& counters) noexcept { hold_->counted.begin(counters, client_->turn_time()); }
     void lost();
     void revoked();
     /// Until lost() or the release, or until it is removed or has waited for revoked().

@@ -1,131 +1,25 @@
 #include "zklock/lock_listener.hpp"
-#include "adapter/context_service.hpp"
+#include "adapter/listener.hpp"
+#include "zklock/connection_listener.hpp"
+#include "zklock/detail/connection_sink.hpp"
 #include "zklock/detail/event_sink.hpp"
 
-#include <boost/asio/post.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <mutex>
-#include <new>
 #include <utility>
 
 namespace zklock {
-namespace {
-
-/// Calls a function with one event after the other. It may outlive the context of its executor, as the options of a
-/// lock may: what must not is the executor, which goes in context_gone().
-class listener final : public detail::event_sink, public std::enable_shared_from_this<listener> {
-public:
-    using service = detail::context_service<listener>;
-
-    listener(asio::any_io_executor executor, std::function<void(const lock_event&)> told, std::size_t most)
-        : told_(std::move(told)), most_(std::max<std::size_t>(most, 1)), registry_(service::of(executor)),
-          executor_(std::move(executor))
-    {
-        registry_->add(*this);
-    }
-    ~listener() override { registry_->remove(*this); }
-    listener(const listener&) = delete;
-    listener& operator=(const listener&) = delete;
-
-    void notify(const lock_event& event) override
-    {
-        const std::lock_guard lock(mutex_);
-        if (!executor_)
-            return;
-        keep(event);
-        if (calling_)
-            return;
-        try {
-            post();
-            refused_ = false;
-        } catch (...) { // once, and not with each event
-            if (!std::exchange(refused_, true))
-                throw;
-        }
-    }
-
-    /// By the service, while nothing runs on the executor.
-    void context_gone()
-    {
-        asio::any_io_executor executor;
-        const std::lock_guard lock(mutex_);
-        executor_.swap(executor);
-        events_.clear();
-    }
-
-private:
-    void keep(const lock_event& event) noexcept
-    {
-        if (has_room(event.what))
-            try {
-                events_.push_back(event);
-                return;
-            } catch (const std::bad_alloc&) { // NOLINT: it is dropped, too
-            }
-        ++dropped_; // and told with the next
-    }
-
-    /// Losses have as much room again as all others.
-    [[nodiscard]] bool has_room(lock_event::kind what) const
-    {
-        const std::size_t waiting = events_.size();
-        return waiting < most_ || (what == lock_event::kind::lost && waiting - most_ < most_);
-    }
-
-    void post()
-    {
-        if (events_.empty())
-            return; // there was no memory for it
-        asio::post(executor_, [self = shared_from_this()] { self->call(); });
-        calling_ = true; // what could not be posted goes with the next event
-    }
-
-    void call()
-    {
-        std::unique_lock lock(mutex_);
-        lock_event event = std::move(events_.front());
-        events_.pop_front();
-        event.dropped = std::exchange(dropped_, 0);
-        lock.unlock();
-        try {
-            told_(event);
-        } catch (...) {
-            try {
-                go_on();
-            } catch (...) { // NOLINT: the next event tries again, and tells of it
-            }
-            throw;
-        }
-        go_on();
-    }
-
-    void go_on()
-    {
-        const std::lock_guard lock(mutex_);
-        calling_ = false;
-        if (!events_.empty() && executor_)
-            post();
-    }
-
-    const std::function<void(const lock_event&)> told_;
-    const std::size_t most_;
-    const std::shared_ptr<service::registry> registry_;
-    std::mutex mutex_; // guards these
-    asio::any_io_executor executor_; ///< none once its context is gone
-    std::deque<lock_event> events_;
-    std::uint64_t dropped_ = 0; ///< since the last call
-    bool refused_ = false; ///< the executor did not take the last call
-    bool calling_ = false; ///< a call is under way or posted
-};
-
-} // namespace
+static bool is_dropped_last(const lock_event& e) noexcept { return e.what == lock_event::kind::lost; }
+static bool is_dropped_last(const connection_event&) noexcept { return false; }
 
 lock_listener listen(asio::any_io_executor executor, std::function<void(const lock_event&)> told, std::size_t most)
 {
+    using listener = detail::listener<detail::event_sink, lock_event>;
+    return std::make_shared<listener>(std::move(executor), std::move(told), most);
+}
+
+connection_listener listen_to_connection(asio::any_io_executor executor,
+                                         std::function<void(const connection_event&)> told, std::size_t most)
+{
+    using listener = detail::listener<detail::connection_sink, connection_event>;
     return std::make_shared<listener>(std::move(executor), std::move(told), most);
 }
 

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace zklock::detail {
@@ -18,6 +19,8 @@ public:
     virtual ~lock_target() = default;
 
     [[nodiscard]] virtual const std::string& path() const noexcept = 0;
+    /// Under what name it is counted; empty for none.
+    [[nodiscard]] virtual std::string_view metrics_name() const noexcept { return {}; }
     /// Starts an acquire, on the strand, with an open client.
     [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> acquire(client_core&, recipes::waiter) const = 0;
 
@@ -39,17 +42,26 @@ public:
 class lock_state {
 public:
     lock_state(std::shared_ptr<client_handle> client, std::shared_ptr<const lock_target> target)
-        : client_(std::move(client)), target_(std::move(target))
+        : client_(std::move(client)), target_(std::move(target)),
+          counters_(this->client()->lock_counters().of(target_->metrics_name()))
+    {
+    }
+    /// What is made of another, and counts as that.
+    lock_state(const lock_state& like, std::shared_ptr<const lock_target> target)
+        : client_(like.client_), target_(std::move(target)), counters_(like.counters_)
     {
     }
 
     [[nodiscard]] const std::shared_ptr<client_handle>& handle() const noexcept { return client_; }
     [[nodiscard]] const std::shared_ptr<client_state>& client() const noexcept { return client_->state(); }
     [[nodiscard]] const std::shared_ptr<const lock_target>& target() const noexcept { return target_; }
+    /// They live as long as the client's state.
+    [[nodiscard]] lock_counters& counters() const noexcept { return counters_; }
 
 private:
     std::shared_ptr<client_handle> client_;
     std::shared_ptr<const lock_target> target_;
+    lock_counters& counters_;
 };
 
 } // namespace zklock::detail

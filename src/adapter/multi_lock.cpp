@@ -20,6 +20,13 @@ public:
         static const std::string none;
         return none;
     }
+    /// That of its members, if they have all the same.
+    [[nodiscard]] std::string_view metrics_name() const noexcept override
+    {
+        const auto same = [&](const auto& m) { return m->metrics_name() == members_.front()->metrics_name(); };
+        return !members_.empty() && std::ranges::all_of(members_, same) ? members_.front()->metrics_name()
+                                                                        : std::string_view();
+    }
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
                                                                 recipes::waiter waiter) const override
     {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace zklock::detail {
@@ -18,6 +19,7 @@ public:
     }
 
     [[nodiscard]] const std::string& path() const noexcept override { return path_; }
+    [[nodiscard]] std::string_view metrics_name() const noexcept override { return options_->metrics_name; }
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
                                                                 recipes::waiter waiter) const override
     {

@@ -33,6 +33,7 @@ public:
     }
 
     [[nodiscard]] const std::string& path() const noexcept override { return settings_->path; }
+    [[nodiscard]] std::string_view metrics_name() const noexcept override { return settings_->options->metrics_name; }
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
                                                                 recipes::waiter waiter) const override
     {
@@ -54,7 +55,7 @@ private:
 std::shared_ptr<lock_state> owned_by(const std::shared_ptr<lock_state>& lock, std::uint64_t owner)
 {
     const auto& target = static_cast<const reentrant_target&>(*lock->target());
-    return std::make_shared<lock_state>(lock->handle(), target.owned_by(owner));
+    return std::make_shared<lock_state>(*lock, target.owned_by(owner));
 }
 
 std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>& lock, std::uint64_t owner, guard& held)

@@ -33,6 +33,7 @@ public:
     }
 
     [[nodiscard]] const std::string& path() const noexcept override { return settings_->path; }
+    [[nodiscard]] std::string_view metrics_name() const noexcept override { return settings_->options.metrics_name; }
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
                                                                 recipes::waiter waiter) const override
     {
@@ -177,7 +178,7 @@ private:
 
 std::shared_ptr<lock_state> permits_of(const std::shared_ptr<lock_state>& lock, std::size_t count)
 {
-    return std::make_shared<lock_state>(lock->handle(),
+    return std::make_shared<lock_state>(*lock,
                                         std::make_shared<semaphore_target>(target_of(*lock).settings(), count));
 }
 

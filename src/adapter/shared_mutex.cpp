@@ -91,6 +91,7 @@ mutex_options of_a_contender(const shared_mutex_options& options)
     own.names = options.names;
     own.parents = options.parents;
     own.identifier = options.identifier;
+    own.metrics_name = options.metrics_name;
     own.properties = options.properties;
     own.listener = options.listener;
     own.max_attempts = options.max_attempts;

@@ -6,6 +6,7 @@
 #include "bridge/wire.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
+#include "store/counters.hpp"
 #include "store/logger.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
@@ -66,6 +67,9 @@ public:
     /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made kernel objects of its own
     /// for this process.
     void stop(bool told_of_fork = false);
+
+    /// Where its requests are counted, from now on: that has to outlive it.
+    void count_requests(zklock::store::counter& there) noexcept { requests_ = &there; }
 
     /// For how long there has been no connection; nothing while there is one.
     [[nodiscard]] std::optional<lease_clock::duration> unconnected_for() const
@@ -197,6 +201,8 @@ private:
     const client_options options_;
     const zklock::store::logger log_{options_.log};
     const target target_;
+    zklock::store::counter own_requests_;
+    zklock::store::counter* requests_ = &own_requests_;
     inbox inbox_;
     wire wire_;
     std::optional<io_objects> io_;

@@ -141,7 +141,7 @@ asio::awaitable<void> http_server::converse(asio::ip::tcp::socket socket)
         }
 
         http::response<http::string_body> response(static_cast<http::status>(answered.status), 11);
-        response.set(http::field::content_type, "application/json");
+        response.set(http::field::content_type, answered.type);
         response.body() = std::move(answered.body);
         response.keep_alive(keep_alive);
         response.prepare_payload();

@@ -20,7 +20,8 @@ struct http_request {
 
 struct http_response {
     unsigned status = 200;
-    std::string body; ///< JSON
+    std::string body;
+    std::string type = "application/json";
 };
 
 /// Answers one request. What it throws is answered with 500.

@@ -31,6 +31,7 @@ asio::awaitable<zklock::result<receipt>> order_desk::order(std::string buyer)
 
     zklock::mutex_options options;
     options.identifier = buyer; // so that the queue can be read by people
+    options.metrics_name = "stock";
     zklock::mutex mutex(lock_->client, lock_->path, options);
     auto body = [&](zklock::guard& guard) { return sell(buyer, asked, guard.fencing_token()); };
     co_return co_await mutex.run(lock_->timeout, body);

@@ -4,6 +4,7 @@
 //   GET  /report                      what the database says
 //   GET  /queue                       who queues for the lock, the holder first
 //   GET  /health                      200 when orders can be taken
+//   GET  /metrics                     what the lock's client counts, for Prometheus
 #include "http_server.hpp"
 #include "order_desk.hpp"
 
@@ -44,7 +45,10 @@ struct settings {
 
 http_response reply(unsigned status, json::value body)
 {
-    return {status, json::serialize(body)};
+    http_response r;
+    r.status = status;
+    r.body = json::serialize(body);
+    return r;
 }
 
 http_response failure(unsigned status, std::string_view why)
@@ -99,7 +103,8 @@ public:
         static constexpr route routes[] = {{"POST", "/orders", &order_server::take_order},
                                            {"GET", "/report", &order_server::report},
                                            {"GET", "/queue", &order_server::queue},
-                                           {"GET", "/health", &order_server::health}};
+                                           {"GET", "/health", &order_server::health},
+                                           {"GET", "/metrics", &order_server::metrics}};
         bool known = false;
         for (const route& r : routes) {
             if (request.target == r.target) {
@@ -193,6 +198,17 @@ private:
             status = state == zklock::connection_state::connected ? 200 : 503;
         }
         co_return reply(status, std::move(o));
+    }
+
+    asio::awaitable<http_response> metrics(const http_request&)
+    {
+        if (!client_) {
+            co_return failure(404, "there is no lock");
+        }
+        http_response page;
+        page.body = zklock::prometheus_text(client_->metrics());
+        page.type = "text/plain; version=0.0.4; charset=utf-8";
+        co_return page;
     }
 
     std::string name_;

@@ -67,6 +67,7 @@ expect '413 {"error":*' request POST /orders "$(printf '%20000s' '')"
 expect '405 {"error":*' request GET /orders
 expect '405 {"error":*' request POST /report
 expect '404 {"error":*' request GET /
+expect '404 {"error":"there is no lock"}' request GET /metrics
 exec 5<>"/dev/tcp/127.0.0.1/$port"
 printf 'this is not HTTP\r\n\r\n' >&5
 expect '400 {"error":*' answer
@@ -88,6 +89,16 @@ first=$!
 holds() { [[ $(request GET /queue) == *'"buyer":"Ada"'* ]]; }
 await 60 holds || die "Ada is not in the queue"
 expect '503 {"error":"no lock: *' request POST /orders '{"buyer":"Ben"}'
+expect '200 # HELP *zklock_acquires_total{lock="stock",result="acquired"} 1
+zklock_acquires_total{lock="stock",result="timed_out"} 1
+*zklock_held_locks{lock="stock"} 1
+*' request GET /metrics
+if command -v promtool >/dev/null; then
+    request GET /metrics | sed '1s/^200 //' | promtool check metrics >"$scratch/promtool" 2>&1 ||
+        die "promtool: $(cat "$scratch/promtool")"
+else
+    echo "promtool is not installed: it has not looked at /metrics"
+fi
 
 # --- the end: an idle connection does not hold it up, the order under way is finished and answered
 exec 6<>"/dev/tcp/127.0.0.1/$port"

@@ -41,6 +41,7 @@ lock_contender::lock_contender(session& s, lock_path* path, queue::contender_id 
         last_event_ = std::make_unique<lock_event>();
         last_event_->acquire = id;
         last_event_->path = request_.path;
+        last_event_->began = session_.scheduler.now();
     }
 }
 
@@ -55,41 +56,17 @@ const std::string& lock_contender::data() const noexcept
     return data_.empty() ? identifier() : data_;
 }
 
-namespace {
-
-/// A listener's executor takes no more: what happens goes on, and who runs the client hears of it.
-void tell_of_refusal(session& s, std::exception_ptr why) noexcept
-{
-    try {
-        s.tell([&s, why = std::move(why)] {
-            if (!s.log.on(log_level::warning)) // somebody has to hear of it
-                std::rethrow_exception(why);
-            std::string text = "the executor of a lock's listener refuses its events: ";
-            try {
-                std::rethrow_exception(why);
-            } catch (const std::exception& e) {
-                text += e.what();
-            } catch (...) {
-                text += "something is thrown that is no std::exception";
-            }
-            s.log(log_level::warning, text);
-        });
-    } catch (const std::bad_alloc&) { // NOLINT: the listener counts what it misses, and memory is missed by others, too
-    }
-}
-
-} // namespace
-
 void lock_contender::notify(lock_event::kind what, error_code ec)
 {
     if (!listens())
         return;
     last_event_->what = what;
     last_event_->error = ec;
+    last_event_->at = session_.scheduler.now();
     try {
         options().listener->notify(*last_event_);
     } catch (...) {
-        tell_of_refusal(session_, std::current_exception());
+        session_.listener_refused(std::current_exception());
     }
 }
 

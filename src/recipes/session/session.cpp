@@ -4,6 +4,7 @@
 #include "queue/node_path.hpp"
 #include "recipes/session/option_faults.hpp"
 #include "store/each_told.hpp"
+#include "zklock/detail/connection_sink.hpp"
 
 #include <chrono>
 #include <new>
@@ -53,12 +54,30 @@ void session::on_state(std::function<void(connection_state)> f)
 
 void session::change(connection_state next)
 {
-    if (state_.exchange(next) == next || !on_state_ || to_tell_state_.empty())
+    if (state_.exchange(next) == next)
+        return;
+    if (options.listener)
+        tell_listener(next);
+    if (!on_state_ || to_tell_state_.empty())
         return; // news that are on their way tell of it
     tell(std::move(to_tell_state_), [this] {
         to_tell_state_ = make_room(); // its own again
         on_state_(state_);
     });
+}
+
+/// Of each state, even if others follow at once.
+void session::tell_listener(connection_state now) noexcept
+{
+    connection_event event;
+    event.state = now;
+    event.session_id = id_;
+    event.at = scheduler.now();
+    try {
+        options.listener->notify(event);
+    } catch (...) {
+        listener_refused(std::current_exception());
+    }
 }
 
 void session::deliver_news()
@@ -113,6 +132,8 @@ void session::on_connected(const store::connect_reply& answer)
     id_ = answer.session_id;
     connected = true;
     reconnected_ = std::exchange(connected_before_, true);
+    if (reconnected_)
+        counters_->reconnects.add();
     server_proved_ = false;
     refusal_logged_ = false;
     open_lease(answer, now);
@@ -152,6 +173,7 @@ void session::on_disconnected()
 {
     if (over)
         return;
+    counters_->disconnects.add();
     attempt([this] {
         epoch_open_ = false;
         contact_lost(); // known to all before the end of the epoch makes one of them have another do something
@@ -165,6 +187,7 @@ void session::on_expired()
 {
     if (over)
         return;
+    counters_->expiries.add();
     attempt([this] {
         id_ = 0;
         lease_.end();

@@ -8,6 +8,7 @@
 #include "recipes/session/node_budget.hpp"
 #include "recipes/session/request_line.hpp"
 #include "recipes/session/session_member.hpp"
+#include "store/counters.hpp"
 #include "store/logger.hpp"
 #include "store/repeats.hpp"
 #include "store/scheduler.hpp"
@@ -21,6 +22,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <list>
 #include <map>
@@ -48,6 +50,8 @@ public:
     session(const session&) = delete;
     session& operator=(const session&) = delete;
 
+    /// Where it counts, from now on: that has to outlive it.
+    void count_in(store::connection_counters& there) noexcept { counters_ = &there; }
     /// Who is told of changes of state(), if anybody: of the last one, if several come at once.
     void on_state(std::function<void(connection_state)>);
     /// From any thread.
@@ -185,6 +189,9 @@ public:
     /// Has the log say so. The node's name may be missing, for lack of memory.
     void log_loss(const lock_loss&, std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept;
 
+    /// The executor of a listener takes no more: what happens goes on, and who runs the client hears of it.
+    void listener_refused(std::exception_ptr why) noexcept;
+
     /// Calls `f` after a while, unless the session is destroyed before.
     void later(lease_clock::duration, std::function<void()> f);
 
@@ -232,6 +239,7 @@ private:
     void on_exception() noexcept override { give_up(); }
 
     void change(connection_state);
+    void tell_listener(connection_state) noexcept;
     void tell_closed() noexcept;
     void stop(errc why); ///< nothing will be sent any more; may be called again if it throws
     void open_lease(const store::connect_reply&, store::scheduler::time_point now);
@@ -291,6 +299,9 @@ private:
     bool refusal_logged_ = false;                            ///< in this epoch
     bool connected_before_ = false;
     bool reconnected_ = false; ///< this epoch is not the first
+    store::connection_counters own_counters_;
+    store::connection_counters* counters_ = &own_counters_;
+    store::scheduler::time_point beat_due_{};
     store::scheduler::timer_id beat_timer_ = 0;
     store::scheduler::timer_id lease_timer_ = 0;
     store::scheduler::timer_id holders_timer_ = 0;

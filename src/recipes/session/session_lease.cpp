@@ -63,7 +63,7 @@ void session::wrote(const store::reply& answer)
 void session::plan_beat()
 {
     if (beat_timer_ == 0 && connected)
-        plan(beat_timer_, std::max(scheduler.now(), lease_.next_heartbeat()), &session::beat);
+        plan(beat_timer_, beat_due_ = std::max(scheduler.now(), lease_.next_heartbeat()), &session::beat);
 }
 
 /// A sync, because it goes through the leader.
@@ -72,18 +72,23 @@ void session::beat()
     if (!connected || ZKLOCK_MUTANT(no_heartbeat))
         return;
     requests.proceed();
-    if (scheduler.now() < lease_.next_heartbeat())
+    const auto now = scheduler.now();
+    if (now < lease_.next_heartbeat())
         return plan_beat();
     if (beating_)
         return; // its answer plans the next
     store.sync("/", [this](const store::reply& answer) {
         beating_ = false;
-        lease_.heartbeat_answered(answer.sent, scheduler.now());
+        const auto answered = scheduler.now();
+        if (answer.result == store::outcome::ok)
+            counters_->heartbeats.add(answered - answer.sent);
+        lease_.heartbeat_answered(answer.sent, answered);
         heard(answer);
         if (!ZKLOCK_MUTANT(heartbeat_sent_once))
             plan_beat();
     });
     beating_ = true;
+    counters_->heartbeat_delays.add(now - beat_due_);
 }
 
 void session::granted(session_member& member)

@@ -1,8 +1,12 @@
-// What a session has its log say of locks that are lost and of turns that come late.
+// What a session has its log say of locks that are lost, of listeners that cannot be told, and of turns that come late.
 #include "recipes/session/session.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
 
 namespace zklock::recipes {
 namespace {
@@ -48,6 +52,26 @@ void session::log_loss(const lock_loss& lost, std::string_view path, std::string
         say("; nothing was heard from the servers for ", lost.unheard);
     else
         say();
+}
+
+void session::listener_refused(std::exception_ptr why) noexcept
+{
+    try {
+        tell([this, why = std::move(why)] {
+            if (!log.on(log_level::warning)) // somebody has to hear of it
+                std::rethrow_exception(why);
+            std::string text = "the executor of a listener refuses its events: ";
+            try {
+                std::rethrow_exception(why);
+            } catch (const std::exception& e) {
+                text += e.what();
+            } catch (...) {
+                text += "something is thrown that is no std::exception";
+            }
+            log(log_level::warning, text);
+        });
+    } catch (const std::bad_alloc&) { // NOLINT: the listener counts what it misses, and memory is missed by others, too
+    }
 }
 
 /// Whether a turn that a timer has begun is later than the lease can bear often.

@@ -1,0 +1,26 @@
+#pragma once
+#include "zklock/connection_state.hpp"
+#include "zklock/lease_clock.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace zklock {
+
+/// A client has come into another state: what a `connection_listener` is told.
+struct connection_event {
+    connection_state state = connection_state::connecting;
+    std::int64_t session_id = 0; ///< 0 where there is none
+    lease_clock::time_point at{};
+    /// How many events the listener has left out since the call before: see `listen_to_connection()`.
+    std::uint64_t dropped = 0;
+};
+
+namespace detail {
+class connection_sink;
+}
+
+/// Who is told of a client's states: `client_options::listener`. Empty: nobody is told.
+using connection_listener = std::shared_ptr<detail::connection_sink>;
+
+} // namespace zklock

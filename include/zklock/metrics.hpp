@@ -1,0 +1,126 @@
+#pragma once
+#include "zklock/connection_state.hpp"
+#include "zklock/lock_loss.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace zklock {
+
+/// How often something took how long: a histogram whose buckets reach from 32 µs to 134 s, each twice as far as the one
+/// before, and one for all that took longer.
+struct latency_histogram {
+    latency_histogram() = default; // no aggregate: see client_options
+
+    static constexpr std::size_t buckets = 24;
+    /// The longest time that belongs into a bucket: of the last, the longest that there is.
+    [[nodiscard]] static constexpr std::chrono::nanoseconds longest(std::size_t bucket) noexcept
+    {
+        if (bucket + 1 >= buckets)
+            return std::chrono::nanoseconds::max();
+        return std::chrono::microseconds(std::int64_t{32} << bucket);
+    }
+    /// The bucket that a time belongs into.
+    [[nodiscard]] static constexpr std::size_t bucket_of(std::chrono::nanoseconds time) noexcept
+    {
+        const auto least = longest(0).count();
+        const auto steps = time.count() > 0 ? static_cast<std::uint64_t>((time.count() - 1) / least) : 0;
+        return std::min(static_cast<std::size_t>(std::bit_width(steps)), buckets - 1);
+    }
+
+    /// How many there are in all.
+    [[nodiscard]] std::uint64_t count() const noexcept;
+    /// The longest time of the bucket that holds the quantile, 0 to 1: as in `quantile(0.99)`. 0 where nothing was
+    /// counted.
+    [[nodiscard]] std::chrono::nanoseconds quantile(double q) const noexcept;
+    latency_histogram& operator+=(const latency_histogram&) noexcept;
+
+    std::array<std::uint64_t, buckets> counts{}; ///< of each bucket alone
+    std::chrono::nanoseconds sum{};
+};
+
+inline constexpr std::size_t loss_reasons = 6; ///< how many there are
+
+/// What became of acquires: of all of a client, or of those of one name. Each acquire of a user counts once, whatever
+/// the lock: also one of a multi-lock, of several permits, of an owner who holds already, and each term of an election.
+struct lock_metrics {
+    lock_metrics() = default; // no aggregate: see client_options
+
+    /// As the options of the locks say (`mutex_options::metrics_name`); empty for locks without a name.
+    std::string name;
+
+    // Of these, each acquire that has ended counts in one: in what its caller was told.
+    std::uint64_t acquired = 0;
+    std::uint64_t timed_out = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t busy = 0;   ///< of `try_acquire()`
+    std::uint64_t failed = 0; ///< all else, such as `errc::not_connected`, `access_denied` or `closed`
+
+    // Of what was acquired, each that has ended counts in one: as its guard tells, when the guard hears of it. Permits
+    // that were split off, or released one by one, are not counted apart from the guard they were acquired with.
+    std::uint64_t released = 0;
+    std::array<std::uint64_t, loss_reasons> lost_by{}; ///< by the value of `loss_reason`
+    [[nodiscard]] std::uint64_t lost(loss_reason why) const noexcept { return lost_by[static_cast<std::size_t>(why)]; }
+    [[nodiscard]] std::uint64_t lost() const noexcept; ///< for any reason
+
+    std::uint64_t waiting = 0; ///< acquires that wait now: what this client adds to the queues
+    std::uint64_t held = 0;    ///< what is held now: guards, not permits
+
+    latency_histogram waits; ///< of what was acquired: from the call to the grant
+    latency_histogram holds; ///< of what has ended: from the grant to the release, or to the loss as it was noticed
+
+    lock_metrics& operator+=(const lock_metrics&) noexcept; ///< all but the name
+};
+
+/// How a client has fared since it was made: what `client::metrics()` tells.
+///
+/// Counters only grow, also across sessions. Times are of `lease_clock`, as exact as the turns of the client's strand:
+/// what begins and ends in one turn took no time. The numbers are not of one moment: an acquire that ends while they
+/// are read may be in one and not yet in another.
+struct metrics {
+    metrics() = default; // no aggregate: see client_options
+
+    connection_state state = connection_state::connecting;
+    std::uint64_t reconnects = 0;  ///< connections after the first one, of the same session or a new one
+    std::uint64_t disconnects = 0; ///< connections that have ended, but for the client's close
+    std::uint64_t expiries = 0;    ///< sessions that the servers have ended
+    /// What was sent to the servers for the client's users, its locks and its lease. A transaction counts once. What
+    /// the C client sends on its own (to connect, and pings) does not count.
+    std::uint64_t requests = 0;
+    std::uint64_t unseen = 0; ///< guards that died in the turn that delivered them: see `acquired.hpp`
+    latency_histogram heartbeats;       ///< of the lease: from sending one to its answer
+    latency_histogram heartbeat_delays; ///< how much later than planned it was sent: the strand was busy, or stopped
+
+    lock_metrics all;                  ///< of all locks
+    std::vector<lock_metrics> by_name; ///< the same by name, first those without one
+
+    /// For `prometheus_text()`: what is put on each sample, besides the labels of its own. `client::metrics()` leaves
+    /// it empty.
+    std::map<std::string, std::string> labels;
+};
+
+/// How many names of locks a client tells apart. What has later ones is counted under `other_locks`.
+inline constexpr std::size_t most_metrics_names = 64;
+inline constexpr char other_locks[] = "(other)";
+
+/// The metrics in Prometheus's text format (version 0.0.4), as the answer to `GET /metrics` of a scraper, with
+/// `Content-Type: text/plain; version=0.0.4`. All names begin with `zklock_`; locks with a name have it as the label
+/// `lock`. A label's value may be any text: what is no UTF-8 is replaced by `?`, and so is each character of a label's
+/// name that Prometheus does not accept by `_`.
+///
+/// Thread safety: it may be called from any thread.
+/// @throws std::bad_alloc
+[[nodiscard]] std::string prometheus_text(const metrics&);
+
+/// The same of several clients, which need distinct `labels`.
+[[nodiscard]] std::string prometheus_text(std::span<const metrics>);
+
+} // namespace zklock

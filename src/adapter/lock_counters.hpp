@@ -1,0 +1,108 @@
+#pragma once
+#include "store/counters.hpp"
+#include "zklock/lease_clock.hpp"
+#include "zklock/metrics.hpp"
+#include "zklock/result.hpp"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zklock::detail {
+
+/// What is counted of the acquires of one name. Counted on the client's strand, read by any thread.
+struct lock_counters {
+    explicit lock_counters(std::string n) : name(std::move(n)) {}
+
+    [[nodiscard]] lock_metrics read() const;
+
+    const std::string name;
+    store::counter acquired, timed_out, cancelled, busy, failed, released, waiting, held;
+    std::array<store::counter, loss_reasons> lost;
+    store::latency_counter waits, holds;
+};
+
+/// Those of a client, for as many names as it tells apart.
+class counters_by_name {
+public:
+    /// Of one name, as long as this lives. May be called from any thread.
+    [[nodiscard]] lock_counters& of(std::string_view name);
+    /// May be called from any thread.
+    [[nodiscard]] std::vector<lock_metrics> read() const;
+
+private:
+    lock_counters unnamed_{""}, others_{other_locks};
+    mutable std::mutex mutex_; // guards these
+    bool has_others_ = false;
+    std::vector<std::unique_ptr<lock_counters>> named_;
+};
+
+/// One acquire that waits, as it is counted.
+class counted_wait {
+public:
+    void begin(lock_counters& in, lease_clock::time_point now) noexcept
+    {
+        in_ = &in;
+        since_ = now;
+        in.waiting.add();
+    }
+    void granted(lease_clock::time_point now) noexcept
+    {
+        in_->waits.add(now - since_);
+        end(in_->acquired);
+    }
+    /// As its caller is told; nothing if that was counted.
+    void ended(const error_code& how) noexcept;
+
+private:
+    void end(store::counter& as) noexcept
+    {
+        as.add();
+        in_->waiting.subtract_one();
+        in_ = nullptr;
+    }
+
+    lock_counters* in_ = nullptr; ///< while it waits
+    lease_clock::time_point since_{};
+};
+
+/// What was granted, as it is counted.
+class counted_hold {
+public:
+    void begin(lock_counters& in, lease_clock::time_point now) noexcept
+    {
+        in_ = &in;
+        since_ = now;
+        in.held.add();
+    }
+    // Nothing if its end was counted before, or it never began.
+    void released(lease_clock::time_point now) noexcept
+    {
+        if (in_)
+            end(in_->released, now);
+    }
+    void lost(loss_reason why, lease_clock::time_point now) noexcept
+    {
+        if (in_)
+            end(in_->lost[static_cast<std::size_t>(why)], now);
+    }
+
+private:
+    void end(store::counter& as, lease_clock::time_point now) noexcept
+    {
+        as.add();
+        in_->holds.add(now - since_);
+        in_->held.subtract_one();
+        in_ = nullptr;
+    }
+
+    lock_counters* in_ = nullptr; ///< while it is held
+    lease_clock::time_point since_{};
+};
+
+} // namespace zklock::detail

@@ -1,0 +1,51 @@
+#pragma once
+#include "zklock/metrics.hpp"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace zklock::store {
+
+/// Counted by one thread at a time, a client's strand, and read by any. So counting takes no locked instruction.
+class counter {
+public:
+    void add(std::uint64_t more = 1) noexcept { count_.store(read() + more, std::memory_order_relaxed); }
+    void subtract_one() noexcept { count_.store(read() - 1, std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t read() const noexcept { return count_.load(std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::uint64_t> count_{0};
+};
+
+/// The same for a histogram.
+class latency_counter {
+public:
+    void add(std::chrono::nanoseconds time) noexcept
+    {
+        counts_[latency_histogram::bucket_of(time)].add();
+        sum_.add(time > time.zero() ? static_cast<std::uint64_t>(time.count()) : 0);
+    }
+    [[nodiscard]] latency_histogram read() const noexcept
+    {
+        latency_histogram all;
+        for (std::size_t i = 0; i < counts_.size(); ++i)
+            all.counts[i] = counts_[i].read();
+        all.sum = std::chrono::nanoseconds(sum_.read());
+        return all;
+    }
+
+private:
+    std::array<counter, latency_histogram::buckets> counts_;
+    counter sum_; ///< nanoseconds
+};
+
+/// What a client counts of its connections.
+struct connection_counters {
+    counter reconnects, disconnects, expiries, requests;
+    latency_counter heartbeats, heartbeat_delays;
+};
+
+} // namespace zklock::store

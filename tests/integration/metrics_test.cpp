@@ -1,0 +1,410 @@
+// What clients count of their locks and connections, what their listener hears of connections, and whether Prometheus's
+// own tool accepts the text.
+#include "integration/recipe_scene.hpp"
+#include "support/one_server.hpp"
+#include "support/prometheus_page.hpp"
+
+#include <boost/asio/thread_pool.hpp>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+mutex_options named(std::string name)
+{
+    mutex_options options;
+    options.metrics_name = std::move(name);
+    return options;
+}
+
+/// Of one name; all zero if there is none.
+lock_metrics of(const client& zk, std::string_view name)
+{
+    for (const lock_metrics& l : zk.metrics().by_name)
+        if (l.name == name)
+            return l;
+    return {};
+}
+
+/// Whatever has ended counts once, and what was acquired has waited, and is held, released or lost.
+void check_sums(const lock_metrics& l)
+{
+    CHECK(l.waits.count() == l.acquired);
+    CHECK(l.held + l.released + l.lost() == l.acquired);
+    CHECK(l.holds.count() == l.released + l.lost());
+}
+
+} // namespace
+
+TEST_CASE("each acquire counts as what its caller is told, under the name of its lock")
+{
+    play<2>([&](admin_client& admin, client& zk, client& other) -> awaitable<void> {
+        const auto path = new_path();
+        mutex lock(zk, path, named("stock"));
+        {
+            guard held = must(co_await lock.acquire());
+            CHECK(of(zk, "stock").acquired == 1);
+            CHECK(of(zk, "stock").held == 1);
+            co_await release(std::move(held));
+        }
+        lock_metrics l = of(zk, "stock");
+        CHECK(l.released == 1);
+        CHECK(l.held == 0);
+        check_sums(l);
+
+        guard held = must(co_await mutex(other, path).acquire());
+        CHECK(error_in(co_await lock.acquire(1ms)) == errc::timed_out);
+        CHECK(error_in(co_await lock.acquire(0ms)) == errc::timed_out); // it has found the lock busy
+        CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
+        auto waits = begin_acquire(lock);
+        co_await until_queued(admin, path, 2);
+        CHECK(of(zk, "stock").waiting == 1);
+        waits.cancel();
+        CHECK(co_await waits.end() == asio::error::operation_aborted);
+        mutex nowhere(zk, "no path", named("stock"));
+        CHECK(error_in(co_await nowhere.acquire()) == errc::invalid_path);
+        waits = begin_acquire(lock);
+        co_await until_queued(admin, path, 2);
+        co_await release(std::move(held));
+        CHECK(!co_await waits.end());
+        waits.value() = guard(); // given back in the background
+        const client* const client_of_it = &zk;
+        co_await until("it is released", [client_of_it] { return of(*client_of_it, "stock").released == 2; });
+        l = of(zk, "stock");
+        CHECK(l.acquired == 2);
+        CHECK(l.timed_out == 2);
+        CHECK(l.busy == 1);
+        CHECK(l.cancelled == 1);
+        CHECK(l.failed == 1);
+        CHECK(l.waiting == 0);
+        CHECK(l.held == 0);
+        check_sums(l);
+        CHECK(of(zk, "").acquired == 0);
+        CHECK(of(other, "").acquired == 1);
+        CHECK(other.metrics().all.acquired == 1);
+
+        static_cast<void>(co_await mutex(other, path).acquire()); // without a name for the result
+        co_await until_only_left(server().port(), std::vector<std::string>());
+        CHECK(other.metrics().unseen == 1);
+        CHECK(other.metrics().all.released == 2);
+    });
+}
+
+TEST_CASE("whatever the recipe, an acquire counts once")
+{
+    play<1>([&](client& zk) -> awaitable<void> {
+        const auto path = new_path();
+        reentrant_mutex again(zk, path + "/again", named("again"));
+        const lock_owner me;
+        guard outer = must(co_await again.acquire(me));
+        guard inner = must(co_await again.acquire(me));
+        CHECK(of(zk, "again").held == 2);
+        co_await release(std::move(outer));
+        co_await release(std::move(inner));
+        CHECK(of(zk, "again").acquired == 2);
+        check_sums(of(zk, "again"));
+
+        semaphore_options of_gate;
+        of_gate.permits = 5;
+        of_gate.metrics_name = "gate";
+        semaphore gate(zk, path + "/gate", of_gate);
+        permits four = must(co_await gate.acquire(4));
+        must(co_await four.release(1));
+        CHECK(of(zk, "gate").held == 1);
+        permits part = must(co_await four.split(1));
+        CHECK(of(zk, "gate").held == 1);
+        permits rest = must(co_await four.split(2)); // nothing is left
+        CHECK(of(zk, "gate").acquired == 1);
+        CHECK(of(zk, "gate").released == 1);
+        must(co_await std::move(part).release());
+        must(co_await std::move(rest).release());
+        check_sums(of(zk, "gate"));
+
+        shared_mutex_options of_book;
+        of_book.metrics_name = "book";
+        shared_mutex book(zk, path + "/book", of_book);
+        guard writer = must(co_await book.acquire());
+        guard reader = must(co_await book.downgrade(std::move(writer))); // the same hold
+        CHECK(of(zk, "book").held == 1);
+        co_await release(std::move(reader));
+        reader = must(co_await book.acquire_shared());
+        co_await release(std::move(reader));
+        CHECK(of(zk, "book").acquired == 2);
+        check_sums(of(zk, "book"));
+
+        multi_lock both(mutex(zk, path + "/a", named("pair")), mutex(zk, path + "/b", named("pair")));
+        multi_guard pair = must(co_await both.acquire());
+        must(co_await std::move(pair).release());
+        CHECK(of(zk, "pair").acquired == 1);
+        check_sums(of(zk, "pair"));
+        multi_lock mixed(mutex(zk, path + "/a", named("pair")), mutex(zk, path + "/b"));
+        pair = must(co_await mixed.acquire());
+        must(co_await std::move(pair).release());
+        CHECK(of(zk, "pair").acquired == 1);
+        CHECK(of(zk, "").acquired == 1);
+
+        election_options of_chair;
+        of_chair.metrics_name = "chair";
+        election chair(zk, path + "/chair", of_chair);
+        const auto nothing = [](leadership&) -> awaitable<void> { co_return; };
+        must(co_await chair.lead(nothing));
+        CHECK(of(zk, "chair").acquired == 1);
+        check_sums(of(zk, "chair"));
+
+        const metrics all = zk.metrics();
+        CHECK(all.by_name.size() == 6);
+        CHECK(all.all.acquired == 8);
+        CHECK(all.all.released == 8);
+        check_sums(all.all);
+    });
+}
+
+TEST_CASE("losses count by reason; reconnects, disconnects and expiries")
+{
+    play<1>({.sessions = {4'000ms}}, [&](admin_client& admin, remote_client& a) -> awaitable<void> {
+        const auto path = new_path();
+        mutex lock(a.zk, path);
+        const client& zk = a.zk;
+        CHECK(zk.metrics().state == connection_state::connected);
+        CHECK(zk.metrics().reconnects == 0);
+        CHECK(zk.metrics().disconnects == 0);
+
+        guard held = must(co_await lock.acquire());
+        admin.remove(held.node());
+        must(co_await held.wait_lost());
+        CHECK(of(zk, "").lost(loss_reason::node_deleted) == 1);
+        CHECK(of(zk, "").held == 0);
+        CHECK(error_in(co_await std::move(held).release()) == errc::lost); // it is counted already
+        CHECK(of(zk, "").released == 0);
+
+        held = must(co_await lock.acquire());
+        a.link.expire_session();
+        must(co_await held.wait_lost());
+        co_await a.connect();
+        CHECK(of(zk, "").lost(loss_reason::session_expired) == 1);
+        metrics m = zk.metrics();
+        CHECK(m.expiries == 1);
+        CHECK(m.reconnects == m.disconnects);
+        CHECK(m.reconnects >= 1);
+
+        held = must(co_await lock.acquire());
+        a.link.block(direction::replies);
+        must(co_await held.wait_lost());
+        CHECK(of(zk, "").lost(loss_reason::lease_ended) == 1);
+        a.link.unblock();
+        held = guard();
+        co_await a.connect();
+
+        const auto before = zk.metrics();
+        a.link.cut();
+        const client* const raw = &zk;
+        const auto reconnects = before.reconnects;
+        co_await until("it connects again", [raw, reconnects] { return raw->metrics().reconnects > reconnects; });
+        CHECK(zk.metrics().disconnects > before.disconnects);
+        CHECK(zk.metrics().heartbeats.count() > 0);
+        CHECK(zk.metrics().heartbeat_delays.count() >= zk.metrics().heartbeats.count());
+
+        held = must(co_await lock.acquire(60s));
+        auto waits = begin_acquire(lock);
+        co_await until_queued(admin, path, 2);
+        const auto disconnects = zk.metrics().disconnects;
+        co_await a.close();
+        CHECK(co_await waits.end() == errc::closed);
+        m = zk.metrics(); // they stay
+        CHECK(m.state == connection_state::closed);
+        CHECK(m.all.lost(loss_reason::client_closed) == 1);
+        CHECK(m.all.lost() == 4);
+        CHECK(m.all.acquired == 4);
+        CHECK(m.all.failed == 1);
+        CHECK(m.all.held == 0);
+        CHECK(m.all.waiting == 0);
+        CHECK(m.disconnects == disconnects);
+        check_sums(m.all);
+    });
+}
+
+TEST_CASE("requests are those that reach the servers; counting adds none")
+{
+    play<1>([&](remote_client& a) -> awaitable<void> {
+        mutex lock(a.zk, new_path());
+        for (int i = 0; i < 3; ++i) {
+            guard held = must(co_await lock.acquire());
+            co_await release(std::move(held));
+        }
+        must(co_await a.zk.exists("/zookeeper"));
+        const remote_client* const raw = &a;
+        co_await until("all have passed",
+                       [raw] { return raw->link.count(opcode::any) == raw->zk.metrics().requests; });
+    });
+}
+
+TEST_CASE("a client tells so many names apart, and counts the rest together")
+{
+    play<1>([&](client& zk) -> awaitable<void> {
+        const auto path = new_path();
+        const auto failing = [&](std::string name) -> awaitable<void> {
+            mutex nowhere(zk, "no path", named(std::move(name)));
+            CHECK(error_in(co_await nowhere.acquire()) == errc::invalid_path);
+        };
+        for (std::size_t i = 0; i < most_metrics_names + 10; ++i)
+            co_await failing(std::to_string(i));
+        co_await failing("0");
+        co_await failing("73");
+        co_await failing(other_locks);
+        const metrics m = zk.metrics();
+        CHECK(m.by_name.size() == most_metrics_names + 2);
+        CHECK(m.by_name.front().name.empty());
+        CHECK(of(zk, "0").failed == 2);
+        CHECK(of(zk, "63").failed == 1);
+        CHECK(of(zk, "64").failed == 0);
+        CHECK(of(zk, other_locks).failed == 12);
+        CHECK(m.all.failed == most_metrics_names + 13);
+    });
+}
+
+TEST_CASE("they are read by any thread, while the client works and when it is gone")
+{
+    const auto path = new_path();
+    std::optional<client> kept;
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, usual_options());
+        kept = zk;
+        std::atomic<bool> stop{false};
+        std::uint64_t last = 0;
+        std::thread reader([&] {
+            while (!stop) {
+                const metrics m = zk.metrics();
+                CHECK(m.all.acquired >= last);
+                last = m.all.acquired;
+                static_cast<void>(prometheus_text(m));
+            }
+        });
+        mutex lock(zk, path, named("read"));
+        for (std::size_t i = 0; i < scaled(200); ++i) {
+            guard held = must(co_await lock.acquire());
+            mutex(zk, path, named(std::to_string(i))); // and names are added
+            co_await release(std::move(held));
+        }
+        stop = true;
+        reader.join();
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    CHECK(of(*kept, "read").released == scaled(200)); // the context is gone
+    expect_clean(server(), {path});
+}
+
+TEST_CASE("promtool accepts the text")
+{
+    temporary_directory directory;
+    play<1>([&](client& zk) -> awaitable<void> {
+        const auto path = new_path();
+        mutex lock(zk, path, named("odd \\ \" \n \xff name"));
+        for (int i = 0; i < 3; ++i) {
+            guard held = must(co_await lock.acquire());
+            co_await release(std::move(held));
+        }
+        metrics m = zk.metrics();
+        m.labels["client"] = "one";
+        metrics other = m;
+        other.labels["client"] = "other";
+        const std::vector<metrics> both{m, other};
+        const std::string text = prometheus_text(both);
+        const prometheus_page page(text);
+        CHECK(page.value("zklock_acquires_total", {{"client", "one"}, {"lock", "odd \\ \" \n ? name"},
+                                                   {"result", "acquired"}}) == 3);
+        std::ofstream(directory.path() / "text") << text;
+        std::ofstream(directory.path() / "plain") << prometheus_text(zk.metrics());
+    });
+    if (std::system("command -v promtool >/dev/null") != 0) {
+        MESSAGE("promtool (of Debian's package prometheus) is not installed: the text was only read by the test's parser");
+        return;
+    }
+    for (const char* file : {"text", "plain"}) {
+        const std::string command = "promtool check metrics <" + (directory.path() / file).string() + " 1>&2";
+        CHECK(std::system(command.c_str()) == 0);
+    }
+}
+
+TEST_CASE("a listener of the connection hears each state, in order, on its own executor")
+{
+    asio::thread_pool pool(2);
+    std::mutex guards;
+    std::vector<connection_state> states;
+    std::atomic<std::size_t> count{0};
+    std::atomic<bool> on_the_client{false};
+    const auto client_thread = std::this_thread::get_id();
+    const auto told = [&](const connection_event& e) {
+        const std::lock_guard lock(guards);
+        states.push_back(e.state);
+        if (std::this_thread::get_id() == client_thread)
+            on_the_client = true;
+        CHECK(e.at > lease_clock::time_point());
+        CHECK(e.dropped == 0);
+        CHECK((e.session_id != 0) == (e.state == connection_state::connected || e.state == connection_state::suspended));
+        ++count;
+    };
+    const auto* const raw = &count;
+    const auto body = [&]() -> awaitable<void> {
+        proxy link(server().port());
+        client_options options = fault_options(link.address(), long_session);
+        options.listener = listen_to_connection(pool.get_executor(), told);
+        client zk(co_await asio::this_coro::executor, options);
+        must(co_await zk.wait_connected(60s));
+        link.expire_session();
+        co_await until("connected, suspended, connecting, connected", [raw] { return *raw >= 4; });
+        must(co_await zk.wait_connected(60s));
+        must(co_await zk.close());
+
+        client_options wrong = options;
+        wrong.servers.clear();
+        client never(co_await asio::this_coro::executor, wrong);
+        CHECK(error_in(co_await never.wait_connected(1s)) == errc::invalid_option);
+    };
+    run_test(test_limit, body);
+    pool.join();
+    using enum connection_state;
+    const std::vector<connection_state> first{connected, suspended, connecting, connected};
+    REQUIRE(states.size() >= 6);
+    CHECK(std::equal(first.begin(), first.end(), states.begin()));
+    CHECK(states[states.size() - 2] == closed);
+    CHECK(states.back() == failed);
+    CHECK_FALSE(on_the_client);
+    expect_clean(server());
+}
+
+TEST_CASE("the events of an acquire say when: enough for the spans of a tracer")
+{
+    std::vector<lock_event> events;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client zk(executor, usual_options());
+        mutex_options options;
+        options.listener = listen(executor, [&](const lock_event& e) { events.push_back(e); });
+        mutex lock(zk, new_path(), options);
+        const auto before = lease_clock::now();
+        guard held = must(co_await lock.acquire());
+        const auto granted_by = lease_clock::now();
+        co_await release(std::move(held));
+        const auto* const raw = &events;
+        co_await until("all is told", [raw] { return raw->size() == 3; });
+        CHECK(events[0].began >= before);
+        CHECK(events[0].at >= events[0].began);
+        CHECK(events[1].at >= events[0].at);
+        CHECK(events[1].at <= granted_by);
+        CHECK(events[2].at >= granted_by);
+        CHECK(events[2].at <= lease_clock::now());
+        for (const lock_event& e : events)
+            CHECK(e.began == events[0].began);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}

@@ -43,7 +43,7 @@ struct member {
     explicit member(stage& s, std::int32_t scarce_from)
         : stage_(s), core_(runtime::make_strand(s.io.get_executor()),
                            fault_options(server().address(), milliseconds{30'000}),
-                           std::make_shared<recipes::hold_counts>())
+                           std::make_shared<recipes::hold_counts>(), counters_)
     {
         core_.session.numbers_scarce_from = scarce_from;
         s.until("connected", [this] { return core_.session.state() == connection_state::connected; });
@@ -94,6 +94,7 @@ struct member {
 
 private:
     stage& stage_;
+    store::connection_counters counters_;
     detail::client_core core_;
 };
 

@@ -162,7 +162,7 @@ TEST_CASE("the guard itself turns false on time, also while its executor is busy
         const lock_loss by_the_clock = held.value().loss().value();
         CHECK(by_the_clock.reason == loss_reason::lease_ended);
         CHECK(by_the_clock.unheard >= session / 4); // a margin and a heartbeat are taken from the lease
-        CHECK(by_the_clock.held >= by_the_clock.unheard);
+        CHECK(by_the_clock.held >= session / 4);
         a.link.unblock();
         CHECK(!co_await lost.end());
         CHECK_FALSE(held.value());

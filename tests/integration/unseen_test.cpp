@@ -78,7 +78,8 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
         for (int n = 0; n < 32; ++n)
             for (mutex* lock : {&w.lock, &other}) {
                 static_cast<void>(co_await lock->acquire(60s));
-                co_await w.until_released(++releases);
+                ++releases;
+                co_await w.until_released(releases);
                 CHECK(w.releases.back().unseen);
             }
         CHECK(w.warnings.size() >= 2);
@@ -92,10 +93,12 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
             guard outer = must(co_await again.acquire(me));
             static_cast<void>(co_await again.acquire(me));
             co_await release(std::move(outer));
-            co_await w.until_released(++releases);
+            ++releases;
+            co_await w.until_released(releases);
             CHECK_FALSE(w.releases.back().unseen);
             static_cast<void>(co_await again.acquire(me));
-            co_await w.until_released(++releases);
+            ++releases;
+            co_await w.until_released(releases);
             CHECK(w.releases.back().unseen);
             CHECK(w.warnings.size() >= 1);
         }

@@ -113,6 +113,7 @@
     X(shared_readers_ignore_writers) \
     X(shared_readers_wait_for_later_writers) \
     X(shared_refused_downgrade_never_done) \
+    X(shared_refused_downgrade_outlives_its_parent) \
     X(shared_writers_ignore_readers) \
     X(sorted_by_whole_name) \
     X(token_not_read_after_a_look_up) \

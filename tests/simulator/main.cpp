@@ -104,6 +104,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_coun
                                                             {"numbers_that_begin_again_ignored", 96535},
                                                             {"numbers_used_up", 2487},
                                                             {"shared_refused_downgrade_never_done", 10336},
+                                                            {"shared_refused_downgrade_outlives_its_parent", 2902862474},
                                                             {"transaction_reads_behind_no_sync", 670}};
 
 /// Proof that the checkers bite: each mutant has to be found.

@@ -271,8 +271,10 @@ TEST_CASE("a scheduler goes without memory, and drops what it was to do")
 
 namespace {
 
-/// Posts to the strand of `on` while memory fails at each place, and looks for what goes on.
-template <class Context> void posts_without_memory(Context& on, const std::function<void()>& runs)
+/// Posts to the strand of `on` while memory fails at each place, and looks for what goes on. `on` runs nothing from each
+/// call of `stops` until the next of `runs`, which returns when all has run.
+template <class Context>
+void posts_without_memory(Context& on, const std::function<void()>& stops, const std::function<void()>& runs)
 {
     const auto strand = runtime::make_strand(on.get_executor());
     const asio_fails_too everywhere;
@@ -292,6 +294,7 @@ template <class Context> void posts_without_memory(Context& on, const std::funct
     for (int number = 1; number <= 4; ++number)
         for (const bool from_inside : {false, true}) {
             const int before = woken;
+            stops();
             if (from_inside)
                 asio::post(strand, [&, number] { tries(number); });
             else
@@ -316,19 +319,27 @@ TEST_CASE("what is posted to a strand and fails was not posted, and wake-ups nee
     SUBCASE("on an io_context")
     {
         asio::io_context io;
-        posts_without_memory(io, [&] {
+        const auto runs = [&] {
             io.restart();
             io.run();
-        });
+        };
+        posts_without_memory(io, [] {}, runs);
     }
     SUBCASE("on a pool of threads")
     {
         asio::thread_pool pool(1);
-        posts_without_memory(pool, [&] {
+        std::promise<void> gate;
+        const auto stops = [&] {
+            gate = {};
+            asio::post(pool, [opens = gate.get_future().share()] { opens.wait(); });
+        };
+        const auto runs = [&] {
+            gate.set_value();
             std::promise<void> done;
             asio::post(pool, [&] { asio::post(pool, [&] { asio::post(pool, [&] { done.set_value(); }); }); });
             done.get_future().wait();
-        });
+        };
+        posts_without_memory(pool, stops, runs);
     }
 }
 

@@ -37,7 +37,7 @@ def parse(arguments):
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="write the results there")
     parser.add_argument("--plots", metavar="DIR", type=pathlib.Path, help="draw plots there, as PNG files")
     parser.add_argument("--quick", action="store_true",
-                        help="less of everything: under 3 minutes, where the whole takes under 20")
+                        help="less of everything: under 4 minutes, where the whole takes under 20")
     return parser.parse_args(arguments)
 
 

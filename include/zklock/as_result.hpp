@@ -71,7 +71,8 @@ using default_token = as_result_t<asio::use_awaitable_t<>>;
 
 namespace detail {
 
-/// As what a `T` is delivered, and what lives while it is. What holds a lock is delivered with more care: acquired.hpp.
+/// The type in which a `T` is delivered, and what lives during the delivery. What holds a lock is delivered with more
+/// care: see acquired.hpp.
 template <class T> struct delivered {
     using type = result<T>;
     struct turn {

@@ -54,7 +54,7 @@ inline constexpr std::size_t loss_reasons = 6; ///< how many there are
 struct lock_metrics {
     lock_metrics() = default; // no aggregate: see client_options
 
-    /// As the options of the locks say (`mutex_options::metrics_name`); empty for locks without a name.
+    /// The options of the locks give it (`mutex_options::metrics_name`); empty for locks without a name.
     std::string name;
 
     // Of these, each acquire that has ended counts in one: in what its caller was told.

@@ -60,7 +60,7 @@ struct mutex_options {
     /// Who is told what happens to the acquires: see `listen()`. Empty: nobody.
     lock_listener listener;
     /// Under what name `client::metrics()` counts the acquires of this lock. Locks of one kind share a name: a client
-    /// tells 64 apart, and counts the rest together, because each name costs whoever stores the metrics some 70 time
+    /// tells 64 apart, and counts the rest together, because each name costs whoever stores the metrics 65 time
     /// series. So the path is a good name only where a program has few. Empty: counted with all others without a name.
     std::string metrics_name;
     /// How often one acquire may try to create its node: each lost connection, expired session or outside deletion

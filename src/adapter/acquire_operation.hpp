@@ -106,8 +106,8 @@ private:
     std::shared_ptr<const lock_target> target_;
     std::shared_ptr<recipes::acquisition> acquisition_;
     std::shared_ptr<guard_state> lock_;
-    lock_counters& counters_;
-    counted_wait counted_;
+    counters::lock_counters& counters_;
+    counters::counted_wait counted_;
     std::optional<lease_clock::time_point> deadline_;
     lease_clock::duration timeout_{};
     const bool once_;

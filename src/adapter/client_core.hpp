@@ -9,7 +9,6 @@
 #include "recipes/session/session.hpp"
 #include "store/repeats.hpp"
 #include "runtime/asio_scheduler.hpp"
-#include "store/counters.hpp"
 #include "zklock/client_options.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
@@ -26,16 +25,14 @@ namespace asio = boost::asio;
 /// What works for one client: made, used and destroyed on its strand.
 struct client_core {
     client_core(const runtime::strand& strand, const client_options& options,
-                std::shared_ptr<recipes::hold_counts> holds, store::connection_counters& counters)
-        : scheduler(strand, turns), store(bridge::make_connection(strand, options, turns)),
-          session(*store, scheduler, options, [this] { return to_string(uuids()); }),
+                std::shared_ptr<recipes::hold_counts> holds, counters::connection_counters& counters)
+        : scheduler(strand, turns), store(bridge::make_connection(strand, options, counters.requests, turns)),
+          session(*store, scheduler, counters, options, [this] { return to_string(uuids()); }),
           locks(session), queue_requests(session), nodes(session), reentrant(locks, scheduler, std::move(holds)),
           semaphores(locks),
           waits(*store, scheduler, session,
                 (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
     {
-        session.count_in(counters);
-        store->count_requests(counters.requests);
     }
 
     boost::uuids::random_generator_mt19937 uuids; // seeded by the system; asking the system each time costs more

@@ -2,7 +2,7 @@
 #include "adapter/client_core.hpp"
 #include "adapter/client_executors.hpp"
 #include "adapter/context_service.hpp"
-#include "adapter/lock_counters.hpp"
+#include "counters/lock_counters.hpp"
 #include "adapter/unseen_guards.hpp"
 #include "runtime/forks.hpp"
 #include "runtime/strand.hpp"
@@ -140,7 +140,7 @@ public:
     [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
     /// It outlives the context, too.
     [[nodiscard]] detail::unseen_guards& unseen_guards() noexcept { return unseen_guards_; }
-    [[nodiscard]] counters_by_name& lock_counters() noexcept { return lock_counters_; }
+    [[nodiscard]] counters::counters_by_name& lock_counters() noexcept { return lock_counters_; }
     [[nodiscard]] metrics read_metrics() const;
     /// The last handle went away.
     void close_in_background() noexcept;
@@ -205,8 +205,8 @@ private:
     std::optional<client_options> options_; // until open()
     std::shared_ptr<context_service<client_state>::registry> registry_;
     detail::unseen_guards unseen_guards_;
-    counters_by_name lock_counters_;
-    store::connection_counters connection_counters_;
+    counters::counters_by_name lock_counters_;
+    counters::connection_counters connection_counters_;
     std::optional<lease_clock::time_point> turn_time_; // while a turn goes on, if somebody has asked
     const std::shared_ptr<recipes::hold_counts> holds_ = std::make_shared<recipes::hold_counts>();
 

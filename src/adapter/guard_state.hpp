@@ -36,7 +36,7 @@ public:
     std::shared_ptr<recipes::acquisition> acquisition;
     recipes::grant grant;
     guard_watchers watchers;
-    counted_hold counted;
+    counters::counted_hold counted;
     bool unseen = false;                  ///< nobody has looked at the guard
     std::shared_ptr<client_state> client; ///< to give it back
 
@@ -63,7 +63,7 @@ public:
     void prepare();
     /// The lock was granted, after prepare(); before that, this is nobody's.
     void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept;
-    void count_in(lock_counters& counters) noexcept { hold_->counted.begin(counters, client_->turn_time()); }
+    void count_in(counters::lock_counters& in) noexcept { hold_->counted.begin(in, client_->turn_time()); }
     void lost();
     void revoked();
     /// Until lost() or the release, or until it is removed or has waited for revoked().
@@ -74,7 +74,10 @@ public:
     [[nodiscard]] bool is_revoked();
     [[nodiscard]] bool is_released() const noexcept { return !hold_ || emptied_; }
     [[nodiscard]] bool is_downgrading() const noexcept { return downgrading_; }
-    [[nodiscard]] const std::shared_ptr<recipes::acquisition>& acquisition() const noexcept { return hold_->acquisition; }
+    [[nodiscard]] const std::shared_ptr<recipes::acquisition>& acquisition() const noexcept
+    {
+        return hold_->acquisition;
+    }
     /// Goes on as a reader: `done` is called when that is so, or why not. False, and nothing happens, if it is not a
     /// writer's.
     [[nodiscard]] bool downgrade(std::function<void(error_code)> done);
@@ -89,7 +92,10 @@ public:
     // From any thread, once granted.
 
     [[nodiscard]] const std::shared_ptr<client_state>& client() const noexcept { return client_; }
-    [[nodiscard]] bool held() const noexcept { return client_->alive() && hold_->acquisition->held(lease_clock::now()); }
+    [[nodiscard]] bool held() const noexcept
+    {
+        return client_->alive() && hold_->acquisition->held(lease_clock::now());
+    }
     [[nodiscard]] lease_clock::time_point held_until() const noexcept
     {
         return client_->alive() ? hold_->acquisition->held_until() : lease_clock::time_point{};

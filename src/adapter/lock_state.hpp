@@ -56,12 +56,12 @@ public:
     [[nodiscard]] const std::shared_ptr<client_state>& client() const noexcept { return client_->state(); }
     [[nodiscard]] const std::shared_ptr<const lock_target>& target() const noexcept { return target_; }
     /// They live as long as the client's state.
-    [[nodiscard]] lock_counters& counters() const noexcept { return counters_; }
+    [[nodiscard]] counters::lock_counters& counters() const noexcept { return counters_; }
 
 private:
     std::shared_ptr<client_handle> client_;
     std::shared_ptr<const lock_target> target_;
-    lock_counters& counters_;
+    counters::lock_counters& counters_;
 };
 
 } // namespace zklock::detail

@@ -41,17 +41,19 @@ connection::target::target(const client_options& options)
     chroot = std::move(root.value());
 }
 
-connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options)
-    : turns_(std::move(turns)), options_(std::move(options)), target_(options_),
+connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
+                       counters::counter& requests)
+    : turns_(std::move(turns)), options_(std::move(options)), target_(options_), requests_(requests),
       wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, target_.servers),
       connector_(settings_of(options_), std::random_device{}())
 {
 }
 
 owned_connection make_connection(const runtime::strand& strand, const client_options& options,
+                                 counters::counter& requests,
                                  const std::shared_ptr<runtime::turns>& turns)
 {
-    auto made = std::make_shared<connection>(strand, turns, options);
+    auto made = std::make_shared<connection>(strand, turns, options, requests);
     turns->add(made);
     connection* const c = made.get();
     return {c, stops_connection{std::move(made)}};

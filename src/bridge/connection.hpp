@@ -4,9 +4,9 @@
 #include "bridge/host_list.hpp"
 #include "bridge/host_resolver.hpp"
 #include "bridge/wire.hpp"
+#include "counters/counters.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
-#include "store/counters.hpp"
 #include "store/logger.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
@@ -43,7 +43,8 @@ class connection final : public zklock::store::node_store,
                          public runtime::turns::finisher,
                          public std::enable_shared_from_this<connection> {
 public:
-    connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options);
+    connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
+               counters::counter& requests);
 
     /// Why it will never connect: `errc::invalid_option` for a host list or a chroot that cannot be read.
     [[nodiscard]] error_code configuration_error() const noexcept { return target_.error; }
@@ -67,9 +68,6 @@ public:
     /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made kernel objects of its own
     /// for this process.
     void stop(bool told_of_fork = false);
-
-    /// Where its requests are counted, from now on: that has to outlive it.
-    void count_requests(zklock::store::counter& there) noexcept { requests_ = &there; }
 
     /// For how long there has been no connection; nothing while there is one.
     [[nodiscard]] std::optional<lease_clock::duration> unconnected_for() const
@@ -201,8 +199,7 @@ private:
     const client_options options_;
     const zklock::store::logger log_{options_.log};
     const target target_;
-    zklock::store::counter own_requests_;
-    zklock::store::counter* requests_ = &own_requests_;
+    counters::counter& requests_;
     inbox inbox_;
     wire wire_;
     std::optional<io_objects> io_;
@@ -248,9 +245,9 @@ struct stops_connection {
 };
 using owned_connection = std::unique_ptr<connection, stops_connection>;
 
-/// The requests of a turn leave together, at its end.
+/// The requests of a turn leave together, at its end. They are counted in `requests` until it is stopped.
 [[nodiscard]] owned_connection make_connection(
-    const runtime::strand&, const client_options&,
+    const runtime::strand&, const client_options&, counters::counter& requests,
     const std::shared_ptr<runtime::turns>& = std::make_shared<runtime::turns>());
 
 } // namespace zklock::bridge

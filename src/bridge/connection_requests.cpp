@@ -13,7 +13,7 @@ template <class Done, class Call> void connection::submit(Done done, Call call)
         answer_unsent(std::move(r));
         return;
     }
-    requests_->add();
+    requests_.add();
     turns_->run([&] {
         hold_back();
         call(wire_, std::move(r));

@@ -20,6 +20,7 @@
     X(cancelled_unknown_create_forgotten) \
     X(caught_up_outlives_its_epoch) \
     X(children_only_counted) \
+    X(cohort_without_end) \
     X(container_of_a_lost_answer_stays) \
     X(container_of_others_deleted) \
     X(container_with_data_deleted) \
@@ -45,6 +46,7 @@
     X(grant_told_after_the_loss) \
     X(grant_without_a_fresh_lease) \
     X(grant_without_a_view) \
+    X(grants_of_a_node_not_counted) \
     X(heartbeat_sent_once) \
     X(held_back_for_ever) \
     X(lapsed_holder_keeps_its_node) \
@@ -67,9 +69,9 @@
     X(no_heartbeat) \
     X(no_second_look_at_a_predecessor_gone) \
     X(number_of_an_earlier_node) \
-    X(occupied_parent_not_looked_at_again) \
-    X(numbers_used_up) \
     X(numbers_that_begin_again_ignored) \
+    X(numbers_used_up) \
+    X(occupied_parent_not_looked_at_again) \
     X(only_the_parents_deletion_counts) \
     X(own_deleted_node_ignored) \
     X(own_node_not_watched) \
@@ -123,8 +125,6 @@
     X(transaction_withdrawn_stays_under_way) \
     X(transaction_without_a_check) \
     X(try_waits_for_its_turn) \
-    X(grants_of_a_node_not_counted) \
-    X(cohort_without_end) \
     X(unknown_delete_counts_as_done) \
     X(unknown_inspection_counts_as_gone) \
     X(used_up_watch_not_armed_again) \

@@ -48,7 +48,7 @@ private:
 /// that could be said first is forgotten for one more.
 class repeats_by_key {
 public:
-    /// As repeats::say().
+    /// What repeats::say() says of that line.
     [[nodiscard]] std::optional<std::uint64_t> say(std::string_view key, repeats::time_point now)
     {
         return of(key).say(now);

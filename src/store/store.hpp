@@ -170,7 +170,8 @@ public:
     /// Answered when the server has caught up with the leader as of this call; later reads see at least that.
     virtual void sync(std::string_view path, reply_done) = 0;
 
-    /// Ends the epoch as if the connection were lost. Once close() was called, on_exception() may come again in a while.
+    /// Ends the epoch as if the connection were lost. Once close() was called, on_exception() may come again in a
+    /// while.
     virtual void give_up() noexcept = 0;
 
     /// Ends the session, so that its nodes go away at once if there is a connection. Unanswered requests are answered

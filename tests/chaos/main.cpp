@@ -72,7 +72,7 @@ int main(int argc, char** argv)
         ->check(CLI::PositiveNumber);
     as_cut_offs->add_option("--session-ticks", cut_offs.session_ticks, "the session's time-out in ticks")
         ->capture_default_str()
-        ->check(CLI::Range(2, 1000));
+        ->check(CLI::Range(1.25, 1000.0));
     as_cut_offs->add_option("--sync-limit", cut_offs.sync_limit, "of the servers, in ticks")
         ->capture_default_str()
         ->check(CLI::Range(2, 100));

@@ -156,7 +156,7 @@ public:
         options.session_timeout = 60s;
         options.connect_backoff = 5ms;
         options.connect_backoff_limit = 50ms;
-        stores_[c] = bridge::make_connection(strand_, options);
+        stores_[c] = bridge::make_connection(strand_, options, requests_);
         recorders_[c] = std::make_unique<recorder>();
         stores_[c]->attach(told(c));
         run_until([&] { return told(c).connections != 0; });
@@ -177,6 +177,7 @@ private:
     test::zookeeper_server server_;
     test::admin_client admin_;
     boost::asio::io_context context_{1};
+    zklock::counters::counter requests_;
     runtime::strand strand_ = runtime::make_strand(context_.get_executor());
     std::vector<std::unique_ptr<test::proxy>> links_;
     std::vector<std::unique_ptr<recorder>> recorders_;

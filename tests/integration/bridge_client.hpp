@@ -94,7 +94,7 @@ class bridge_client : public store::observer {
 public:
     explicit bridge_client(client_options options, bool attach = true,
                            const std::shared_ptr<runtime::turns>& turns = std::make_shared<runtime::turns>())
-        : store_(bridge::make_connection(strand_, with_log(std::move(options)), turns))
+        : store_(bridge::make_connection(strand_, with_log(std::move(options)), requests_, turns))
     {
         if (attach)
             store_->attach(*this);
@@ -281,6 +281,7 @@ private:
 
     asio::io_context context_{1};
     runtime::strand strand_ = runtime::make_strand(context_.get_executor());
+    zklock::counters::counter requests_;
     bridge::owned_connection store_;
 };
 

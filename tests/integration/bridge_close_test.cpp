@@ -239,7 +239,8 @@ TEST_CASE("the context goes first: shutdown drops everything uncalled, and what 
         if (early)
             asio::use_service<going_away>(*context);
         std::optional<runtime::strand> strand = runtime::make_strand(context->get_executor());
-        const auto store = bridge::make_connection(*strand, long_lived(server.address()));
+        counters::counter requests;
+        const auto store = bridge::make_connection(*strand, long_lived(server.address()), requests);
         runtime::asio_scheduler scheduler{*strand};
         strand.reset();
         asio::use_service<going_away>(*context).ending = [&] {

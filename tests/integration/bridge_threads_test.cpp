@@ -48,7 +48,7 @@ TEST_CASE("stores on strands of a thread pool")
     struct worker : store::observer {
         worker(asio::thread_pool& p, const std::string& servers)
             : strand(runtime::make_strand(p.get_executor())),
-              store(bridge::make_connection(strand, options_for(servers))), scheduler(strand)
+              store(bridge::make_connection(strand, options_for(servers), requests)), scheduler(strand)
         {
             store->attach(*this);
         }
@@ -68,6 +68,7 @@ TEST_CASE("stores on strands of a thread pool")
         void on_node_event(event_kind, std::string_view) override {}
 
         runtime::strand strand;
+        counters::counter requests;
         bridge::owned_connection store;
         runtime::asio_scheduler scheduler;
         int answered = 0, good = 0;

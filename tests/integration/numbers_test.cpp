@@ -94,7 +94,7 @@ struct member {
 
 private:
     stage& stage_;
-    store::connection_counters counters_;
+    counters::connection_counters counters_;
     detail::client_core core_;
 };
 

@@ -7,6 +7,7 @@ function(make_sound_tree)
   file(WRITE ${SCRATCH}/include/zklock/client.hpp "#include \"zklock/options.hpp\"\n#include <boost/asio/post.hpp>\n")
   file(WRITE ${SCRATCH}/src/store/store.hpp "#include \"zklock/options.hpp\"\n")
   file(WRITE ${SCRATCH}/src/queue/queue.hpp "#include <vector>\n")
+  file(WRITE ${SCRATCH}/src/counters/counters.hpp "#include \"zklock/options.hpp\"\n")
   file(WRITE ${SCRATCH}/src/recipes/session/session.hpp "#include \"queue/queue.hpp\"\n#include \"store/store.hpp\"\n")
   file(WRITE ${SCRATCH}/src/recipes/acquisition.hpp "#include \"recipes/session/session.hpp\"\n")
   file(WRITE ${SCRATCH}/src/recipes/locks/mutex.hpp "#include \"recipes/acquisition.hpp\"\n")
@@ -42,7 +43,7 @@ foreach(fault
     "src/recipes/composed/several.hpp|recipes/semaphore/permits.hpp"
     "src/recipes/locks/mutex.hpp|zookeeper/zookeeper.h" "tests/unit/x.cpp|zookeeper.h" "bench/x.cpp|zookeeper/zookeeper_log.h"
     "src/queue/queue.hpp|boost/asio.hpp" "src/recipes/locks/mutex.hpp|zklock/client.hpp" "src/elsewhere/x.cpp|vector"
-    "src/runtime/turns.hpp|bridge/wire.cpp"
+    "src/runtime/turns.hpp|bridge/wire.cpp" "src/counters/counters.hpp|store/store.hpp" "src/queue/queue.hpp|counters/counters.hpp"
     "src/recipes/elsewhere/x.cpp|vector")
   string(REPLACE "|" ";" parts ${fault})
   list(GET parts 0 file)

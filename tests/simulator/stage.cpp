@@ -67,7 +67,7 @@ void stage::start_client(unsigned number)
     options.clock_drift = the_plan.set.stated_drift;
     options.server_tick = the_plan.set.tick;
     options.node_budget = the_plan.set.node_budget;
-    c.session = std::make_unique<recipes::session>(c.store, c.time, options, [this, number] {
+    c.session = std::make_unique<recipes::session>(c.store, c.time, c.counters, options, [this, number] {
         char text[40];
         const auto a = world.choose.next(stream::operation, number);
         const auto b = world.choose.next(stream::operation, number);

@@ -69,6 +69,7 @@ struct client {
     process where;
     sessions_time time;
     simulated_store store;
+    counters::connection_counters counters;
     std::unique_ptr<recipes::session> session; ///< none once the process has died
     std::unique_ptr<recipes::locks> locks;     ///< nor these
     std::unique_ptr<recipes::queue_requests> queues;

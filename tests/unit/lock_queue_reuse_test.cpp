@@ -244,7 +244,7 @@ TEST_SUITE("lock queue, lingering")
 
 TEST_SUITE("lock queue, cohorts")
 {
-    TEST_CASE("one node serves as many as there are turns, and the next one queues during the last")
+    TEST_CASE("one node serves as many as a cohort may have grants, and the next one queues during the last")
     {
         driver q(cohort_of(3));
         q.epoch_began();
@@ -274,7 +274,7 @@ TEST_SUITE("lock queue, cohorts")
         CHECK(q.act() == "granted 5 from 4, gone 4");
     }
 
-    TEST_CASE("whoever comes while the lock is held takes a turn, not a node")
+    TEST_CASE("whoever comes while the lock is held takes a grant more, not a node")
     {
         driver q(cohort_of(2));
         q.hold();
@@ -299,7 +299,7 @@ TEST_SUITE("lock queue, cohorts")
         CHECK(q.act() == "remove 1 " + ours(1, 0));
     }
 
-    TEST_CASE("no more turns than the token can count")
+    TEST_CASE("no more grants of a node than the token can count")
     {
         driver q(cohort_of(3));
         q.epoch_began();
@@ -325,7 +325,7 @@ TEST_SUITE("lock queue, cohorts")
         CHECK(q.next_to_create() == 2);
     }
 
-    TEST_CASE("turns are passed on while disconnected, under a fresh lease")
+    TEST_CASE("a cohort's lock is passed on while disconnected, under a fresh lease")
     {
         driver q(cohort_of(3));
         q.hold();
@@ -340,7 +340,7 @@ TEST_SUITE("lock queue, cohorts")
         CHECK(q.next_to_create() == 2);
     }
 
-    TEST_CASE("with lingering: turns are not counted while nobody else waits, and are once somebody does")
+    TEST_CASE("with lingering: grants of a node are not counted while nobody else waits, and are once somebody does")
     {
         driver q(reuse{true, 3});
         q.hold();

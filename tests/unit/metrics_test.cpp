@@ -2,7 +2,7 @@
 #include "session_scene.hpp"
 #include "support/prometheus_page.hpp"
 
-#include "store/counters.hpp"
+#include "counters/counters.hpp"
 #include "zklock/detail/connection_sink.hpp"
 #include "zklock/metrics.hpp"
 
@@ -67,7 +67,7 @@ TEST_SUITE("metrics")
 
     TEST_CASE("counts, sums and quantiles")
     {
-        store::latency_counter counter;
+        counters::latency_counter counter;
         CHECK(counter.read().count() == 0);
         CHECK(counter.read().quantile(0.5) == 0ns);
         for (int i = 0; i < 98; ++i)
@@ -158,10 +158,9 @@ TEST_SUITE("metrics")
 
     TEST_CASE("a session counts its connections, and how its heartbeats fare")
     {
-        store::connection_counters counted;
         scene s;
+        const auto& counted = s.counted;
         s.start();
-        s.session->count_in(counted);
         s.connect();
         const auto beats = counted.heartbeats.read().count();
         CHECK(counted.heartbeat_delays.read().count() >= beats);

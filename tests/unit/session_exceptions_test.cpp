@@ -72,7 +72,7 @@ TEST_SUITE("session, exceptions")
             int tries = 0;
         };
         scene s;
-        recipes::session session(s.servers, s.clock, s.options, [] { return std::string(); });
+        recipes::session session(s.servers, s.clock, s.counted, s.options, [] { return std::string(); });
         at_a_loss member;
         session.add(member);
         s.servers.observer->on_connected({5, 10s, true, s.clock.now()});

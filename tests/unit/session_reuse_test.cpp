@@ -153,7 +153,7 @@ TEST_SUITE("session, reuse")
         CHECK(s.servers.pending() == "remove " + first->given.node);
     }
 
-    TEST_CASE("a cohort shares one node, and counts its turns in the token")
+    TEST_CASE("a cohort shares one node, and counts its grants in the token")
     {
         connected_scene s;
         mutex_options in_cohorts;
@@ -164,7 +164,7 @@ TEST_SUITE("session, reuse")
         CHECK(s.servers.pending() == "");
         s.release(*first);
         CHECK(second->given.fencing_token == first->given.fencing_token + 1);
-        CHECK(s.servers.pending() == "create /p/" + prefix(2)); // the last turn
+        CHECK(s.servers.pending() == "create /p/" + prefix(2)); // the last grant
         CHECK(first->released == error_code());
         asked(s).to("create /p/" + prefix(2)).number(101, 1);
         s.release(*second);

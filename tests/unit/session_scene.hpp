@@ -33,6 +33,7 @@ struct scene {
     client_options options;
     int uuids = 0;
     bool out_of_memory = false; ///< when the next one is made
+    counters::connection_counters counted;
     std::optional<recipes::session> session;
     std::optional<recipes::locks> locks;
     std::optional<recipes::queue_requests> queues;
@@ -50,7 +51,7 @@ struct scene {
 
     void start()
     {
-        session.emplace(servers, clock, options, [this] {
+        session.emplace(servers, clock, counted, options, [this] {
             if (std::exchange(out_of_memory, false))
                 throw std::bad_alloc();
             char text[40];

@@ -21,7 +21,7 @@ namespace zklock::recipes {
     }
 }
 
-/// As Asio's operations end that were cancelled.
+/// The error with which Asio's operations end that were cancelled.
 [[nodiscard]] inline boost::system::error_code cancelled() noexcept
 {
     return {ECANCELED, boost::system::system_category()};

@@ -17,11 +17,12 @@ constexpr std::size_t most_spare_news = 64;
 
 } // namespace
 
-session::session(store::node_store& the_store, store::scheduler& the_scheduler, const client_options& the_options,
-                 std::function<std::string()> uuid_source)
+session::session(store::node_store& the_store, store::scheduler& the_scheduler, counters::connection_counters& counted,
+                 const client_options& the_options, std::function<std::string()> uuid_source)
     : store(the_store), scheduler(the_scheduler), options(the_options), new_uuid(std::move(uuid_source)),
       lease_({options.clock_drift, options.server_tick, options.lease_margin, options.loss_notice, {}}),
-      budget_(options.node_budget, options.node_budget_limit), alive_(std::make_shared<session*>(this))
+      budget_(options.node_budget, options.node_budget_limit), counters_(counted),
+      alive_(std::make_shared<session*>(this))
 {
     closed_.reserve(1); // closing needs no memory
     store.attach(*this);
@@ -133,7 +134,7 @@ void session::on_connected(const store::connect_reply& answer)
     connected = true;
     reconnected_ = std::exchange(connected_before_, true);
     if (reconnected_)
-        counters_->reconnects.add();
+        counters_.reconnects.add();
     server_proved_ = false;
     refusal_logged_ = false;
     open_lease(answer, now);
@@ -173,7 +174,7 @@ void session::on_disconnected()
 {
     if (over)
         return;
-    counters_->disconnects.add();
+    counters_.disconnects.add();
     attempt([this] {
         epoch_open_ = false;
         contact_lost(); // known to all before the end of the epoch makes one of them have another do something
@@ -187,7 +188,7 @@ void session::on_expired()
 {
     if (over)
         return;
-    counters_->expiries.add();
+    counters_.expiries.add();
     attempt([this] {
         id_ = 0;
         lease_.end();

@@ -1,4 +1,5 @@
 #pragma once
+#include "counters/counters.hpp"
 #include "queue/node_name.hpp"
 #include "recipes/session/group_commit.hpp"
 #include "recipes/session/held_lease.hpp"
@@ -8,7 +9,6 @@
 #include "recipes/session/node_budget.hpp"
 #include "recipes/session/request_line.hpp"
 #include "recipes/session/session_member.hpp"
-#include "store/counters.hpp"
 #include "store/logger.hpp"
 #include "store/repeats.hpp"
 #include "store/scheduler.hpp"
@@ -44,14 +44,13 @@ namespace zklock::recipes {
 /// calls.
 class session final : store::observer {
 public:
-    /// Uses `store` and `scheduler` until it is destroyed. `new_uuid` gives 36 fresh characters at each call.
-    session(store::node_store&, store::scheduler&, const client_options&, std::function<std::string()> new_uuid);
+    /// Uses store, scheduler and counters until it is destroyed. `new_uuid` gives 36 fresh characters at each call.
+    session(store::node_store&, store::scheduler&, counters::connection_counters&, const client_options&,
+            std::function<std::string()> new_uuid);
     ~session() override; ///< calls nobody; pending functions are dropped
     session(const session&) = delete;
     session& operator=(const session&) = delete;
 
-    /// Where it counts, from now on: that has to outlive it.
-    void count_in(store::connection_counters& there) noexcept { counters_ = &there; }
     /// Who is told of changes of state(), if anybody: of the last one, if several come at once.
     void on_state(std::function<void(connection_state)>);
     /// From any thread.
@@ -143,7 +142,7 @@ public:
     }
     /// The room that was made beforehand; or else one made now, which may throw.
     [[nodiscard]] room room_from(room& beforehand) { return beforehand.empty() ? make_room() : std::move(beforehand); }
-    /// As above, in such a room. Cannot fail.
+    /// Calls `news` soon, too; the room was made for it, so this cannot fail.
     template <class News> void tell(room in, News&& news) noexcept
     {
         static_assert(store::unique_function<void()>::takes_no_memory<News>);
@@ -187,7 +186,8 @@ public:
     /// How a lock is being lost that is held since then: now, as far as anybody knows.
     [[nodiscard]] lock_loss loss_of(store::scheduler::time_point held_since) const noexcept;
     /// Has the log say so. The node's name may be missing, for lack of memory.
-    void log_loss(const lock_loss&, std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept;
+    void log_loss(const lock_loss&, std::string_view path, std::string_view node,
+                  std::int64_t fencing_token) const noexcept;
 
     /// The executor of a listener takes no more: what happens goes on, and who runs the client hears of it.
     void listener_refused(std::exception_ptr why) noexcept;
@@ -299,8 +299,7 @@ private:
     bool refusal_logged_ = false;                            ///< in this epoch
     bool connected_before_ = false;
     bool reconnected_ = false; ///< this epoch is not the first
-    store::connection_counters own_counters_;
-    store::connection_counters* counters_ = &own_counters_;
+    counters::connection_counters& counters_;
     store::scheduler::time_point beat_due_{};
     store::scheduler::timer_id beat_timer_ = 0;
     store::scheduler::timer_id lease_timer_ = 0;

@@ -81,14 +81,14 @@ void session::beat()
         beating_ = false;
         const auto answered = scheduler.now();
         if (answer.result == store::outcome::ok)
-            counters_->heartbeats.add(answered - answer.sent);
+            counters_.heartbeats.add(answered - answer.sent);
         lease_.heartbeat_answered(answer.sent, answered);
         heard(answer);
         if (!ZKLOCK_MUTANT(heartbeat_sent_once))
             plan_beat();
     });
     beating_ = true;
-    counters_->heartbeat_delays.add(now - beat_due_);
+    counters_.heartbeat_delays.add(now - beat_due_);
 }
 
 void session::granted(session_member& member)

@@ -215,7 +215,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto nodes = read_nodes(in);
     manual_scheduler scheduler;
     scripted_store store(scheduler, nodes);
-    recipes::session session(store, scheduler, client_options(), [] { return std::string(36, 'u'); });
+    zklock::counters::connection_counters counted;
+    recipes::session session(store, scheduler, counted, client_options(), [] { return std::string(36, 'u'); });
     zklock::store::connect_reply connected;
     connected.session_id = own_session;
     connected.session_timeout = std::chrono::seconds(10);

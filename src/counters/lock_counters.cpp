@@ -1,9 +1,9 @@
-#include "adapter/lock_counters.hpp"
+#include "counters/lock_counters.hpp"
 #include "zklock/errc.hpp"
 
-#include <boost/asio/error.hpp>
+#include <boost/system/errc.hpp>
 
-namespace zklock::detail {
+namespace zklock::counters {
 
 lock_metrics lock_counters::read() const
 {
@@ -59,10 +59,10 @@ void counted_wait::ended(const error_code& how) noexcept
         end(in_->timed_out);
     else if (how == errc::busy)
         end(in_->busy);
-    else if (how == boost::asio::error::operation_aborted)
+    else if (how == boost::system::errc::operation_canceled)
         end(in_->cancelled);
     else
         end(in_->failed);
 }
 
-} // namespace zklock::detail
+} // namespace zklock::counters

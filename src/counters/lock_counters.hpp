@@ -1,5 +1,5 @@
 #pragma once
-#include "store/counters.hpp"
+#include "counters/counters.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/metrics.hpp"
 #include "zklock/result.hpp"
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace zklock::detail {
+namespace zklock::counters {
 
 /// What is counted of the acquires of one name. Counted on the client's strand, read by any thread.
 struct lock_counters {
@@ -22,9 +22,9 @@ struct lock_counters {
     [[nodiscard]] lock_metrics read() const;
 
     const std::string name;
-    store::counter acquired, timed_out, cancelled, busy, failed, released, waiting, held;
-    std::array<store::counter, loss_reasons> lost;
-    store::latency_counter waits, holds;
+    counter acquired, timed_out, cancelled, busy, failed, released, waiting, held;
+    std::array<counter, loss_reasons> lost;
+    latency_counter waits, holds;
 };
 
 /// Those of a client, for as many names as it tells apart.
@@ -60,7 +60,7 @@ public:
     void ended(const error_code& how) noexcept;
 
 private:
-    void end(store::counter& as) noexcept
+    void end(counter& as) noexcept
     {
         as.add();
         in_->waiting.subtract_one();
@@ -93,7 +93,7 @@ public:
     }
 
 private:
-    void end(store::counter& as, lease_clock::time_point now) noexcept
+    void end(counter& as, lease_clock::time_point now) noexcept
     {
         as.add();
         in_->holds.add(now - since_);
@@ -105,4 +105,4 @@ private:
     lease_clock::time_point since_{};
 };
 
-} // namespace zklock::detail
+} // namespace zklock::counters

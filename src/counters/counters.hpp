@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace zklock::store {
+namespace zklock::counters {
 
 /// Counted by one thread at a time, a client's strand, and read by any. So counting takes no locked instruction.
 class counter {
@@ -48,4 +48,4 @@ struct connection_counters {
     latency_counter heartbeats, heartbeat_delays;
 };
 
-} // namespace zklock::store
+} // namespace zklock::counters

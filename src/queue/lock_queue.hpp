@@ -290,6 +290,7 @@ private:
     bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);
     bool grant_first(std::vector<action>&, contender&, bool lease_fresh);
     /// Nobody waits, and it is not known who is before those whose creates were sent.
+    [[nodiscard]] bool in_the_way(view::const_iterator) const;
     [[nodiscard]] bool creates_seek_coverage() const noexcept
     {
         return queued_.empty() && !creating_.empty() && (!dense_ || others_expected_);

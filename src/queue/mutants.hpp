@@ -108,6 +108,7 @@
     X(semaphore_unknown_delete_counts_as_done) \
     X(semaphore_watch_left_on_the_server) \
     X(shared_downgrade_without_the_readers_node) \
+    X(semaphore_watch_taken_back_before_its_list) \
     X(shared_no_second_look_after_a_writer) \
     X(shared_readers_exclude_readers) \
     X(shared_readers_ignore_writers) \

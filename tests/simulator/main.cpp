@@ -103,6 +103,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_coun
                                                             {"number_of_an_earlier_node", 700009176},
                                                             {"numbers_that_begin_again_ignored", 96535},
                                                             {"numbers_used_up", 2487},
+                                                            {"semaphore_watch_taken_back_before_its_list", 1592464640},
                                                             {"shared_refused_downgrade_never_done", 10336},
                                                             {"shared_refused_downgrade_outlives_its_parent", 2902862474},
                                                             {"transaction_reads_behind_no_sync", 670}};

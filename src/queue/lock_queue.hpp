@@ -132,6 +132,9 @@ public:
     void parent_deleted();
     void parent_changed();
     void children_changed();
+    /// The server has refused something at the path. Whoever may not read it hears of no event: so the path's node may
+    /// have been deleted and made again.
+    void path_refused();
     /// Answer to inspect: whether the node lives and belongs to this session.
     void inspected(contender_id, std::string_view node, bool ours);
     void inspect_unknown(contender_id);
@@ -195,7 +198,7 @@ public:
     /// There is a watch on the path's own node.
     [[nodiscard]] bool watches_parent() const noexcept
     {
-        return parent_ != watch_state::off || children_ != watch_state::off;
+        return parent_ != watch_state::off || children_ != watch_state::off || refused_watch_;
     }
     /// Forgets that watch, and what is known by it.
     void forget_parent();
@@ -287,6 +290,7 @@ private:
     [[nodiscard]] view::iterator nearest_below(view::iterator, contender_kind);
     [[nodiscard]] bool may_have_grown(contender_kind) const noexcept;
     bool decide_first(std::vector<action>&, bool lease_fresh);
+    [[nodiscard]] bool in_the_way(view::const_iterator) const;
     bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);
     bool grant_first(std::vector<action>&, contender&, bool lease_fresh);
     /// Nobody waits, and it is not known who is before those whose creates were sent.
@@ -349,6 +353,7 @@ private:
 
     watch_state parent_ = watch_state::off;   ///< on the data of the path's own node
     watch_state children_ = watch_state::off; ///< on its children
+    bool refused_watch_ = false; ///< there may still be one that a refusal has made count for nothing
     struct parent_look {
         std::int32_t children;
         std::int32_t ever;

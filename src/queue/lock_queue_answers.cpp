@@ -149,10 +149,24 @@ void lock_queue::children_changed()
     disturbed_ = true;
 }
 
+void lock_queue::path_refused()
+{
+    if (ZKLOCK_MUTANT(refused_path_still_watched))
+        return;
+    refused_watch_ = watches_parent();
+    for (watch_state* const watch : {&parent_, &children_})
+        if (*watch == watch_state::armed) // an answer that is still due comes after the refusal
+            *watch = watch_state::off;
+    last_look_.reset();
+    disturbed_ = true; // nobody would have told us who queues
+    dense_ = false;
+}
+
 void lock_queue::forget_parent()
 {
     last_look_.reset();
     parent_ = children_ = watch_state::off;
+    refused_watch_ = false;
     dense_ = false;
 }
 

@@ -95,15 +95,27 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
     }
     const bool reader_waits_for_all = is_shared(c.kind) && ZKLOCK_MUTANT(shared_readers_wait_for_later_writers);
     const auto predecessor = nearest_below(reader_waits_for_all ? view_.end() : c.spot, c.kind);
-    const bool is_anothers = predecessor != view_.end() && predecessor->second == 0;
-    // It is in the way until it is known to be gone: neither the end of the connection tells that, nor the end of a
-    // node behind it.
-    if (is_anothers && !(ZKLOCK_MUTANT(disconnection_counts_as_deletion) && last_read_stamp_ == 0) &&
-        !(ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it) && answered_stamp_ < doubt_stamp_))
-        return queue_behind(actions, c, predecessor);
-    if (predecessor != view_.end() && !is_anothers && !ZKLOCK_MUTANT(own_nodes_do_not_count))
+    if (!in_the_way(predecessor))
+        return grant_first(actions, c, lease_fresh);
+    if (predecessor->second != 0)
         return false; // it is one of ours: we shall know
-    return grant_first(actions, c, lease_fresh);
+    return queue_behind(actions, c, predecessor);
+}
+
+/// Whether there is such a node before the first that waits. It is in the way until it is known to be gone: neither the
+/// end of the connection tells that, nor the end of a node behind it.
+bool lock_queue::in_the_way(view::const_iterator node) const
+{
+    if (node == view_.end())
+        return false;
+    const bool is_ours = node->second != 0;
+    if (is_ours && ZKLOCK_MUTANT(own_nodes_do_not_count))
+        return false;
+    if (!is_ours && last_read_stamp_ == 0 && ZKLOCK_MUTANT(disconnection_counts_as_deletion))
+        return false;
+    if (!is_ours && answered_stamp_ < doubt_stamp_ && ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it))
+        return false;
+    return true;
 }
 
 /// The first that waits has to wait for a node of another client. True when it does not, because it looks once.

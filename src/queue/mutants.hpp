@@ -84,6 +84,7 @@
     X(reentrant_loss_told_to_one) \
     X(reentrant_release_of_one_is_of_all) \
     X(refused_look_keeps_its_node) \
+    X(refused_path_still_watched) \
     X(requests_after_a_lost_answer) \
     X(revocation_before_the_wait_missed) \
     X(revocation_by_any_data) \
@@ -109,6 +110,7 @@
     X(semaphore_unknown_create_forgotten) \
     X(semaphore_unknown_delete_counts_as_done) \
     X(semaphore_watch_left_on_the_server) \
+    X(semaphore_watch_taken_back_before_its_list) \
     X(shared_downgrade_without_the_readers_node) \
     X(shared_no_second_look_after_a_writer) \
     X(shared_readers_exclude_readers) \

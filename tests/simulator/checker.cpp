@@ -77,7 +77,7 @@ contender_record& checker::begin(contender_record r)
 
 bool checker::excused(const contender_record& c) const
 {
-    if (contains(deleted_, c.given.node)) return true;
+    if (contains(deleted_, c.given.node) || contains(granted_unaware_, c.given.node)) return true;
     return !killed_.empty() && contains(killed_, c.store->session_id());
 }
 
@@ -100,6 +100,7 @@ void checker::granted(contender_record& c, const recipes::grant& g)
     c.now = phase::holding;
     c.given = g;
     c.granted_at = world_.time.now();
+    if (c.store->unaware_of_end(path_of(c.path))) granted_unaware_.push_back(g.node);
     const bool on_time = c.where->paused_until() + promptly_ < world_.time.now();
     if (c.deadline && c.where->now() > *c.deadline + promptly_ && on_time) {
         world_.violate(label(c) + ": granted after its deadline");
@@ -144,11 +145,12 @@ void checker::check_grant_in_tree(contender_record& c)
     if (c.given.fencing_token >> 12 != node->czxid) {
         world_.violate(label(c) + ": the token does not come from the node's czxid " + std::to_string(node->czxid));
     }
+    const bool unaware = contains(granted_unaware_, c.given.node);
     auto& last = last_token_[c.path];
-    if (c.given.fencing_token <= last) {
+    if (c.given.fencing_token <= last && !unaware) {
         world_.violate(label(c) + ": the token does not exceed " + std::to_string(last));
     }
-    last = std::max(last, c.given.fencing_token);
+    if (!unaware) last = std::max(last, c.given.fencing_token);
 
     const auto own = contender_sequence(name_in(c.given.node));
     for (const auto& name : tree.children(path_of(c.path))) {
@@ -158,9 +160,9 @@ void checker::check_grant_in_tree(contender_record& c)
         if (contains(out_of_turn_, other_node)) continue;
         const auto* other = owner_of(other_node);
         const bool same_session = tree.find(other_node)->owner == node->owner;
-        if (!same_session) {
+        if (!same_session && !unaware) {
             world_.violate(label(c) + ": granted before its turn, " + name + " of another session is lower");
-        } else if (other != nullptr && other->now == phase::holding && other->believes()) {
+        } else if (same_session && other != nullptr && other->now == phase::holding && other->believes()) {
             world_.violate(label(c) + ": granted while " + other->tag + " holds");
         }
     }

@@ -99,6 +99,8 @@ private:
     std::vector<std::string> deleted_;
     std::map<unsigned, instant> last_deleted_; ///< by others, by path
     std::vector<std::string> deleted_waiting_; ///< while their contenders waited for another client
+    /// Nodes whose client the servers had not told that the path's node is another, so others may have been before it.
+    std::vector<std::string> granted_unaware_;
     std::vector<std::int64_t> killed_;
     std::vector<std::string> out_of_turn_;
     std::vector<unsigned> closing_; ///< clients

@@ -50,6 +50,7 @@ struct answer {
     std::vector<store::node_stat> set; ///< the nodes whose data a batch set
     std::size_t failed = store::batch_reply::no_write;
     store::event_kind event = store::event_kind::created;
+    std::vector<std::string> ends_withheld; ///< the watched nodes whose end the client was not told before this
     std::int64_t session = 0; ///< to connect: the session that goes on or begins; 0 if the one asked for is over
     std::chrono::milliseconds session_timeout{0}; ///< likewise: what it is granted
 };
@@ -90,6 +91,7 @@ struct connection {
     std::deque<request> pending;      ///< not answered yet; reads wait behind writes
     std::vector<std::string> watched;          ///< data watches, each once
     std::vector<std::string> children_watched; ///< watches of children, likewise
+    std::vector<std::string> ends_withheld;    ///< since something was sent last
 };
 
 } // namespace zklock::simulator

@@ -2,6 +2,7 @@
 #include "ensemble.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace zklock::simulator {
 
@@ -189,6 +190,7 @@ void ensemble::send_down(const connection_ptr& c, answer a)
     auto when = world_.time.now() + world_.travel_time(stream::to_client, c->client_number);
     when = std::max({when, c->client.blocked_until, c->last_to_client});
     c->last_to_client = when;
+    a.ends_withheld = std::exchange(c->ends_withheld, {});
     world_.time.at(when, [c, a = std::move(a)]() mutable {
         if (c->client_open) c->client.received(c, std::move(a));
     });
@@ -203,6 +205,7 @@ void ensemble::fire(server& s, const znode_tree::effect& e)
             std::size_t fired = 0;
             if (kind != event_kind::children_changed) fired += std::erase(c->watched, path);
             if (kind != event_kind::data_changed) fired += std::erase(c->children_watched, path);
+            if (fired != 0 && hidden && kind == event_kind::deleted) c->ends_withheld.push_back(path);
             if (fired == 0 || hidden) continue;
             answer a;
             a.event = kind;

@@ -93,7 +93,7 @@ kind_of_plan kind_for(std::string_view mutant)
         if (mutant.starts_with(name.substr(0, name.find('_')) + '_')) kind.which = which;
     kind.scarce_memory = mutant == "exception_ignored";
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
-    kind.stale_leaders = mutant == "lost_create_looked_for_once";
+    kind.stale_leaders = mutant == "lost_create_looked_for_once" || mutant == "refused_path_still_watched";
     return kind;
 }
 
@@ -103,6 +103,8 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_coun
                                                             {"number_of_an_earlier_node", 700009176},
                                                             {"numbers_that_begin_again_ignored", 96535},
                                                             {"numbers_used_up", 2487},
+                                                            {"refused_path_still_watched", 217963435},
+                                                            {"semaphore_watch_taken_back_before_its_list", 1592464640},
                                                             {"shared_refused_downgrade_never_done", 10336},
                                                             {"shared_refused_downgrade_outlives_its_parent", 2902862474},
                                                             {"transaction_reads_behind_no_sync", 670}};

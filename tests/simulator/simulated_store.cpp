@@ -172,7 +172,7 @@ void simulated_store::submit(request r, callback call)
     waiting w{r.xid, r.what, r.path, sent_, std::move(call), r.watch};
     w.unsent = state_ == state::ending;
     for (const auto& part : r.parts)
-        w.paths.push_back(part.what == transaction::kind::remove ? part.path : std::string());
+        w.writes.push_back({part.what, part.path});
     outstanding_.push_back(std::move(w));
     if (state_ == state::ending) return; // the answer `unknown` is on its way
     const auto doom = fate_of_next();
@@ -245,6 +245,8 @@ void simulated_store::deliver(const connection_ptr& from, const answer& a)
         return;
     }
     if (state_ != state::open) return;
+    for (const auto& path : a.ends_withheld)
+        if (watched_.contains(path)) unseen_ends_.insert(path);
     if (a.xid == 0) {
         if (world_.log.on()) {
             static constexpr const char* names[] = {"created", "deleted", "data_changed", "children_changed"};
@@ -260,6 +262,7 @@ void simulated_store::deliver(const connection_ptr& from, const answer& a)
     auto w = std::move(outstanding_.front());
     outstanding_.pop_front();
     note_deleted(w, a);
+    note_watch(w, a);
     if (w.what == operation::get) told_changed_.erase(w.path);
     call_back(w, a);
 }
@@ -269,8 +272,28 @@ void simulated_store::note_deleted(const waiting& w, const answer& a)
     if (a.result != outcome::no_node) return;
     if ((w.what == operation::get && w.watch) || w.what == operation::remove)
         told_deleted_.emplace(w.path, world_.time.now());
-    else if (w.what == operation::batch && a.failed < w.paths.size() && !w.paths[a.failed].empty())
-        told_deleted_.emplace(w.paths[a.failed], world_.time.now());
+    else if (w.what == operation::batch && a.failed < w.writes.size() &&
+             w.writes[a.failed].what == transaction::kind::remove)
+        told_deleted_.emplace(w.writes[a.failed].path, world_.time.now());
+}
+
+void simulated_store::note_watch(const waiting& w, const answer& a)
+{
+    const bool watches = w.what == operation::get && w.watch;
+    if (watches && a.result == outcome::ok) {
+        watched_.insert(w.path);
+        unseen_ends_.erase(w.path);
+    }
+    if (a.result != outcome::no_auth) return;
+    using kind = transaction::kind;
+    const auto part = w.what == operation::batch && a.failed < w.writes.size() ? &w.writes[a.failed] : nullptr;
+    const bool of_the_parent = w.what == operation::create || w.what == operation::remove ||
+                               (part && (part->what == kind::create || part->what == kind::remove));
+    if (!watches && !of_the_parent) return;
+    std::string refused = part ? part->path : w.path;
+    if (of_the_parent) refused.resize(refused.rfind('/'));
+    watched_.erase(refused);
+    unseen_ends_.erase(refused);
 }
 
 void simulated_store::call_back(waiting& w, const answer& a)

@@ -51,6 +51,9 @@ public:
     [[nodiscard]] std::optional<instant> told_changed(const std::string& path) const;
     /// An answer to a create of that node was lost, or to a write of its data.
     [[nodiscard]] bool in_doubt(const std::string& path) const { return in_doubt_.contains(path); }
+    /// The servers have not told it of the end of that node, for it could not be read, and nothing since says that it
+    /// has to look again: neither a refusal of what the locks ask for there, nor an answer to another such watch.
+    [[nodiscard]] bool unaware_of_end(const std::string& path) const { return unseen_ends_.contains(path); }
     /// Who is told what the client was shown by exists(): nothing of a node that it may not read.
     std::function<void(const std::string& path, const ::zklock::store::node_stat*)> on_look;
 
@@ -65,7 +68,11 @@ private:
         callback call;
         bool watch = false;
         bool unsent = false;            ///< made after the loss of the connection, and not sent
-        std::vector<std::string> paths{}; ///< of a batch: those of its deletes, empty for its other writes
+        struct write {
+            transaction::kind what;
+            std::string path;
+        };
+        std::vector<write> writes{}; ///< of a batch
     };
 
     void received(const connection_ptr& from, answer a) override;
@@ -74,6 +81,7 @@ private:
     void submit(request r, callback call);
     [[nodiscard]] bool may_submit(const std::string& name, const request& r);
     void note_deleted(const waiting& w, const answer& a);
+    void note_watch(const waiting& w, const answer& a);
     [[nodiscard]] fate fate_of_next();
     void attempt();
     void attempt_later();
@@ -122,6 +130,8 @@ private:
     std::unordered_map<std::string, instant> told_deleted_;
     std::unordered_map<std::string, instant> told_changed_;
     std::unordered_set<std::string> in_doubt_;
+    std::unordered_set<std::string> watched_; ///< in this epoch, and nothing has been refused there since
+    std::unordered_set<std::string> unseen_ends_;
 };
 
 } // namespace zklock::simulator

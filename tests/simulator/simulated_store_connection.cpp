@@ -48,6 +48,8 @@ void simulated_store::deliver_connect(const answer& a)
     session_ = a.session;
     session_timeout_ = a.session_timeout;
     state_ = state::open;
+    watched_.clear();
+    unseen_ends_.clear();
     sent_ = process_.now();
     say("is connected, session " + std::to_string(session_ & 0xff));
     const bool renewed = session_ != told_session_;

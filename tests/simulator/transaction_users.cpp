@@ -96,7 +96,7 @@ private:
 
     void check_granted(use& u) override
     {
-        grants_of_[u.paths.front()].push_back({u.given.front().fencing_token, u.where});
+        if (!was_unaware(u)) grants_of_[u.paths.front()].push_back({u.given.front().fencing_token, u.where});
         // At once, while it holds, at about its release, and after that.
         const auto hold = std::chrono::duration_cast<std::chrono::microseconds>(u.wish.duration);
         const std::chrono::microseconds moments[] = {std::chrono::microseconds(0), hold / 2, hold,
@@ -277,6 +277,7 @@ private:
         auto& before = last_number_[w.where];
         if (w.number < before) violate(u, "writes " + w.data + " after what it has asked for later");
         before = w.number;
+        if (was_unaware(u)) return;
         auto& last = last_token_[path];
         if (w.token < last) violate(u, "writes " + w.data + " after a later holder has written");
         last = w.token;

@@ -36,7 +36,14 @@ void acquisition_users::say(const use& u, const std::string& what)
 bool acquisition_users::excused(const use& u) const
 {
     if (!killed_.empty() && contains(killed_, u.store->session_id())) return true;
-    return std::any_of(u.given.begin(), u.given.end(), [&](const held_lock& l) { return contains(deleted_, l.node); });
+    return was_unaware(u) ||
+           std::any_of(u.given.begin(), u.given.end(), [&](const auto& l) { return contains(deleted_, l.node); });
+}
+
+bool acquisition_users::was_unaware(const use& u) const
+{
+    const auto unaware = [&](const held_lock& l) { return contains(granted_unaware_, l.node); };
+    return std::any_of(u.given.begin(), u.given.end(), unaware);
 }
 
 mutex_options acquisition_users::options_of(const use& u, queue::contender_kind kind) const
@@ -130,7 +137,10 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
     u.now = phase::holding;
     u.granted_at = now();
     u.given = g.parts ? *g.parts : std::vector{held_lock{path_of(u.paths.front()), g.node, g.fencing_token}};
-    for (const auto& l : u.given) say(u, "is granted " + l.node + ", token " + std::to_string(l.fencing_token));
+    for (const auto& l : u.given) {
+        say(u, "is granted " + l.node + ", token " + std::to_string(l.fencing_token));
+        if (u.store->unaware_of_end(l.path)) granted_unaware_.push_back(l.node);
+    }
     if (!u.handle->held(u.where->now())) violate(u, "granted, and not held");
     if (u.deadline && u.where->now() > *u.deadline + promptly && on_time(u)) violate(u, "granted after its deadline");
     if (u.given.size() != u.paths.size()) return violate(u, "granted another number of locks");

@@ -94,6 +94,8 @@ protected:
     void say(const use&, const std::string& what);
     void violate(const use& u, const std::string& what) { stage_.world.violate(label(u) + ": " + what); }
     [[nodiscard]] bool excused(const use&) const;
+    /// The servers had not told it that the path's node is another, so others may have been before it.
+    [[nodiscard]] bool was_unaware(const use&) const;
     [[nodiscard]] instant now() const noexcept { return stage_.world.time.now(); }
     /// No pause has delayed what the process does now.
     [[nodiscard]] bool on_time(const use& u) const { return u.where->paused_until() + promptly < now(); }
@@ -130,6 +132,7 @@ private:
     std::map<unsigned, last_grant> last_; ///< by path
     std::map<std::string, std::set<std::int64_t>> turns_of_; ///< tokens, by node
     std::vector<std::int64_t> killed_;
+    std::vector<std::string> granted_unaware_; ///< nodes
 };
 
 [[nodiscard]] std::unique_ptr<scenario> make_reentrant_users(stage&);

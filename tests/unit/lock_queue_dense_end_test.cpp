@@ -67,6 +67,59 @@ TEST_SUITE("lock queue, the end of the dense view")
         CHECK(q.act() == "remove 1 " + ours(1, 0) + " later, granted 2");
     }
 
+    TEST_CASE("a refusal at the path ends it: whoever may not read hears of no event")
+    {
+        driver q;
+        q.hold();
+        q.leave(1);
+        q.is_deleted(1, ours(1, 0));
+        q.path_refused();
+        CHECK(q.watches_parent()); // there may be a watch to be taken back
+        q.join_and_send(2);
+        CHECK(q.act() == "parent");
+        q.enqueued(2, 1); // the right number, of another parent
+        CHECK(q.act() == "");
+        q.parent_watched(2, 2, 101);
+        CHECK(q.act() == "read");
+        q.children_read({foreign(0), ours(2, 1)}, 2, true);
+        CHECK(q.act() == "watch " + ours(2, 1) + ", watch " + foreign(0));
+        q.forget_parent();
+        CHECK_FALSE(q.watches_parent());
+    }
+
+    TEST_CASE("a refusal at the path takes nothing from those who are covered")
+    {
+        driver q;
+        q.hold();
+        q.queue_second();
+        q.path_refused();
+        q.leave(1);
+        CHECK(q.act() == "remove 1 " + ours(1, 0) + " later, granted 2");
+    }
+
+    TEST_CASE("a watch that is confirmed after a refusal counts, and an earlier one is still to be taken back")
+    {
+        driver q;
+        q.begin_with(1);
+        q.path_refused();
+        q.enqueued(1, 3);
+        SUBCASE("confirmed")
+        {
+            q.parent_shows_one(4);
+            CHECK(q.act() == "granted 1");
+            q.join_and_send(2);
+            q.enqueued(2, 4);
+            q.leave(1);
+            CHECK(q.act() == "remove 1 " + ours(1, 3) + " later, granted 2");
+        }
+        SUBCASE("refused, too")
+        {
+            q.parent_watch_failed();
+            CHECK(q.watches_parent());
+            CHECK(q.act() == "parent");
+        }
+    }
+
     TEST_CASE("a list shows nothing about later numbers unless the parent's watch was confirmed before")
     {
         driver q;

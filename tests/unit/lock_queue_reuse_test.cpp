@@ -51,6 +51,15 @@ TEST_SUITE("lock queue, lingering")
         CHECK(q.idle());
     }
 
+    TEST_CASE("no node lingers after a refusal at the path: nobody would tell who queues")
+    {
+        lingering_driver q;
+        q.children_read({ours(1, 0)}, 1, true);
+        CHECK(q.act() == "");
+        q.path_refused();
+        q.is_deleted(1, ours(1, 0));
+    }
+
     TEST_CASE("the next one need not wait for the children's watch, but for a fresh lease")
     {
         lingering_driver q;

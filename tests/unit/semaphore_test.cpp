@@ -48,6 +48,26 @@ TEST_SUITE("semaphore")
         asked(s).all_of({s.leave_line(1), "unwatch /s/leases"});
     }
 
+    TEST_CASE("after a refusal where the permits are, the head counts on no event: it looks again")
+    {
+        semaphore_scene s;
+        const auto a = s.hold_three();
+        const auto b = s.want(1, permits_of(3));
+        asked(s).to(s.line_up(5)).number(70, 1);
+        const std::vector<std::string> full{s.permit(2, 7), s.permit(3, 8), s.permit(4, 9), s.permit(6, 10)};
+        asked(s).to("create " + s.permit_prefix(6)).number(71, 10);
+        asked(s).only("watch children /s/leases").list(full).nothing_else();
+        a->handle->release({});
+        s.clock.run();
+        asked(s).to_batch_of(3).fails_at(0, outcome::no_auth);
+        for (const int n : {2, 3})
+            asked(s).to("remove " + s.permit_node(n, n + 5)).ends(outcome::ok);
+        asked(s).to("remove " + s.permit_node(4, 9)).ends(outcome::no_auth);
+        CHECK_FALSE(b->ended);
+        asked(s).only("watch children /s/leases").list({s.permit(4, 9), s.permit(6, 10)});
+        CHECK(b->ended == error_code());
+    }
+
     TEST_CASE("not granted on a list that lacks one of its permits: it begins anew")
     {
         semaphore_scene s;

@@ -129,6 +129,7 @@ void lock_path::look(const contender_ptr& contender)
     if (queue_.lingering())
         return queue_.join(contender->id, true, contender->kind());
     session_.store.children(path_, false, expect([this, contender, refuse](const store::children_reply& answer) {
+        notice_refusal(answer.result);
         if (!contender->waiting())
             return forget(contender->id);
         if (answer.result != outcome::ok && answer.result != outcome::no_node)

@@ -130,6 +130,7 @@ private:
     /// Its name, for the log; nothing if it holds none.
     [[nodiscard]] std::string_view node_of_holder(queue::contender_id) const;
     void log_deletion(std::string_view node) const;
+    void notice_refusal(store::outcome);
     void look_at_data(const std::string& node, std::string_view data);
     void forget_look() noexcept;
     void plan_end_of_lingering();

@@ -146,6 +146,14 @@ void lock_path::log_deletion(std::string_view node) const
                      ", which queues again: ", node);
 }
 
+/// Of an answer about the path itself: whoever was refused a create or a delete there may have been refused to read,
+/// too, and has missed events then.
+void lock_path::notice_refusal(store::outcome result)
+{
+    if (result == store::outcome::no_auth)
+        queue_.path_refused();
+}
+
 void lock_path::on_own_event(store::event_kind kind, std::string_view)
 {
     switch (kind) {

@@ -82,6 +82,7 @@ void lock_path::send_parent_watch()
         case outcome::no_node: return queue_.parent_absent();
         default:
             queue_.parent_watch_failed();
+            notice_refusal(answer.result);
             if (answer.result != outcome::unknown)
                 fail_waiting(error_of(answer.result));
         }
@@ -117,7 +118,9 @@ void lock_path::send_remove_parent()
             return session_.store.remove(path_, answer.stat.version, expect(removed));
         case outcome::no_node: return queue_.parent_absent();
         case outcome::unknown: return queue_.remove_parent_unknown();
-        default: return queue_.parent_stays();
+        default:
+            notice_refusal(answer.result);
+            return queue_.parent_stays();
         }
     }));
 }
@@ -134,6 +137,7 @@ void lock_path::send_read(bool watch)
         case outcome::unknown: return queue_.read_failed();
         default:
             queue_.read_refused();
+            notice_refusal(answer.result);
             fail_waiting(error_of(answer.result));
             after_a_while([this] { queue_.look_up_again(); }); // who left is still looked for
         }
@@ -230,7 +234,9 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
         case outcome::no_node: return queue_.downgrade_lost(id);
         case outcome::unknown: return queue_.downgrade_unknown(id);
         case outcome::bad_version: return downgrade_as_found(contender, node);
-        default: look_for_downgraded(contender, node, error_of(answer.result));
+        default:
+            notice_refusal(answer.result);
+            look_for_downgraded(contender, node, error_of(answer.result));
         }
     });
     const std::size_t first = ZKLOCK_MUTANT(shared_downgrade_without_the_readers_node) ? 1 : 0;

@@ -168,6 +168,7 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
             make_path(contender.options().parents);
         break;
     default:
+        notice_refusal(answer.result);
         contender.fail(error_of(answer.result));
         queue_.create_failed(id);
         if (queue_.knows(id))
@@ -218,6 +219,7 @@ void lock_path::on_removed(queue::contender_id id, outcome result)
             return queue_.removed(id);
         return queue_.remove_failed(id);
     default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
+        notice_refusal(result);
         queue_.remove_failed(id);
         if (const auto found = contenders_.find(id); found != contenders_.end())
             found->second->finish_release(error_of(result));

@@ -146,7 +146,11 @@ private:
     void on_list(const std::vector<std::string>& names);
     void decide(semaphore_acquisition&, std::size_t in_use);
     /// An event will tell when there may be room.
-    [[nodiscard]] bool watches() const noexcept { return watching_ && (options_.count_path.empty() || count_watched_); }
+    [[nodiscard]] bool watches() const noexcept
+    {
+        return watching_ && !watch_refused_ && (options_.count_path.empty() || count_watched_);
+    }
+    void notice_refusal(store::outcome) noexcept;
     void forget_holder() noexcept;
     void stop_watching();
     void read_count(bool watch);
@@ -178,6 +182,7 @@ private:
     bool stale_ = false;    ///< the nodes have to be listed (again)
     bool listing_ = false;
     bool watching_ = false; ///< the list of the nodes
+    bool watch_refused_ = false; ///< that watch counts for nothing: something was refused since
     bool shall_watch_ = false; ///< with the next look
     std::size_t others_ = 0; ///< nodes that are not ours, when last seen
     std::optional<std::int64_t> maximum_; ///< as far as it is known

@@ -22,7 +22,7 @@ void semaphore_path::epoch_began()
 
 void semaphore_path::epoch_ended()
 {
-    watching_ = false;
+    watching_ = watch_refused_ = false;
     count_watched_ = false;
     look_up_ = look_up::none;
     if (holder_look_ && !holder_look_->found())

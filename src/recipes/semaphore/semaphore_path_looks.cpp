@@ -51,6 +51,7 @@ void semaphore_path::look(const std::shared_ptr<semaphore_acquisition>& acquisit
     if (!options_.count_path.empty() && !count_watched_)
         read_count(false);
     session_.store.children(layout_.permits, false, expect([this, acquisition](const store::children_reply& answer) {
+        notice_refusal(answer.result);
         if (!acquisition->waiting())
             return;
         if (answer.result != outcome::ok && answer.result != outcome::no_node)
@@ -122,10 +123,13 @@ void semaphore_path::send_look()
         switch (answer.result) {
         case outcome::ok:
             watching_ = watching_ || watch;
+            watch_refused_ = watch_refused_ && !watch;
             return on_list(*answer.names);
         case outcome::no_node: return on_list(none);
         case outcome::unknown: stale_ = true; return;
-        default: fail_heads(error_of(answer.result));
+        default:
+            fail_heads(error_of(answer.result));
+            notice_refusal(answer.result);
         }
     }));
 }
@@ -174,6 +178,13 @@ void semaphore_path::decide(semaphore_acquisition& head, std::size_t in_use)
     }
 }
 
+/// Of an answer about the nodes' own path. Whoever may not read it hears of no event: so the head looks again.
+void semaphore_path::notice_refusal(outcome result) noexcept
+{
+    if (result == outcome::no_auth && watching_)
+        watch_refused_ = shall_watch_ = stale_ = true;
+}
+
 /// Nobody is left who would look at what they tell.
 void semaphore_path::stop_watching()
 {
@@ -183,7 +194,8 @@ void semaphore_path::stop_watching()
         session_.store.unwatch(path, expect([](const store::reply&) {}));
     };
     // The answer to a list that is under way says that there is a watch, and would say so after it was taken back.
-    if (!listing_ && std::exchange(watching_, false) && !session_.shares(layout_.permits))
+    const bool listing = listing_ && !ZKLOCK_MUTANT(semaphore_watch_taken_back_before_its_list);
+    if (!listing && std::exchange(watching_, false) && !session_.shares(layout_.permits))
         take_back(layout_.permits);
     if (counting_ && count_reads_ == 0) {
         counting_ = false;

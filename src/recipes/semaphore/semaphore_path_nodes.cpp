@@ -116,6 +116,7 @@ void semaphore_path::on_created(const permit_ptr& node, outcome result, std::str
             own_path_gone(); // and what was written there
         return make_path(parents_, layout_.permits);
     default: {
+        notice_refusal(result);
         auto* const owner = node->owner;
         node->owner = nullptr;
         gone(node);
@@ -156,6 +157,7 @@ void semaphore_path::send_look_up()
         if (complete && answer.result == outcome::no_node)
             return on_look_up(none);
         fail_heads(error_of(answer.result)); // who left is still looked for
+        notice_refusal(answer.result);
         after_a_while([this] {
             if (!unknown_.empty() && look_up_ == look_up::none)
                 look_up_ = look_up::due;
@@ -261,6 +263,7 @@ void semaphore_path::on_removed(const permit_ptr& node, outcome result)
         to_remove_.push_back(node);
         return;
     default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
+        notice_refusal(result);
         if (node->ending)
             permits_release::one_ended(node->ending, error_of(result),
                                        [this](auto news) { session_.tell(std::move(news)); });

@@ -72,8 +72,10 @@ void queue_world::step()
     case 23:
         if (!connected_)
             expire();
-        else if (in_.below(3) == 0)
+        else if (const auto chosen = in_.below(3); chosen == 0)
             delete_parent();
+        else if (chosen == 1)
+            refuse();
         break;
     case 24:
     case 25:
@@ -135,7 +137,7 @@ void queue_world::settle()
     }
     require(queue_.idle() && !queue_.contended() && !queue_.has_node(), "when all have left, nothing is left to do");
     require(watched_.empty(), "no watch is left on the server");
-    require(lists_lie_ || !queue_.watches_parent() || parent_watched_ || children_watched_,
+    require(lists_lie_ || !queue_.watches_parent() || parent_watched_ || children_watched_ || refused_,
             "a watch on the parent that is relied on is there");
     require(tree_.children.empty(), "no node is left on the server");
 }

@@ -75,7 +75,8 @@ private:
         std::vector<write> writes; ///< together or not at all; of `number`: the creates
     };
     enum class outcome : std::uint8_t { ok, no_node, node_exists, failed };
-    enum class event : std::uint8_t { node_deleted, node_changed, parent_deleted, parent_changed, children_changed };
+    enum class event : std::uint8_t { node_deleted, node_changed, parent_deleted, parent_changed, children_changed,
+                                     refusal };
     struct arrival {
         std::optional<request> answered; ///< nothing: an event
         outcome result = outcome::ok;
@@ -120,6 +121,7 @@ private:
     void change_some_node();
     void set_parent();
     void delete_parent();
+    void refuse();
     void begin_again(bool exists);
     void forget_node(const std::string& name);
     void catch_up();
@@ -186,6 +188,7 @@ private:
     std::set<std::string> watched_; ///< by this connection
     bool parent_watched_ = false;   ///< likewise
     bool children_watched_ = false;
+    bool refused_ = false; ///< something was, on this connection
     std::set<std::string> touched_; ///< nodes of ours that others deleted
 
     bool connected_ = false;

@@ -55,7 +55,7 @@ void queue_world::disconnect()
     }
     require(sent_.empty(), "nothing is sent between a lost answer and the next connection");
     watched_.clear();
-    parent_watched_ = children_watched_ = false;
+    parent_watched_ = children_watched_ = refused_ = false;
     lagging_.reset();
     for (const id whose : std::exchange(removes_, {})) // they were never sent
         queue_.remove_failed(whose);
@@ -100,6 +100,7 @@ void queue_world::deliver()
     case event::parent_deleted: return queue_.parent_deleted();
     case event::parent_changed: return queue_.parent_changed();
     case event::children_changed: return queue_.children_changed();
+    case event::refusal: return queue_.path_refused();
     }
 }
 

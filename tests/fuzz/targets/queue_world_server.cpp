@@ -303,6 +303,20 @@ void queue_world::delete_parent()
     begin_again(in_.below(2) == 0);
 }
 
+/// For a moment clients may not read the path. The parent may be replaced meanwhile, and no event of it is told; but a
+/// request of this client is refused, too.
+void queue_world::refuse()
+{
+    if (lagging_)
+        return;
+    refused_ = true;
+    if (in_.below(2) == 0) {
+        parent_watched_ = children_watched_ = false;
+        delete_parent();
+    }
+    tell(event::refusal);
+}
+
 /// The path's node is gone, or is another.
 void queue_world::begin_again(bool exists)
 {

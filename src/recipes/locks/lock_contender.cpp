@@ -9,7 +9,6 @@
 #include "zklock/detail/event_sink.hpp"
 
 #include <exception>
-#include <new>
 #include <utility>
 
 namespace zklock::recipes {
@@ -33,7 +32,7 @@ private:
 };
 
 lock_contender::lock_contender(session& s, lock_path* path, queue::contender_id the_id, acquire_request request)
-    : id(the_id), session_(s), path_(path), request_(std::move(request))
+    : timed_acquisition(s), id(the_id), path_(path), request_(std::move(request))
 {
     if (!options().properties.empty())
         data_ = queue::write_owner_data(identifier(), options().properties);
@@ -79,29 +78,6 @@ void lock_contender::queued(const std::string& node)
     notify(lock_event::kind::queued);
 }
 
-void lock_contender::arm_deadline()
-{
-    if (!request_.deadline)
-        return;
-    const auto soon = shortly_before(*request_.deadline, session_.scheduler.now());
-    deadline_ = session_.scheduler.call_at(soon, [this] {
-        deadline_ = 0;
-        session_.attempt([this] {
-            await_deadline();
-            expect_time_out();
-        });
-    });
-}
-
-void lock_contender::await_deadline()
-{
-    deadline_ = session_.scheduler.call_at(*request_.deadline, [this] {
-        deadline_ = 0;
-        if (session_.connected || !ZKLOCK_MUTANT(deadline_waits_for_a_connection))
-            session_.attempt([this] { time_out(); });
-    });
-}
-
 void lock_contender::expect_time_out()
 {
     if (path_)
@@ -110,25 +86,18 @@ void lock_contender::expect_time_out()
 
 void lock_contender::time_out()
 {
-    try {
-        if (waiting())
-            waited_for_ = std::make_unique<wait_report>(path_->describe_wait(*this));
-    } catch (const std::bad_alloc&) { // NOLINT: its caller hears less
-    }
-    path_->give_up(*this, errc::timed_out);
+    session_.attempt([this] { path_->give_up(*this, errc::timed_out); });
 }
 
-wait_report lock_contender::describe_wait()
+wait_report lock_contender::waits_for()
 {
-    if (waited_for_)
-        return std::move(*std::exchange(waited_for_, nullptr));
     return path_ && waiting() ? path_->describe_wait(*this) : wait_report();
 }
 
 /// After an exception: what was to be told of it may have been lost.
 void lock_contender::resume()
 {
-    if (waiting() && deadline_ == 0)
+    if (waiting())
         arm_deadline();
 }
 
@@ -140,7 +109,7 @@ void lock_contender::tell_end(error_code how)
 
 void lock_contender::end_wait(state next)
 {
-    session_.scheduler.cancel(std::exchange(deadline_, 0));
+    disarm_deadline();
     state_ = next;
 }
 
@@ -307,7 +276,7 @@ void lock_contender::finish_release(error_code ec)
 
 void lock_contender::detach() noexcept
 {
-    session_.scheduler.cancel(std::exchange(deadline_, 0));
+    disarm_deadline();
     path_ = nullptr;
     request_.done = nullptr;
     request_.lost = nullptr;

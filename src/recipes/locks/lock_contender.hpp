@@ -1,7 +1,7 @@
 #pragma once
 #include "queue/lock_queue.hpp"
-#include "recipes/acquisition.hpp"
 #include "recipes/session/session.hpp"
+#include "recipes/timed_acquisition.hpp"
 #include "zklock/lock_event.hpp"
 
 #include <atomic>
@@ -14,14 +14,13 @@ namespace zklock::recipes {
 class lock_path;
 
 /// One acquire on a lock_path: what its caller asked, and what it has been told so far.
-class lock_contender final : public acquisition, public std::enable_shared_from_this<lock_contender> {
+class lock_contender final : public timed_acquisition, public std::enable_shared_from_this<lock_contender> {
 public:
     /// Without a path it can only fail.
     lock_contender(session&, lock_path*, queue::contender_id, acquire_request);
 
     bool withdraw() override;
     void expect_time_out() override;
-    [[nodiscard]] wait_report describe_wait() override;
     void release(store::unique_function<void(error_code)> released) override;
     void note_unseen() noexcept override
     {
@@ -47,7 +46,6 @@ public:
     /// What its node's data says of it.
     [[nodiscard]] const std::string& data() const noexcept;
 
-    void arm_deadline();
     void resume();
     [[nodiscard]] bool listens() const noexcept { return options().listener != nullptr; }
     /// It has a node, of that full path; for its listener, if it has one. Nothing happens when that is known, or when
@@ -82,8 +80,12 @@ private:
     enum class state : std::uint8_t { waiting, held, lost, done };
 
     void end_wait(state);
-    void await_deadline();
-    void time_out();
+    [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
+    {
+        return request_.deadline;
+    }
+    [[nodiscard]] wait_report waits_for() override;
+    void time_out() override;
     class end_of_wait;
 
     void tell_end(error_code);
@@ -91,7 +93,6 @@ private:
     [[nodiscard]] const std::string& identifier() const noexcept;
     void notify(lock_event::kind, error_code = {});
 
-    session& session_;
     lock_path* path_;
     acquire_request request_;
     recipes::grant given_; ///< until it is told
@@ -99,12 +100,10 @@ private:
     session::room to_tell_; ///< how a release ends, once the lock is lost
     std::string data_;                      ///< if it says more than who it is
     std::unique_ptr<lock_event> last_event_; ///< if it has a listener
-    std::unique_ptr<wait_report> waited_for_; ///< once it has timed out
     std::function<void()> asked_; ///< to be called when it is revoked
     std::function<void(error_code, const recipes::grant&)> downgraded_;
     bool leaves_its_node_ = false;
     std::int64_t fencing_token_ = 0;
-    store::scheduler::timer_id deadline_ = 0;
     std::atomic<state> state_{state::waiting};
     held_lease lease_;
     lock_loss loss_; ///< set before the state says so

@@ -11,7 +11,7 @@
 namespace zklock::recipes {
 
 semaphore_acquisition::semaphore_acquisition(session& s, semaphore_path* path, permits_request request)
-    : session_(s), path_(path), request_(std::move(request))
+    : timed_acquisition(s), path_(path), request_(std::move(request))
 {
 }
 
@@ -23,7 +23,7 @@ const std::string& semaphore_acquisition::data() const noexcept
 
 void semaphore_acquisition::begin()
 {
-    plan_deadline();
+    arm_deadline();
     if (looks_once())
         session_.attempt([this] { path_->look(shared_from_this()); });
     else
@@ -38,7 +38,7 @@ void semaphore_acquisition::resume()
     if (waiting() && looks_once())
         return fail(errc::not_connected);
     if (waiting())
-        plan_deadline();
+        arm_deadline();
     if (waiting() && !place_)
         line_up();
     else if (waiting() && place_->granted && (lacks_some || nodes.size() != request_.count))
@@ -126,7 +126,7 @@ void semaphore_acquisition::begin_anew()
 
 void semaphore_acquisition::end_wait(state next)
 {
-    session_.scheduler.cancel(std::exchange(deadline_, 0));
+    disarm_deadline();
     state_ = next;
     if (path_) {
         path_->step_back(*this);
@@ -338,7 +338,7 @@ std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t 
 
 void semaphore_acquisition::detach() noexcept
 {
-    session_.scheduler.cancel(std::exchange(deadline_, 0));
+    disarm_deadline();
     path_ = nullptr;
     asked_ = nullptr;
     request_.done = nullptr;

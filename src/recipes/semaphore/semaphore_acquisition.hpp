@@ -1,8 +1,8 @@
 #pragma once
 #include "queue/mutants.hpp"
-#include "recipes/acquisition.hpp"
 #include "recipes/semaphore/permit_node.hpp"
 #include "recipes/session/session.hpp"
+#include "recipes/timed_acquisition.hpp"
 #include "zklock/semaphore_options.hpp"
 
 #include <atomic>
@@ -27,14 +27,13 @@ struct permits_request : waiter {
 /// One acquire of some permits of a semaphore: all of them, or none. First it takes the lock of the waiting line. While
 /// it has that, it makes a node for each permit, and waits until there are no more such nodes, of all clients, than the
 /// semaphore has permits. Then it gives the lock back.
-class semaphore_acquisition final : public acquisition, public std::enable_shared_from_this<semaphore_acquisition> {
+class semaphore_acquisition final : public timed_acquisition, public std::enable_shared_from_this<semaphore_acquisition> {
 public:
     /// Without a path it can only fail.
     semaphore_acquisition(session&, semaphore_path*, permits_request);
 
     bool withdraw() override;
     void expect_time_out() override;
-    [[nodiscard]] wait_report describe_wait() override;
     void release(store::unique_function<void(error_code)> released) override;
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
@@ -98,9 +97,12 @@ private:
         bool dropped = false; ///< too late to withdraw: given back when it comes
     };
 
-    void plan_deadline();
-    void await_deadline();
-    void time_out();
+    [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
+    {
+        return request_.deadline;
+    }
+    [[nodiscard]] wait_report waits_for() override;
+    void time_out() override;
     void end_wait(state);
     [[nodiscard]] std::string first_node() const noexcept;
     void leave_line();
@@ -108,7 +110,6 @@ private:
     void let_go();
     void on_place(const std::shared_ptr<place>&, error_code, const grant&);
 
-    session& session_;
     semaphore_path* path_;
     permits_request request_;
     std::shared_ptr<place> place_;
@@ -116,9 +117,7 @@ private:
     session::room to_tell_;                   ///< how the release ends, once the permits are lost
     std::function<void()> asked_;             ///< to be called when the holder is asked to let go
     bool revoked_ = false;                    ///< as the log says
-    std::unique_ptr<wait_report> waited_for_; ///< once it has timed out
     std::int64_t token_ = 0;
-    store::scheduler::timer_id deadline_ = 0;
     std::atomic<state> state_{state::waiting};
     std::atomic<std::size_t> count_{0};
     held_lease lease_;

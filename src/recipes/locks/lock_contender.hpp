@@ -1,10 +1,10 @@
 #pragma once
 #include "queue/lock_queue.hpp"
+#include "recipes/session/grant_state.hpp"
 #include "recipes/session/session.hpp"
 #include "recipes/timed_acquisition.hpp"
 #include "zklock/lock_event.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string_view>
@@ -31,14 +31,20 @@ public:
     bool downgrade(std::function<void(error_code, const recipes::grant&)> done) override;
     [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;
     [[nodiscard]] const std::string& path() const noexcept override { return request_.path; }
-    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
-    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override;
-    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
+    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
+    {
+        return state_.held(now);
+    }
+    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override
+    {
+        return state_.loss(now);
+    }
+    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return state_.held_until(); }
 
     // --- for its path ------------------------------------------------------------------------------------------------
 
-    [[nodiscard]] bool waiting() const noexcept { return state_ == state::waiting; }
-    [[nodiscard]] bool holding() const noexcept { return state_ == state::held; }
+    [[nodiscard]] bool waiting() const noexcept { return state_.waiting(); }
+    [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
     [[nodiscard]] patience mode() const noexcept { return request_.mode; }
     [[nodiscard]] bool looks_once() const noexcept { return mode() == patience::look_once; }
     [[nodiscard]] queue::contender_kind kind() const noexcept { return request_.kind; }
@@ -52,7 +58,7 @@ public:
     /// it does not wait.
     void queued(const std::string& node);
     void grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now);
-    [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return lease_.since; }
+    [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
     /// The wait ends without the lock; nothing happens if it has ended.
     void fail(errc);
     /// The lock is gone, and perhaps its node, of that name; nothing happens if it is not held.
@@ -77,9 +83,6 @@ public:
     std::size_t reserved = 0;                   ///< bytes of the node budget
 
 private:
-    enum class state : std::uint8_t { waiting, held, lost, done };
-
-    void end_wait(state);
     [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
     {
         return request_.deadline;
@@ -104,9 +107,7 @@ private:
     std::function<void(error_code, const recipes::grant&)> downgraded_;
     bool leaves_its_node_ = false;
     std::int64_t fencing_token_ = 0;
-    std::atomic<state> state_{state::waiting};
-    held_lease lease_;
-    lock_loss loss_; ///< set before the state says so
+    grant_state state_;
 };
 
 } // namespace zklock::recipes

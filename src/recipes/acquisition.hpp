@@ -10,8 +10,6 @@
 
 #include <boost/system/error_code.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -138,15 +136,6 @@ public:
     /// End of the lease; long past once the lock is lost. From any thread, after a grant.
     [[nodiscard]] virtual store::scheduler::time_point held_until() const noexcept = 0;
 };
-
-/// When one who waits until that deadline, since `now`, calls expect_time_out(): so late that few do who are granted
-/// in time, and early enough for an answer.
-[[nodiscard]] inline store::scheduler::time_point shortly_before(store::scheduler::time_point deadline,
-                                                                 store::scheduler::time_point now) noexcept
-{
-    using duration = store::scheduler::time_point::duration;
-    return deadline - std::clamp<duration>((deadline - now) / 4, duration::zero(), std::chrono::milliseconds(250));
-}
 
 /// How an acquire of some lock is started, whatever its recipe: `done` is never called inside the call.
 using acquire_function = std::function<std::shared_ptr<acquisition>(waiter)>;

@@ -71,10 +71,7 @@ void multi_acquisition::on_done(part& p, error_code ec, grant given)
 {
     if (ec) {
         if (ec == errc::timed_out && p.now->handle)
-            try {
-                waited_for_ = std::make_unique<wait_report>(p.now->handle->describe_wait());
-            } catch (const std::bad_alloc&) { // NOLINT: its caller hears less
-            }
+            waited_for_.keep([&] { return p.now->handle->describe_wait(); });
         p.now = nullptr;
         --reached_;
         if (ec == errc::lost && !given.node.empty()) // before it could be told
@@ -178,10 +175,10 @@ void multi_acquisition::expect_time_out()
 
 wait_report multi_acquisition::describe_wait()
 {
-    if (waited_for_)
-        return std::move(*std::exchange(waited_for_, nullptr));
-    const bool waits = waiter_.done && reached_ != 0 && parts_[reached_ - 1].now->handle;
-    return waits ? parts_[reached_ - 1].now->handle->describe_wait() : wait_report();
+    return waited_for_.tell([this] {
+        const bool waits = waiter_.done && reached_ != 0 && parts_[reached_ - 1].now->handle;
+        return waits ? parts_[reached_ - 1].now->handle->describe_wait() : wait_report();
+    });
 }
 
 bool multi_acquisition::withdraw()

@@ -1,5 +1,6 @@
 #pragma once
 #include "recipes/acquisition.hpp"
+#include "recipes/kept_report.hpp"
 #include "recipes/session/session.hpp"
 #include "store/scheduler.hpp"
 #include "store/unique_function.hpp"
@@ -94,7 +95,7 @@ private:
     /// Made before the first is asked for, so that a release cannot fail half-way.
     const std::shared_ptr<endings> endings_;
     std::function<void()> asked_; ///< to be called when a holder is asked to let go
-    std::unique_ptr<wait_report> waited_for_; ///< once it has timed out
+    kept_report waited_for_;
     std::atomic<bool> granted_{false}; ///< and not released
     bool told_lost_ = false;
 };

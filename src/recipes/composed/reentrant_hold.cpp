@@ -8,7 +8,7 @@
 namespace zklock::recipes {
 
 reentrant_locks::hold::hold(session& s, std::weak_ptr<tenure> where, waiter w)
-    : where_(std::move(where)), waiter_(std::move(w)), to_tell_(s.make_room())
+    : timed_acquisition(s), where_(std::move(where)), waiter_(std::move(w)), to_tell_(s.make_room())
 {
 }
 
@@ -24,12 +24,26 @@ void reentrant_locks::hold::expect_time_out()
         where->expect_time_out();
 }
 
-wait_report reentrant_locks::hold::describe_wait()
+wait_report reentrant_locks::hold::waits_for()
 {
-    if (waited_for)
-        return std::move(*std::exchange(waited_for, nullptr));
     const auto where = where_.lock();
     return where && !told_ ? where->describe_wait() : wait_report();
+}
+
+void reentrant_locks::hold::deadline_is_near()
+{
+    try {
+        await_deadline();
+    } catch (const std::bad_alloc&) {
+        return give_up(make_error_code(boost::system::errc::not_enough_memory));
+    }
+    expect_time_out();
+}
+
+void reentrant_locks::hold::give_up(error_code why)
+{
+    if (const auto where = where_.lock())
+        where->give_up(shared_from_this(), why);
 }
 
 void reentrant_locks::hold::release(store::unique_function<void(error_code)> released)
@@ -102,10 +116,10 @@ void reentrant_locks::hold::forget_caller() noexcept
     asked_ = nullptr;
 }
 
-void reentrant_locks::hold::tell_released(session& s, error_code ec) noexcept
+void reentrant_locks::hold::tell_released(error_code ec) noexcept
 {
     if (released_)
-        s.tell(std::move(to_tell_), [self = shared_from_this(), ec] { self->released_(ec); });
+        session_.tell(std::move(to_tell_), [self = shared_from_this(), ec] { self->released_(ec); });
 }
 
 } // namespace zklock::recipes

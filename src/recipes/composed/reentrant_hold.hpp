@@ -1,9 +1,10 @@
 #pragma once
-#include "recipes/acquisition.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/session/session.hpp"
+#include "recipes/timed_acquisition.hpp"
 #include "store/scheduler.hpp"
 #include "store/unique_function.hpp"
+#include "zklock/errc.hpp"
 
 #include <atomic>
 #include <functional>
@@ -13,14 +14,13 @@
 namespace zklock::recipes {
 
 /// One acquire of an owner: it waits, then is one of the holds that its owner has on the path, until it is released.
-class reentrant_locks::hold final : public acquisition, public std::enable_shared_from_this<hold> {
+class reentrant_locks::hold final : public timed_acquisition, public std::enable_shared_from_this<hold> {
 public:
     /// Without a tenure it can only fail.
     hold(session&, std::weak_ptr<tenure>, waiter);
 
     bool withdraw() override;
     void expect_time_out() override;
-    [[nodiscard]] wait_report describe_wait() override;
     void release(store::unique_function<void(error_code)> released) override;
     void note_unseen() noexcept override;
     void on_revoked(std::function<void()> asked) override;
@@ -38,10 +38,6 @@ public:
     // --- for its tenure ----------------------------------------------------------------------------------------------
 
     [[nodiscard]] patience mode() const noexcept { return waiter_.mode; }
-    [[nodiscard]] const std::optional<store::scheduler::time_point>& deadline() const noexcept
-    {
-        return waiter_.deadline;
-    }
     /// Its owner has that lock, and this hold counts from now on.
     void begin(std::shared_ptr<acquisition> lock) noexcept;
     /// It does not count any more.
@@ -60,14 +56,22 @@ public:
     void forget_caller() noexcept;
     void on_release(store::unique_function<void(error_code)> released) noexcept { released_ = std::move(released); }
     /// Tells the caller of release(), later: its owner has the lock still, or has lost it.
-    void tell_released(session&, error_code) noexcept;
+    void tell_released(error_code) noexcept;
 
-    store::scheduler::timer_id timer = 0; ///< for the deadline, or shortly before it
-    std::unique_ptr<wait_report> waited_for; ///< once it has timed out
     /// Why it waits no longer, though it could not leave: the result of the acquire that it has joined was on its way.
     error_code given_up;
 
 private:
+    [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
+    {
+        return waiter_.deadline;
+    }
+    [[nodiscard]] wait_report waits_for() override;
+    void time_out() override { give_up(make_error_code(errc::timed_out)); }
+    /// Its tenure does not look at everything again after an exception. So without a second timer the wait ends.
+    void deadline_is_near() override;
+    void give_up(error_code why);
+
     std::weak_ptr<tenure> where_;
     waiter waiter_;
     std::shared_ptr<acquisition> lock_; ///< set before the grant is told, and not changed after

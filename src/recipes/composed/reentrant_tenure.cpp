@@ -27,7 +27,7 @@ reentrant_locks::tenure::tenure(reentrant_locks& all, key who, shared_options op
 reentrant_locks::tenure::~tenure()
 {
     for (const hold_ptr& h : waiting_) {
-        all_.scheduler_.cancel(h->timer);
+        h->disarm_deadline();
         h->forget_caller();
     }
     for (const hold_ptr& h : held_)
@@ -52,16 +52,11 @@ void reentrant_locks::tenure::add(const hold_ptr& h)
         return fail_later(h, errc::busy); // its owner queues for it
     waiting_.push_back(h);
     try {
-        if (h->deadline())
-            h->timer = all_.scheduler_.call_at(shortly_before(*h->deadline(), all_.scheduler_.now()),
-                                               [this, alive = weak_from_this(), h] {
-                                                   if (const auto self = alive.lock())
-                                                       on_deadline_near(h);
-                                               });
+        h->arm_deadline();
         if (!lock_)
             start();
     } catch (...) {
-        all_.scheduler_.cancel(std::exchange(h->timer, 0));
+        h->disarm_deadline();
         waiting_.pop_back();
         throw;
     }
@@ -96,7 +91,7 @@ void reentrant_locks::tenure::on_done(error_code ec, grant given)
     grant_ = std::move(given);
     grant_.owner = who_.second;
     for (const hold_ptr& h : waiting_) {
-        all_.scheduler_.cancel(std::exchange(h->timer, 0));
+        h->disarm_deadline();
         h->begin(lock_);
     }
     held_.splice(held_.end(), waiting_);
@@ -114,8 +109,10 @@ void reentrant_locks::tenure::on_failed(error_code ec, const grant& given)
     holds failed;
     for (auto h = waiting_.begin(); h != waiting_.end();) {
         const auto next = std::next(h);
-        if (mode_ == (*h)->mode() || (*h)->given_up)
+        if (mode_ == (*h)->mode() || (*h)->given_up) {
+            (*h)->disarm_deadline();
             failed.splice(failed.end(), waiting_, h);
+        }
         h = next;
     }
     const auto self = shared_from_this();
@@ -123,16 +120,16 @@ void reentrant_locks::tenure::on_failed(error_code ec, const grant& given)
         try {
             start();
         } catch (const std::bad_alloc&) {
-            for (const hold_ptr& h : waiting_)
+            for (const hold_ptr& h : waiting_) {
+                h->disarm_deadline();
                 h->given_up = no_memory();
+            }
             failed.splice(failed.end(), waiting_);
         }
     close_if_unused();
     store::each_told each;
-    for (const hold_ptr& h : failed) {
-        all_.scheduler_.cancel(std::exchange(h->timer, 0));
+    for (const hold_ptr& h : failed)
         each([&] { h->fail(h->given_up ? h->given_up : ec, given); });
-    }
     each.rethrow();
 }
 
@@ -147,27 +144,8 @@ bool reentrant_locks::tenure::withdraw(const hold_ptr& h)
     return true;
 }
 
-void reentrant_locks::tenure::on_deadline_near(const hold_ptr& h)
+void reentrant_locks::tenure::give_up(const hold_ptr& h, error_code why)
 {
-    h->timer = 0;
-    try {
-        h->timer = all_.scheduler_.call_at(*h->deadline(), [this, alive = weak_from_this(), h] {
-            if (const auto self = alive.lock())
-                on_deadline(h);
-        });
-    } catch (const std::bad_alloc&) {
-        return on_deadline(h, no_memory());
-    }
-    expect_time_out();
-}
-
-void reentrant_locks::tenure::on_deadline(const hold_ptr& h, error_code why)
-{
-    h->timer = 0;
-    try {
-        h->waited_for = std::make_unique<wait_report>(describe_wait());
-    } catch (const std::bad_alloc&) { // NOLINT: its caller hears less
-    }
     // If it cannot leave any more, a result is on its way: a grant, or that of a look that it joined.
     if (!leave(h)) {
         h->given_up = why;
@@ -203,7 +181,7 @@ bool reentrant_locks::tenure::leave(const hold_ptr& h)
             return false;
         lock_ = nullptr;
     }
-    all_.scheduler_.cancel(std::exchange(h->timer, 0));
+    h->disarm_deadline();
     waiting_.erase(place);
     return true;
 }
@@ -270,7 +248,7 @@ void reentrant_locks::tenure::release(const hold_ptr& h, store::unique_function<
         if (ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all))
             lock_->release({});
         h->on_release(std::move(released));
-        return h->tell_released(all_.locks_.session(), ours() ? error_code() : make_error_code(errc::lost));
+        return h->tell_released(ours() ? error_code() : make_error_code(errc::lost));
     }
     const auto lock = std::exchange(lock_, nullptr);
     granted_ = false;

@@ -29,6 +29,8 @@ public:
     [[nodiscard]] wait_report describe_wait();
     /// False, and nothing happens, if the result is on its way already.
     bool withdraw(const hold_ptr&);
+    /// At its deadline, or when there is no memory to wait for that: ends the wait, at once or when its result comes.
+    void give_up(const hold_ptr&, error_code why);
     void release(const hold_ptr&, store::unique_function<void(error_code)> released);
     /// The release of its only hold tells of it.
     void note_unseen() noexcept
@@ -48,8 +50,6 @@ private:
     void start();
     void on_done(error_code, grant);
     void on_failed(error_code, const grant&);
-    void on_deadline_near(const hold_ptr&);
-    void on_deadline(const hold_ptr&, error_code = make_error_code(errc::timed_out));
     bool leave(const hold_ptr&);
     void fail_later(const hold_ptr&, errc why);
     void tell_granted(hold&);

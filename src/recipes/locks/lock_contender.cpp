@@ -9,7 +9,6 @@
 #include "zklock/detail/event_sink.hpp"
 
 #include <exception>
-#include <new>
 #include <utility>
 
 namespace zklock::recipes {
@@ -33,7 +32,7 @@ private:
 };
 
 lock_contender::lock_contender(session& s, lock_path* path, queue::contender_id the_id, acquire_request request)
-    : id(the_id), session_(s), path_(path), request_(std::move(request))
+    : timed_acquisition(s), id(the_id), path_(path), request_(std::move(request))
 {
     if (!options().properties.empty())
         data_ = queue::write_owner_data(identifier(), options().properties);
@@ -79,29 +78,6 @@ void lock_contender::queued(const std::string& node)
     notify(lock_event::kind::queued);
 }
 
-void lock_contender::arm_deadline()
-{
-    if (!request_.deadline)
-        return;
-    const auto soon = shortly_before(*request_.deadline, session_.scheduler.now());
-    deadline_ = session_.scheduler.call_at(soon, [this] {
-        deadline_ = 0;
-        session_.attempt([this] {
-            await_deadline();
-            expect_time_out();
-        });
-    });
-}
-
-void lock_contender::await_deadline()
-{
-    deadline_ = session_.scheduler.call_at(*request_.deadline, [this] {
-        deadline_ = 0;
-        if (session_.connected || !ZKLOCK_MUTANT(deadline_waits_for_a_connection))
-            session_.attempt([this] { time_out(); });
-    });
-}
-
 void lock_contender::expect_time_out()
 {
     if (path_)
@@ -110,25 +86,18 @@ void lock_contender::expect_time_out()
 
 void lock_contender::time_out()
 {
-    try {
-        if (waiting())
-            waited_for_ = std::make_unique<wait_report>(path_->describe_wait(*this));
-    } catch (const std::bad_alloc&) { // NOLINT: its caller hears less
-    }
-    path_->give_up(*this, errc::timed_out);
+    session_.attempt([this] { path_->give_up(*this, errc::timed_out); });
 }
 
-wait_report lock_contender::describe_wait()
+wait_report lock_contender::waits_for()
 {
-    if (waited_for_)
-        return std::move(*std::exchange(waited_for_, nullptr));
     return path_ && waiting() ? path_->describe_wait(*this) : wait_report();
 }
 
 /// After an exception: what was to be told of it may have been lost.
 void lock_contender::resume()
 {
-    if (waiting() && deadline_ == 0)
+    if (waiting())
         arm_deadline();
 }
 
@@ -138,17 +107,12 @@ void lock_contender::tell_end(error_code how)
     session_.tell(std::move(room), end_of_wait(shared_from_this(), how));
 }
 
-void lock_contender::end_wait(state next)
-{
-    session_.scheduler.cancel(std::exchange(deadline_, 0));
-    state_ = next;
-}
-
 bool lock_contender::withdraw()
 {
     if (!waiting() || !path_)
         return false;
-    end_wait(state::done);
+    disarm_deadline();
+    state_.end();
     notify(lock_event::kind::failed, cancelled());
     request_.done = nullptr;
     request_.lost = nullptr;
@@ -162,14 +126,14 @@ void lock_contender::grant(std::string node, std::int64_t fencing_token, store::
     if (!waiting())
         return;
     fencing_token_ = fencing_token;
-    lease_ = session_.lease_held_since(now);
     if (listens()) {
         queued(node); // if it took over the node of another one
         last_event_->fencing_token = fencing_token;
         notify(lock_event::kind::acquired);
     }
     tell_end({});
-    end_wait(state::held);
+    disarm_deadline();
+    state_.grant(session_.lease_held_since(now));
     given_ = {std::move(node), fencing_token};
     given_.kind = request_.kind;
 }
@@ -180,7 +144,8 @@ void lock_contender::fail(errc why)
         return;
     notify(lock_event::kind::failed, why);
     tell_end(why);
-    end_wait(state::done);
+    disarm_deadline();
+    state_.end();
     session_.log(log_level::debug, "no lock on ", request_.path, ": ", to_string(why));
     request_.lost = nullptr;
 }
@@ -201,11 +166,11 @@ void lock_contender::lose(std::string_view node)
     if (!holding())
         return;
     to_tell_ = session_.make_room();
-    loss_ = session_.loss_of(lease_.since);
+    const lock_loss how = session_.loss_of(held_since());
     if (session_.log.on(log_level::warning))
-        session_.log_loss(loss_, request_.path, node, fencing_token_);
+        session_.log_loss(how, request_.path, node, fencing_token_);
     if (listens())
-        last_event_->loss = loss_;
+        last_event_->loss = how;
     notify(lock_event::kind::lost);
     finish_downgrade(errc::lost, {});
     if (!ZKLOCK_MUTANT(loss_not_told))
@@ -213,7 +178,7 @@ void lock_contender::lose(std::string_view node)
             if (self->request_.lost) // not released meanwhile
                 std::exchange(self->request_.lost, nullptr)();
         });
-    state_ = state::lost;
+    state_.lose(how);
     asked_ = nullptr;
 }
 
@@ -226,11 +191,11 @@ void lock_contender::release(store::unique_function<void(error_code)> released)
         asked_ = nullptr;
     downgraded_ = nullptr;
     if (holding() && path_) {
-        state_ = state::done;
+        state_.end();
         released_ = std::move(released);
         session_.attempt([this] { path_->leave(*this); });
     } else if (released) {
-        const error_code ec = state_ == state::lost ? errc::lost : errc::not_owner;
+        const error_code ec = state_.lost() ? errc::lost : errc::not_owner;
         auto room = session_.room_from(to_tell_);
         released_ = std::move(released);
         session_.tell(std::move(room), [self = shared_from_this(), ec] {
@@ -263,7 +228,7 @@ void lock_contender::revoke()
 
 bool lock_contender::downgrade(std::function<void(error_code, const recipes::grant&)> done)
 {
-    if (request_.kind != queue::contender_kind::writer || state_ == state::waiting || downgraded_)
+    if (request_.kind != queue::contender_kind::writer || waiting() || downgraded_)
         return false;
     session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
     downgraded_ = std::move(done);
@@ -294,7 +259,7 @@ void lock_contender::finish_downgrade(error_code ec, std::string node)
 
 void lock_contender::finish_release(error_code ec)
 {
-    const bool given_back = state_ == state::done && last_event_ && last_event_->what == lock_event::kind::acquired;
+    const bool given_back = state_.done() && last_event_ && last_event_->what == lock_event::kind::acquired;
     if (given_back && (!ec || session_.over)) // else it is tried again
         notify(lock_event::kind::released, ec);
     if (!released_)
@@ -307,41 +272,20 @@ void lock_contender::finish_release(error_code ec)
 
 void lock_contender::detach() noexcept
 {
-    session_.scheduler.cancel(std::exchange(deadline_, 0));
+    disarm_deadline();
     path_ = nullptr;
     request_.done = nullptr;
     request_.lost = nullptr;
     released_ = nullptr;
     asked_ = nullptr;
     downgraded_ = nullptr;
-    if (holding()) {
-        loss_ = session_.loss_of(lease_.since);
-        loss_.reason = loss_reason::client_closed;
-        state_ = state::lost;
-    }
+    state_.close(session_);
 }
 
 /// What is sent after a downgrade is executed after it, when the writer's node is gone.
 bool lock_contender::stands_on(const recipes::grant& given) const noexcept
 {
     return given.kind != queue::contender_kind::writer || (given.kind == request_.kind && !leaves_its_node_);
-}
-
-bool lock_contender::held(store::scheduler::time_point now) const noexcept
-{
-    return holding() && lease_.lasts(now);
-}
-
-std::optional<lock_loss> lock_contender::loss(store::scheduler::time_point now) const noexcept
-{
-    if (state_ == state::lost)
-        return loss_;
-    return holding() ? lease_.loss(now) : std::nullopt;
-}
-
-store::scheduler::time_point lock_contender::held_until() const noexcept
-{
-    return state_ == state::lost ? store::scheduler::time_point{} : lease_.term->until();
 }
 
 } // namespace zklock::recipes

@@ -1,10 +1,10 @@
 #pragma once
 #include "queue/lock_queue.hpp"
-#include "recipes/acquisition.hpp"
+#include "recipes/session/grant_state.hpp"
 #include "recipes/session/session.hpp"
+#include "recipes/timed_acquisition.hpp"
 #include "zklock/lock_event.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string_view>
@@ -14,14 +14,13 @@ namespace zklock::recipes {
 class lock_path;
 
 /// One acquire on a lock_path: what its caller asked, and what it has been told so far.
-class lock_contender final : public acquisition, public std::enable_shared_from_this<lock_contender> {
+class lock_contender final : public timed_acquisition, public std::enable_shared_from_this<lock_contender> {
 public:
     /// Without a path it can only fail.
     lock_contender(session&, lock_path*, queue::contender_id, acquire_request);
 
     bool withdraw() override;
     void expect_time_out() override;
-    [[nodiscard]] wait_report describe_wait() override;
     void release(store::unique_function<void(error_code)> released) override;
     void note_unseen() noexcept override
     {
@@ -32,14 +31,20 @@ public:
     bool downgrade(std::function<void(error_code, const recipes::grant&)> done) override;
     [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;
     [[nodiscard]] const std::string& path() const noexcept override { return request_.path; }
-    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
-    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override;
-    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
+    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
+    {
+        return state_.held(now);
+    }
+    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override
+    {
+        return state_.loss(now);
+    }
+    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return state_.held_until(); }
 
     // --- for its path ------------------------------------------------------------------------------------------------
 
-    [[nodiscard]] bool waiting() const noexcept { return state_ == state::waiting; }
-    [[nodiscard]] bool holding() const noexcept { return state_ == state::held; }
+    [[nodiscard]] bool waiting() const noexcept { return state_.waiting(); }
+    [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
     [[nodiscard]] patience mode() const noexcept { return request_.mode; }
     [[nodiscard]] bool looks_once() const noexcept { return mode() == patience::look_once; }
     [[nodiscard]] queue::contender_kind kind() const noexcept { return request_.kind; }
@@ -47,14 +52,13 @@ public:
     /// What its node's data says of it.
     [[nodiscard]] const std::string& data() const noexcept;
 
-    void arm_deadline();
     void resume();
     [[nodiscard]] bool listens() const noexcept { return options().listener != nullptr; }
     /// It has a node, of that full path; for its listener, if it has one. Nothing happens when that is known, or when
     /// it does not wait.
     void queued(const std::string& node);
     void grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now);
-    [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return lease_.since; }
+    [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
     /// The wait ends without the lock; nothing happens if it has ended.
     void fail(errc);
     /// The lock is gone, and perhaps its node, of that name; nothing happens if it is not held.
@@ -79,11 +83,12 @@ public:
     std::size_t reserved = 0;                   ///< bytes of the node budget
 
 private:
-    enum class state : std::uint8_t { waiting, held, lost, done };
-
-    void end_wait(state);
-    void await_deadline();
-    void time_out();
+    [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
+    {
+        return request_.deadline;
+    }
+    [[nodiscard]] wait_report waits_for() override;
+    void time_out() override;
     class end_of_wait;
 
     void tell_end(error_code);
@@ -91,7 +96,6 @@ private:
     [[nodiscard]] const std::string& identifier() const noexcept;
     void notify(lock_event::kind, error_code = {});
 
-    session& session_;
     lock_path* path_;
     acquire_request request_;
     recipes::grant given_; ///< until it is told
@@ -99,15 +103,11 @@ private:
     session::room to_tell_; ///< how a release ends, once the lock is lost
     std::string data_;                      ///< if it says more than who it is
     std::unique_ptr<lock_event> last_event_; ///< if it has a listener
-    std::unique_ptr<wait_report> waited_for_; ///< once it has timed out
     std::function<void()> asked_; ///< to be called when it is revoked
     std::function<void(error_code, const recipes::grant&)> downgraded_;
     bool leaves_its_node_ = false;
     std::int64_t fencing_token_ = 0;
-    store::scheduler::timer_id deadline_ = 0;
-    std::atomic<state> state_{state::waiting};
-    held_lease lease_;
-    lock_loss loss_; ///< set before the state says so
+    grant_state state_;
 };
 
 } // namespace zklock::recipes

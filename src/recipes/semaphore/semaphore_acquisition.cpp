@@ -11,7 +11,7 @@
 namespace zklock::recipes {
 
 semaphore_acquisition::semaphore_acquisition(session& s, semaphore_path* path, permits_request request)
-    : session_(s), path_(path), request_(std::move(request))
+    : timed_acquisition(s), path_(path), request_(std::move(request))
 {
 }
 
@@ -23,7 +23,7 @@ const std::string& semaphore_acquisition::data() const noexcept
 
 void semaphore_acquisition::begin()
 {
-    plan_deadline();
+    arm_deadline();
     if (looks_once())
         session_.attempt([this] { path_->look(shared_from_this()); });
     else
@@ -38,7 +38,7 @@ void semaphore_acquisition::resume()
     if (waiting() && looks_once())
         return fail(errc::not_connected);
     if (waiting())
-        plan_deadline();
+        arm_deadline();
     if (waiting() && !place_)
         line_up();
     else if (waiting() && place_->granted && (lacks_some || nodes.size() != request_.count))
@@ -124,10 +124,9 @@ void semaphore_acquisition::begin_anew()
 
 // --- how it ends -----------------------------------------------------------------------------------------------------
 
-void semaphore_acquisition::end_wait(state next)
+void semaphore_acquisition::end_wait()
 {
-    session_.scheduler.cancel(std::exchange(deadline_, 0));
-    state_ = next;
+    disarm_deadline();
     if (path_) {
         path_->step_back(*this);
         path_->wait_ended();
@@ -141,7 +140,7 @@ void semaphore_acquisition::drop_nodes(const std::shared_ptr<permits_release>& e
         node->owner = nullptr;
         node->ending = ending;
     }
-    const bool never_held = state_ == state::done && !ending;
+    const bool never_held = state_.done() && !ending;
     for (const permit_ptr& node : dropped)
         if (!never_held || !ZKLOCK_MUTANT(semaphore_node_stays_after_the_wait))
             path_->drop(node);
@@ -165,7 +164,8 @@ bool semaphore_acquisition::withdraw()
     if (!waiting() || !path_)
         return false;
     const auto self = shared_from_this();
-    end_wait(state::done);
+    state_.end();
+    end_wait();
     request_.done = nullptr;
     request_.lost = nullptr;
     path_->forget(*this);
@@ -185,7 +185,8 @@ void semaphore_acquisition::fail(error_code why)
         if (self->request_.done)
             std::exchange(self->request_.done, nullptr)(why, {});
     });
-    end_wait(state::done);
+    state_.end();
+    end_wait();
     request_.lost = nullptr;
     if (path_) {
         path_->forget(*this);
@@ -202,7 +203,6 @@ grant semaphore_acquisition::given() const
 void semaphore_acquisition::grant_all()
 {
     const auto self = shared_from_this();
-    lease_ = session_.lease_held_since(session_.scheduler.now());
     count_ = nodes.size();
     ending_ = std::make_shared<permits_release>();
     session_.tell([self, what = given()]() mutable {
@@ -214,7 +214,8 @@ void semaphore_acquisition::grant_all()
         self->request_.lost = nullptr;
         done(self->session_.granted_and_lost(), std::move(what));
     });
-    end_wait(state::held);
+    state_.grant(session_.lease_held_since(session_.scheduler.now()));
+    end_wait();
     leave_line();
     session_.granted(*path_);
 }
@@ -224,16 +225,16 @@ void semaphore_acquisition::lose()
     if (!holding())
         return;
     to_tell_ = session_.make_room();
-    loss_ = session_.loss_of(lease_.since);
+    const lock_loss how = session_.loss_of(held_since());
     if (session_.log.on(log_level::warning))
-        session_.log_loss(loss_, path_->path(), first_node(), token_);
+        session_.log_loss(how, path_->path(), first_node(), token_);
     const auto self = shared_from_this();
     if (!ZKLOCK_MUTANT(semaphore_loss_not_told))
         session_.tell([self] {
             if (self->request_.lost) // not released meanwhile
                 std::exchange(self->request_.lost, nullptr)();
         });
-    state_ = state::lost;
+    state_.lose(how);
     asked_ = nullptr;
     path_->forget(*this);
     drop_nodes(nullptr);
@@ -267,7 +268,7 @@ void semaphore_acquisition::release(store::unique_function<void(error_code)> rel
                          first_node());
         const auto self = shared_from_this();
         const auto ending = std::move(ending_);
-        state_ = state::done;
+        state_.end();
         asked_ = nullptr;
         ending->due = nodes.size();
         ending->released = std::move(released);
@@ -277,7 +278,7 @@ void semaphore_acquisition::release(store::unique_function<void(error_code)> rel
             path_->advance();
         });
     } else if (released) {
-        const error_code ec = state_ == state::lost ? errc::lost : errc::not_owner;
+        const error_code ec = state_.lost() ? errc::lost : errc::not_owner;
         auto room = session_.room_from(to_tell_);
         if (!ending_)
             ending_ = std::make_shared<permits_release>();
@@ -322,7 +323,7 @@ std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t 
     nodes.erase(first, nodes.end());
     count_ = nodes.size();
     if (nodes.empty()) {
-        state_ = state::done;
+        state_.end();
         asked_ = nullptr;
         request_.lost = nullptr;
         path_->forget(*this);
@@ -330,26 +331,21 @@ std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t 
     for (const permit_ptr& node : part->nodes)
         node->owner = part.get();
     part->token_ = token_;
-    part->lease_ = lease_;
     part->count_ = count;
-    part->state_ = state::held;
+    part->state_.grant(state_.lease());
     return part;
 }
 
 void semaphore_acquisition::detach() noexcept
 {
-    session_.scheduler.cancel(std::exchange(deadline_, 0));
+    disarm_deadline();
     path_ = nullptr;
     asked_ = nullptr;
     request_.done = nullptr;
     request_.lost = nullptr;
     place_ = nullptr;
     nodes.clear();
-    if (holding()) {
-        loss_ = session_.loss_of(lease_.since);
-        loss_.reason = loss_reason::client_closed;
-        state_ = state::lost;
-    }
+    state_.close(session_);
 }
 
 /// All its permits', as of now: some may have been released since the grant.
@@ -360,23 +356,6 @@ std::vector<std::string> semaphore_acquisition::nodes_of(const grant&) const
     for (const permit_ptr& node : nodes)
         all.push_back(path_->path_of(*node));
     return all;
-}
-
-bool semaphore_acquisition::held(store::scheduler::time_point now) const noexcept
-{
-    return holding() && count_ != 0 && lease_.lasts(now);
-}
-
-std::optional<lock_loss> semaphore_acquisition::loss(store::scheduler::time_point now) const noexcept
-{
-    if (state_ == state::lost)
-        return loss_;
-    return holding() ? lease_.loss(now) : std::nullopt;
-}
-
-store::scheduler::time_point semaphore_acquisition::held_until() const noexcept
-{
-    return state_ == state::lost ? store::scheduler::time_point{} : lease_.term->until();
 }
 
 } // namespace zklock::recipes

@@ -1,8 +1,9 @@
 #pragma once
 #include "queue/mutants.hpp"
-#include "recipes/acquisition.hpp"
 #include "recipes/semaphore/permit_node.hpp"
+#include "recipes/session/grant_state.hpp"
 #include "recipes/session/session.hpp"
+#include "recipes/timed_acquisition.hpp"
 #include "zklock/semaphore_options.hpp"
 
 #include <atomic>
@@ -27,21 +28,27 @@ struct permits_request : waiter {
 /// One acquire of some permits of a semaphore: all of them, or none. First it takes the lock of the waiting line. While
 /// it has that, it makes a node for each permit, and waits until there are no more such nodes, of all clients, than the
 /// semaphore has permits. Then it gives the lock back.
-class semaphore_acquisition final : public acquisition, public std::enable_shared_from_this<semaphore_acquisition> {
+class semaphore_acquisition final : public timed_acquisition,
+                                    public std::enable_shared_from_this<semaphore_acquisition> {
 public:
     /// Without a path it can only fail.
     semaphore_acquisition(session&, semaphore_path*, permits_request);
 
     bool withdraw() override;
     void expect_time_out() override;
-    [[nodiscard]] wait_report describe_wait() override;
     void release(store::unique_function<void(error_code)> released) override;
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
     [[nodiscard]] const std::string& path() const noexcept override { return request_.path; }
-    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
-    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override;
-    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
+    [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
+    {
+        return count_ != 0 && state_.held(now);
+    }
+    [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override
+    {
+        return state_.loss(now);
+    }
+    [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return state_.held_until(); }
 
     /// How many permits it has. From any thread, after a grant.
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
@@ -59,8 +66,8 @@ public:
     void resume();
     /// Takes its place in the waiting line.
     void line_up();
-    [[nodiscard]] bool waiting() const noexcept { return state_ == state::waiting; }
-    [[nodiscard]] bool holding() const noexcept { return state_ == state::held; }
+    [[nodiscard]] bool waiting() const noexcept { return state_.waiting(); }
+    [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
     [[nodiscard]] bool looks_once() const noexcept
     {
         return request_.mode == patience::look_once && !ZKLOCK_MUTANT(semaphore_try_waits);
@@ -70,7 +77,7 @@ public:
     [[nodiscard]] const std::string& data() const noexcept;
     /// It has the lock of the line.
     [[nodiscard]] bool at_head() const;
-    [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return lease_.since; }
+    [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
 
     void grant_all();
     /// The wait ends without permits; nothing happens if it has ended.
@@ -90,7 +97,6 @@ public:
     std::vector<permit_ptr> nodes; ///< one for each permit that it wants or has
 
 private:
-    enum class state : std::uint8_t { waiting, held, lost, done };
     /// A place in the line.
     struct place {
         std::shared_ptr<acquisition> lock;
@@ -98,17 +104,19 @@ private:
         bool dropped = false; ///< too late to withdraw: given back when it comes
     };
 
-    void plan_deadline();
-    void await_deadline();
-    void time_out();
-    void end_wait(state);
+    [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
+    {
+        return request_.deadline;
+    }
+    [[nodiscard]] wait_report waits_for() override;
+    void time_out() override;
+    void end_wait();
     [[nodiscard]] std::string first_node() const noexcept;
     void leave_line();
     void drop_nodes(const std::shared_ptr<permits_release>& ending);
     void let_go();
     void on_place(const std::shared_ptr<place>&, error_code, const grant&);
 
-    session& session_;
     semaphore_path* path_;
     permits_request request_;
     std::shared_ptr<place> place_;
@@ -116,13 +124,9 @@ private:
     session::room to_tell_;                   ///< how the release ends, once the permits are lost
     std::function<void()> asked_;             ///< to be called when the holder is asked to let go
     bool revoked_ = false;                    ///< as the log says
-    std::unique_ptr<wait_report> waited_for_; ///< once it has timed out
     std::int64_t token_ = 0;
-    store::scheduler::timer_id deadline_ = 0;
-    std::atomic<state> state_{state::waiting};
+    grant_state state_;
     std::atomic<std::size_t> count_{0};
-    held_lease lease_;
-    lock_loss loss_; ///< set before the state says so
 };
 
 } // namespace zklock::recipes

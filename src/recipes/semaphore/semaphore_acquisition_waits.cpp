@@ -1,35 +1,9 @@
-// The deadline of an acquire of permits, and what is told once it has timed out.
+// What an acquire of permits does at its deadline, and what is told of its wait then.
 #include "recipes/semaphore/semaphore_acquisition.hpp"
 
 #include "recipes/semaphore/semaphore_path.hpp"
 
-#include <memory>
-#include <new>
-#include <utility>
-
 namespace zklock::recipes {
-
-void semaphore_acquisition::plan_deadline()
-{
-    if (!request_.deadline || deadline_ != 0)
-        return;
-    const auto soon = shortly_before(*request_.deadline, session_.scheduler.now());
-    deadline_ = session_.scheduler.call_at(soon, [this] {
-        deadline_ = 0;
-        session_.attempt([this] {
-            await_deadline();
-            expect_time_out();
-        });
-    });
-}
-
-void semaphore_acquisition::await_deadline()
-{
-    deadline_ = session_.scheduler.call_at(*request_.deadline, [this] {
-        deadline_ = 0;
-        session_.attempt([this] { time_out(); });
-    });
-}
 
 void semaphore_acquisition::expect_time_out()
 {
@@ -39,19 +13,12 @@ void semaphore_acquisition::expect_time_out()
 
 void semaphore_acquisition::time_out()
 {
-    try {
-        if (waiting())
-            waited_for_ = std::make_unique<wait_report>(describe_wait());
-    } catch (const std::bad_alloc&) { // NOLINT: its caller hears less
-    }
-    fail(errc::timed_out);
+    session_.attempt([this] { fail(errc::timed_out); });
 }
 
 /// Its place is that in the line. The first in the line holds no permit, but waits for one, too.
-wait_report semaphore_acquisition::describe_wait()
+wait_report semaphore_acquisition::waits_for()
 {
-    if (waited_for_)
-        return std::move(*std::exchange(waited_for_, nullptr));
     wait_report report;
     if (!waiting() || !path_)
         return report;

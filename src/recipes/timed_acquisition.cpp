@@ -1,0 +1,58 @@
+#include "recipes/timed_acquisition.hpp"
+
+#include "queue/mutants.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace zklock::recipes {
+namespace {
+
+using time_point = store::scheduler::time_point;
+
+/// So late that few are looked for who are granted in time, and early enough for an answer.
+time_point shortly_before(time_point deadline, time_point now) noexcept
+{
+    using duration = time_point::duration;
+    return deadline - std::clamp<duration>((deadline - now) / 4, duration::zero(), std::chrono::milliseconds(250));
+}
+
+} // namespace
+
+void timed_acquisition::arm_deadline()
+{
+    const auto when = deadline();
+    if (!when || timer_ != 0)
+        return;
+    timer_ = session_.scheduler.call_at(shortly_before(*when, session_.scheduler.now()), [this] {
+        timer_ = 0;
+        deadline_is_near();
+    });
+}
+
+void timed_acquisition::deadline_is_near()
+{
+    session_.attempt([this] {
+        await_deadline();
+        expect_time_out();
+    });
+}
+
+void timed_acquisition::await_deadline()
+{
+    timer_ = session_.scheduler.call_at(*deadline(), [this] {
+        timer_ = 0;
+        if (!session_.connected && ZKLOCK_MUTANT(deadline_waits_for_a_connection))
+            return;
+        report_.keep([this] { return waits_for(); });
+        time_out();
+    });
+}
+
+void timed_acquisition::disarm_deadline() noexcept
+{
+    session_.scheduler.cancel(std::exchange(timer_, 0));
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,45 @@
+#pragma once
+#include "recipes/acquisition.hpp"
+#include "recipes/kept_report.hpp"
+#include "recipes/session/session.hpp"
+#include "store/scheduler.hpp"
+
+#include <optional>
+
+namespace zklock::recipes {
+
+/// An acquisition whose wait ends at a deadline. What its caller is to hear then is looked for shortly before, and put
+/// together at the deadline, as long as it is known.
+class timed_acquisition : public acquisition {
+public:
+    [[nodiscard]] wait_report describe_wait() final
+    {
+        return report_.tell([this] { return waits_for(); });
+    }
+
+    /// Nothing happens when it has no deadline, or when that is armed.
+    void arm_deadline();
+    /// When its wait is over, at the latest before it is destroyed.
+    void disarm_deadline() noexcept;
+
+protected:
+    explicit timed_acquisition(session& s) noexcept : session_(s) {}
+
+    [[nodiscard]] virtual std::optional<store::scheduler::time_point> deadline() const noexcept = 0;
+    /// Nothing once it does not wait.
+    [[nodiscard]] virtual wait_report waits_for() = 0;
+    /// Ends the wait with `errc::timed_out`. Called while the deadline is armed; a step of its own.
+    virtual void time_out() = 0;
+    /// Arms the second timer, and has what it waits for looked for. After an exception, whoever looks at everything
+    /// again arms the deadline, too.
+    virtual void deadline_is_near();
+    void await_deadline();
+
+    session& session_;
+
+private:
+    kept_report report_;
+    store::scheduler::timer_id timer_ = 0; ///< for the deadline, or shortly before it
+};
+
+} // namespace zklock::recipes

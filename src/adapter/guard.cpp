@@ -279,6 +279,12 @@ void note_unseen(guard_state& held) noexcept
         held.note_unseen();
 }
 
+void note_unwanted(guard_state* held) noexcept
+{
+    if (held)
+        held->note_unwanted();
+}
+
 void start_release(std::shared_ptr<guard_state> guard, void_handler handler)
 {
     if (!guard)

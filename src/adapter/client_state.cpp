@@ -84,7 +84,7 @@ std::shared_ptr<const client_executors> client_state::executors() const
     return executors_ ? executors_ : none;
 }
 
-error_code client_state::refusal() const noexcept
+error_code client_state::why_unusable() const noexcept
 {
     return invalid_ ? invalid_ : make_error_code(errc::closed);
 }

@@ -288,7 +288,7 @@ void note_unwanted(guard_state* held) noexcept
 void start_release(std::shared_ptr<guard_state> guard, void_handler handler)
 {
     if (!guard)
-        return refuse(std::move(handler), errc::not_owner);
+        return post_error(std::move(handler), errc::not_owner);
     release_operation::launch(std::make_shared<release_operation>(std::move(guard), std::move(handler)));
 }
 
@@ -298,7 +298,7 @@ void start_wait(guard_wait::what awaited, std::shared_ptr<client_state> owner, s
                 void_handler handler)
 {
     if (!owner)
-        return refuse(std::move(handler), errc::not_owner);
+        return post_error(std::move(handler), errc::not_owner);
     guard_wait::launch(
         std::make_shared<guard_wait>(awaited, std::move(guard), std::move(owner), std::move(handler)));
 }

@@ -165,7 +165,7 @@ private:
 
 /// Ends an operation of something that has no client, such as an empty guard.
 template <class... Values>
-void refuse(asio::any_completion_handler<void(error_code, Values...)> handler, errc why, Values... values)
+void post_error(asio::any_completion_handler<void(error_code, Values...)> handler, errc why, Values... values)
 {
     const asio::any_io_executor io = asio::system_executor();
     const auto executor = asio::get_associated_executor(handler, io);

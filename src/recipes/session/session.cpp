@@ -35,7 +35,7 @@ session::~session()
         scheduler.cancel(timer);
 }
 
-std::optional<errc> session::refusal(const std::string& path, bool known) const
+std::optional<errc> session::why_unusable(const std::string& path, bool known) const
 {
     if (over)
         return over;

@@ -51,7 +51,9 @@ template <class Handle> [[nodiscard]] guard_state* held_by(const Handle&) noexce
 /// `value()`. A function that takes a `const result<T>&` does not: let it take an `acquired<T>`. So does keeping it
 /// beyond the turn, that is, over a suspension. A body without a suspension that does not even ask whether it has got
 /// the lock is told, too: it would have run without the lock as well. Nothing is told where the guard was handed over
-/// bare, by other tokens than `as_result`: there a body without a suspension, which need not look, does the same.
+/// bare, by other tokens than `as_result`: there a body without a suspension, which need not look, does the same. Nor
+/// is it where the acquire was cancelled when its lock was on its way already, as `lock.acquire() || timer` does when
+/// the timer was first: the operator drops such a result itself.
 ///
 /// It converts to `result<T>`, and can be used wherever that can. What does not convert is the awaitable: a coroutine
 /// that hands on what it acquires says `co_return co_await lock.acquire(5s);`, or returns an

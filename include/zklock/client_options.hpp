@@ -69,7 +69,8 @@ struct client_options {
     /// `host:port,host:port`, or with a chroot `host:port,host:port/chroot`; also IPv6 (`[::1]:2181`). The client looks
     /// names up asynchronously, all together, and again when it needs to.
     std::string servers = "127.0.0.1:2181";
-    /// The client puts it before every path; its node must exist. Empty for none, and where `servers` has one.
+    /// The client puts it before every path; its node must exist. Empty for none, and where `servers` has one. It has
+    /// no blank at its end, and is not in `/zookeeper`, which is the servers' own.
     std::string chroot;
     /// The time-out that the client asks of the servers. They may grant another, but all servers of an ensemble grant
     /// the same. 100 ms to 2^31 - 1 ms; no more than 2^30 - 1 ms (12 days) are asked for, because of the C client. The

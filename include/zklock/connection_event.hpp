@@ -1,6 +1,7 @@
 #pragma once
 #include "zklock/connection_state.hpp"
 #include "zklock/lease_clock.hpp"
+#include "zklock/result.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,8 @@ struct connection_event {
     lease_clock::time_point at{};
     /// How many events the listener has left out since the call before: see `listen_to_connection()`.
     std::uint64_t dropped = 0;
+    /// Of `failed`: `errc::authentication_failed`, or `errc::invalid_option`. Else it is empty.
+    error_code why{};
 };
 
 namespace detail {

@@ -92,6 +92,8 @@ struct metrics {
     std::uint64_t reconnects = 0;  ///< connections after the first one, of the same session or a new one
     std::uint64_t disconnects = 0; ///< connections that have ended, but for the client's close
     std::uint64_t expiries = 0;    ///< sessions that the servers have ended
+    /// How often the servers have refused the credentials: 0 or 1, for then `state` is `failed` until it is closed.
+    std::uint64_t authentication_failures = 0;
     /// What was sent to the servers for the client's users, its locks and its lease. A transaction counts once. What
     /// the C client sends on its own (to connect, and pings) does not count.
     std::uint64_t requests = 0;

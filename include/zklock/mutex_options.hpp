@@ -77,7 +77,7 @@ struct mutex_options {
     /// that nobody holds it. (To write that into it would cost each release the request that lingering saves.) With
     /// time for a few round trips, as in `acquire(50ms)`, they get it.
     std::chrono::milliseconds linger{0};
-    /// Up to this many acquires of this client use one node before others get their turn: others then wait for that
+    /// Up to this many acquires of this client use one node before others get the lock: others then wait for that
     /// many where they would wait for one. 1 (only the one that made the node) to 4096.
     unsigned cohort = 1;
 };

@@ -100,7 +100,7 @@ private:
     {
         acquisition_.reset();
         lock_.reset();
-        fail(this->client()->refusal());
+        fail(this->client()->why_unusable());
     }
 
     std::shared_ptr<const lock_target> target_;
@@ -119,7 +119,7 @@ void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::opt
                    handle_handler<Handle> handler)
 {
     if (!lock)
-        return refuse(std::move(handler), errc::invalid_option, Handle());
+        return post_error(std::move(handler), errc::invalid_option, Handle());
     using operation = acquire_operation<Handle>;
     operation::launch(std::make_shared<operation>(*lock, mode, timeout, std::move(handler)));
 }

@@ -63,7 +63,7 @@ void client_state::tell_fault()
     const auto log = client_log(log_or_environment(options->log), who, [] { return std::int64_t{0}; });
     store::logger{log}(log_level::error, "the client cannot be used: ", to_string(*fault));
     if (options->listener)
-        options->listener->notify({connection_state::failed, 0, lease_clock::now()});
+        options->listener->notify({connection_state::failed, 0, lease_clock::now(), 0, errc::invalid_option});
 }
 
 client_state::~client_state()
@@ -84,7 +84,7 @@ std::shared_ptr<const client_executors> client_state::executors() const
     return executors_ ? executors_ : none;
 }
 
-error_code client_state::refusal() const noexcept
+error_code client_state::why_unusable() const noexcept
 {
     return invalid_ ? invalid_ : make_error_code(errc::closed);
 }
@@ -294,6 +294,7 @@ metrics client_state::read_metrics() const
     m.reconnects = c.reconnects.read();
     m.disconnects = c.disconnects.read();
     m.expiries = c.expiries.read();
+    m.authentication_failures = c.authentication_failures.read();
     m.requests = c.requests.read();
     m.unseen = unseen_guards_.counted();
     m.heartbeats = c.heartbeats.read();

@@ -119,7 +119,7 @@ public:
         return then != not_opened && then != runtime::fork_count();
     }
     /// Why a client that cannot be used cannot.
-    [[nodiscard]] error_code refusal() const noexcept;
+    [[nodiscard]] error_code why_unusable() const noexcept;
     /// Runs `f` on the strand, later. False, and `f` is gone, when there is none any more.
     template <class F> bool post(F f)
     {

@@ -30,7 +30,7 @@ auto connection_waits::add(std::optional<store::scheduler::time_point> deadline,
         auto end = [this, id] {
             auto expired = waits_.extract(id);
             if (expired)
-                expired.mapped().d(refusal_ ? refusal_ : make_error_code(errc::timed_out));
+                expired.mapped().d(root_error_ ? root_error_ : make_error_code(errc::timed_out));
         };
         if (*deadline <= scheduler_.now())
             end();
@@ -48,7 +48,7 @@ void connection_waits::remove(id gone)
 
 void connection_waits::state_changed()
 {
-    refusal_ = {};
+    root_error_ = {};
     if (session_.state() == connection_state::connected && !root_seen_)
         ask_for_root(); // also for later waits that have no time for the answer
     look();
@@ -88,7 +88,7 @@ void connection_waits::ask_for_root()
         return;
     store_.get("/", false, [this](const store::get_reply& reply) {
         asking_ = false;
-        refusal_ = {};
+        root_error_ = {};
         switch (reply.result) {
         case store::outcome::ok:
         case store::outcome::no_auth: // it is there, and we may not read it
@@ -97,14 +97,14 @@ void connection_waits::ask_for_root()
             return;
         case store::outcome::unknown: return; // asked again on the next connection
         case store::outcome::no_node:
-            refusal_ = make_error_code(errc::no_such_chroot);
+            root_error_ = make_error_code(errc::no_such_chroot);
             if (!std::exchange(chroot_missed_, true))
                 session_.log(log_level::error, "there is no node ", session_.options.chroot,
                              ", which is to be the chroot: nothing can be done before it is created");
             break;
-        default: refusal_ = make_error_code(recipes::error_of(reply.result)); break;
+        default: root_error_ = make_error_code(recipes::error_of(reply.result)); break;
         }
-        end_all(refusal_);
+        end_all(root_error_);
     });
     asking_ = true;
 }

@@ -44,7 +44,7 @@ private:
     store::scheduler& scheduler_;
     recipes::session& session_;
     bool root_seen_;
-    error_code refusal_; ///< what the last look at the root found over this connection, for waits that look once
+    error_code root_error_; ///< what the last look at the root found over this connection, for waits that look once
     bool asking_ = false;
     bool chroot_missed_ = false; ///< as the log has told
     id last_id_ = 0;

@@ -68,7 +68,7 @@ private:
         else
             enter(client()->pending(), shared_from_this());
     }
-    void end_as_closed() override { complete(client()->refusal()); }
+    void end_as_closed() override { complete(client()->why_unusable()); }
 
     std::shared_ptr<recipes::election> election_;
 };
@@ -97,7 +97,7 @@ private:
     void end_as_closed() override
     {
         election_->remove(wait_);
-        complete(client()->refusal());
+        complete(client()->why_unusable());
     }
 
     std::shared_ptr<recipes::election> election_;

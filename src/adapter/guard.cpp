@@ -279,10 +279,16 @@ void note_unseen(guard_state& held) noexcept
         held.note_unseen();
 }
 
+void note_unwanted(guard_state* held) noexcept
+{
+    if (held)
+        held->note_unwanted();
+}
+
 void start_release(std::shared_ptr<guard_state> guard, void_handler handler)
 {
     if (!guard)
-        return refuse(std::move(handler), errc::not_owner);
+        return post_error(std::move(handler), errc::not_owner);
     release_operation::launch(std::make_shared<release_operation>(std::move(guard), std::move(handler)));
 }
 
@@ -292,7 +298,7 @@ void start_wait(guard_wait::what awaited, std::shared_ptr<client_state> owner, s
                 void_handler handler)
 {
     if (!owner)
-        return refuse(std::move(handler), errc::not_owner);
+        return post_error(std::move(handler), errc::not_owner);
     guard_wait::launch(
         std::make_shared<guard_wait>(awaited, std::move(guard), std::move(owner), std::move(handler)));
 }

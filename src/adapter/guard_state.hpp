@@ -87,7 +87,9 @@ public:
     void emptied();
 
     /// It is destroyed next, in the turn in which it was delivered, and nobody has looked at it. From any thread.
-    void note_unseen() noexcept { unseen_ = true; }
+    void note_unseen() noexcept { unseen_ = !unwanted_; }
+    /// It is delivered next, to somebody who has cancelled. From any thread.
+    void note_unwanted() noexcept { unwanted_ = true; }
 
     // From any thread, once granted.
 
@@ -113,6 +115,7 @@ private:
     bool looks_for_revocation_ = false;
     bool emptied_ = false;
     bool unseen_ = false;
+    bool unwanted_ = false;
 };
 
 /// One wait_lost() or wait_revoked().

@@ -165,7 +165,7 @@ void start_guarded_commit(std::shared_ptr<client_state> owner, std::weak_ptr<gua
                           commit_handler handler)
 {
     if (!owner)
-        return refuse(std::move(handler), errc::not_owner, commit_result());
+        return post_error(std::move(handler), errc::not_owner, commit_result());
     commit_operation::launch(std::make_shared<commit_operation>(guard.lock(), std::move(owner), std::move(what),
                                                                 std::move(handler)));
 }

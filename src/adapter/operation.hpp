@@ -1,6 +1,7 @@
 #pragma once
 #include "adapter/client_executors.hpp"
 #include "adapter/client_state.hpp"
+#include "zklock/acquired.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/detail/operations.hpp"
 #include "zklock/lease_clock.hpp"
@@ -21,9 +22,16 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace zklock::detail {
+
+/// What as_result delivers with more care than a result.
+template <class T> concept holds_lock = !std::is_same_v<typename delivered<T>::type, result<T>>;
+
+/// It is delivered to somebody who has cancelled its operation: nobody has to look at it.
+void note_unwanted(guard_state*) noexcept;
 
 /// An operation with its handler: what is common to all of them. Its end is decided in one place, complete(): the first
 /// to come there wins, be it the result, the cancellation or the client's close.
@@ -41,11 +49,13 @@ public:
     {
         // The slot belongs to the handler's side, and is not touched again: what is left in it when the operation is
         // over finds nobody.
-        if (auto slot = asio::get_associated_cancellation_slot(op->handler_); slot.is_connected())
+        if (auto slot = asio::get_associated_cancellation_slot(op->handler_); slot.is_connected()) {
             slot.assign([weak = std::weak_ptr(op)](asio::cancellation_type type) {
                 if (auto strong = weak.lock(); strong && type != asio::cancellation_type::none)
                     request_cancel(strong);
             });
+            op->cancellable_ = true;
+        }
         if (!op->client_->start(op))
             op->end_as_closed();
     }
@@ -102,14 +112,27 @@ protected:
         auto handler = std::exchange(handler_, nullptr);
         const auto work = std::exchange(work_, {});
         auto executor = std::exchange(handler_work_, nullptr);
-        auto completion = [handler = std::move(handler), ec, ... values = std::move(values)]() mutable {
-            std::move(handler)(ec, std::move(values)...);
-        };
         // It goes through the client's executor to the handler's: never from inside what is running now.
-        if (executor)
-            work.post(asio::bind_executor(executor, std::move(completion)));
+        const auto post = [&](auto completion) {
+            if (executor)
+                work.post(asio::bind_executor(executor, std::move(completion)));
+            else
+                work.post(std::move(completion));
+        };
+        if constexpr (sizeof...(Values) == 1 && (holds_lock<Values> && ...))
+            // A cancellation finds the operation until the handler is called: `acquire() || timer` drops what it gets
+            // after the timer.
+            post([op = cancellable_ && !ec ? this->shared_from_this() : nullptr, handler = std::move(handler), ec,
+                  ... values = std::move(values)]() mutable {
+                if (op && op->cancelled())
+                    (note_unwanted(held_by(values)), ...);
+                op.reset();
+                std::move(handler)(ec, std::move(values)...);
+            });
         else
-            work.post(std::move(completion));
+            post([handler = std::move(handler), ec, ... values = std::move(values)]() mutable {
+                std::move(handler)(ec, std::move(values)...);
+            });
         return true;
     }
 
@@ -137,11 +160,12 @@ private:
     client_work work_;
     asio::any_completion_executor handler_work_; // empty if that is the same
     std::atomic<bool> cancelled_{false};
+    bool cancellable_ = false;
 };
 
 /// Ends an operation of something that has no client, such as an empty guard.
 template <class... Values>
-void refuse(asio::any_completion_handler<void(error_code, Values...)> handler, errc why, Values... values)
+void post_error(asio::any_completion_handler<void(error_code, Values...)> handler, errc why, Values... values)
 {
     const asio::any_io_executor io = asio::system_executor();
     const auto executor = asio::get_associated_executor(handler, io);

@@ -1,6 +1,7 @@
 #include "adapter/options_check.hpp"
 
 #include "bridge/host_list.hpp"
+#include "queue/node_path.hpp"
 #include "recipes/session/lease.hpp"
 #include "recipes/session/option_faults.hpp"
 
@@ -25,7 +26,7 @@ constexpr std::size_t largest_budget = 1024 * 1024; // what the servers can read
 constexpr milliseconds shortest_session{100};
 constexpr milliseconds longest_session{std::numeric_limits<std::int32_t>::max()};
 
-fault fault_of_servers(std::string_view servers)
+fault fault_of_servers(std::string_view servers, std::string_view with_chroot)
 {
     if (bridge::parse_servers(servers))
         return std::nullopt;
@@ -38,23 +39,46 @@ fault fault_of_servers(std::string_view servers)
         wrong = servers;
         at = comma + 1;
     }
-    const std::string which = wrong == servers ? "" : ", where " + in_words(wrong) + " cannot be read";
-    return option_fault("servers", in_words(servers) + which,
+    std::string which;
+    if (servers.find_first_not_of(' ') == servers.npos)
+        which = ", where no server is named";
+    else if (wrong != with_chroot)
+        which = ", where " + in_words(wrong) + " cannot be read";
+    return option_fault("servers", in_words(with_chroot) + which,
                         "host:port,host:port or host:port,host:port/chroot, with ports from 1 to 65535 (2181 if there "
                         "is none) and IPv6 addresses in brackets");
 }
 
+bool is_none(std::string_view chroot)
+{
+    return chroot.empty() || chroot == "/";
+}
+
+/// What a chroot has to be that this one is not, though it is a path: the servers would have none of these, or another
+/// than the one that was meant. Empty if nothing is wrong.
+std::string_view expected_of_chroot(std::string_view chroot)
+{
+    if (chroot.ends_with(' '))
+        return "a path without a blank at its end";
+    if (!is_none(chroot) && !queue::valid_lock_path(chroot, "/any"))
+        return "a path outside of /zookeeper, which is the servers' own";
+    return {};
+}
+
 fault fault_of_chroot(const client_options& o, std::string_view behind_the_servers)
 {
-    const auto is_none = [](std::string_view chroot) { return chroot.empty() || chroot == "/"; };
     if (!bridge::parse_chroot(o.chroot))
         return option_fault("chroot", in_words(o.chroot), "empty, or a path such as /app/locks");
+    if (const auto expected = expected_of_chroot(o.chroot); !expected.empty())
+        return option_fault("chroot", in_words(o.chroot), std::string(expected));
     if (is_none(behind_the_servers))
         return std::nullopt;
+    constexpr const char* form = "host:port,host:port/chroot: ";
     // What other clients take for a chroot of that odd name was meant as a list of servers with a chroot each.
     if (!bridge::parse_chroot(behind_the_servers) || behind_the_servers.find(',') != behind_the_servers.npos)
-        return option_fault("servers", in_words(o.servers),
-                            "host:port,host:port/chroot: one path, behind the last server");
+        return option_fault("servers", in_words(o.servers), form + std::string("one path, behind the last server"));
+    if (const auto expected = expected_of_chroot(behind_the_servers); !expected.empty())
+        return option_fault("servers", in_words(o.servers), form + std::string(expected));
     if (!is_none(o.chroot))
         return option_fault("chroot", in_words(o.chroot),
                             "empty where servers ends with one (" + in_words(behind_the_servers) + ')');
@@ -131,7 +155,7 @@ namespace detail {
 std::optional<option_fault> check(client_options& o)
 {
     const auto [servers, chroot] = bridge::split_chroot(o.servers);
-    if (auto f = fault_of_servers(servers))
+    if (auto f = fault_of_servers(servers, o.servers))
         return f;
     if (auto f = fault_of_chroot(o, chroot))
         return f;

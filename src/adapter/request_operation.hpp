@@ -45,7 +45,7 @@ protected:
         return end == withdrawal::withdrawn;
     }
 
-    void end_as_closed() override { this->complete(this->client()->refusal(), Values()...); }
+    void end_as_closed() override { this->complete(this->client()->why_unusable(), Values()...); }
 
     std::shared_ptr<recipes::user_request> request_;
 };

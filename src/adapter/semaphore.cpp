@@ -199,14 +199,14 @@ std::shared_ptr<guard_state> state_of(const guard& held) noexcept
 void start_partial_release(std::shared_ptr<guard_state> held, std::size_t count, void_handler handler)
 {
     if (!held)
-        return refuse(std::move(handler), errc::not_owner);
+        return post_error(std::move(handler), errc::not_owner);
     partial_release::launch(std::make_shared<partial_release>(std::move(held), count, std::move(handler)));
 }
 
 void start_split(std::shared_ptr<guard_state> held, std::size_t count, permits_handler handler)
 {
     if (!held)
-        return refuse(std::move(handler), errc::not_owner, permits());
+        return post_error(std::move(handler), errc::not_owner, permits());
     split_operation::launch(std::make_shared<split_operation>(std::move(held), count, std::move(handler)));
 }
 

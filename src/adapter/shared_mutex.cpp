@@ -64,7 +64,7 @@ private:
         if (!fits_)
             return finish(make_error_code(errc::not_owner));
         held_.reset();
-        complete(client()->refusal(), guard());
+        complete(client()->why_unusable(), guard());
     }
 
     std::shared_ptr<guard_state> held_;

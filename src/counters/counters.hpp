@@ -44,7 +44,7 @@ private:
 
 /// What a client counts of its connections.
 struct connection_counters {
-    counter reconnects, disconnects, expiries, requests;
+    counter reconnects, disconnects, expiries, authentication_failures, requests;
     latency_counter heartbeats, heartbeat_delays;
 };
 

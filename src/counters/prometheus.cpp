@@ -222,6 +222,8 @@ void write_connection(prometheus_page& page)
                     std::mem_fn(&metrics::disconnects));
     page.of_clients("zklock_session_expiries_total", "counter", "Sessions that the servers have ended.",
                     std::mem_fn(&metrics::expiries));
+    page.of_clients("zklock_authentication_failures_total", "counter", "Credentials that the servers have refused.",
+                    std::mem_fn(&metrics::authentication_failures));
     page.of_clients("zklock_requests_total", "counter", "Requests sent to the servers; a transaction is one.",
                     std::mem_fn(&metrics::requests));
     page.of_clients("zklock_unseen_guards_total", "counter", "Locks given back before anybody looked at the result.",

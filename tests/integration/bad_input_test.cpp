@@ -61,6 +61,8 @@ TEST_CASE("options out of range")
         {"a chroot in both places", [](client_options& o) { o.servers += o.chroot = "/app"; }},
         {"a chroot for each server", [](client_options& o) { o.servers = "localhost:1/app,localhost:2/app"; }},
         {"a bad chroot behind the servers", [](client_options& o) { o.servers += "/app/"; }},
+        {"a blank behind the chroot", [](client_options& o) { o.servers += "/app "; }},
+        {"a chroot in the servers' own nodes", [](client_options& o) { o.chroot = "/zookeeper/app"; }},
         {"nothing but a chroot", [](client_options& o) { o.servers = "/app"; }},
         {"a host with a NUL", [](client_options& o) { o.servers = std::string("local\0host:2181", 15); }},
         {"a relative chroot", [](client_options& o) { o.chroot = "app"; }},

@@ -236,14 +236,15 @@ TEST_CASE("whatever the recipe, a guard says how it was lost")
 
         std::optional<loss_reason> of_the_leader;
         election who(a.zk, chair);
-        const result<void> led = co_await who.lead([&](leadership& now) -> awaitable<void> {
+        const auto lead = [&](leadership& now) -> awaitable<void> {
             for (const guard* held : {&reader, &outer, &inner})
                 CHECK(told(*held) == std::nullopt);
             CHECK(told(some) == std::nullopt);
             a.link.expire_session();
             must(co_await now.wait_lost());
             of_the_leader = told(now);
-        });
+        };
+        const result<void> led = co_await who.lead(lead);
         CHECK(error_in(led) == errc::lost);
         CHECK(of_the_leader == loss_reason::session_expired);
         must(co_await reader.wait_lost());

@@ -348,6 +348,7 @@ TEST_CASE("a listener of the connection hears each state, in order, on its own e
             on_the_client = true;
         CHECK(e.at > lease_clock::time_point());
         CHECK(e.dropped == 0);
+        CHECK((e.why == errc::invalid_option) == (e.state == connection_state::failed));
         CHECK((e.session_id != 0) == (e.state == connection_state::connected || e.state == connection_state::suspended));
         ++count;
     };

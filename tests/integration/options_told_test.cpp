@@ -58,8 +58,30 @@ TEST_CASE("chroots behind the servers")
     CHECK(fault_of([](client_options& o) { o.servers = "a:1/app,b:2/app"; })
               .starts_with("servers is \"a:1/app,b:2/app\""));
     CHECK(fault_of([](client_options& o) { o.servers = "a:1/app/"; }).starts_with("servers is \"a:1/app/\""));
+    CHECK(fault_of([](client_options& o) { o.servers = "a:1,b:0/app"; })
+              .starts_with("servers is \"a:1,b:0/app\", where \"b:0\" cannot be read, and has to be host:port"));
+    for (const auto no_host : {[](client_options& o) { o.servers = "/app"; },
+                               [](client_options& o) { o.servers = " /app"; },
+                               [](client_options& o) { o.servers = ""; }})
+        CHECK(fault_of(no_host).find("\", where no server is named, and has to be host:port") != std::string::npos);
     CHECK(fault_of([](client_options& o) { o.chroot = "app"; }) ==
           "chroot is \"app\", and has to be empty, or a path such as /app/locks");
+
+    // Paths they are, but surely none that was meant, or none that could be used.
+    CHECK(fault_of([](client_options& o) { o.servers = "a:1/app "; }) ==
+          "servers is \"a:1/app \", and has to be host:port,host:port/chroot: a path without a blank at its end");
+    CHECK(fault_of([](client_options& o) { o.servers = "a:1/ "; }).starts_with("servers is \"a:1/ \""));
+    CHECK(fault_of([](client_options& o) { o.chroot = "/app "; }) ==
+          "chroot is \"/app \", and has to be a path without a blank at its end");
+    CHECK(fault_of([](client_options& o) { o.chroot = "/my app"; }) == "none");
+    CHECK(fault_of([](client_options& o) { o.servers = "a:1/zookeeper/x"; }) ==
+          "servers is \"a:1/zookeeper/x\", and has to be host:port,host:port/chroot: a path outside of /zookeeper, "
+          "which is the servers' own");
+    CHECK(fault_of([](client_options& o) { o.chroot = "/zookeeper/x"; }) ==
+          "chroot is \"/zookeeper/x\", and has to be a path outside of /zookeeper, which is the servers' own");
+    CHECK(fault_of([](client_options& o) { o.chroot = "/zookeeper"; }).starts_with("chroot is \"/zookeeper\""));
+    CHECK(fault_of([](client_options& o) { o.chroot = "/zookeepers"; }) == "none");
+    CHECK(fault_of([](client_options& o) { o.chroot = "/app/zookeeper"; }) == "none");
 
     const auto body = [&]() -> awaitable<void> {
         admin_client admin(server().port());

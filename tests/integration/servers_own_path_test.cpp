@@ -71,7 +71,7 @@ TEST_CASE("in the servers' own nodes no lock can be, of whatever recipe; they ma
     expect_clean(server(), {"/reserved/good", "/reserved/zookeeper", "/zookeepers", "/zookeeper-locks"});
 }
 
-TEST_CASE("below a chroot the name is the user's, unless the chroot itself is there")
+TEST_CASE("below a chroot the name is the user's; a chroot cannot be there")
 {
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
@@ -82,7 +82,8 @@ TEST_CASE("below a chroot the name is the user's, unless the chroot itself is th
         for (const char* path : {"/zookeeper", "/zookeeper/locks"})
             co_await expect_usable(zk, path);
         co_await expect_refused(whole, "/zookeeper/locks");
-        co_await expect_refused(inside, "/locks");
+        CHECK(error_in(co_await mutex(inside, "/locks").acquire()) == errc::invalid_option);
+        CHECK(error_in(co_await inside.get("/")) == errc::invalid_option);
         for (client* each : {&zk, &whole, &inside})
             must(co_await each->close());
     };

@@ -121,6 +121,54 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
     expect_clean(server());
 }
 
+TEST_CASE("`acquire() || timer`: if both end in one moment, the lock that the operator drops is no matter for a warning")
+{
+    using namespace asio::experimental::awaitable_operators;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        watched w(executor);
+        // What runs there runs when the test says so: both operands have ended before the coroutine hears of one.
+        asio::io_context own;
+        const auto idle = asio::make_work_guard(own);
+        for (const bool timer_first : {true, false}) {
+            CAPTURE(timer_first);
+            guard before = must(co_await w.lock.acquire(60s));
+            const auto released = w.releases.size();
+            asio::steady_timer timer(own, asio::steady_timer::time_point::max());
+            std::optional<std::size_t> first;
+            const auto race = [&]() -> awaitable<void> {
+                auto either = co_await (w.lock.acquire() || timer.async_wait(asio::as_tuple(asio::use_awaitable)));
+                first = either.index();
+            };
+            asio::co_spawn(own, race, asio::detached);
+            own.poll();
+            if (timer_first)
+                timer.cancel();
+            const auto acquired = w.zk.metrics().all.acquired;
+            co_await release(std::move(before));
+            const auto granted = [&] { return w.zk.metrics().all.acquired == acquired + 1; };
+            co_await until("it is granted", granted);
+            for (int n = 0; n < 3; ++n) // it goes to the other context
+                co_await asio::post(executor, asio::use_awaitable);
+            if (!timer_first)
+                timer.cancel();
+            const auto decided = [&] {
+                own.poll();
+                return first.has_value();
+            };
+            co_await until("it is decided", decided);
+            CHECK(*first == (timer_first ? 1 : 0));
+            co_await w.until_released(released + 2);
+            CHECK_FALSE(w.releases.back().unseen);
+            CHECK(w.warnings.empty());
+            CHECK(w.zk.metrics().unseen == 0);
+        }
+        must(co_await w.zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
 TEST_CASE("whatever is looked at, kept or handed on is no matter for a warning")
 {
     using namespace asio::experimental::awaitable_operators;

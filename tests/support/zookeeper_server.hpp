@@ -45,6 +45,7 @@ public:
     void kill();      ///< SIGKILL; its data stay
     void pause();     ///< SIGSTOP: its connections stay open and nothing answers. Waits until it has stopped
     void resume();
+    [[nodiscard]] server_options& options() { return options_; } ///< for the next start(); of `java` and `heap` alone
     void start();     ///< after kill(): same port, same data. Does not wait.
     void restart();   ///< kill(), start(), wait_serving()
     void wait_serving(milliseconds limit = default_limit);

@@ -113,6 +113,7 @@ TEST_SUITE("metrics")
         metrics m;
         m.state = connection_state::suspended;
         m.reconnects = 1, m.disconnects = 2, m.expiries = 3, m.requests = 4, m.unseen = 5;
+        m.authentication_failures = 1;
         m.heartbeats.counts[1] = 6;
         m.heartbeats.sum = 1500ms;
         lock_metrics unnamed, named;
@@ -131,6 +132,7 @@ TEST_SUITE("metrics")
             CHECK(page.value("zklock_reconnects_total") == 1);
             CHECK(page.value("zklock_disconnects_total") == 2);
             CHECK(page.value("zklock_session_expiries_total") == 3);
+            CHECK(page.value("zklock_authentication_failures_total") == 1);
             CHECK(page.value("zklock_requests_total") == 4);
             CHECK(page.value("zklock_unseen_guards_total") == 5);
             CHECK(page.value("zklock_heartbeat_seconds_count") == 6);
@@ -209,8 +211,42 @@ TEST_SUITE("metrics")
         for (const connection_event& e : told->events)
             seen += std::string(to_string(e.state)) + (e.session_id == 0 ? "" : "*") + ' ';
         CHECK(seen == "connected* suspended* connecting connected* closed ");
-        const auto refusal = [](const std::string& line) { return line.find("refuses its events: no more") != line.npos; };
-        CHECK(std::count_if(lines.begin(), lines.end(), refusal) >= 1);
+        const auto refused = [](const std::string& line) {
+            return line.find("refuses its events: no more") != line.npos;
+        };
+        CHECK(std::count_if(lines.begin(), lines.end(), refused) >= 1);
         CHECK(closed);
+    }
+
+    TEST_CASE("credentials that are refused are counted, and told with the reason; after a close they are no news")
+    {
+        const auto told = std::make_shared<states_told>();
+        scene s;
+        const auto& counted = s.counted;
+        s.options.listener = told;
+        s.start();
+        s.connect();
+        disconnect(s);
+        SUBCASE("while the client is used")
+        {
+            s.servers.observer->on_authentication_failed();
+            s.clock.run();
+            REQUIRE(told->events.size() == 3);
+            CHECK(told->events[1].why == error_code());
+            CHECK(told->events[2].state == connection_state::failed);
+            CHECK(told->events[2].why == errc::authentication_failed);
+            CHECK(told->events[2].session_id == 0);
+            CHECK(counted.authentication_failures.read() == 1);
+            CHECK(s.session->over == errc::authentication_failed);
+        }
+        SUBCASE("when it is closing")
+        {
+            s.session->close([] {});
+            s.servers.observer->on_authentication_failed();
+            s.clock.run();
+            CHECK(told->events.back().state == connection_state::closed);
+            CHECK(counted.authentication_failures.read() == 0);
+            CHECK(s.session->over == errc::closed);
+        }
     }
 }

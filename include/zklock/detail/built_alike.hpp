@@ -5,7 +5,9 @@
 // The library and the program that uses it have to be compiled with the same Boost, and with the same of the macros
 // below: they change what types of Asio and of the standard library look like inside, or which of two variables is
 // meant. Else the program would hang, or crash. So each file that includes this refers to a symbol for each of them,
-// and the library has those that are right. An undefined symbol says by its name what differs.
+// and the library has those that are right. An undefined symbol says by its name what differs. Where a
+// mock stands in for the library, they are all missing: the mock includes this file, and defines each of the variables
+// below by its macro, as in `const char zklock::detail::ZKLOCK_DETAIL_BOOST = 0;`.
 
 #define ZKLOCK_DETAIL_JOIN_(a, b, c) a##b##c
 #define ZKLOCK_DETAIL_JOIN(a, b, c) ZKLOCK_DETAIL_JOIN_(a, b, c)

@@ -14,7 +14,7 @@ namespace zklock::recipes {
 class election::term final : public acquisition, public std::enable_shared_from_this<term> {
 public:
     term(session& s, std::shared_ptr<election> where, std::shared_ptr<candidate> who, waiter w)
-        : election_(std::move(where)), candidate_(std::move(who)), waiter_(std::move(w)), to_refuse_(s.make_room())
+        : election_(std::move(where)), candidate_(std::move(who)), waiter_(std::move(w)), to_cancel_(s.make_room())
     {
     }
 
@@ -86,17 +86,17 @@ public:
         if (state_ != state::waiting || ZKLOCK_MUTANT(election_resigned_candidate_stays) || !lock_ ||
             !lock_->withdraw())
             return false;
-        refuse(s);
+        cancel_wait(s);
         end();
         return true;
     }
 
     /// Its candidate has resigned: the wait is over.
-    void refuse(session& s) noexcept
+    void cancel_wait(session& s) noexcept
     {
         state_ = state::over;
         waiter_.lost = nullptr;
-        s.tell(std::move(to_refuse_),
+        s.tell(std::move(to_cancel_),
                [self = shared_from_this()] { std::exchange(self->waiter_.done, nullptr)(cancelled(), {}); });
     }
 
@@ -138,7 +138,7 @@ private:
     store::unique_function<void(error_code)> released_;
     std::shared_ptr<acquisition> lock_;
     state state_ = state::waiting;
-    session::room to_refuse_;
+    session::room to_cancel_;
 };
 
 std::shared_ptr<acquisition> election::stand(session& s, std::shared_ptr<candidate> who,
@@ -146,7 +146,7 @@ std::shared_ptr<acquisition> election::stand(session& s, std::shared_ptr<candida
 {
     const auto standing = std::make_shared<term>(s, shared_from_this(), who, std::move(w));
     if (who->resigned() && !ZKLOCK_MUTANT(election_stands_again_after_resigning)) {
-        standing->refuse(s);
+        standing->cancel_wait(s);
         return standing;
     }
     if (who->to_stop_.empty())

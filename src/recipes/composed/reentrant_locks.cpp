@@ -28,8 +28,9 @@ std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::strin
     if (const auto found = tenures_.find(who); found != tenures_.end())
         own = found->second;
     if (own && own->options().names != options->names) {
-        refuse(locks_.session(), who.first,
-               {"names", in_words(options->names), in_words(own->options().names) + ", as in the acquire before"});
+        report_fault(
+            locks_.session(), who.first,
+            {"names", in_words(options->names), in_words(own->options().names) + ", as in the acquire before"});
         const auto refused = std::make_shared<hold>(locks_.session(), std::weak_ptr<tenure>(), std::move(w));
         locks_.session().tell([refused] { refused->end_wait(make_error_code(errc::invalid_option), {}); });
         return refused;

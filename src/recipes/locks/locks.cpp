@@ -7,25 +7,25 @@
 
 namespace zklock::recipes {
 
-std::optional<errc> locks::refusal(const std::string& path, const mutex_options& options) const
+std::optional<errc> locks::check(const std::string& path, const mutex_options& options) const
 {
-    return refusal(path, paths_.find(path), options);
+    return check(path, paths_.find(path), options);
 }
 
-std::optional<errc> locks::refusal(const std::string& path, const lock_path* known,
-                                   const mutex_options& options) const
+std::optional<errc> locks::check(const std::string& path, const lock_path* known,
+                                 const mutex_options& options) const
 {
-    if (const auto why = session_.refusal(path, known != nullptr))
+    if (const auto why = session_.why_unusable(path, known != nullptr))
         return why;
     const std::string& own = options.identifier;
     const auto fault = find_fault(options, own.empty() ? session_.options.identifier : own);
-    return fault ? refuse(session_, path, *fault) : std::optional<errc>();
+    return fault ? report_fault(session_, path, *fault) : std::optional<errc>();
 }
 
 std::shared_ptr<acquisition> locks::acquire(acquire_request request)
 {
     lock_path* const known = paths_.find(request.path);
-    std::optional<errc> why = refusal(request.path, known, *request.options);
+    std::optional<errc> why = check(request.path, known, *request.options);
     lock_path* path = nullptr;
     if (!why) {
         const path_options options(*request.options, request.kind);
@@ -33,7 +33,7 @@ std::shared_ptr<acquisition> locks::acquire(acquire_request request)
             return std::make_unique<lock_path>(session_, request.path, options, std::move(idle));
         });
         if (!path)
-            why = refuse(session_, request.path, contradiction(known->options(), options));
+            why = report_fault(session_, request.path, contradiction(known->options(), options));
     }
     if (path)
         return path->acquire(++last_contender_, std::move(request));

@@ -27,16 +27,16 @@ public:
     // --- for the recipes that are made of locks ----------------------------------------------------------------------
 
     [[nodiscard]] recipes::session& session() const noexcept { return session_; }
-    /// Why acquire() would refuse such a request at once, if it would.
-    [[nodiscard]] std::optional<errc> refusal(const std::string& path, const mutex_options&) const;
+    /// Why acquire() would fail at once with such a request, if it would; the log is told of options with a fault.
+    [[nodiscard]] std::optional<errc> check(const std::string& path, const mutex_options&) const;
     /// The containers above the path that were made for it.
     [[nodiscard]] made_containers containers_above(const std::string& path) const;
     /// This client has set the data of the node so many levels above the path.
     void written_above(const std::string& path, std::size_t level, const store::node_stat&) noexcept;
 
 private:
-    [[nodiscard]] std::optional<errc> refusal(const std::string& path, const lock_path* known,
-                                                const mutex_options&) const;
+    [[nodiscard]] std::optional<errc> check(const std::string& path, const lock_path* known,
+                                            const mutex_options&) const;
 
     recipes::session& session_;
     queue::contender_id last_contender_ = 0;

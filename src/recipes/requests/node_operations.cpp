@@ -86,7 +86,7 @@ errc too_long(session& s, std::size_t bytes)
 
 // --- before anything is sent -----------------------------------------------------------------------------------------
 
-std::optional<errc> node_operations::refusal(const std::string& path, bool valid, std::size_t bytes) const
+std::optional<errc> node_operations::check(const std::string& path, bool valid, std::size_t bytes) const
 {
     if (session_.over)
         return session_.over;
@@ -110,7 +110,7 @@ std::size_t node_operations::size_of(const transaction& t) const
     return bytes;
 }
 
-std::optional<errc> node_operations::refusal(const transaction& t, std::size_t bytes) const
+std::optional<errc> node_operations::check(const transaction& t, std::size_t bytes) const
 {
     if (session_.over)
         return session_.over;
@@ -121,8 +121,8 @@ std::optional<errc> node_operations::refusal(const transaction& t, std::size_t b
             return errc::invalid_path;
         // The C client cannot ask for a container among other operations.
         if (op.what == transaction::operation::kind::create && op.created == node_kind::container)
-            return refuse(session_, op.path, {"the node's kind", "node_kind::container",
-                                             "another one: the C client creates none in a transaction"});
+            return report_fault(session_, op.path, {"the node's kind", "node_kind::container",
+                                                   "another one: the C client creates none in a transaction"});
         bytes += size_of(op);
         if (bytes + frame_of_a_request > store::largest_request)
             return too_long(session_, bytes + frame_of_a_request);
@@ -148,7 +148,7 @@ auto node_operations::create(const std::string& path, const std::string& data, n
                              done_function<std::string> d) -> handle
 {
     using op = node_operation<std::string>;
-    const auto why_not = refusal(path, valid_to_create(path, kind), data.size());
+    const auto why_not = check(path, valid_to_create(path, kind), data.size());
     const auto send = [this, path, data, kind](op& self) {
         session_.store.create(path, data, kind, self.answered([](op& o, const store::create_reply& answer) {
             o.end(answer.result, std::string(answer.path));
@@ -160,7 +160,7 @@ auto node_operations::create(const std::string& path, const std::string& data, n
 auto node_operations::get(const std::string& path, done_function<node_content> d) -> handle
 {
     using op = node_operation<node_content>;
-    const auto why_not = refusal(path, valid_to_use(path));
+    const auto why_not = check(path, valid_to_use(path));
     return begin<node_content>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.get(path, false, self.answered([](op& o, const store::get_reply& answer) {
             node_content found;
@@ -175,7 +175,7 @@ auto node_operations::set(const std::string& path, const std::string& data, std:
                           done_function<node_stat> d) -> handle
 {
     using op = node_operation<node_stat>;
-    const auto why_not = refusal(path, valid_to_use(path), data.size());
+    const auto why_not = check(path, valid_to_use(path), data.size());
     const auto send = [this, path, data, version](op& self) {
         session_.store.set(path, data, version, self.answered([](op& o, const store::stat_reply& answer) {
             o.end(answer.result, answer.stat);
@@ -187,7 +187,7 @@ auto node_operations::set(const std::string& path, const std::string& data, std:
 auto node_operations::remove(const std::string& path, std::int32_t version, done_function<> d) -> handle
 {
     using op = node_operation<>;
-    const auto why_not = refusal(path, queue::valid_path(path));
+    const auto why_not = check(path, queue::valid_path(path));
     return begin<>(op::access::write, why_not, 0, std::move(d), [this, path, version](op& self) {
         session_.store.remove(path, version,
                                self.answered([](op& o, const store::reply& answer) { o.end(answer.result); }));
@@ -197,7 +197,7 @@ auto node_operations::remove(const std::string& path, std::int32_t version, done
 auto node_operations::children(const std::string& path, done_function<std::vector<std::string>> d) -> handle
 {
     using op = node_operation<std::vector<std::string>>;
-    const auto why_not = refusal(path, valid_to_use(path));
+    const auto why_not = check(path, valid_to_use(path));
     return begin<std::vector<std::string>>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.children(path, false, self.answered([](op& o, const store::children_reply& answer) {
             o.end(answer.result, answer.names ? *answer.names : std::vector<std::string>());
@@ -208,7 +208,7 @@ auto node_operations::children(const std::string& path, done_function<std::vecto
 auto node_operations::exists(const std::string& path, done_function<std::optional<node_stat>> d) -> handle
 {
     using op = node_operation<std::optional<node_stat>>;
-    const auto why_not = refusal(path, valid_to_use(path));
+    const auto why_not = check(path, valid_to_use(path));
     return begin<std::optional<node_stat>>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.exists(path, self.answered([](op& o, const store::stat_reply& answer) {
             if (answer.result == outcome::no_node)
@@ -254,7 +254,7 @@ auto node_operations::begin_commit(std::shared_ptr<commitment> c, done_function<
     if (c->guard && c->guard->lock->held(session_.scheduler.now())) // or it is refused when it would be sent
         for (const auto& check : c->guard->checks()) // there will not be more of them than now
             bytes += size_of(check);
-    const auto why_not = refusal(c->what, bytes);
+    const auto why_not = check(c->what, bytes);
     bytes += size_of(c->what);
     return begin<commit_result>(op::access::write, why_not, bytes, std::move(d),
                                 [this, c](op& self) { send(c, self); });

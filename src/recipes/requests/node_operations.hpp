@@ -54,9 +54,9 @@ private:
     handle begin_commit(std::shared_ptr<commitment>, done_function<commit_result>);
     void send(const std::shared_ptr<commitment>&, node_operation<commit_result>&);
     void on_committed(const commitment&, node_operation<commit_result>&, const store::batch_reply&);
-    /// Why it cannot be sent, whatever the servers would say. `valid`: the path is.
-    [[nodiscard]] std::optional<errc> refusal(const std::string& path, bool valid, std::size_t bytes = 0) const;
-    [[nodiscard]] std::optional<errc> refusal(const transaction&, std::size_t bytes) const;
+    /// Why it cannot be sent, whatever the servers would say; what is too long is logged. `valid`: the path is.
+    [[nodiscard]] std::optional<errc> check(const std::string& path, bool valid, std::size_t bytes = 0) const;
+    [[nodiscard]] std::optional<errc> check(const transaction&, std::size_t bytes) const;
     [[nodiscard]] std::size_t size_of(const transaction::operation&) const;
     [[nodiscard]] std::size_t size_of(const transaction&) const;
 

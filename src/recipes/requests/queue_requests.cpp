@@ -13,13 +13,13 @@ std::shared_ptr<user_request> queue_requests::contenders(const std::string& path
         s.attempt([&] { s.on_node_event(store::event_kind::deleted, node); });
     };
     return begin(std::make_shared<contender_list>(session_, path, gone, std::move(done), what, most),
-                 session_.refusal(path));
+                 session_.why_unusable(path));
 }
 
 std::shared_ptr<user_request> queue_requests::revoke(const std::string& path, const std::string& node,
                                                      revocation::done_function done, list_kind what)
 {
-    std::optional<errc> why_not = session_.refusal(path);
+    std::optional<errc> why_not = session_.why_unusable(path);
     // The data of anything else below the path are its owner's.
     const bool of_the_lock = queue::valid_path(node) && queue::parent_of(node) == path &&
                              what.read(queue::name_of(node)).has_value();
@@ -31,7 +31,7 @@ std::shared_ptr<user_request> queue_requests::revoke(const std::string& path, co
 std::shared_ptr<user_request> queue_requests::revoke_holders(const std::string& path, revocation::done_function done,
                                                              list_kind what)
 {
-    return begin(std::make_shared<revocation>(session_, path, what, std::move(done)), session_.refusal(path));
+    return begin(std::make_shared<revocation>(session_, path, what, std::move(done)), session_.why_unusable(path));
 }
 
 std::shared_ptr<user_request> queue_requests::begin(std::shared_ptr<user_request> asked, std::optional<errc> why_not)

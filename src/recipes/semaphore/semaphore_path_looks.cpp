@@ -217,9 +217,10 @@ void semaphore_path::read_count(bool watch)
             count_watched_ = count_watched_ || watch;
             maximum_ = count_of(answer.data);
             if (!maximum_)
-                fail_heads(refuse(session_, path_, {"the data of count_path (" + in_words(options_.count_path) + ')',
-                                                   std::to_string(answer.data.size()) + " bytes",
-                                                   "four bytes, the most significant first"}));
+                fail_heads(report_fault(session_, path_,
+                                        {"the data of count_path (" + in_words(options_.count_path) + ')',
+                                         std::to_string(answer.data.size()) + " bytes",
+                                         "four bytes, the most significant first"}));
             return;
         case outcome::no_node:
             maximum_ = std::nullopt;
@@ -277,8 +278,9 @@ void semaphore_path::on_check(const store::get_reply& answer)
         ZKLOCK_MUTANT(semaphore_maxima_not_compared))
         check_ = check::none; // other text is somebody's own business
     else
-        fail_heads(refuse(session_, path_, {"permits", std::to_string(options_.permits),
-                                           std::to_string(*number) + ", as the path's data says (check_permits)"}));
+        fail_heads(report_fault(session_, path_,
+                                {"permits", std::to_string(options_.permits),
+                                 std::to_string(*number) + ", as the path's data says (check_permits)"}));
 }
 
 void semaphore_path::write_maximum(std::int32_t version)

@@ -8,12 +8,12 @@
 
 namespace zklock::recipes {
 
-std::optional<errc> semaphores::refusal(const permits_request& request) const
+std::optional<errc> semaphores::check(const permits_request& request) const
 {
     const semaphore_options& o = request.options;
     mutex_options of_the_line;
     of_the_line.identifier = o.identifier;
-    if (const auto why_not = locks_.refusal(request.path, of_the_line))
+    if (const auto why_not = locks_.check(request.path, of_the_line))
         return why_not;
     const semaphore_layout layout(request.path, o.names);
     const std::string longest(layout.longest_name(), 'x');
@@ -27,12 +27,12 @@ std::optional<errc> semaphores::refusal(const permits_request& request) const
         fault = fault_of_count(o, request.count);
     if (!fault && shared && queue::parent_of(o.count_path) == layout.permits)
         fault = option_fault("count_path", in_words(o.count_path), "elsewhere: there it would be a permit in use");
-    return fault ? refuse(locks_.session(), request.path, *fault) : std::optional<errc>();
+    return fault ? report_fault(locks_.session(), request.path, *fault) : std::optional<errc>();
 }
 
 std::shared_ptr<semaphore_acquisition> semaphores::acquire(permits_request request)
 {
-    auto why_not = refusal(request);
+    auto why_not = check(request);
     semaphore_path* path = nullptr;
     if (!why_not) {
         const semaphore_path_options options(request.options);
@@ -41,7 +41,7 @@ std::shared_ptr<semaphore_acquisition> semaphores::acquire(permits_request reque
             return std::make_unique<semaphore_path>(locks_, request.path, options, std::move(idle));
         });
         if (!path)
-            why_not = refuse(locks_.session(), request.path, contradiction(known->options(), options));
+            why_not = report_fault(locks_.session(), request.path, contradiction(known->options(), options));
     }
     if (path)
         return path->acquire(std::move(request));

@@ -20,7 +20,8 @@ public:
     std::shared_ptr<semaphore_acquisition> acquire(permits_request request);
 
 private:
-    [[nodiscard]] std::optional<errc> refusal(const permits_request&) const;
+    /// As locks::check().
+    [[nodiscard]] std::optional<errc> check(const permits_request&) const;
 
     locks& locks_;
     recipe_paths<semaphore_path> paths_;

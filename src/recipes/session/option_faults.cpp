@@ -133,7 +133,7 @@ std::optional<option_fault> find_fault(naming names, parent_kind parents)
     return std::nullopt;
 }
 
-errc refuse(session& s, const std::string& path, const option_fault& fault)
+errc report_fault(session& s, const std::string& path, const option_fault& fault)
 {
     if (s.log.on(log_level::error))
         s.log(log_level::error, path, " is refused: ", to_string(fault));

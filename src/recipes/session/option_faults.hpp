@@ -37,6 +37,6 @@ class session;
 [[nodiscard]] std::optional<option_fault> find_fault(naming, parent_kind);
 
 /// Has the log told, at level error, what is refused at that path and why.
-errc refuse(session&, const std::string& path, const option_fault&);
+errc report_fault(session&, const std::string& path, const option_fault&);
 
 } // namespace zklock::recipes

@@ -35,7 +35,7 @@ session::~session()
         scheduler.cancel(timer);
 }
 
-std::optional<errc> session::refusal(const std::string& path, bool known) const
+std::optional<errc> session::why_unusable(const std::string& path, bool known) const
 {
     if (over)
         return over;
@@ -74,6 +74,8 @@ void session::tell_listener(connection_state now) noexcept
     event.state = now;
     event.session_id = id_;
     event.at = scheduler.now();
+    if (now == connection_state::failed)
+        event.why = errc::authentication_failed;
     try {
         options.listener->notify(event);
     } catch (...) {
@@ -200,6 +202,9 @@ void session::on_expired()
 
 void session::on_authentication_failed()
 {
+    if (over)
+        return;
+    counters_.authentication_failures.add();
     attempt([this] { stop(errc::authentication_failed); });
     change(connection_state::failed);
 }

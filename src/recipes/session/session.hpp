@@ -112,7 +112,7 @@ public:
     /// Why nothing can be done any more, once that is so.
     std::optional<errc> over;
     /// Why nothing can be asked for at that path, if that is so; `known`: the path itself has been looked at.
-    [[nodiscard]] std::optional<errc> refusal(const std::string& path, bool known = false) const;
+    [[nodiscard]] std::optional<errc> why_unusable(const std::string& path, bool known = false) const;
 
     /// Where a path's numbers are scarce. Tests set another before the first path is used.
     std::int32_t numbers_scarce_from = queue::sequence_scarce;

@@ -197,6 +197,7 @@ void write_locks(prometheus_page& page)
     page.of_locks("zklock_releases_total", "counter", "Locks that were held and given back.", &lock_metrics::released);
     page.begin("zklock_losses_total", "counter", "Locks that were lost while they were held, by reason.");
     page.for_locks([&](const metrics& m, const lock_metrics& l) {
+        // A forked process counts no loss: what it knows of its parent's locks is a copy.
         for (const auto why : {loss_reason::lease_ended, loss_reason::session_expired, loss_reason::node_deleted,
                                loss_reason::client_closed, loss_reason::authentication_failed})
             page.sample("", m, &l, {"reason", to_string(why)}, std::to_string(l.lost(why)));

@@ -17,6 +17,7 @@ TEST_SUITE("format")
     {
         CHECK(fmt::format("{} {} {}", acl::open, connection_state::failed, errc::lost) == "open failed lost");
         CHECK(fmt::format("{} {} {}", lock_event::kind::queued, log_level::info, naming::kazoo) == "queued info kazoo");
+        CHECK(fmt::format("{} {}", loss_reason::lease_ended, loss_reason::forked) == "lease_ended forked");
         CHECK(fmt::format("{} {} {:>6}", node_kind::ephemeral, parent_kind::persistent,
                           transaction::operation::kind::set) == "ephemeral persistent    set");
     }
@@ -26,6 +27,7 @@ TEST_SUITE("format")
     {
         CHECK(std::format("{} {} {}", acl::open, connection_state::failed, errc::lost) == "open failed lost");
         CHECK(std::format("{} {} {}", lock_event::kind::queued, log_level::info, naming::kazoo) == "queued info kazoo");
+        CHECK(std::format("{} {}", loss_reason::lease_ended, loss_reason::forked) == "lease_ended forked");
         CHECK(std::format("{} {} {:>6}", node_kind::ephemeral, parent_kind::persistent,
                           transaction::operation::kind::set) == "ephemeral persistent    set");
     }

@@ -20,6 +20,18 @@ asio::awaitable<void> wrong(zklock::mutex lock, zklock::semaphore gate, zklock::
     if (!co_await both.acquire(asio::use_awaitable)) co_return; // refused
 }
 
+asio::awaitable<void> wrong_too(zklock::shared_mutex book, zklock::reentrant_mutex again, zklock::lock_owner me)
+{
+    if (!co_await book.acquire()) co_return; // refused
+    if (!co_await book.try_acquire()) co_return; // refused
+    if (!co_await book.acquire_shared(5s)) co_return; // refused
+    if (co_await book.acquire_shared(asio::use_awaitable)) co_return; // refused
+    if ((co_await book.try_acquire_shared()).has_value()) co_return; // refused
+    if (!co_await again.acquire(me)) co_return; // refused
+    if (!co_await again.acquire(me, 5s, asio::use_awaitable)) co_return; // refused
+    if ((co_await again.try_acquire(me)).has_error()) co_return; // refused
+}
+
 asio::awaitable<zklock::result<zklock::guard>> hand_on(zklock::mutex lock)
 {
     co_return co_await lock.acquire(5s);
@@ -30,7 +42,8 @@ asio::awaitable<zklock::acquired<zklock::guard>> forward(zklock::mutex lock)
     return lock.acquire(5s);
 }
 
-asio::awaitable<void> right(zklock::mutex lock, zklock::semaphore gate)
+asio::awaitable<void> right(zklock::mutex lock, zklock::semaphore gate, zklock::shared_mutex book,
+                            zklock::reentrant_mutex again, zklock::lock_owner me)
 {
     if (auto held = co_await lock.acquire(5s))
         static_cast<void>(held.value().fencing_token());
@@ -43,7 +56,9 @@ asio::awaitable<void> right(zklock::mutex lock, zklock::semaphore gate)
     auto [ec, bare] = co_await lock.acquire(5s, asio::as_tuple(asio::use_awaitable));
     auto later = lock.acquire(asio::use_future);
     auto permits = co_await gate.acquire(2);
+    auto reader = co_await book.acquire_shared();
+    auto inner = co_await again.acquire(me, 5s);
     auto failed = co_await lock.acquire();
-    if (failed.has_failure() || permits.has_error() || why || ec || !bare || !plain || !taken)
+    if (failed.has_failure() || permits.has_error() || why || ec || !bare || !plain || !taken || !reader || !inner)
         co_return;
 }

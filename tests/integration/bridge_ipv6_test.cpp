@@ -3,6 +3,7 @@
 #include "integration/bridge_client.hpp"
 #include "support/own_sockets.hpp"
 #include "support/port_lease.hpp"
+#include "support/skip.hpp"
 #include "support/unique_fd.hpp"
 #include "support/zookeeper_server.hpp"
 
@@ -47,12 +48,11 @@ public:
     ipv6_only_network(const ipv6_only_network&) = delete;
     ipv6_only_network& operator=(const ipv6_only_network&) = delete;
 
-    /// False, with a message, where none can be made: who may not, cannot run these tests.
+    /// False where none can be made, and the test is skipped: who may not, cannot run it.
     [[nodiscard]] bool made() const
     {
         if (!made_)
-            MESSAGE("skipped: no network namespace with IPv6 can be made here (", std::string(std::strerror(error_)),
-                    ")");
+            skip("no network namespace with IPv6 can be made here (" + std::string(std::strerror(error_)) + ")");
         return made_;
     }
 

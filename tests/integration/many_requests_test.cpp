@@ -128,6 +128,9 @@ TEST_CASE("ten lists of a long queue and as many reads as it is long cost no loc
                        << ", " << in_ms(waits[waits.size() / 2]) << " (median) and " << in_ms(waits.back())
                        << " ms; " << answered_before_the_first << " answers before the first");
 
+        if (std::getenv("ZKLOCK_MANY")) // a measurement by hand
+            CHECK(waits[waits.size() / 2] < 100ms);
+
         // Whoever leads, or is the first, is read alone, and a list that nobody wants any more is read no further.
         asio::cancellation_signal stop;
         std::optional<error_code> stopped;

@@ -1,14 +1,10 @@
-// What clients count of their locks and connections, what their listener hears of connections, and whether Prometheus's
-// own tool accepts the text.
+// What clients count of their locks and connections, and what their listener hears of connections.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"
-#include "support/prometheus_page.hpp"
 
 #include <boost/asio/thread_pool.hpp>
 
 #include <atomic>
-#include <cstdlib>
-#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -299,38 +295,6 @@ TEST_CASE("they are read by any thread, while the client works and when it is go
     run_test(test_limit, body);
     CHECK(of(*kept, "read").released == scaled(200)); // the context is gone
     expect_clean(server(), {path});
-}
-
-TEST_CASE("promtool accepts the text")
-{
-    temporary_directory directory;
-    play<1>([&](client& zk) -> awaitable<void> {
-        const auto path = new_path();
-        mutex lock(zk, path, named("odd \\ \" \n \xff name"));
-        for (int i = 0; i < 3; ++i) {
-            guard held = must(co_await lock.acquire());
-            co_await release(std::move(held));
-        }
-        metrics m = zk.metrics();
-        m.labels["client"] = "one";
-        metrics other = m;
-        other.labels["client"] = "other";
-        const std::vector<metrics> both{m, other};
-        const std::string text = prometheus_text(both);
-        const prometheus_page page(text);
-        CHECK(page.value("zklock_acquires_total", {{"client", "one"}, {"lock", "odd \\ \" \n ? name"},
-                                                   {"result", "acquired"}}) == 3);
-        std::ofstream(directory.path() / "text") << text;
-        std::ofstream(directory.path() / "plain") << prometheus_text(zk.metrics());
-    });
-    if (std::system("command -v promtool >/dev/null") != 0) {
-        MESSAGE("promtool (of Debian's package prometheus) is not installed: the text was only read by the test's parser");
-        return;
-    }
-    for (const char* file : {"text", "plain"}) {
-        const std::string command = "promtool check metrics <" + (directory.path() / file).string() + " 1>&2";
-        CHECK(std::system(command.c_str()) == 0);
-    }
 }
 
 TEST_CASE("a listener of the connection hears each state, in order, on its own executor")

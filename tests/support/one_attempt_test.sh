@@ -24,6 +24,8 @@ expect 1 check "1 3" false
 expect 0 check "1 3" true
 expect 3 not_played 3 sh -c 'exit 3'
 expect 0 not_played 3 true
+expect 4 skipped "3 4" sh -c 'exit 4'
+expect 4 skipped "3 4" sh -c 'exit 4'
 expect 1 violation 3 false
 expect 1 violation 3 true
 expect 66 report "1 3" sh -c 'exit 66'

@@ -1,0 +1,47 @@
+// The text of the metrics, read by a strict parser, and by Prometheus's own tool where that is installed.
+#include "integration/recipe_scene.hpp"
+#include "support/one_server.hpp"
+#include "support/prometheus_page.hpp"
+#include "support/skip.hpp"
+#include "support/temporary_directory.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::test;
+
+TEST_CASE("Prometheus accepts the text, whatever the locks are called")
+{
+    temporary_directory directory;
+    play<1>([&](client& zk) -> awaitable<void> {
+        mutex_options options;
+        options.metrics_name = "odd \\ \" \n \xff name";
+        mutex lock(zk, new_path(), options);
+        for (int i = 0; i < 3; ++i) {
+            guard held = must(co_await lock.acquire());
+            co_await release(std::move(held));
+        }
+        metrics m = zk.metrics();
+        m.labels["client"] = "one";
+        metrics other = m;
+        other.labels["client"] = "other";
+        const std::vector<metrics> both{m, other};
+        const std::string text = prometheus_text(both);
+        const prometheus_page page(text);
+        CHECK(page.value("zklock_acquires_total", {{"client", "one"}, {"lock", "odd \\ \" \n ? name"},
+                                                   {"result", "acquired"}}) == 3);
+        std::ofstream(directory.path() / "text") << text;
+        std::ofstream(directory.path() / "plain") << prometheus_text(zk.metrics());
+    });
+    if (std::system("command -v promtool >/dev/null") != 0) {
+        skip("promtool (of Debian's package prometheus) is not installed: only the test's own parser has read the text");
+        return;
+    }
+    for (const char* file : {"text", "plain"}) {
+        const std::string command = "promtool check metrics <" + (directory.path() / file).string() + " 1>&2";
+        CHECK(std::system(command.c_str()) == 0);
+    }
+}

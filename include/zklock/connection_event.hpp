@@ -20,10 +20,10 @@ struct connection_event {
 };
 
 namespace detail {
-class connection_sink;
+template <class Event> class event_sink;
 }
 
 /// Who is told of a client's states: `client_options::listener`. Empty: nobody is told.
-using connection_listener = std::shared_ptr<detail::connection_sink>;
+using connection_listener = std::shared_ptr<detail::event_sink<connection_event>>;
 
 } // namespace zklock

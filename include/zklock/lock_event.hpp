@@ -65,11 +65,11 @@ struct lock_event {
 }
 
 namespace detail {
-class event_sink;
+template <class Event> class event_sink;
 }
 
 /// Who is told what happens to the acquires of a lock: an option of most locks. `listen()` makes one of a function.
 /// Empty: nobody is told, and it costs nothing.
-using lock_listener = std::shared_ptr<detail::event_sink>;
+using lock_listener = std::shared_ptr<detail::event_sink<lock_event>>;
 
 } // namespace zklock

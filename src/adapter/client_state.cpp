@@ -3,7 +3,7 @@
 #include "adapter/client_log.hpp"
 #include "adapter/options_check.hpp"
 #include "store/each_told.hpp"
-#include "zklock/detail/connection_sink.hpp"
+#include "zklock/detail/event_sink.hpp"
 #include "zklock/errc.hpp"
 
 #include <boost/asio/dispatch.hpp>

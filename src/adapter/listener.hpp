@@ -1,5 +1,6 @@
 #pragma once
 #include "adapter/context_service.hpp"
+#include "zklock/detail/event_sink.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/post.hpp>
@@ -20,8 +21,8 @@ namespace asio = boost::asio;
 
 /// Calls a function with one event after the other. It may outlive the context of its executor, as the options of a
 /// lock may: what must not is the executor, which goes in context_gone().
-template <class Sink, class Event>
-class listener final : public Sink, public std::enable_shared_from_this<listener<Sink, Event>> {
+template <class Event>
+class listener final : public event_sink<Event>, public std::enable_shared_from_this<listener<Event>> {
 public:
     using service = context_service<listener>;
 

@@ -1,7 +1,6 @@
 #include "zklock/lock_listener.hpp"
 #include "adapter/listener.hpp"
 #include "zklock/connection_listener.hpp"
-#include "zklock/detail/connection_sink.hpp"
 #include "zklock/detail/event_sink.hpp"
 
 #include <utility>
@@ -12,14 +11,14 @@ static bool is_dropped_last(const connection_event&) noexcept { return false; }
 
 lock_listener listen(asio::any_io_executor executor, std::function<void(const lock_event&)> told, std::size_t most)
 {
-    using listener = detail::listener<detail::event_sink, lock_event>;
+    using listener = detail::listener<lock_event>;
     return std::make_shared<listener>(std::move(executor), std::move(told), most);
 }
 
 connection_listener listen_to_connection(asio::any_io_executor executor,
                                          std::function<void(const connection_event&)> told, std::size_t most)
 {
-    using listener = detail::listener<detail::connection_sink, connection_event>;
+    using listener = detail::listener<connection_event>;
     return std::make_shared<listener>(std::move(executor), std::move(told), most);
 }
 

@@ -15,7 +15,7 @@ using namespace zklock::unit;
 
 namespace {
 
-struct journal final : detail::event_sink {
+struct journal final : detail::event_sink<lock_event> {
     void notify(const lock_event& e) override { events.push_back(e); }
 
     /// What happened since the last look, as text.
@@ -36,7 +36,7 @@ struct journal final : detail::event_sink {
 };
 
 /// Its executor takes nothing more.
-struct refusing final : detail::event_sink {
+struct refusing final : detail::event_sink<lock_event> {
     void notify(const lock_event&) override { throw std::runtime_error("stopped"); }
 };
 

@@ -3,7 +3,7 @@
 #include "support/prometheus_page.hpp"
 
 #include "counters/counters.hpp"
-#include "zklock/detail/connection_sink.hpp"
+#include "zklock/detail/event_sink.hpp"
 #include "zklock/metrics.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using test::prometheus_page;
 namespace {
 
 /// What a listener of a connection is told, where it is told.
-struct states_told final : detail::connection_sink {
+struct states_told final : detail::event_sink<connection_event> {
     void notify(const connection_event& e) override
     {
         if (refuses)

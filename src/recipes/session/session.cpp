@@ -4,7 +4,7 @@
 #include "queue/node_path.hpp"
 #include "recipes/session/option_faults.hpp"
 #include "store/each_told.hpp"
-#include "zklock/detail/connection_sink.hpp"
+#include "zklock/detail/event_sink.hpp"
 
 #include <chrono>
 #include <new>

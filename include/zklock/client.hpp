@@ -150,8 +150,8 @@ public:
     /// delay what locks need: heartbeats, creates and deletes never wait in that line, and find little before them.
     /// Operations that read queues or ask holders (`contenders()`, `holders()`, `participants()`, `leader()`,
     /// `revoke_holders()` and their like) use the same window. An operation that needs many requests shares the window
-    /// with the others: the next call does not wait for all of a long list. What is cancelled before it is sent never
-    /// is.
+    /// with the others: the next call does not wait for all of a long list. What is cancelled before it is sent is
+    /// never sent.
     ///
     /// @par Errors
     /// Besides its own errors, each operation can end with `errc::access_denied`, `errc::server_error`,

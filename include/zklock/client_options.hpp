@@ -126,7 +126,7 @@ struct client_options {
     /// that comes again and again is told ever more rarely, with how often it was left out. `log_to()` makes one.
     ///
     /// Empty: the environment variable `ZKLOCK_LOG` (`error`, `warning`, `info` or `debug`) has lines of that level and
-    /// of graver ones written to stderr; without it the client says nothing, and saying nothing costs nothing.
+    /// of graver ones written to stderr; without it no line is put together.
     std::function<void(log_level, std::string_view)> log;
 
     /// Who is told of the client's states: see `listen_to_connection()`. Empty: nobody.

@@ -12,8 +12,8 @@ namespace asio = boost::asio;
 
 /// Makes a listener of a function, which is called with each change of `client::state()`, once, in their order. A
 /// client begins in `connecting`, or with options out of range in `failed`, which is told; `closed` is told when the
-/// close begins, unless the client's context ends first. Credentials that the servers refuse are told as `connected` (a
-/// session is opened before they are looked at), `suspended` and `failed`, with the reason in `why`.
+/// close begins, unless the client's context ends first. Credentials that the servers refuse are told as `failed`, with
+/// the reason in `why`; `connected` and `suspended` may come before, for a session is opened before they are looked at.
 ///
 ///     options.listener = zklock::listen_to_connection(io.get_executor(), [](const zklock::connection_event& e) { … });
 ///

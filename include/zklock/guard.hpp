@@ -50,7 +50,7 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
 
     /// Whether the lock is held, as far as this process can know: not empty, not lost, and the end of the lease is more
-    /// than `client_options::loss_notice` away. It looks at the clock, not at the network, and costs some 30 ns.
+    /// than `client_options::loss_notice` away. It looks at the clock, not at the network.
     /// From any thread.
     [[nodiscard]] explicit operator bool() const& noexcept;
     explicit operator bool() const&& = delete; ///< give the guard a name: the lock is held as long as it lives

@@ -69,7 +69,7 @@ template <class Event> class event_sink;
 }
 
 /// Who is told what happens to the acquires of a lock: an option of most locks. `listen()` makes one of a function.
-/// Empty: nobody is told, and it costs nothing.
+/// Empty: nobody is told.
 using lock_listener = std::shared_ptr<detail::event_sink<lock_event>>;
 
 } // namespace zklock

@@ -98,6 +98,9 @@ void callbacks::on_log(const char* message) noexcept
     if (line.starts_with("Delaying connection after") ||
         (line.starts_with("Exceeded deadline by") && !to->has_socket()))
         return;
+    // It says what we have asked for ourselves, and where in memory its callbacks are.
+    if (line.starts_with("Initiating client connection"))
+        return;
     while (line.ends_with('\n'))
         line.remove_suffix(1);
     try {

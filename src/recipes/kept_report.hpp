@@ -2,7 +2,6 @@
 #include "zklock/wait_report.hpp"
 
 #include <memory>
-#include <new>
 #include <utility>
 
 namespace zklock::recipes {
@@ -10,12 +9,12 @@ namespace zklock::recipes {
 /// What a wait was for that has timed out. It is kept until it is told, and told once.
 class kept_report {
 public:
-    /// Nothing is kept if there is no memory for it.
+    /// Nothing is kept if it cannot be told, for lack of memory, say.
     template <class Describe> void keep(Describe describe)
     {
         try {
             report_ = std::make_unique<wait_report>(describe());
-        } catch (const std::bad_alloc&) { // NOLINT: its caller hears less
+        } catch (...) { // NOLINT: its caller hears less
         }
     }
     /// What was kept, or else what there is to tell now.

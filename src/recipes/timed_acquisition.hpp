@@ -28,7 +28,7 @@ protected:
     [[nodiscard]] virtual std::optional<store::scheduler::time_point> deadline() const noexcept = 0;
     /// Nothing once it does not wait.
     [[nodiscard]] virtual wait_report waits_for() = 0;
-    /// Ends the wait with `errc::timed_out`. Called while the deadline is armed; a step of its own.
+    /// Ends the wait with `errc::timed_out`. Called once, at the deadline, in no step of the session's.
     virtual void time_out() = 0;
     /// Arms the second timer, and has what it waits for looked for. After an exception, whoever looks at everything
     /// again arms the deadline, too.

@@ -107,7 +107,8 @@ struct figures {
 class cut_offs {
 public:
     explicit cut_offs(const cut_offs_options& options)
-        : options_(options), random_(options.seed), timeout_(static_cast<std::int64_t>(static_cast<double>(options.tick) * options.session_ticks)),
+        : options_(options), random_(options.seed),
+          timeout_(static_cast<std::int64_t>(static_cast<double>(options.tick) * options.session_ticks)),
           ensemble_(3, ticks(), route()),
           leader_cut_(net_, ensemble_, milliseconds(options.tick), options.sync_limit, random_)
     {
@@ -149,7 +150,8 @@ public:
 private:
     [[nodiscard]] test::server_options ticks() const
     {
-        auto all = servers_with_ticks(milliseconds(options_.tick), {"syncLimit=" + std::to_string(options_.sync_limit)});
+        const std::string limit = "syncLimit=" + std::to_string(options_.sync_limit);
+        auto all = servers_with_ticks(milliseconds(options_.tick), {limit});
         all.min_session_timeout = std::min(all.min_session_timeout, milliseconds(timeout_));
         return all;
     }

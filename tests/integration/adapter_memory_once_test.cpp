@@ -61,8 +61,10 @@ TEST_CASE("memory fails once, wherever it is asked for while servers answer: eac
                 continue;
             }
         }
-        for (auto& cancel : cancels)
+        for (auto& cancel : cancels) {
+            cancel_short_of_memory(cancel, 1);
             cancel.emit(asio::cancellation_type::terminal);
+        }
         run_until(io, over);
         for (const ending& e : all)
             CHECK(*e.calls <= 1);

@@ -104,43 +104,90 @@ TEST_CASE("the handler of a close cannot be posted: other closes are told")
     CHECK(*again.calls == 1);
 }
 
-TEST_CASE("no memory to begin with: an operation can be cancelled, and ends with the client")
+namespace {
+
+auto on(asio::cancellation_slot slot, const ending& e)
 {
+    return asio::bind_cancellation_slot(slot, e.handler());
+}
+
+/// A client that holds a lock and all permits of a semaphore, and what can be begun there. None but the reads and the
+/// releases ends by itself.
+struct busy_client {
+    using begins = std::function<void(asio::cancellation_slot, const ending&)>;
+
+    busy_client()
+    {
+        look.check(held.node());
+        gate.acquire(2, [this](error_code ec, permits p) {
+            CHECK_FALSE(ec);
+            taken = std::move(p);
+        });
+        run_until(io, [this] { return static_cast<bool>(taken); });
+    }
+
+    /// What was to be released when memory failed may still be held: so each time another lock.
+    void release_another(asio::cancellation_slot slot, const ending& e)
+    {
+        mutex another(c, "/memory-released-" + std::to_string(++others));
+        take(io, another).release(on(slot, e));
+    }
+
+    /// Closes the client: everything ends.
+    void end(const std::vector<ending>& kept)
+    {
+        close(io, c);
+        for (const ending& e : kept) {
+            CHECK(e.is_over());
+            CHECK(*e.calls <= 1);
+        }
+        held = guard();
+        taken = permits();
+        run_until(io, [this] { return io.stopped(); });
+        expect_clean(server);
+    }
+
     zookeeper_server server;
     asio::io_context io;
-    client c(io, options_for(server.address()));
-    mutex lock(c, "/memory");
+    client c{io, hasty_options_for(server.address())};
+    mutex lock{c, "/memory"};
+    semaphore gate{c, "/memory-of-permits", 2};
     guard held = take(io, lock);
+    permits taken;
     transaction look;
-    look.check(held.node());
-
-    using begins = std::function<void(asio::cancellation_slot, const ending&)>;
-    const auto on = [](asio::cancellation_slot slot, const ending& e) {
-        return asio::bind_cancellation_slot(slot, e.handler());
-    };
+    int others = 0;
     const std::vector<std::pair<const char*, begins>> all{
-        {"acquire", [&](auto slot, const ending& e) { lock.acquire(on(slot, e)); }},
-        {"get", [&](auto slot, const ending& e) { c.get("/", on(slot, e)); }},
-        {"contenders", [&](auto slot, const ending& e) { lock.contenders(on(slot, e)); }},
-        {"wait_lost", [&](auto slot, const ending& e) { held.wait_lost(on(slot, e)); }},
-        {"wait_revoked", [&](auto slot, const ending& e) { held.wait_revoked(on(slot, e)); }},
-        {"commit", [&](auto slot, const ending& e) { held.commit(look, on(slot, e)); }},
+        {"acquire", [this](auto slot, const ending& e) { lock.acquire(on(slot, e)); }},
+        {"acquire permits", [this](auto slot, const ending& e) { gate.acquire(2, on(slot, e)); }},
+        {"get", [this](auto slot, const ending& e) { c.get("/", on(slot, e)); }},
+        {"contenders", [this](auto slot, const ending& e) { lock.contenders(on(slot, e)); }},
+        {"release", [this](auto slot, const ending& e) { release_another(slot, e); }},
+        {"wait_lost", [this](auto slot, const ending& e) { held.wait_lost(on(slot, e)); }},
+        {"wait_revoked", [this](auto slot, const ending& e) { held.wait_revoked(on(slot, e)); }},
+        {"commit", [this](auto slot, const ending& e) { held.commit(look, on(slot, e)); }},
     };
+};
+
+} // namespace
+
+TEST_CASE("no memory to begin with: an operation can be cancelled, and ends with the client")
+{
+    busy_client busy;
     std::vector<ending> kept; // until the close
-    for (const auto& [name, begin] : all)
+    for (const auto& [name, begin] : busy.all)
         for (const bool cancelled : {true, false}) {
             for (int number = 1;; ++number) {
                 CAPTURE(name);
                 CAPTURE(number);
-                io.restart();
-                io.poll();
+                busy.io.restart();
+                busy.io.poll();
                 asio::cancellation_signal cancel;
                 const ending e;
                 begin(cancel.slot(), e);
-                const bool failed = run_one_short_of_memory(io, number);
+                const bool failed = run_one_short_of_memory(busy.io, number);
                 if (cancelled || !failed) {
                     cancel.emit(asio::cancellation_type::terminal);
-                    run_until(io, [&] { return e.is_over(); });
+                    run_until(busy.io, [&] { return e.is_over(); });
                     CHECK(*e.calls <= 1);
                 } else {
                     kept.push_back(e);
@@ -149,18 +196,43 @@ TEST_CASE("no memory to begin with: an operation can be cancelled, and ends with
                     break;
             }
         }
-    CHECK(kept.size() > all.size());
-    const ending closed;
-    c.close(closed.handler());
-    run_until(io, [&] { return closed.is_over(); });
-    for (const ending& e : kept) {
-        CHECK(e.is_over());
-        CHECK(*e.calls <= 1);
-    }
-    CHECK(*closed.calls == 1);
-    held = guard();
-    run_until(io, [&] { return io.stopped(); });
-    expect_clean(server);
+    CHECK(kept.size() > busy.all.size());
+    busy.end(kept);
+}
+
+TEST_CASE("no memory to cancel with, at the call or when the client comes to it: it can be cancelled again")
+{
+    busy_client busy;
+    std::size_t failures = 0;
+    for (const auto& [name, begin] : busy.all)
+        for (const bool at_the_call : {true, false})
+            for (int number = 1; number <= 12; ++number) {
+                CAPTURE(name);
+                CAPTURE(at_the_call);
+                CAPTURE(number);
+                asio::cancellation_signal cancel;
+                const ending e;
+                begin(cancel.slot(), e);
+                busy.io.restart();
+                if (number % 3 == 1) // else it has not begun
+                    busy.io.poll();
+                else if (number % 3 == 2) // perhaps until it has queued
+                    busy.io.run_for(5ms);
+                if (at_the_call) {
+                    failures += cancel_short_of_memory(cancel, number);
+                } else {
+                    cancel.emit(asio::cancellation_type::terminal);
+                    const asio_fails_too everywhere;
+                    failures += run_short_of_memory(busy.io, number, e);
+                }
+                cancel.emit(asio::cancellation_type::terminal);
+                run_until(busy.io, [&] { return e.is_over(); });
+                CHECK(*e.calls <= 1);
+                if (at_the_call)
+                    CHECK(*e.calls == 1);
+            }
+    CHECK(failures >= busy.all.size()); // the call alone takes memory
+    busy.end({});
 }
 
 TEST_CASE("guards and clients are destroyed without memory: what was held is given back, and the session ends")

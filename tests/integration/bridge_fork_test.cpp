@@ -156,7 +156,8 @@ TEST_CASE("a child that destroys its copies leaves the parent's session, connect
                     f.io->notify_fork(asio::execution_context::fork_child);
                 // Nobody will tell it what becomes of the parent's lock.
                 const bool forked = f.held.loss().value().reason == zklock::loss_reason::forked;
-                const bool inert = !f.held && forked && f.own->state() == connection_state::closed && f.own->session_id() == 0;
+                const bool is_closed = f.own->state() == connection_state::closed && f.own->session_id() == 0;
+                const bool inert = !f.held && forked && is_closed;
                 const bool counted = f.own->metrics().all.lost() != 0; // nor does it count as a loss
                 f.destroy();
                 return inert && !counted ? 0 : 1;

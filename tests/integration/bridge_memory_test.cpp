@@ -271,8 +271,8 @@ TEST_CASE("a scheduler goes without memory, and drops what it was to do")
 
 namespace {
 
-/// Posts to the strand of `on` while memory fails at each place, and looks for what goes on. `on` runs nothing from each
-/// call of `stops` until the next of `runs`, which returns when all has run.
+/// Posts to the strand of `on` while memory fails at each place, and looks for what goes on. `on` runs nothing from
+/// each call of `stops` until the next of `runs`, which returns when all has run.
 template <class Context>
 void posts_without_memory(Context& on, const std::function<void()>& stops, const std::function<void()>& runs)
 {

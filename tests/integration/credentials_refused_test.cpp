@@ -1,5 +1,5 @@
-// A client whose credentials the servers refuse: what its metrics tell, and its listener, at the first connection and when
-// it holds a lock.
+// A client whose credentials the servers refuse: what its metrics tell, and its listener, at the first connection and
+// when it holds a lock.
 #include "integration/recipe_scene.hpp"
 #include "support/prometheus_page.hpp"
 #include "support/zookeeper_server.hpp"

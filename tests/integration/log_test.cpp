@@ -43,6 +43,18 @@ public:
                    line.second.find(more) != std::string::npos;
         });
     }
+    /// The lines with hexadecimal numbers other than these.
+    [[nodiscard]] std::string hexadecimals(const std::vector<std::string>& but) const
+    {
+        std::string text;
+        for (const auto& [level, line] : lines_)
+            for (auto at = line.find("0x"); at != line.npos; at = line.find("0x", at + 2)) {
+                const auto end = line.find_first_not_of("0123456789abcdef", at + 2);
+                if (std::ranges::find(but, line.substr(at, end - at)) == but.end())
+                    text.append(line).append("\n");
+            }
+        return text;
+    }
     [[nodiscard]] std::string all() const
     {
         std::string text;
@@ -101,11 +113,15 @@ TEST_CASE("connections and sessions are told as they come and go, and none of it
         link.expire_session(zk.session_id());
         co_await until("there is another session", [&] { return log.count(log_level::info, ": new session ") == 2; });
         CHECK(log.count(log_level::warning, "session " + first + " has expired") == 1);
+        const std::string second = hex(zk.session_id());
         must(co_await zk.close());
         CHECK(log.count(log_level::info, ": closed") == 1);
         CHECK(log.count(log_level::error, "") == 0);
         CHECK(log.count(log_level::warning, "") == 1);
         CHECK(log.count(log_level::debug, "the C client says: ") > 0);
+        CHECK(log.hexadecimals({first, second}) == "");
+        for (const auto pointer : {"watcher=", "context="})
+            CHECK(log.count(log_level::debug, pointer) == 0);
         for (const auto level : {log_level::error, log_level::warning, log_level::info})
             CHECK(log.count(level, "the C client says: ") == 0);
     };

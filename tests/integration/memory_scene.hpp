@@ -4,6 +4,8 @@
 #include "support/run_test.hpp"
 #include "zklock/zklock.hpp"
 
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
 
@@ -49,6 +51,33 @@ inline bool run_one_short_of_memory(asio::io_context& io, int number)
         const short_of_memory now(number);
         io.restart();
         io.run_one_for(60s);
+        return short_of_memory::has_struck();
+    } catch (const std::bad_alloc&) {
+        return true;
+    }
+}
+
+/// Runs the context until the so-and-so-manieth allocation has failed, or this is over. False if there were fewer.
+inline bool run_short_of_memory(asio::io_context& io, int number, const ending& e)
+{
+    const short_of_memory now(number);
+    try {
+        while (!short_of_memory::has_struck() && !e.is_over()) {
+            io.restart();
+            io.run_one_for(60s);
+        }
+    } catch (const std::bad_alloc&) {
+        return true;
+    }
+    return short_of_memory::has_struck();
+}
+
+/// Cancels, while the so-and-so-manieth allocation fails. False if there were fewer.
+inline bool cancel_short_of_memory(asio::cancellation_signal& cancel, int number)
+{
+    try {
+        const short_of_memory now(number);
+        cancel.emit(asio::cancellation_type::terminal);
         return short_of_memory::has_struck();
     } catch (const std::bad_alloc&) {
         return true;

@@ -313,7 +313,8 @@ TEST_CASE("a listener of the connection hears each state, in order, on its own e
         CHECK(e.at > lease_clock::time_point());
         CHECK(e.dropped == 0);
         CHECK((e.why == errc::invalid_option) == (e.state == connection_state::failed));
-        CHECK((e.session_id != 0) == (e.state == connection_state::connected || e.state == connection_state::suspended));
+        const bool has_session = e.state == connection_state::connected || e.state == connection_state::suspended;
+        CHECK((e.session_id != 0) == has_session);
         ++count;
     };
     const auto* const raw = &count;

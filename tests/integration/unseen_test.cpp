@@ -121,7 +121,7 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
     expect_clean(server());
 }
 
-TEST_CASE("`acquire() || timer`: if both end in one moment, the lock that the operator drops is no matter for a warning")
+TEST_CASE("`acquire() || timer`: if both end in one moment, the lock that the operator drops is no matter to warn of")
 {
     using namespace asio::experimental::awaitable_operators;
     const auto body = [&]() -> awaitable<void> {

@@ -145,6 +145,8 @@ void checker::check_grant_in_tree(contender_record& c)
     if (c.given.fencing_token >> 12 != node->czxid) {
         world_.violate(label(c) + ": the token does not come from the node's czxid " + std::to_string(node->czxid));
     }
+    if (!tokens_[c.path].insert(c.given.fencing_token).second)
+        world_.violate(label(c) + ": its token was given before");
     const bool unaware = contains(granted_unaware_, c.given.node);
     auto& last = last_token_[c.path];
     if (c.given.fencing_token <= last && !unaware) {

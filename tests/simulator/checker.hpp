@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -95,6 +96,7 @@ private:
     std::deque<contender_record> records_;
     std::unordered_map<std::string, contender_record*> by_tag_;
     std::map<unsigned, std::int64_t> last_token_; ///< by path
+    std::map<unsigned, std::set<std::int64_t>> tokens_; ///< by path: all that were given
     std::map<std::string, unsigned> grants_on_;   ///< by node
     std::vector<std::string> deleted_;
     std::map<unsigned, instant> last_deleted_; ///< by others, by path

@@ -106,7 +106,8 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_coun
                                                             {"refused_path_still_watched", 217963435},
                                                             {"semaphore_watch_taken_back_before_its_list", 1592464640},
                                                             {"shared_refused_downgrade_never_done", 10336},
-                                                            {"shared_refused_downgrade_outlives_its_parent", 2902862474},
+                                                            {"shared_refused_downgrade_outlives_its_parent",
+                                                             2902862474},
                                                             {"transaction_reads_behind_no_sync", 670}};
 
 /// Proof that the checkers bite: each mutant has to be found.

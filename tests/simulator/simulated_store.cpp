@@ -279,8 +279,8 @@ void simulated_store::note_deleted(const waiting& w, const answer& a)
 
 void simulated_store::note_watch(const waiting& w, const answer& a)
 {
-    const bool watches = w.what == operation::get && w.watch;
-    if (watches && a.result == outcome::ok) {
+    const bool watches = w.watch && (w.what == operation::get || w.what == operation::children);
+    if (watches && w.what == operation::get && a.result == outcome::ok) {
         watched_.insert(w.path);
         unseen_ends_.erase(w.path);
     }

@@ -52,7 +52,8 @@ public:
     /// An answer to a create of that node was lost, or to a write of its data.
     [[nodiscard]] bool in_doubt(const std::string& path) const { return in_doubt_.contains(path); }
     /// The servers have not told it of the end of that node, for it could not be read, and nothing since says that it
-    /// has to look again: neither a refusal of what the locks ask for there, nor an answer to another such watch.
+    /// has to look again: neither a refusal of what the locks ask for there (but for lists without a watch, which users
+    /// ask for, too), nor an answer to another such watch.
     [[nodiscard]] bool unaware_of_end(const std::string& path) const { return unseen_ends_.contains(path); }
     /// Who is told what the client was shown by exists(): nothing of a node that it may not read.
     std::function<void(const std::string& path, const ::zklock::store::node_stat*)> on_look;

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 using namespace std::chrono_literals;
@@ -68,17 +70,24 @@ TEST_SUITE("grant_state")
     TEST_CASE("a thread that hears of the loss hears how")
     {
         const recipes::lease l = new_lease();
-        grant_state s;
-        s.grant({l.term(), 0s, at(1000s)});
-        std::optional<lock_loss> seen;
-        std::thread asks([&] {
-            while (!(seen = s.loss(at(1000s))))
+        for (int round = 0; round < 100; ++round) {
+            grant_state s;
+            s.grant({l.term(), 0s, at(1000s)});
+            std::atomic<bool> asked = false;
+            std::optional<lock_loss> seen;
+            std::thread asks([&] {
+                while (!(seen = s.loss(at(1000s)))) {
+                    asked = true;
+                    std::this_thread::yield();
+                }
+            });
+            while (!asked)
                 std::this_thread::yield();
-        });
-        s.lose({loss_reason::session_expired, 200ms, 100ms});
-        asks.join();
-        CHECK(seen->reason == loss_reason::session_expired);
-        CHECK(seen->held == 200ms);
-        CHECK(seen->unheard == 100ms);
+            s.lose({loss_reason::session_expired, 200ms, 100ms});
+            asks.join();
+            CHECK(seen->reason == loss_reason::session_expired);
+            CHECK(seen->held == 200ms);
+            CHECK(seen->unheard == 100ms);
+        }
     }
 }

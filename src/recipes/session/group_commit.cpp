@@ -224,11 +224,11 @@ void group_commit::on_failure(writes together, const store::batch_reply& answer)
 {
     const bool one_failed = answer.failed < together.size() && answer.result != store::outcome::bad_arguments;
     const node_write* const failed = one_failed ? &together[answer.failed] : nullptr;
-    const bool path_refused = failed && failed->creates && concerns_the_path(answer.result);
+    const bool no_create_can_be_done = failed && failed->creates && concerns_the_path(answer.result);
     store::create_reply refused;
     static_cast<store::reply&>(refused) = answer;
     for (const node_write& w : together) {
-        const bool hopeless = path_refused && w.creates && w.by == failed->by;
+        const bool hopeless = no_create_can_be_done && w.creates && w.by == failed->by;
         if (&w != failed && !hopeless) {
             ++under_way_;
             if (w.creates)

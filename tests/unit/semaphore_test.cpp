@@ -68,6 +68,48 @@ TEST_SUITE("semaphore")
         CHECK(b->ended == error_code());
     }
 
+    TEST_CASE("after a look that was refused, too")
+    {
+        semaphore_scene s;
+        const auto a = s.want(1, permits_of(1));
+        s.give_line();
+        asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
+        asked(s).to("children /s/leases").list({"x", s.permit(2, 7)});
+        asked(s).only("watch children /s/leases").list({"x", s.permit(2, 7)}).nothing_else();
+        const auto refused = s.want(1, permits_of(1), recipes::patience::look_once);
+        asked(s).only("children /s/leases").ends(outcome::no_auth);
+        CHECK(refused->ended == make_error_code(errc::access_denied));
+        CHECK_FALSE(a->ended);
+        asked(s).only("watch children /s/leases").list({s.permit(2, 7)});
+        CHECK(a->ended == error_code());
+    }
+
+    TEST_CASE("after a create that was refused, too: the next head watches anew")
+    {
+        semaphore_scene s;
+        const auto a = s.want(2, permits_of(3));
+        s.give_line();
+        const std::vector<std::string> full{"x", "y", s.permit(2, 7), s.permit(3, 8)};
+        const std::vector<std::string> room{s.permit(2, 7), s.permit(3, 8)};
+        asked(s).to_batch_of(2).done({s.permit_node(2, 7), s.permit_node(3, 8)});
+        asked(s).to("children /s/leases").list(full).only("watch children /s/leases").list(full).nothing_else();
+        const auto refused = s.want(1, permits_of(3));
+        asked(s).only(s.line_up(4)).number(61, 1).nothing_else();
+        const auto b = s.want(1, permits_of(3));
+        asked(s).only(s.line_up(5)).number(62, 2).nothing_else();
+        s.event(store::event_kind::children_changed, "/s/leases");
+        asked(s).only("watch children /s/leases").list(room);
+        CHECK(a->ended == error_code()); // and the watch is left to those behind it
+        asked(s).all_of({s.leave_line(1), "create " + s.permit_prefix(6), "children /s/leases"});
+        asked(s).to(s.leave_line(1)).ends(outcome::ok).to("create " + s.permit_prefix(6)).ends(outcome::no_auth);
+        CHECK(refused->ended == make_error_code(errc::access_denied));
+        asked(s).to("children /s/leases").list(room).to("remove /s/locks/" + scene::node(4, 1)).ends(outcome::ok);
+        asked(s).all_of({"create " + s.permit_prefix(7), "watch children /s/leases"});
+        asked(s).to("create " + s.permit_prefix(7)).number(63, 9);
+        asked(s).only("watch children /s/leases").list({s.permit(2, 7), s.permit(3, 8), s.permit(7, 9)});
+        CHECK(b->ended == error_code());
+    }
+
     TEST_CASE("not granted on a list that lacks one of its permits: it begins anew")
     {
         semaphore_scene s;

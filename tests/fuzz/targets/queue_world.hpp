@@ -133,6 +133,9 @@ private:
     void disconnect();
     void expire();
     void deliver(); ///< the oldest arrival
+    void path_refused();
+    void parent_deleted();
+    void parent_absent();
     void answer(const request& r, const arrival& a);
     void answer_writes(const request& r, const arrival& a);
     void answer_downgrade(const request& r, outcome result);
@@ -188,7 +191,7 @@ private:
     std::set<std::string> watched_; ///< by this connection
     bool parent_watched_ = false;   ///< likewise
     bool children_watched_ = false;
-    bool refused_ = false; ///< something was, on this connection
+    bool refused_ = false; ///< while the queue watched the parent, which has not gone since
     std::set<std::string> touched_; ///< nodes of ours that others deleted
 
     bool connected_ = false;

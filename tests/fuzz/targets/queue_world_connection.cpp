@@ -97,11 +97,29 @@ void queue_world::deliver()
     switch (a.happened) {
     case event::node_deleted: return queue_.node_gone(a.node);
     case event::node_changed: return queue_.watch_fired(a.node);
-    case event::parent_deleted: return queue_.parent_deleted();
+    case event::parent_deleted: return parent_deleted();
     case event::parent_changed: return queue_.parent_changed();
     case event::children_changed: return queue_.children_changed();
-    case event::refusal: return queue_.path_refused();
+    case event::refusal: return path_refused();
     }
+}
+
+void queue_world::path_refused()
+{
+    refused_ = refused_ || queue_.watches_parent();
+    queue_.path_refused();
+}
+
+void queue_world::parent_deleted()
+{
+    refused_ = false;
+    queue_.parent_deleted();
+}
+
+void queue_world::parent_absent()
+{
+    refused_ = false;
+    queue_.parent_absent();
 }
 
 void queue_world::answer(const request& r, const arrival& a)
@@ -121,14 +139,14 @@ void queue_world::answer(const request& r, const arrival& a)
     case operation::synchronize: synced_ = true; return;
     case operation::watch_parent:
         if (!ok)
-            return queue_.parent_absent();
+            return parent_absent();
         return queue_.parent_watched(static_cast<std::int32_t>(a.known.children.size()), ever, a.known.pzxid);
     case operation::watch_children:
     case operation::read:
         if (ok)
             return queue_.children_read(a.names, ever, synced_);
         queue_.children_read({}, 0, synced_);
-        return queue_.parent_absent();
+        return parent_absent();
     case operation::inspect:
         if (!ok)
             return queue_.node_gone(r.node);
@@ -141,7 +159,7 @@ void queue_world::answer(const request& r, const arrival& a)
     case operation::look_for_reader: return answer_look_for_reader(r, ok);
     case operation::look_at_parent: return answer_look_at_parent(a);
     case operation::delete_parent:
-        return a.result == outcome::failed ? queue_.parent_occupied() : queue_.parent_absent();
+        return a.result == outcome::failed ? queue_.parent_occupied() : parent_absent();
     }
 }
 
@@ -149,7 +167,7 @@ void queue_world::answer(const request& r, const arrival& a)
 void queue_world::answer_look_at_parent(const arrival& a)
 {
     if (a.result == outcome::no_node)
-        return queue_.parent_absent();
+        return parent_absent();
     const auto ever = static_cast<std::int32_t>(a.known.ever & 0x7fff'ffff);
     if (!queue_.may_remove_parent(ever))
         return;

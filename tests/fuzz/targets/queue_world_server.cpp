@@ -309,7 +309,6 @@ void queue_world::refuse()
 {
     if (lagging_)
         return;
-    refused_ = refused_ || queue_.watches_parent();
     if (in_.below(2) == 0) {
         parent_watched_ = children_watched_ = false;
         delete_parent();

@@ -33,6 +33,8 @@ public:
         place last{one.who, path_ + ':' + std::to_string(queued_)};
         last.acquire(one.recipe, path_, one.options);
         until_queued(admin_, path_, ++queued_);
+        if (queued_ == 1) // else kazoo's reader may look when writers have come behind it, and wait for them (#649)
+            last.until_granted();
         return last;
     }
     /// Behind all others, for a turn.

@@ -69,7 +69,7 @@ struct settings {
     /// left of a lease.
     [[nodiscard]] bool leases_may_end_in_calm() const
     {
-        return 4 * tick > session_timeout && 60 * slow_message() > session_timeout - tick;
+        return 4 * tick > shortest_session() && 60 * slow_message() > shortest_session() - tick;
     }
     /// Longer than any exchange takes while nothing goes wrong, and nobody is waited for.
     [[nodiscard]] std::chrono::microseconds a_while() const

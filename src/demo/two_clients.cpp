@@ -109,8 +109,8 @@ std::string name_of_node(const std::string& node)
     return node.substr(node.rfind('/') + 1);
 }
 
-/// A holds the lock, with B behind it. Returns whether everything came in its order.
-asio::awaitable<bool> hand_over(const settings& s, narrator& story, zklock::mutex a_lock, zklock::guard a,
+/// A holds the lock, and B has asked for it. Returns whether everything came in its order.
+asio::awaitable<bool> hand_over(const settings& s, narrator& story, zklock::guard a, zklock::mutex b_lock,
                                 waiting_client& b)
 {
     co_await b.in_line.wait();
@@ -123,13 +123,17 @@ asio::awaitable<bool> hand_over(const settings& s, narrator& story, zklock::mute
         co_return false;
     }
     story.tell("B is in line:");
-    auto queue = co_await a_lock.contenders();
+    auto queue = co_await b_lock.contenders(); // read where B's own node has been made
     if (!queue) {
         story.tell("FAILED: the queue could not be read: {}", queue.error().message());
         co_return false;
     }
     for (const zklock::contender& c : queue.value()) {
         fmt::print("               {}  session {:#x}  {}\n", c.identifier, c.session_id, name_of_node(c.node));
+    }
+    if (queue.value().empty() || queue.value().front().node != a.node()) {
+        story.tell("FAILED: B is not in line behind A");
+        co_return false;
     }
 
     asio::steady_timer hold(co_await asio::this_coro::executor, milliseconds(s.hold_ms));
@@ -200,7 +204,7 @@ asio::awaitable<bool> play(const settings& s, zklock::client a, zklock::client b
             std::rethrow_exception(e);
         }
     });
-    const bool well = co_await hand_over(s, story, a_lock, std::move(held).value(), *waiting);
+    const bool well = co_await hand_over(s, story, std::move(held).value(), b_lock, *waiting);
     if (!waiting->ended.happened()) {
         auto closed = co_await b.close(); // ends its acquire
         co_await waiting->ended.wait();

@@ -3,7 +3,8 @@
 # (60) are a sign that some are overlooked.
 #
 # A row names, in its last column, `a_test` "the name of a case" "and of another, from its beginning …",
-# `demo.test` as src/demo/tests/CMakeLists.txt has it, or a file or folder below tests/: `chaos/history.cpp` "a text in it".
+# `demo.test` as src/demo/tests/CMakeLists.txt has it, or a file or folder below tests/: `chaos/history.cpp` "a text in
+# it".
 cmake_policy(VERSION 3.25)
 if(NOT DEFINED LEAST)
   set(LEAST 60)

@@ -31,8 +31,8 @@ expect 0 "$in_order" "$two_clients" --servers "$servers" --hold 0
 # Two locks: B does not wait, and that is noticed.
 expect 1 '*FAILED: B *' "$two_clients" --servers "$servers" --path /two/a --path-of-b /two/b
 
-# Another holds the lock: A does not get it, and says so. (It has the same time to connect, which a busy machine may need
-# for other things.)
+# Another holds the lock: A does not get it, and says so. (It has the same time to connect, which may be too short on a
+# busy machine.)
 "$two_clients" --servers "$servers" --path /two/held --hold 3600000 >"$scratch/holder" 2>&1 &
 holder=$!
 in_line() { grep -q 'B is in line' "$scratch/holder" || ! alive "$holder"; }

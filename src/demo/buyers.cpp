@@ -20,6 +20,7 @@
 #include <array>
 #include <charconv>
 #include <exception>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -163,6 +164,7 @@ asio::awaitable<void> buy(sale& s, int buyer, tcp::endpoint server, std::chrono:
         p.server = member<std::string>(body, "server", "");
         p.order = member<std::int64_t>(body, "order", 0);
         p.token = member<std::int64_t>(body, "token", 0);
+        p.session = member<std::int64_t>(body, "session", 0);
         p.stock_read = member<int>(body, "stock_read", 0);
         p.stock_written = member<int>(body, "stock_written", 0);
         p.waited_ms = member<double>(body, "waited_ms", 0);
@@ -193,9 +195,12 @@ asio::awaitable<void> watch_queue(sale& s, tcp::endpoint server, std::chrono::se
         }
         demo::queue_view view;
         view.at_ms = std::chrono::duration<double, std::milli>(clock::now() - s.opened).count();
+        std::set<std::int64_t> sessions;
         for (const json::value& contender : body.at("queue").as_array()) {
             view.buyers.push_back(member<std::string>(contender, "buyer", "?"));
+            sessions.insert(member<std::int64_t>(contender, "session", 0));
         }
+        view.sessions = sessions.size();
         s.queue_views.push_back(std::move(view));
         // A long queue is a lot to read: most of the time is left to the orders.
         pause.expires_after(std::max<clock::duration>(15ms, 5 * (clock::now() - asked)));

@@ -124,12 +124,14 @@ bool database::write_units(int units, std::int64_t token)
 std::int64_t database::insert_order(const order_row& order)
 {
     statement insert(handle_.get(),
-                     "INSERT INTO orders (buyer, server, stock_read, token, waited_ms) VALUES (?1, ?2, ?3, ?4, ?5)");
+                     "INSERT INTO orders (buyer, server, stock_read, token, session, waited_ms) "
+                     "VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
     insert.bind(1, order.buyer);
     insert.bind(2, order.server);
     insert.bind(3, std::int64_t{order.stock_read});
     insert.bind(4, order.token);
-    insert.bind(5, order.waited_ms);
+    insert.bind(5, order.session);
+    insert.bind(6, order.waited_ms);
     insert.step();
     return sqlite3_last_insert_rowid(handle_.get());
 }
@@ -145,7 +147,8 @@ void database::insert_stale_write(const order_row& order)
 
 std::vector<order_row> database::orders()
 {
-    statement query(handle_.get(), "SELECT id, buyer, server, stock_read, token, waited_ms FROM orders ORDER BY id");
+    statement query(handle_.get(),
+                    "SELECT id, buyer, server, stock_read, token, session, waited_ms FROM orders ORDER BY id");
     std::vector<order_row> rows;
     while (query.step()) {
         order_row row;
@@ -156,7 +159,10 @@ std::vector<order_row> database::orders()
         if (!query.null(4)) {
             row.token = query.integer(4);
         }
-        row.waited_ms = query.real(5);
+        if (!query.null(5)) {
+            row.session = query.integer(5);
+        }
+        row.waited_ms = query.real(6);
         rows.push_back(std::move(row));
     }
     return rows;

@@ -17,6 +17,7 @@ struct order_row {
     std::string server;
     int stock_read = 0;
     std::optional<std::int64_t> token;
+    std::optional<std::int64_t> session; ///< of ZooKeeper; like the token, none without the lock
     double waited_ms = 0;
 };
 

@@ -5,6 +5,12 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <stdexcept>
+#include <utility>
+
 namespace demo {
 
 namespace {
@@ -16,46 +22,92 @@ double milliseconds(std::chrono::steady_clock::duration d)
 
 } // namespace
 
-order_desk::order_desk(database& shared, std::string server, std::chrono::milliseconds payment,
-                       std::optional<lock_settings> lock)
-    : database_(shared), server_(std::move(server)), payment_(payment), lock_(std::move(lock))
+order_desk::order_desk(database& shared, desk_settings settings) : database_(shared), settings_(std::move(settings))
 {
+    if (settings_.fenced && !settings_.lock) {
+        throw std::invalid_argument("there are no tokens without a lock");
+    }
 }
 
 asio::awaitable<zklock::result<receipt>> order_desk::order(std::string buyer)
 {
     auto asked = clock::now();
-    if (!lock_) {
+    if (!settings_.lock) {
         co_return co_await sell(buyer, asked, std::nullopt);
     }
+    if (!settings_.lock->session_per_order) {
+        co_return co_await sell_locked(settings_.lock->client, buyer, asked);
+    }
+    co_return co_await sell_in_own_session(buyer, asked);
+}
 
+asio::awaitable<zklock::result<receipt>> order_desk::sell_locked(zklock::client client, const std::string& buyer,
+                                                                 clock::time_point asked)
+{
     zklock::mutex_options options;
     options.identifier = buyer; // so that the queue can be read by people
     options.metrics_name = "stock";
-    zklock::mutex mutex(lock_->client, lock_->path, options);
-    auto body = [&](zklock::guard& guard) { return sell(buyer, asked, guard.fencing_token()); };
-    co_return co_await mutex.run(lock_->timeout, body);
+    zklock::mutex mutex(client, settings_.lock->path, options);
+    auto body = [&](zklock::guard& guard) {
+        return sell(buyer, asked, grant{guard.fencing_token(), client.session_id()});
+    };
+    co_return co_await mutex.run(settings_.lock->timeout, body);
+}
+
+asio::awaitable<zklock::result<receipt>> order_desk::sell_in_own_session(const std::string& buyer,
+                                                                         clock::time_point asked)
+{
+    if (given_up_) {
+        co_return make_error_code(zklock::errc::closed);
+    }
+    zklock::client_options options = *settings_.lock->session_per_order;
+    options.identifier = buyer;
+    auto own = std::make_shared<zklock::client>(co_await asio::this_coro::executor, options);
+    std::erase_if(own_sessions_, [](const auto& former) { return former.expired(); });
+    own_sessions_.push_back(own);
+
+    auto sold = co_await sell_locked(*own, buyer, asked); // it waits for the connection, too
+    auto closed = co_await own->close();
+    if (!closed) {
+        // What became of the order is known all the same.
+        fmt::print(stderr, "order server {}: closing the session of {}: {}\n", settings_.server, buyer,
+                   closed.error().message());
+    }
+    co_return sold;
 }
 
 asio::awaitable<zklock::result<std::vector<zklock::contender>>> order_desk::queue()
 {
-    if (!lock_) {
+    if (!settings_.lock) {
         co_return std::vector<zklock::contender>();
     }
-    zklock::mutex mutex(lock_->client, lock_->path);
+    zklock::mutex mutex(settings_.lock->client, settings_.lock->path);
     co_return co_await mutex.contenders();
+}
+
+void order_desk::give_up()
+{
+    given_up_ = true;
+    for (const auto& session : own_sessions_) {
+        if (auto client = session.lock()) {
+            client->close([](boost::system::error_code) {});
+        }
+    }
 }
 
 /// The order itself. It is as careless as such code usually is: the stock that it writes is the one it read before the
 /// payment, minus one.
 asio::awaitable<zklock::result<receipt>> order_desk::sell(const std::string& buyer, clock::time_point asked,
-                                                          std::optional<std::int64_t> token)
+                                                          std::optional<grant> held)
 {
     auto started = clock::now();
     receipt r;
     r.order.buyer = buyer;
-    r.order.server = server_;
-    r.order.token = token;
+    r.order.server = settings_.server;
+    if (held) {
+        r.order.token = held->token;
+        r.order.session = held->session;
+    }
     r.order.waited_ms = milliseconds(started - asked);
 
     r.order.stock_read = database_.units();
@@ -66,16 +118,16 @@ asio::awaitable<zklock::result<receipt>> order_desk::sell(const std::string& buy
     }
 
     auto executor = co_await asio::this_coro::executor;
-    asio::steady_timer payment(executor, payment_);
+    asio::steady_timer payment(executor, settings_.payment);
     auto [error] = co_await payment.async_wait(asio::as_tuple(asio::use_awaitable));
     if (error) {
         co_return error; // the lock was lost: run() says so
     }
 
     r.stock_written = r.order.stock_read - 1;
-    if (!token) {
-        database_.write_units(r.stock_written);
-    } else if (!database_.write_units(r.stock_written, *token)) {
+    if (!settings_.fenced) {
+        database_.write_units(r.stock_written); // the same statement with the lock and without it
+    } else if (!database_.write_units(r.stock_written, held->token)) {
         // Somebody with a later token was here: this order lost the lock and has not heard of it yet.
         database_.insert_stale_write(r.order);
         r.what = receipt::outcome::stale_token;

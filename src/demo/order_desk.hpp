@@ -2,6 +2,7 @@
 #include "database.hpp"
 
 #include <zklock/client.hpp>
+#include <zklock/client_options.hpp>
 #include <zklock/contender.hpp>
 #include <zklock/guard.hpp>
 #include <zklock/mutex.hpp>
@@ -10,6 +11,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,16 +32,27 @@ struct receipt {
 
 /// Where the lock is, and how long an order waits for it.
 struct lock_settings {
-    zklock::client client;
+    zklock::client client; ///< the server's own: it reads the queue, and orders take the lock through it
     std::string path;
     std::chrono::milliseconds timeout;
+    /// If there are any, each order takes the lock through a client of its own with these options, as if each buyer
+    /// were a process. The client's identifier is the buyer's name.
+    std::optional<zklock::client_options> session_per_order;
+};
+
+struct desk_settings {
+    std::string server; ///< its name
+    std::chrono::milliseconds payment{};
+    bool fenced = false; ///< the stock refuses a write whose token is older than that of its last write
+    std::optional<lock_settings> lock;
 };
 
 /// Takes orders: reads the stock, takes the payment, writes the stock. With the lock one order at a time does so among
 /// all servers, without it they interleave.
 class order_desk {
 public:
-    order_desk(database&, std::string server, std::chrono::milliseconds payment, std::optional<lock_settings>);
+    /// @throws std::invalid_argument: fenced without a lock.
+    order_desk(database&, desk_settings);
 
     /// Fails with what the lock failed with; throws what the database throws.
     asio::awaitable<zklock::result<receipt>> order(std::string buyer);
@@ -47,16 +60,27 @@ public:
     /// Who queues for the lock, the holder first. Nobody without the lock.
     asio::awaitable<zklock::result<std::vector<zklock::contender>>> queue();
 
+    /// Closes the clients that orders have of their own. Those orders, and all later ones, end with `errc::closed`.
+    void give_up();
+
 private:
     using clock = std::chrono::steady_clock;
 
+    struct grant {
+        std::int64_t token;
+        std::int64_t session;
+    };
+
+    asio::awaitable<zklock::result<receipt>> sell_locked(zklock::client, const std::string& buyer,
+                                                         clock::time_point asked);
+    asio::awaitable<zklock::result<receipt>> sell_in_own_session(const std::string& buyer, clock::time_point asked);
     asio::awaitable<zklock::result<receipt>> sell(const std::string& buyer, clock::time_point asked,
-                                                  std::optional<std::int64_t> token);
+                                                  std::optional<grant>);
 
     database& database_;
-    std::string server_;
-    std::chrono::milliseconds payment_;
-    std::optional<lock_settings> lock_;
+    desk_settings settings_;
+    std::vector<std::weak_ptr<zklock::client>> own_sessions_; ///< of the orders under way
+    bool given_up_ = false;
 };
 
 } // namespace demo

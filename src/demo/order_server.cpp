@@ -37,6 +37,8 @@ struct settings {
     std::uint16_t port = 0;
     int payment_ms = 20;
     bool no_lock = false;
+    bool session_per_order = false;
+    bool fenced = false;
     std::string servers = "127.0.0.1:2181";
     std::string path = "/zklock-demo/stock";
     int connect_timeout_ms = 8'000;
@@ -83,6 +85,9 @@ json::value as_json(const demo::order_row& order)
     if (order.token) {
         o["token"] = *order.token;
     }
+    if (order.session) {
+        o["session"] = *order.session;
+    }
     return o;
 }
 
@@ -90,8 +95,17 @@ class order_server {
 public:
     order_server(const settings& s, demo::database& shared, std::optional<zklock::client> client)
         : name_(s.name), database_(shared), client_(client),
-          desk_(shared, s.name, std::chrono::milliseconds(s.payment_ms), lock_of(s, client))
+          desk_(shared, {s.name, std::chrono::milliseconds(s.payment_ms), s.fenced, lock_of(s, client)})
     {
+    }
+
+    /// What waits for the lock ends.
+    void give_up()
+    {
+        if (client_) {
+            client_->close([](boost::system::error_code) {});
+        }
+        desk_.give_up();
     }
 
     asio::awaitable<http_response> handle(const http_request& request)
@@ -123,7 +137,11 @@ private:
         if (!client) {
             return std::nullopt;
         }
-        return demo::lock_settings{*client, s.path, std::chrono::milliseconds(s.lock_timeout_ms)};
+        demo::lock_settings lock{*client, s.path, std::chrono::milliseconds(s.lock_timeout_ms), std::nullopt};
+        if (s.session_per_order) {
+            lock.session_per_order.emplace().servers = s.servers;
+        }
+        return lock;
     }
 
     asio::awaitable<http_response> take_order(const http_request& request)
@@ -224,6 +242,7 @@ asio::awaitable<int> run(const settings& s)
     demo::database database(s.database);
 
     std::optional<zklock::client> client;
+    std::optional<order_server> orders;
     std::optional<demo::http_server> server;
     bool stopped = false;
     asio::signal_set signals(executor, SIGINT, SIGTERM);
@@ -235,7 +254,9 @@ asio::awaitable<int> run(const settings& s)
         if (server) {
             server->stop();
         }
-        if (client && (!server || signal == SIGINT)) { // in a hurry: what waits for the connection, or the lock, ends
+        if (orders && signal == SIGINT) { // in a hurry
+            orders->give_up();
+        } else if (client && !orders) { // it may be waiting for the connection
             client->close([](boost::system::error_code) {});
         }
     });
@@ -257,8 +278,8 @@ asio::awaitable<int> run(const settings& s)
 
     bool clean = true;
     if (!stopped) {
-        order_server orders(s, database, client);
-        auto handle = [&orders](const http_request& request) { return orders.handle(request); };
+        orders.emplace(s, database, client);
+        auto handle = [&orders](const http_request& request) { return orders->handle(request); };
         asio::ip::tcp::endpoint address(asio::ip::address_v4::loopback(), s.port);
         server.emplace(executor, address, handle);
         fmt::print("order server {} listening on 127.0.0.1:{}\n", s.name, server->address().port());
@@ -290,7 +311,12 @@ int main(int argc, char** argv)
     app.add_option("--payment", s.payment_ms, "milliseconds from reading the stock to writing it")
         ->check(CLI::Range(0, 60'000))
         ->capture_default_str();
-    app.add_flag("--no-lock", s.no_lock, "take orders without the lock, and oversell");
+    auto* no_lock = app.add_flag("--no-lock", s.no_lock, "take orders without the lock, and oversell");
+    app.add_flag("--session-per-order", s.session_per_order,
+                 "take the lock for each order through a client, and in a session, of its own")
+        ->excludes(no_lock);
+    app.add_flag("--fenced", s.fenced, "have the stock refuse writes with an older token than that of its last write")
+        ->excludes(no_lock);
     app.add_option("--servers", s.servers, "ZooKeeper's HOST:PORT[,HOST:PORT...]")->capture_default_str();
     app.add_option("--path", s.path, "the lock")->capture_default_str();
     app.add_option("--connect-timeout", s.connect_timeout_ms, "milliseconds that ZooKeeper may take to answer at first")

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <tuple>
 
 namespace demo {
@@ -13,9 +14,14 @@ namespace {
 constexpr std::size_t names_per_line = 15;
 constexpr std::size_t rows_at_most = 60; ///< of a table; the middle is left out beyond that
 
+std::string sessions(std::size_t count)
+{
+    return count == 1 ? "1 session" : fmt::format("{} sessions", count);
+}
+
 void print_view(const queue_view& view)
 {
-    fmt::print("    {:>6.0f} ms  {:>4} in line:", view.at_ms, view.buyers.size());
+    fmt::print("    {:>6.0f} ms  {:>4} in line, of {}:", view.at_ms, view.buyers.size(), sessions(view.sessions));
     auto shown = std::min(view.buyers.size(), names_per_line);
     for (std::size_t i = 0; i < shown; ++i) {
         fmt::print(" {}{}{}", i == 0 ? "[" : "", view.buyers[i], i == 0 ? "]" : "");
@@ -101,6 +107,15 @@ bool print_purchases(std::vector<purchase> purchases)
     auto unanswered = std::count_if(purchases.begin(), purchases.end(), [](const purchase& p) { return !p.answered; });
     fmt::print("\n  {} buyers: {} sold, {} refused", purchases.size(), sold,
                static_cast<std::ptrdiff_t>(purchases.size()) - sold - unanswered);
+    std::set<std::int64_t> held_by;
+    for (const purchase& p : purchases) {
+        if (p.session) {
+            held_by.insert(p.session);
+        }
+    }
+    if (!held_by.empty()) {
+        fmt::print(", in {}", sessions(held_by.size()));
+    }
     if (unanswered) {
         fmt::print(", {} WITHOUT AN ANSWER", unanswered);
     }

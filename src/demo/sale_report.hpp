@@ -13,7 +13,8 @@ struct purchase {
     bool answered = false; ///< sold, or told that there is nothing left
     bool sold = false;
     std::int64_t order = 0; ///< its number in the database, 0 for none
-    std::int64_t token = 0; ///< 0 without the lock
+    std::int64_t token = 0;   ///< 0 without the lock
+    std::int64_t session = 0; ///< that held the lock; 0 without it
     int stock_read = 0;
     int stock_written = 0;
     double waited_ms = 0;
@@ -24,12 +25,14 @@ struct purchase {
 struct queue_view {
     double at_ms = 0;
     std::vector<std::string> buyers;
+    std::size_t sessions = 0; ///< how many of ZooKeeper's they have
 };
 
 /// Prints some of the views, from the longest queue on. Nothing when nobody ever queued.
 void print_queue(const std::vector<queue_view>&);
 
-/// Prints a table, in the order of the tokens where there are some. Returns whether everybody got an answer.
+/// Prints a table, in the order of the tokens where there are some, and a line that adds it up. Returns whether
+/// everybody got an answer.
 bool print_purchases(std::vector<purchase>);
 
 } // namespace demo

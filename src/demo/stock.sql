@@ -4,7 +4,7 @@ PRAGMA journal_mode = WAL;
 CREATE TABLE stock (
     id         INTEGER PRIMARY KEY CHECK (id = 1),
     units      INTEGER NOT NULL,
-    last_token INTEGER NOT NULL DEFAULT 0 -- of the last write under a lock: older ones are refused
+    last_token INTEGER NOT NULL DEFAULT 0 -- of the last write, where the stock refuses writes with older tokens
 );
 
 CREATE TABLE orders (
@@ -12,7 +12,8 @@ CREATE TABLE orders (
     buyer      TEXT    NOT NULL,
     server     TEXT    NOT NULL,
     stock_read INTEGER NOT NULL, -- what the order believed to be in stock
-    token      INTEGER,          -- the fencing token it wrote with; none without the lock
+    token      INTEGER,          -- the fencing token of its lock; none without the lock
+    session    INTEGER,          -- the session that held the lock; none without it
     waited_ms  REAL    NOT NULL  -- for the lock
 );
 

@@ -53,6 +53,41 @@ TEST_CASE("requests: one to acquire again, one to release, one to downgrade")
     });
 }
 
+namespace {
+
+/// A node is looked at 100 to 200 ms after its grant, and watched from then on: after that nothing is asked about it.
+awaitable<void> until_at_rest(remote_client& remote, std::string node)
+{
+    const auto watched = [&] { return watches_node(server().port(), remote.zk.session_id(), node); };
+    co_await until("the own node is watched", watched);
+    must(co_await remote.zk.exists("/")); // all that it has sent was answered
+    remote.link.forget();
+}
+
+} // namespace
+
+TEST_CASE("requests of a downgrade when others have written on the node: three, and what they wrote goes along")
+{
+    const std::string path = "/shared_crowd/written";
+    play<1>({.sessions = {120s}, .clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
+        admin.create_all(path);
+        co_await warm_up(remote, elsewhere);
+        shared_mutex lock(remote.zk, path);
+        guard held = must(co_await lock.acquire());
+        co_await until_at_rest(remote, held.node());
+        admin.set(held.node(), "somebody's");
+        co_await until("it looks at what was written", [&] { return remote.link.count(opcode::get_data) == 1; });
+        co_await until_at_rest(remote, held.node());
+        held = must(co_await lock.downgrade(std::move(held)));
+        // One that is refused, a look, and one that is done.
+        CHECK(remote.link.count(opcode::multi) == 2);
+        CHECK(remote.link.count(opcode::get_data) == 1);
+        CHECK(remote.link.count(opcode::any) == 3);
+        CHECK(admin.get(held.node()) == "somebody's");
+        co_await release(std::move(held));
+    });
+}
+
 TEST_CASE("requests of a reader among readers of another client: a create and a list, together")
 {
     const std::string path = "/shared_crowd/among";
@@ -75,6 +110,21 @@ TEST_CASE("requests of a reader among readers of another client: a create and a 
             co_await release(std::move(held));
             CHECK(remote.link.count(opcode::any) == 1);
         }
+        // The two travel together: neither waits for the other's answer.
+        others.push_back(foreign_reader(admin, path));
+        remote.link.forget();
+        remote.link.block(direction::replies);
+        auto reads = begin_read(lock);
+        const auto both = [&] {
+            return remote.link.count(opcode::create2) == 1 && remote.link.count(opcode::get_children2) == 1;
+        };
+        co_await until("both are on their way", both);
+        CHECK_FALSE(reads.ended());
+        remote.link.unblock();
+        guard together = co_await granted(reads);
+        CHECK(remote.link.count(opcode::any) == 2);
+        co_await release(std::move(together));
+
         // Nobody has come since: nothing has to be read.
         remote.link.forget();
         guard held = must(co_await lock.acquire_shared());

@@ -28,12 +28,20 @@ for value in '' , localhost localhost: :2181 localhost:0 localhost:65536 localho
     localhost:2181/chroot; do
     expect 2 '--servers takes HOST:PORT' --servers "$value"
 done
+for option in --buyers=3 --stock=3 --processes=3 --fenced --sessions-per-buyer; do
+    expect 2 '--two-clients goes with --servers only' --two-clients "$option"
+    expect 2 '--two-clients goes with --servers only' "$option" --two-clients
+done
+for option in --fenced --sessions-per-buyer --two-clients; do
+    expect 2 "$option takes no value" "$option=yes"
+done
 expect 2 'unknown argument' --byers 3
 expect 2 'unknown argument' 15
 
 # Nobody listens on port 1, and a name under .invalid never resolves.
 began=$SECONDS
 expect 1 'no ZooKeeper answers at 127.0.0.1:1,zklock.invalid:2181' --servers 127.0.0.1:1,zklock.invalid:2181
+expect 1 'no ZooKeeper answers at 127.0.0.1:1' --two-clients --servers 127.0.0.1:1
 if ((SECONDS - began > 40)); then
     echo "an unreachable server took $((SECONDS - began)) s to be found out"
     failures=$((failures + 1))

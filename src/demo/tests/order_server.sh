@@ -78,6 +78,10 @@ expect '200 {"units":0,"last_token":0,"stale_writes":0,"sold":2,"orders":\[*"Ada
 expect '200 {"queue":\[\]}' request GET /queue
 
 ends
+for option in --fenced --session-per-order; do
+    none=$("$order_server" --database "$scratch/shop.db" --no-lock $option 2>&1)
+    [[ $? == 2 && $none == *--no-lock* ]] || die "$option without a lock says: $none"
+done
 
 # --- with the lock
 start_zookeeper
@@ -110,12 +114,50 @@ expect '201 *"buyer":"Ada"*"token":[1-9]*"outcome":"sold"*' cat "$scratch/first"
 timeout 60 cat <&6 >/dev/null || die "the idle connection is still open"
 exec 6>&-
 
-# --- an old token is refused by the stock itself, and the refusal recorded (servers that are down are passed over)
-serve --servers "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3,127.0.0.1:$zookeeper_port" --payment 1 --lock-timeout 5000
-expect '200 {"queue":\[\]}' request GET /queue
-sqlite3 -batch -init /dev/null "$scratch/shop.db" 'UPDATE stock SET last_token = 9223372036854775807' || die "no update"
-expect '503 *"outcome":"refused: a later token has written"*' request POST /orders '{"buyer":"Ada"}'
-expect '200 {"units":2,*"stale_writes":1,"sold":0,*' request GET /report
+# --- an old token is refused by the stock itself if that is asked for, and the refusal recorded (servers that are down
+# are passed over)
+for fenced in '' --fenced; do
+    serve --servers "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3,127.0.0.1:$zookeeper_port" --payment 1 --lock-timeout 5000 \
+        $fenced
+    expect '200 {"queue":\[\]}' request GET /queue
+    sqlite3 -batch -init /dev/null "$scratch/shop.db" 'UPDATE stock SET last_token = 9223372036854775807' ||
+        die "no update"
+    if [[ $fenced ]]; then
+        expect '503 *"outcome":"refused: a later token has written"*' request POST /orders '{"buyer":"Ada"}'
+        expect '200 {"units":2,*"stale_writes":1,"sold":0,*' request GET /report
+        ends
+    else
+        expect '201 *"outcome":"sold"*"stock_written":1}' request POST /orders '{"buyer":"Ada"}'
+        expect '200 {"units":1,"last_token":9223372036854775807,"stale_writes":0,"sold":1,*' request GET /report
+        ends
+    fi
+done
+
+# --- a session for each order: they wait for each other; in a hurry, whoever waits is told at once
+serve --servers "127.0.0.1:$zookeeper_port" --payment 1 --session-per-order
+session_of() { [[ $1 =~ \"session\":(-?[0-9]+) ]] && echo "${BASH_REMATCH[1]}"; }
+ada=$(session_of "$(request POST /orders '{"buyer":"Ada"}')") || die "Ada's order has no session"
+ben=$(session_of "$(request POST /orders '{"buyer":"Ben"}')") || die "Ben's order has no session"
+[[ $ada != "$ben" ]] || die "two orders, one session: $ada"
+expect '409 *"outcome":"sold out"*' request POST /orders '{"buyer":"Cleo"}'
+expect "200 {\"units\":0,*\"sold\":2,*\"session\":$ada}*\"session\":$ben}*" request GET /report
+ends
+
+serve --servers "127.0.0.1:$zookeeper_port" --payment 60000 --lock-timeout 3600000 --session-per-order
+request POST /orders '{"buyer":"Ada"}' >"$scratch/first" &
+first=$!
+await 60 holds || die "Ada is not in the queue"
+request POST /orders '{"buyer":"Ben"}' >"$scratch/second" &
+second=$!
+both_queue() { [[ $(request GET /queue) == *'"buyer":"Ada"'*'"buyer":"Ben"'* ]]; }
+await 60 both_queue || die "Ben is not in the queue: $(request GET /queue)"
+kill -INT "$server"
+wait "$server" || die "it ended with status $?: $(cat "$scratch/log")"
+wait "$first" "$second"
+expect '503 {"error":"no lock: *' cat "$scratch/first"
+expect '503 {"error":"no lock: *' cat "$scratch/second"
+
+serve --servers "127.0.0.1:$zookeeper_port" --payment 1 --lock-timeout 2000
 
 # --- no ZooKeeper any more: orders are refused in time, and it still ends well; none at the start: it says so
 kill -KILL "$zookeeper"

@@ -58,10 +58,11 @@ protected:
         self_ = std::move(self);
         list.push_back(*this);
     }
-    void leave() noexcept
+    /// Gives what has kept it alive: perhaps the last pointer to this.
+    [[nodiscard]] std::shared_ptr<pending_operation> leave() noexcept
     {
         unlink();
-        self_.reset(); // perhaps the last pointer to this
+        return std::move(self_);
     }
 
 private:

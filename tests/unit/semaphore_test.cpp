@@ -84,7 +84,7 @@ TEST_SUITE("semaphore")
         CHECK(a->ended == error_code());
     }
 
-    TEST_CASE("after a create that was refused, too: the next head watches anew")
+    TEST_CASE("after a create or a list of the head that was refused, too: the next head watches anew")
     {
         semaphore_scene s;
         const auto a = s.want(2, permits_of(3));
@@ -101,12 +101,24 @@ TEST_SUITE("semaphore")
         asked(s).only("watch children /s/leases").list(room);
         CHECK(a->ended == error_code()); // and the watch is left to those behind it
         asked(s).all_of({s.leave_line(1), "create " + s.permit_prefix(6), "children /s/leases"});
-        asked(s).to(s.leave_line(1)).ends(outcome::ok).to("create " + s.permit_prefix(6)).ends(outcome::no_auth);
-        CHECK(refused->ended == make_error_code(errc::access_denied));
-        asked(s).to("children /s/leases").list(room).to("remove /s/locks/" + scene::node(4, 1)).ends(outcome::ok);
+        asked(s).to(s.leave_line(1)).ends(outcome::ok);
+        SUBCASE("a create")
+        {
+            asked(s).to("create " + s.permit_prefix(6)).ends(outcome::no_auth);
+            CHECK(refused->ended == make_error_code(errc::access_denied));
+            asked(s).to("children /s/leases").list(room);
+        }
+        SUBCASE("a list")
+        {
+            asked(s).to("create " + s.permit_prefix(6)).number(63, 9);
+            asked(s).to("children /s/leases").ends(outcome::no_auth);
+            CHECK(refused->ended == make_error_code(errc::access_denied));
+            asked(s).to("remove " + s.permit_node(6, 9)).ends(outcome::ok);
+        }
+        asked(s).to("remove /s/locks/" + scene::node(4, 1)).ends(outcome::ok);
         asked(s).all_of({"create " + s.permit_prefix(7), "watch children /s/leases"});
-        asked(s).to("create " + s.permit_prefix(7)).number(63, 9);
-        asked(s).only("watch children /s/leases").list({s.permit(2, 7), s.permit(3, 8), s.permit(7, 9)});
+        asked(s).to("create " + s.permit_prefix(7)).number(64, 10);
+        asked(s).only("watch children /s/leases").list({s.permit(2, 7), s.permit(3, 8), s.permit(7, 10)});
         CHECK(b->ended == error_code());
     }
 

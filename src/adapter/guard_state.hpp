@@ -1,7 +1,7 @@
 #pragma once
 #include "adapter/client_state.hpp"
 #include "adapter/operation.hpp"
-#include "recipes/acquisition.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/lock_loss.hpp"
 

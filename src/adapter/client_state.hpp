@@ -58,10 +58,11 @@ protected:
         self_ = std::move(self);
         list.push_back(*this);
     }
-    void leave() noexcept
+    /// Gives what has kept it alive: perhaps the last pointer to this.
+    [[nodiscard]] std::shared_ptr<pending_operation> leave() noexcept
     {
         unlink();
-        self_.reset(); // perhaps the last pointer to this
+        return std::move(self_);
     }
 
 private:
@@ -140,7 +141,7 @@ public:
     [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
     /// It outlives the context, too.
     [[nodiscard]] detail::unseen_guards& unseen_guards() noexcept { return unseen_guards_; }
-    [[nodiscard]] counters::counters_by_name& lock_counters() noexcept { return lock_counters_; }
+    [[nodiscard]] counters::by_name& lock_counters() noexcept { return lock_counters_; }
     [[nodiscard]] metrics read_metrics() const;
     /// The last handle went away.
     void close_in_background() noexcept;
@@ -205,7 +206,7 @@ private:
     std::optional<client_options> options_; // until open()
     std::shared_ptr<context_service<client_state>::registry> registry_;
     detail::unseen_guards unseen_guards_;
-    counters::counters_by_name lock_counters_;
+    counters::by_name lock_counters_;
     counters::connection_counters connection_counters_;
     std::optional<lease_clock::time_point> turn_time_; // while a turn goes on, if somebody has asked
     const std::shared_ptr<recipes::hold_counts> holds_ = std::make_shared<recipes::hold_counts>();

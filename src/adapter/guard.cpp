@@ -57,7 +57,7 @@ void hold::run()
 {
     count_end(client->turn_time());
     store::each_told each;
-    if (auto* const core = unseen ? client->open_core() : nullptr)
+    if (auto* const core = looked_at == first_look::missed ? client->open_core() : nullptr)
         each([&] { tell_unseen(*core); });
     each([this] { tell_all(std::exchange(watchers, {}), *acquisition); });
     each([this] {
@@ -71,9 +71,8 @@ guard_state::~guard_state()
 {
     if (!hold_ || !hold_->acquisition) // nothing was granted
         return;
-    if (unseen_)
+    if (hold_->looked_at == hold::first_look::missed)
         client_->unseen_guards().count();
-    hold_->unseen = unseen_;
     // On the strand like everything else; where there is none any more, there is nothing to give back.
     hold_->client = client_;
     client_->post_reserved(std::move(hold_));
@@ -162,6 +161,7 @@ bool guard_state::release(store::unique_function<void(error_code)> released)
     each([&] { tell_all(std::exchange(was->watchers, {}), *was->acquisition); });
     std::exchange(was->acquisition, nullptr)->release(std::move(released));
     was->grant = {};
+    was->looked_at = hold::first_look::due;
     client_->spare(was);
     each.rethrow();
     return true;

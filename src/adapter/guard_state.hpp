@@ -1,7 +1,7 @@
 #pragma once
 #include "adapter/client_state.hpp"
 #include "adapter/operation.hpp"
-#include "recipes/acquisition.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/lock_loss.hpp"
 
@@ -33,11 +33,18 @@ using guard_watchers = std::list<std::shared_ptr<guard_watcher>>;
 /// what the guard did not, for a destructor has nobody to tell that there was no memory for one.
 class hold final : public reserved_task {
 public:
+    /// Whether somebody has looked at the guard that was delivered to him.
+    enum class first_look : std::uint8_t {
+        due,     ///< or done
+        excused, ///< he had cancelled
+        missed   ///< the guard was destroyed in the turn in which it was delivered
+    };
+
     std::shared_ptr<recipes::acquisition> acquisition;
     recipes::grant grant;
     guard_watchers watchers;
     counters::counted_hold counted;
-    bool unseen = false;                  ///< nobody has looked at the guard
+    first_look looked_at = first_look::due;
     std::shared_ptr<client_state> client; ///< to give it back
 
     /// It ends now, released or lost, if it has not ended before.
@@ -87,9 +94,13 @@ public:
     void emptied();
 
     /// It is destroyed next, in the turn in which it was delivered, and nobody has looked at it. From any thread.
-    void note_unseen() noexcept { unseen_ = !unwanted_; }
+    void note_unseen() noexcept
+    {
+        if (hold_ && hold_->looked_at != hold::first_look::excused)
+            hold_->looked_at = hold::first_look::missed;
+    }
     /// It is delivered next, to somebody who has cancelled. From any thread.
-    void note_unwanted() noexcept { unwanted_ = true; }
+    void note_unwanted() noexcept { hold_->looked_at = hold::first_look::excused; }
 
     // From any thread, once granted.
 
@@ -114,8 +125,6 @@ private:
     bool downgrading_ = false;
     bool looks_for_revocation_ = false;
     bool emptied_ = false;
-    bool unseen_ = false;
-    bool unwanted_ = false;
 };
 
 /// One wait_lost() or wait_revoked().

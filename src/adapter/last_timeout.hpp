@@ -1,5 +1,5 @@
 #pragma once
-#include "recipes/acquisition.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/wait_report.hpp"
 

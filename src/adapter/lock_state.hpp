@@ -2,7 +2,7 @@
 #include "adapter/client_core.hpp"
 #include "adapter/client_state.hpp"
 #include "adapter/last_timeout.hpp"
-#include "recipes/acquisition.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 #include "recipes/requests/contender_list.hpp"
 #include "zklock/detail/operations.hpp"
 

@@ -49,13 +49,11 @@ public:
     {
         // The slot belongs to the handler's side, and is not touched again: what is left in it when the operation is
         // over finds nobody.
-        if (auto slot = asio::get_associated_cancellation_slot(op->handler_); slot.is_connected()) {
+        if (auto slot = asio::get_associated_cancellation_slot(op->handler_); slot.is_connected())
             slot.assign([weak = std::weak_ptr(op)](asio::cancellation_type type) {
                 if (auto strong = weak.lock(); strong && type != asio::cancellation_type::none)
                     request_cancel(strong);
             });
-            op->cancellable_ = true;
-        }
         if (!op->client_->start(op))
             op->end_as_closed();
     }
@@ -104,35 +102,19 @@ protected:
     {
         if (!pending())
             return false;
-        struct leave_at_the_end { // also when what is posted to throws: the handler is lost then, but nothing else
-            operation& op;
-            ~leave_at_the_end() { op.leave(); }
-        };
-        const leave_at_the_end leaving{*this};
-        auto handler = std::exchange(handler_, nullptr);
+        auto self = this->leave(); // it has ended, also when what is posted to throws: only the handler is lost then
         const auto work = std::exchange(work_, {});
         auto executor = std::exchange(handler_work_, nullptr);
-        // It goes through the client's executor to the handler's: never from inside what is running now.
-        const auto post = [&](auto completion) {
-            if (executor)
-                work.post(asio::bind_executor(executor, std::move(completion)));
-            else
-                work.post(std::move(completion));
+        auto completion = [to = recipient{std::exchange(handler_, nullptr), before_handler(self)}, ec,
+                           ... values = std::move(values)]() mutable {
+            to.before.look(ec, values...);
+            std::move(to.handler)(ec, std::move(values)...);
         };
-        if constexpr (sizeof...(Values) == 1 && (holds_lock<Values> && ...))
-            // A cancellation finds the operation until the handler is called: `acquire() || timer` drops what it gets
-            // after the timer.
-            post([op = cancellable_ && !ec ? this->shared_from_this() : nullptr, handler = std::move(handler), ec,
-                  ... values = std::move(values)]() mutable {
-                if (op && op->cancelled())
-                    (note_unwanted(held_by(values)), ...);
-                op.reset();
-                std::move(handler)(ec, std::move(values)...);
-            });
+        // It goes through the client's executor to the handler's: never from inside what is running now.
+        if (executor)
+            work.post(asio::bind_executor(executor, std::move(completion)));
         else
-            post([handler = std::move(handler), ec, ... values = std::move(values)]() mutable {
-                std::move(handler)(ec, std::move(values)...);
-            });
+            work.post(std::move(completion));
         return true;
     }
 
@@ -149,18 +131,48 @@ private:
 
     void abandon() final
     {
-        auto handler = std::exchange(handler_, nullptr);
+        const auto self = this->leave();
+        const auto handler = std::exchange(handler_, nullptr);
         work_ = {};
         handler_work_ = nullptr;
-        this->leave();
     }
+
+    /// What is done right before the handler is called: nothing.
+    struct nothing_before {
+        explicit nothing_before(const std::shared_ptr<pending_operation>&) noexcept {}
+        void look(error_code, const Values&...) const noexcept {}
+    };
+    /// Before one that gets a lock: a cancellation finds the operation until then. `acquire() || timer` drops what it
+    /// gets after the timer.
+    class look_for_cancellation {
+    public:
+        explicit look_for_cancellation(std::shared_ptr<pending_operation>& self) noexcept
+            : op_(std::static_pointer_cast<operation>(std::move(self)))
+        {
+        }
+        void look(error_code ec, const Values&... lock) noexcept
+        {
+            if (op_ && !ec && op_->cancelled())
+                (note_unwanted(held_by(lock)), ...);
+            op_.reset();
+        }
+
+    private:
+        std::shared_ptr<operation> op_; ///< null if it has not begun
+    };
+    static constexpr bool gives_lock = sizeof...(Values) == 1 && (holds_lock<Values> && ...);
+    using before_handler = std::conditional_t<gives_lock, look_for_cancellation, nothing_before>;
+
+    struct recipient {
+        handler_type handler;
+        [[no_unique_address]] before_handler before;
+    };
 
     std::shared_ptr<client_state> client_;
     handler_type handler_;
     client_work work_;
     asio::any_completion_executor handler_work_; // empty if that is the same
     std::atomic<bool> cancelled_{false};
-    bool cancellable_ = false;
 };
 
 /// Ends an operation of something that has no client, such as an empty guard.

@@ -167,6 +167,7 @@ private:
         store::each_told each;
         each([&] {
             own->granted(part, part->given());
+            enter(client()->pending(), shared_from_this()); // a cancellation finds it until the handler is called
             complete({}, access::make<permits>(std::move(own)));
         });
         each([&] { taken(*from); });

@@ -24,7 +24,7 @@ lock_metrics lock_counters::read() const
     return m;
 }
 
-lock_counters& counters_by_name::of(std::string_view name)
+lock_counters& by_name::of(std::string_view name)
 {
     if (name.empty())
         return unnamed_;
@@ -40,7 +40,7 @@ lock_counters& counters_by_name::of(std::string_view name)
     return others_;
 }
 
-std::vector<lock_metrics> counters_by_name::read() const
+std::vector<lock_metrics> by_name::read() const
 {
     std::vector<lock_metrics> all{unnamed_.read()};
     const std::lock_guard lock(mutex_);

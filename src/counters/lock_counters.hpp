@@ -28,7 +28,7 @@ struct lock_counters {
 };
 
 /// Those of a client, for as many names as it tells apart.
-class counters_by_name {
+class by_name {
 public:
     /// Of one name, as long as this lives. May be called from any thread.
     [[nodiscard]] lock_counters& of(std::string_view name);

@@ -1,8 +1,8 @@
 // Cancellation by coroutines and groups that are cancelled themselves, and by signals of other threads.
 #include "integration/adapter_scene.hpp"
 #include "support/expect_clean.hpp"
+#include "support/one_server.hpp"
 #include "support/run_test.hpp"
-#include "support/zookeeper_server.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -34,10 +34,9 @@ using asio::cancellation_type;
 
 TEST_CASE("coroutines: cancelled while waiting, while releasing, and as one of a group")
 {
-    zookeeper_server server;
     auto body = [&]() -> asio::awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        client c(executor, options_for(server.address()));
+        client c(executor, options_for(server().address()));
         mutex lock(c, "/cancel");
         result<guard> held = co_await lock.acquire(60s);
         REQUIRE(held);
@@ -115,14 +114,13 @@ TEST_CASE("coroutines: cancelled while waiting, while releasing, and as one of a
         static_cast<void>(co_await c.close());
     };
     run_test(test_limit, body);
-    expect_clean(server, {"/cancel"});
+    expect_clean(server(), {"/cancel"});
 }
 
 TEST_CASE("a signal that is emitted on a strand of its own, while a pool of threads works")
 {
-    zookeeper_server server;
     asio::thread_pool pool(4);
-    client c(pool, options_for(server.address()));
+    client c(pool, options_for(server().address()));
     mutex lock(c, "/cancel");
     struct cancellable {
         explicit cancellable(asio::thread_pool& pool) : strand(pool.get_executor()) {}
@@ -149,5 +147,5 @@ TEST_CASE("a signal that is emitted on a strand of its own, while a pool of thre
     CHECK(lock.acquire(60s, asio::use_future).get());
     c.close(asio::use_future).get();
     pool.join();
-    expect_clean(server, {"/cancel"});
+    expect_clean(server(), {"/cancel"});
 }

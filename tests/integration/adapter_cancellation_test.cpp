@@ -2,9 +2,9 @@
 #include "integration/adapter_scene.hpp"
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
+#include "support/one_server.hpp"
 #include "support/proxy.hpp"
 #include "support/run_test.hpp"
-#include "support/zookeeper_server.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -56,8 +56,7 @@ struct attempt {
 };
 
 struct fixture {
-    zookeeper_server server;
-    proxy between{server.port()};
+    proxy between{server().port()};
     asio::io_context io;
     client c{io, options_for(between.address())};
     mutex lock{c, "/cancel"};
@@ -102,7 +101,7 @@ struct fixture {
         run_until([&] { return released; });
         std::atomic<bool> looked = false;
         std::thread look([&] {
-            expect_no_contender(server, {"/cancel"});
+            expect_no_contender(server(), {"/cancel"});
             looked = true;
         });
         run_until([&] { return looked.load(); });

@@ -1,7 +1,7 @@
 // Closing at awkward moments: what is told, in which order, and what is told no more.
 #include "integration/adapter_scene.hpp"
 #include "support/expect_clean.hpp"
-#include "support/zookeeper_server.hpp"
+#include "support/one_server.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -15,9 +15,8 @@ using namespace zklock::test;
 
 TEST_CASE("close: everything pending first, then the close, again, and nothing afterwards")
 {
-    zookeeper_server server;
     asio::io_context io;
-    client c(io, options_for(server.address()));
+    client c(io, options_for(server().address()));
     client nowhere(io, options_for("127.0.0.1:1"));
     mutex lock(c, "/life");
     guard held = hold(io, lock);
@@ -64,7 +63,7 @@ TEST_CASE("close: everything pending first, then the close, again, and nothing a
                                             "close: " + success});
     CHECK(c.state() == connection_state::closed);
     CHECK(c.session_id() == 0);
-    expect_clean(server, {"/life"});
+    expect_clean(server(), {"/life"});
 }
 
 TEST_CASE("close: whatever is begun before it is done is told before it")
@@ -99,9 +98,8 @@ TEST_CASE("close: whatever is begun before it is done is told before it")
 
 TEST_CASE("a handler that closes, and one that destroys everything")
 {
-    zookeeper_server server;
     asio::io_context io;
-    auto c = std::make_unique<client>(io, options_for(server.address()));
+    auto c = std::make_unique<client>(io, options_for(server().address()));
     auto lock = std::make_unique<mutex>(*c, "/life");
     guard held;
     int ended = 0;
@@ -121,7 +119,7 @@ TEST_CASE("a handler that closes, and one that destroys everything")
     run_dry(io);
     CHECK(ended == 5);
 
-    client other(io, options_for(server.address()));
+    client other(io, options_for(server().address()));
     mutex again(other, "/life");
     again.acquire(60s, [&](error_code, guard g) {
         held = std::move(g);
@@ -132,5 +130,5 @@ TEST_CASE("a handler that closes, and one that destroys everything")
     });
     run_dry(io);
     CHECK(ended == 6);
-    expect_clean(server, {"/life"});
+    expect_clean(server(), {"/life"});
 }

@@ -1,7 +1,7 @@
 // Where handlers run, how often, with what kept alive meanwhile: on one thread, on many, and on a pool.
 #include "support/expect_clean.hpp"
+#include "support/one_server.hpp"
 #include "support/run_test.hpp"
-#include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
@@ -25,10 +25,10 @@ using namespace zklock::test;
 
 namespace {
 
-client_options options_for(const zookeeper_server& server)
+client_options usual_options()
 {
     client_options options;
-    options.servers = server.address();
+    options.servers = server().address();
     return options;
 }
 
@@ -97,7 +97,6 @@ template <class T> struct counting_allocator {
 
 TEST_CASE("handlers run on their executor, once, and never inside the call")
 {
-    zookeeper_server server;
     asio::io_context io;    // the client's
     asio::io_context other; // the handlers'
     std::atomic<int> executed = 0;
@@ -138,7 +137,7 @@ TEST_CASE("handlers run on their executor, once, and never inside the call")
     auto succeeds = [](error_code ec) { CHECK_FALSE(ec); };
     auto fails_with = [](errc why) { return [why](error_code ec, auto&&...) { CHECK(ec == why); }; };
 
-    std::optional<client> c(std::in_place, io, options_for(server));
+    std::optional<client> c(std::in_place, io, usual_options());
     CHECK(c->get_executor() == asio::any_io_executor(io.get_executor()));
     mutex lock(*c, "/executor");
     call([&] { c->wait_connected(60s, on_tracker(succeeds)); });
@@ -182,9 +181,8 @@ TEST_CASE("handlers run on their executor, once, and never inside the call")
 
 TEST_CASE("the handler's allocator has all back before the handler runs")
 {
-    zookeeper_server server;
     asio::io_context io;
-    client c(io, options_for(server));
+    client c(io, usual_options());
     mutex lock(c, "/allocator");
     std::atomic<int> live = 0;
     std::optional<int> live_in_handler;
@@ -201,10 +199,9 @@ TEST_CASE("the handler's allocator has all back before the handler runs")
 
 TEST_CASE("a pending operation keeps run() going, on both contexts; nothing pending, nothing open: it returns")
 {
-    zookeeper_server server;
     asio::io_context io;
     asio::io_context other;
-    client c(io, options_for(server));
+    client c(io, usual_options());
     mutex lock(c, "/work");
     guard first;
     bool granted = false;
@@ -250,13 +247,13 @@ asio::awaitable<void> take_turns(mutex lock, int rounds, std::atomic<int>& insid
     }
 }
 
-void many_on(const asio::any_io_executor& executor, const zookeeper_server& server, const std::function<void()>& run)
+void many_on(const asio::any_io_executor& executor, const std::function<void()>& run)
 {
     std::atomic<int> inside = 0;
     std::atomic<int> turns = 0;
     std::atomic<std::int64_t> last_token = 0;
-    client one(executor, options_for(server));
-    client two(executor, options_for(server));
+    client one(executor, usual_options());
+    client two(executor, usual_options());
     std::atomic<int> left = 20;
     for (int i = 0; i < 20; ++i) {
         auto done = [&](std::exception_ptr e) {
@@ -311,11 +308,10 @@ TEST_CASE("a hold that is nobody's, or another's, is refused on the client's exe
 
 TEST_CASE("two clients and twenty contenders on any executor")
 {
-    zookeeper_server server;
     SUBCASE("one thread")
     {
         asio::io_context io;
-        many_on(io.get_executor(), server, [&] { io.run_for(120s); });
+        many_on(io.get_executor(), [&] { io.run_for(120s); });
     }
     SUBCASE("four threads")
     {
@@ -327,19 +323,19 @@ TEST_CASE("two clients and twenty contenders on any executor")
             for (auto& t : threads)
                 t.join();
         };
-        many_on(io.get_executor(), server, run);
+        many_on(io.get_executor(), run);
     }
     SUBCASE("a pool")
     {
         asio::thread_pool pool(4);
-        many_on(pool.get_executor(), server, [&] { pool.wait(); });
+        many_on(pool.get_executor(), [&] { pool.wait(); });
     }
     SUBCASE("a strand of the user's own")
     {
         asio::io_context io;
-        many_on(asio::make_strand(io), server, [&] { io.run_for(120s); });
+        many_on(asio::make_strand(io), [&] { io.run_for(120s); });
     }
-    expect_clean(server, {"/many"});
+    expect_clean(server(), {"/many"});
 }
 
 TEST_CASE("a handler that the caller keeps is copied, not moved from")

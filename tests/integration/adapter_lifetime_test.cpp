@@ -2,8 +2,8 @@
 #include "integration/adapter_scene.hpp"
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
+#include "support/one_server.hpp"
 #include "support/run_test.hpp"
-#include "support/zookeeper_server.hpp"
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -28,9 +28,8 @@ using namespace zklock::test;
 
 TEST_CASE("the last handle closes: what is pending ends, guards are lost")
 {
-    zookeeper_server server;
     asio::io_context io;
-    std::optional<client> c(std::in_place, io, options_for(server.address()));
+    std::optional<client> c(std::in_place, io, options_for(server().address()));
     std::optional<mutex> lock(std::in_place, *c, "/life");
     guard held = hold(io, *lock);
     std::optional<error_code> acquired, lost;
@@ -63,14 +62,13 @@ TEST_CASE("the last handle closes: what is pending ends, guards are lost")
     run_dry(io);
     CHECK(lost == error_code());
     CHECK(released == make_error_code(errc::lost));
-    expect_clean(server, {"/life"});
+    expect_clean(server(), {"/life"});
 }
 
 TEST_CASE("a lazy release that is kept, and a wait for the loss that begins after it")
 {
-    zookeeper_server server;
     asio::io_context io;
-    client c(io, options_for(server.address()));
+    client c(io, options_for(server().address()));
     mutex lock(c, "/life");
     guard held = hold(io, lock);
     std::vector<std::string> order;
@@ -87,21 +85,20 @@ TEST_CASE("a lazy release that is kept, and a wait for the loss that begins afte
     const auto aborted = error_code(asio::error::operation_aborted).message();
     CHECK(order == std::vector<std::string>{"again: " + make_error_code(errc::not_owner).message(),
                                             "lost: " + aborted, "release: " + error_code().message()});
-    expect_clean(server, {"/life"});
+    expect_clean(server(), {"/life"});
 }
 
 TEST_CASE("a guard of another client is not lost with ours: it comes back from a downgrade")
 {
-    zookeeper_server server;
     asio::io_context io;
-    client theirs(io, options_for(server.address()));
+    client theirs(io, options_for(server().address()));
     mutex lock(theirs, "/life");
     guard held = hold(io, lock);
     const std::string node = held.node();
     std::optional<shared_mutex> ours;
     {
         asio::io_context gone;
-        client c(gone, options_for(server.address()));
+        client c(gone, options_for(server().address()));
         ours.emplace(c, "/life");
     }
     std::promise<error_code> ended;
@@ -116,12 +113,11 @@ TEST_CASE("a guard of another client is not lost with ours: it comes back from a
     std::move(held).release([&](error_code ec) { released = ec; });
     run_until(io, [&] { return released.has_value(); });
     CHECK(released == error_code());
-    expect_clean(server, {"/life"});
+    expect_clean(server(), {"/life"});
 }
 
 TEST_CASE("the context goes first: handlers are destroyed uncalled, what is left is inert")
 {
-    zookeeper_server server;
     const auto sentinel = std::make_shared<int>();
     int called = 0;
     auto never = [&called, sentinel](auto&&...) { ++called; };
@@ -137,7 +133,7 @@ TEST_CASE("the context goes first: handlers are destroyed uncalled, what is left
     auto fill = [&](const asio::any_io_executor& executor, const std::function<void(granting&)>& wait_for) {
         std::promise<void> granted;
         auto grant = granted.get_future();
-        c.emplace(executor, options_for(server.address()));
+        c.emplace(executor, options_for(server().address()));
         lock.emplace(*c, "/life");
         lock->acquire(60s, [&](error_code, guard g) {
             held = std::move(g);
@@ -209,12 +205,11 @@ TEST_CASE("the context goes first: handlers are destroyed uncalled, what is left
     lock.reset();
     c.reset();
     CHECK(called == 0);
-    expect_clean(server, {"/life"}, 60s);
+    expect_clean(server(), {"/life"}, 60s);
 }
 
 TEST_CASE("bad options, and a chroot that is not there: each operation says so")
 {
-    zookeeper_server server;
     asio::io_context io;
     const std::vector<std::function<void(client_options&)>> wrong{
         [](client_options& o) { o.servers = ""; },
@@ -234,7 +229,7 @@ TEST_CASE("bad options, and a chroot that is not there: each operation says so")
         [](client_options& o) { o.auth.push_back({"", "secret"}); },
     };
     for (const auto& spoil : wrong) {
-        auto options = options_for(server.address());
+        auto options = options_for(server().address());
         spoil(options);
         client c(io, options);
         CHECK(c.state() == connection_state::failed);
@@ -248,14 +243,14 @@ TEST_CASE("bad options, and a chroot that is not there: each operation says so")
         CHECK(closed == error_code());
     }
 
-    auto options = options_for(server.address());
+    auto options = options_for(server().address());
     options.chroot = "/not/there";
     client c(io, options);
     std::optional<error_code> connected;
     c.wait_connected(60s, [&](error_code ec) { connected = ec; });
     run_until(io, [&] { return connected.has_value(); });
     CHECK(connected == make_error_code(errc::no_such_chroot));
-    admin_client{server.port()}.create_all("/not/there");
+    admin_client{server().port()}.create_all("/not/there");
     connected.reset();
     c.wait_connected(60s, [&](error_code ec) { connected = ec; });
     run_until(io, [&] { return connected.has_value(); });

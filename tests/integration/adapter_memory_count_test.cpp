@@ -1,7 +1,7 @@
 // How often an acquire and its release ask for memory.
 #include "integration/memory_scene.hpp"
 #include "support/expect_clean.hpp"
-#include "support/zookeeper_server.hpp"
+#include "support/one_server.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -38,9 +38,8 @@ long allocations_of_a_cycle(asio::io_context& io, mutex& lock)
 
 TEST_CASE("an acquire and its release take so many allocations, whatever is counted of them")
 {
-    zookeeper_server server;
     asio::io_context io;
-    client c(io, options_for(server.address()));
+    client c(io, options_for(server().address()));
     mutex_options options;
     options.metrics_name = "a name that is too long to be kept without memory";
     mutex unnamed(c, "/memory"), named(c, "/memory", options);
@@ -52,5 +51,5 @@ TEST_CASE("an acquire and its release take so many allocations, whatever is coun
     CHECK(with_name == without_name);
     CHECK(c.metrics().all.acquired == 401);
     close(io, c);
-    expect_clean(server, {"/memory"});
+    expect_clean(server(), {"/memory"});
 }

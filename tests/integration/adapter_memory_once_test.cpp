@@ -2,7 +2,7 @@
 #include "integration/memory_scene.hpp"
 #include "support/expect_clean.hpp"
 #include "support/failing_executor.hpp"
-#include "support/zookeeper_server.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -19,9 +19,8 @@ using namespace zklock::test;
 
 TEST_CASE("memory fails once, wherever it is asked for while servers answer: each operation ends, the client goes on")
 {
-    zookeeper_server server;
     asio::io_context io;
-    client c(io, hasty_options_for(server.address()));
+    client c(io, hasty_options_for(server().address()));
     const std::string path = "/memory-of-answers-and-of-names"; // too long to be kept without memory
     mutex lock(c, path);
     guard held = take(io, lock);
@@ -72,7 +71,7 @@ TEST_CASE("memory fails once, wherever it is asked for while servers answer: eac
     }
     held = guard();
     close(io, c);
-    expect_clean(server, {path});
+    expect_clean(server(), {path});
 }
 
 TEST_CASE("memory fails once while a client closes: it closes all the same, and the context runs out of work")
@@ -118,13 +117,12 @@ TEST_CASE("memory fails once while a client closes: it closes all the same, and 
 
 TEST_CASE("no memory for a while, for Asio neither, while a client closes: it closes when there is some")
 {
-    zookeeper_server server;
     for (const bool connected : {true, false})
         for (const int one_of : {1, 2, 3, 5}) {
             CAPTURE(connected);
             CAPTURE(one_of);
             asio::io_context io;
-            client c(io, options_for(connected ? server.address() : "127.0.0.1:1"));
+            client c(io, options_for(connected ? server().address() : "127.0.0.1:1"));
             mutex lock(c, "/memory");
             guard held;
             if (connected)
@@ -151,16 +149,15 @@ TEST_CASE("no memory for a while, for Asio neither, while a client closes: it cl
             held = guard();
             run_until(io, [&] { return io.stopped(); });
         }
-    expect_clean(server);
+    expect_clean(server());
 }
 
 TEST_CASE("memory fails once when something is asked for all who wait: whoever waits later has it asked for again")
 {
-    zookeeper_server server;
     asio::io_context io;
     SUBCASE("whether the chroot is there")
     {
-        client_options options = hasty_options_for(server.address());
+        client_options options = hasty_options_for(server().address());
         options.chroot = "/not/there";
         client c(io, options);
         const auto answer = [&] {
@@ -185,7 +182,7 @@ TEST_CASE("memory fails once when something is asked for all who wait: whoever w
     }
     SUBCASE("whether a holder is to let go")
     {
-        client c(io, hasty_options_for(server.address()));
+        client c(io, hasty_options_for(server().address()));
         mutex lock(c, "/memory");
         bool failed = true;
         for (int number = 1; failed; ++number) {
@@ -211,14 +208,13 @@ TEST_CASE("memory fails once when something is asked for all who wait: whoever w
         }
         close(io, c);
     }
-    expect_clean(server);
+    expect_clean(server());
 }
 
 TEST_CASE("permits that are taken out meet an exception: they are given back")
 {
-    zookeeper_server server;
     asio::io_context io;
-    client c(io, hasty_options_for(server.address()));
+    client c(io, hasty_options_for(server().address()));
     semaphore gate(c, "/memory-of-permits", 2);
     permits held;
     const auto take = [&] {
@@ -265,5 +261,5 @@ TEST_CASE("permits that are taken out meet an exception: they are given back")
         held = permits();
     }
     close(io, c);
-    expect_clean(server, {"/memory-of-permits/locks", "/memory-of-permits/leases"});
+    expect_clean(server(), {"/memory-of-permits/locks", "/memory-of-permits/leases"});
 }

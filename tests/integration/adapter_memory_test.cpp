@@ -2,7 +2,7 @@
 #include "integration/memory_scene.hpp"
 #include "support/expect_clean.hpp"
 #include "support/failing_executor.hpp"
-#include "support/zookeeper_server.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -144,12 +144,11 @@ struct busy_client {
         held = guard();
         taken = permits();
         run_until(io, [this] { return io.stopped(); });
-        expect_clean(server);
+        expect_clean(server());
     }
 
-    zookeeper_server server;
     asio::io_context io;
-    client c{io, hasty_options_for(server.address())};
+    client c{io, hasty_options_for(server().address())};
     mutex lock{c, "/memory"};
     semaphore gate{c, "/memory-of-permits", 2};
     guard held = take(io, lock);
@@ -238,10 +237,9 @@ TEST_CASE("no memory to cancel with, at the call or when the client comes to it:
 TEST_CASE("guards and clients are destroyed without memory: what was held is given back, and the session ends")
 {
     constexpr std::size_t locks = 40; // more than there is room for among what waits for the client's strand
-    zookeeper_server server;
     asio::io_context io;
-    std::optional<client> c(std::in_place, io, options_for(server.address()));
-    client other(io, options_for(server.address()));
+    std::optional<client> c(std::in_place, io, options_for(server().address()));
+    client other(io, options_for(server().address()));
     const auto path = [](std::size_t i) { return "/memory-" + std::to_string(i); };
     std::vector<guard> held(locks);
     for (std::size_t i = 0; i < locks; ++i) {
@@ -265,14 +263,13 @@ TEST_CASE("guards and clients are destroyed without memory: what was held is giv
     }
     run_until(io, [&] { return io.stopped(); });
     CHECK(*closed.calls == 1);
-    expect_clean(server);
+    expect_clean(server());
 }
 
 TEST_CASE("of those who wait for the same, one has an executor that throws: the others are told, and a release ends")
 {
-    zookeeper_server server;
     asio::io_context io;
-    client c(io, options_for(server.address()));
+    client c(io, options_for(server().address()));
     const auto fails = std::make_shared<bool>(false);
     const failing_executor failing(io.get_executor(), fails);
     {
@@ -309,6 +306,6 @@ TEST_CASE("of those who wait for the same, one has an executor that throws: the 
     held = take(io, lock);
     held = guard();
     close(io, c);
-    expect_clean(server, {"/memory"});
+    expect_clean(server(), {"/memory"});
 }
 

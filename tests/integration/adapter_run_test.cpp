@@ -1,8 +1,8 @@
 // mutex::run: acquire, body, release, whatever the body does and whatever happens meanwhile.
 #include "support/expect_clean.hpp"
+#include "support/one_server.hpp"
 #include "support/proxy.hpp"
 #include "support/run_test.hpp"
-#include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -51,10 +51,10 @@ asio::awaitable<bool> is_free(mutex lock)
 
 TEST_CASE("what the body gives is what run gives, and the lock is free afterwards")
 {
-    zookeeper_server server;
+    const std::string address = server().address(); // it starts on this thread
     auto test = [&]() -> asio::awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        client c(executor, options_for(server.address()));
+        client c(executor, options_for(address));
         mutex lock(c, "/run");
 
         auto sum = [&](guard& held) -> asio::awaitable<result<std::string>> {
@@ -120,15 +120,14 @@ TEST_CASE("what the body gives is what run gives, and the lock is free afterward
     };
     SUBCASE("one thread") { run_test(test_limit, test); }
     SUBCASE("two threads") { run_test_on_threads(2, test_limit, test); }
-    expect_clean(server, {"/run"});
+    expect_clean(server(), {"/run"});
 }
 
 TEST_CASE("cancelled: while it waits for the lock, and while the body runs")
 {
-    zookeeper_server server;
     auto test = [&]() -> asio::awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        client c(executor, options_for(server.address()));
+        client c(executor, options_for(server().address()));
         mutex lock(c, "/run");
         result<guard> first = co_await lock.acquire(60s);
         REQUIRE(first);
@@ -215,13 +214,12 @@ TEST_CASE("cancelled: while it waits for the lock, and while the body runs")
         static_cast<void>(co_await c.close());
     };
     run_test(test_limit, test);
-    expect_clean(server, {"/run"});
+    expect_clean(server(), {"/run"});
 }
 
 TEST_CASE("lost: the body is cancelled, and lost outranks whatever it gave")
 {
-    zookeeper_server server;
-    proxy between(server.port());
+    proxy between(server().port());
     auto test = [&]() -> asio::awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
         client c(executor, options_for(between.address(), 5000ms));
@@ -284,5 +282,5 @@ TEST_CASE("lost: the body is cancelled, and lost outranks whatever it gave")
     };
     SUBCASE("one thread") { run_test(test_limit, test); }
     SUBCASE("three threads") { run_test_on_threads(3, test_limit, test); }
-    expect_clean(server, {"/run"});
+    expect_clean(server(), {"/run"});
 }

@@ -1,8 +1,8 @@
 // What an attempt to connect may meet, and what may be asked of a server in it.
 #include "integration/bridge_client.hpp"
+#include "support/one_server.hpp"
 #include "support/port_lease.hpp"
 #include "support/proxy.hpp"
-#include "support/zookeeper_server.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -152,10 +152,10 @@ TEST_CASE("the longest session time-outs: what the C client can reckon with is a
     constexpr milliseconds longest{(1 << 30) - 1};
     server_options generous;
     generous.max_session_timeout = largest;
-    zookeeper_server server(generous);
+    zookeeper_server own(generous);
     for (const auto asked : {longest, longest + 1ms, largest}) {
         CAPTURE(asked.count());
-        proxy between{server.port()};
+        proxy between{own.port()};
         auto options = options_for(between.address());
         options.session_timeout = asked;
         bridge_client c{options};
@@ -187,10 +187,9 @@ TEST_CASE("what answers and is no ZooKeeper is named, and never taken for one")
 
 TEST_CASE("a session survives others that answer at its servers' addresses meanwhile")
 {
-    zookeeper_server server;
     for (const auto& answer : foreign_answers) {
         CAPTURE(answer.bytes);
-        proxy between{server.port()};
+        proxy between{server().port()};
         port_lease port;
         auto options = options_for(between.address() + ',' + at(port));
         options.session_timeout = 60s;
@@ -239,12 +238,11 @@ TEST_CASE("who hangs up without an answer, and who never gives one, is named")
 
 TEST_CASE("a server's answer that comes byte by byte is one all the same")
 {
-    zookeeper_server server;
     port_lease port;
     auto options = options_for(at(port));
     options.session_timeout = 60s;
     bridge_client c{options};
-    trickle slow(c, port, server.port());
+    trickle slow(c, port, server().port());
     c.wait_connected();
     CHECK(said(c, "is no ZooKeeper server") == 0);
     CHECK(c.sync("/") == outcome::ok);
@@ -283,8 +281,7 @@ TEST_CASE("a back-off without a limit grows, and is no hot loop")
 
 TEST_CASE("while a session may be taken up again, no back-off keeps from it")
 {
-    zookeeper_server server;
-    proxy between{server.port()};
+    proxy between{server().port()};
     auto options = options_for(between.address());
     options.session_timeout = 16s;
     options.connect_backoff = 1h;
@@ -309,9 +306,8 @@ TEST_CASE("while a session may be taken up again, no back-off keeps from it")
 
 TEST_CASE("with two servers, of which one is dead, the other is found at once")
 {
-    zookeeper_server server;
     port_lease dead;
-    auto options = options_for("127.0.0.1:" + std::to_string(dead.port()) + ',' + server.address());
+    auto options = options_for("127.0.0.1:" + std::to_string(dead.port()) + ',' + server().address());
     options.connect_backoff = 60s; // so that a whole cycle in vain would be noticed
     options.connect_backoff_limit = 60s;
     for (int i = 0; i < 10; ++i) {

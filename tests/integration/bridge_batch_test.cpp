@@ -1,9 +1,10 @@
 // Batches and versions, over a real server.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"
+#include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
+#include "support/one_server.hpp"
 #include "support/proxy.hpp"
-#include "support/zookeeper_server.hpp"
 
 #include <algorithm>
 
@@ -31,11 +32,10 @@ void send_batch(bridge_client& c, const std::vector<store::batch_write>& writes)
 
 TEST_CASE("the writes of a batch are done in their order, in one transaction")
 {
-    zookeeper_server server;
-    admin_client admin{server.port()};
-    admin.create("/p");
-    admin.create("/p/old");
-    bridge_client c{options_for(server.address())};
+    admin_client admin{server().port()};
+    admin.create("/order");
+    admin.create("/order/old");
+    bridge_client c{options_for(server().address())};
     c.wait_connected();
 
     const auto before = lease_clock::now();
@@ -43,15 +43,15 @@ TEST_CASE("the writes of a batch are done in their order, in one transaction")
     std::vector<std::string> made;
     std::vector<store::node_stat> set;
     {
-        std::string first = "/p/first", data = "one"; // need not outlive the call
+        std::string first = "/order/first", data = "one"; // need not outlive the call
         const std::vector<store::batch_write> writes{
             creates(first, node_kind::persistent, data),
-            creates("/p/n-", node_kind::ephemeral_sequential, "two"),
+            creates("/order/n-", node_kind::ephemeral_sequential, "two"),
             sets(first, "three", 0),
-            removes("/p/old", 0),
-            creates("/p/", node_kind::persistent_sequential),
+            removes("/order/old", 0),
+            creates("/order/", node_kind::persistent_sequential),
             checks(first, 1),
-            creates("/p/first/below", node_kind::ephemeral),
+            creates("/order/first/below", node_kind::ephemeral),
             sets("/", ""),
         };
         c.store().batch(writes, [&](const store::batch_reply& r) {
@@ -65,11 +65,12 @@ TEST_CASE("the writes of a batch are done in their order, in one transaction")
         std::fill(data.begin(), data.end(), '?');
     }
     c.run_until([&] { return c.lines.back() == "done"; });
-    CHECK(made == names{"/p/first", "/p/n-0000000002", "/p/0000000003", "/p/first/below"}); // /p/old was the first
+    // "/order/old" was the first.
+    CHECK(made == names{"/order/first", "/order/n-0000000002", "/order/0000000003", "/order/first/below"});
     CHECK(sent >= before);
     CHECK(sent <= lease_clock::now());
 
-    const auto first = c.get("/p/first");
+    const auto first = c.get("/order/first");
     CHECK(first.data == "three");
     CHECK(first.stat.version == 1);
     CHECK(first.stat.mzxid == first.stat.czxid);
@@ -79,53 +80,53 @@ TEST_CASE("the writes of a batch are done in their order, in one transaction")
     CHECK(set[0].modified == first.stat.modified);
     CHECK(set[0].data_length == 5);
     CHECK(set[1].data_length == 0);
-    const auto second = c.get("/p/n-0000000002");
+    const auto second = c.get("/order/n-0000000002");
     CHECK(second.data == "two");
     CHECK(second.stat.czxid == first.stat.czxid);
     CHECK(second.stat.ephemeral_owner == c.session);
-    CHECK(c.exists("/p/old").result == outcome::no_node);
-    CHECK(c.exists("/p/0000000003").stat.ephemeral_owner == 0);
+    CHECK(c.exists("/order/old").result == outcome::no_node);
+    CHECK(c.exists("/order/0000000003").stat.ephemeral_owner == 0);
     c.close();
-    CHECK(ephemeral_count(server.port()) == 0);
+    CHECK(ephemeral_count(server().port()) == 0);
+    expect_clean(server());
 }
 
 TEST_CASE("a batch of which one write fails does nothing, and tells which")
 {
-    zookeeper_server server;
-    bridge_client c{options_for(server.address())};
+    bridge_client c{options_for(server().address())};
     c.wait_connected();
-    CHECK(c.create("/p", node_kind::persistent).result == outcome::ok);
-    CHECK(c.create("/p/there", node_kind::persistent).result == outcome::ok);
-    CHECK(c.create("/p/e", node_kind::ephemeral).result == outcome::ok);
+    CHECK(c.create("/fails", node_kind::persistent).result == outcome::ok);
+    CHECK(c.create("/fails/there", node_kind::persistent).result == outcome::ok);
+    CHECK(c.create("/fails/e", node_kind::ephemeral).result == outcome::ok);
     const struct {
         store::batch_write write;
         outcome why;
     } failing[] = {
-        {removes("/p/none"), outcome::no_node},
-        {removes("/p"), outcome::not_empty},
-        {removes("/p/there", 7), outcome::bad_version},
-        {creates("/p/there", node_kind::persistent), outcome::node_exists},
-        {creates("/p/e/x", node_kind::persistent), outcome::no_child_allowed},
+        {removes("/fails/none"), outcome::no_node},
+        {removes("/fails"), outcome::not_empty},
+        {removes("/fails/there", 7), outcome::bad_version},
+        {creates("/fails/there", node_kind::persistent), outcome::node_exists},
+        {creates("/fails/e/x", node_kind::persistent), outcome::no_child_allowed},
         {creates("/none/x", node_kind::persistent), outcome::no_node},
-        {sets("/p/none", "x"), outcome::no_node},
-        {sets("/p/there", "x", 3), outcome::bad_version},
-        {checks("/p/none"), outcome::no_node},
-        {checks("/p/there", 1), outcome::bad_version},
+        {sets("/fails/none", "x"), outcome::no_node},
+        {sets("/fails/there", "x", 3), outcome::bad_version},
+        {checks("/fails/none"), outcome::no_node},
+        {checks("/fails/there", 1), outcome::bad_version},
     };
     for (const auto& [write, why] : failing) {
         for (std::size_t at = 0; at < 4; ++at) {
             CAPTURE(static_cast<int>(write.what));
             CAPTURE(at);
-            std::vector<store::batch_write> writes{creates("/p/n-", node_kind::ephemeral_sequential, "x"),
-                                                   sets("/p/there", "changed"), removes("/p/e")};
-            if (write.path.starts_with("/p/e/"))
+            std::vector<store::batch_write> writes{creates("/fails/n-", node_kind::ephemeral_sequential, "x"),
+                                                   sets("/fails/there", "changed"), removes("/fails/e")};
+            if (write.path.starts_with("/fails/e/"))
                 writes.pop_back();
             const auto index = std::min(at, writes.size());
             writes.insert(writes.begin() + static_cast<std::ptrdiff_t>(index), write);
             // What comes behind the one that fails may itself be impossible.
-            writes.push_back(removes("/p/none/either"));
+            writes.push_back(removes("/fails/none/either"));
             const auto answer = c.batch(writes);
-            if (write.path == "/p/there" && write.version == 1 && index > 1) { // it was set before: version 1
+            if (write.path == "/fails/there" && write.version == 1 && index > 1) { // it was set before: version 1
                 CHECK(answer.result == outcome::no_node);
                 CHECK(answer.failed == writes.size() - 1);
             } else {
@@ -135,20 +136,20 @@ TEST_CASE("a batch of which one write fails does nothing, and tells which")
             CHECK(answer.created.empty());
         }
     }
-    auto left = c.children("/p");
+    auto left = c.children("/fails");
     std::sort(left.names.begin(), left.names.end());
     CHECK(left.names == names{"e", "there"});
-    CHECK(c.exists("/p/there").stat.version == 0);
+    CHECK(c.exists("/fails/there").stat.version == 0);
     // And none of them took a sequence number.
-    CHECK(c.create("/p/n-", node_kind::ephemeral_sequential).path == "/p/n-0000000002");
+    CHECK(c.create("/fails/n-", node_kind::ephemeral_sequential).path == "/fails/n-0000000002");
     CHECK(c.disconnections == 0);
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("what the library or the server could not bear in a batch is refused before either sees it")
 {
-    zookeeper_server server;
-    bridge_client c{options_for(server.address())};
+    bridge_client c{options_for(server().address())};
     c.wait_connected();
     const auto refused = [&](const std::vector<store::batch_write>& writes) {
         return c.batch(writes).result == outcome::bad_arguments;
@@ -177,13 +178,13 @@ TEST_CASE("what the library or the server could not bear in a batch is refused b
     CHECK(c.disconnections == 0);
     CHECK(c.sync("/") == outcome::ok);
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("the largest batch that is sent is one that the server takes")
 {
-    zookeeper_server server;
     for (const auto access : {acl::open, acl::creator_all_or_read}) {
-        auto options = options_for(server.address());
+        auto options = options_for(server().address());
         options.auth = {{"digest", "ann:secret"}};
         options.access = access;
         bridge_client c{options};
@@ -204,14 +205,14 @@ TEST_CASE("the largest batch that is sent is one that the server takes")
         CHECK(refused > 0xfffff - 300); // not far below what the server takes
         c.close();
     }
+    expect_clean(server());
 }
 
 TEST_CASE("below a chroot, the paths of a batch go out and come back as the caller writes them")
 {
-    zookeeper_server server;
-    admin_client admin{server.port()};
+    admin_client admin{server().port()};
     admin.create_all("/top/mine");
-    auto options = options_for(server.address());
+    auto options = options_for(server().address());
     options.chroot = "/top/mine";
     bridge_client c{options};
     c.wait_connected();
@@ -228,50 +229,50 @@ TEST_CASE("below a chroot, the paths of a batch go out and come back as the call
     c.run_until([&] { return c.events.size() == 1; });
     CHECK(c.events[0] == std::pair{event_kind::children_changed, std::string{"/"}});
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("a batch that is cut off before or after the server acted is unknown, and was done or not")
 {
-    zookeeper_server server;
-    proxy between{server.port()};
-    admin_client admin{server.port()};
-    admin.create("/p");
+    proxy between{server().port()};
+    admin_client admin{server().port()};
+    admin.create("/cut");
     bridge_client c{options_for(between.address())};
     c.wait_connected();
     std::size_t times = 1;
     for (const auto at : {moment::request, moment::reply}) {
         between.on_next(opcode::multi, at, fate::cut);
         c.lines.clear();
-        send_batch(c, {creates("/p/a", node_kind::persistent), creates("/p/n-", node_kind::ephemeral_sequential)});
+        send_batch(c, {creates("/cut/a", node_kind::persistent), creates("/cut/n-", node_kind::ephemeral_sequential)});
         c.wait_connected(++times);
         CHECK(c.lines == names{"batch " + std::to_string(static_cast<int>(outcome::unknown)), "disconnected",
                                "connected"});
-        CHECK(admin.children("/p").size() == (at == moment::request ? 0 : 2));
+        CHECK(admin.children("/cut").size() == (at == moment::request ? 0 : 2));
     }
     // Made after a loss that was not told yet, and while there is no connection.
     between.cut();
     c.wait_disconnected(times);
-    CHECK(c.batch({removes("/p/a")}).result == outcome::unknown);
+    CHECK(c.batch({removes("/cut/a")}).result == outcome::unknown);
     c.wait_connected(++times);
-    CHECK(admin.exists("/p/a").has_value());
+    CHECK(admin.exists("/cut/a").has_value());
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("a batch's events come in the order of its writes, before its own answer and all later ones")
 {
-    zookeeper_server server;
-    bridge_client c{options_for(server.address())}, other{options_for(server.address())};
+    bridge_client c{options_for(server().address())}, other{options_for(server().address())};
     c.wait_connected();
     other.wait_connected();
-    CHECK(c.create("/p", node_kind::persistent).result == outcome::ok);
+    CHECK(c.create("/events", node_kind::persistent).result == outcome::ok);
     std::vector<std::string> nodes;
     for (int i = 0; i < 8; ++i) {
-        nodes.push_back(c.create("/p/n-", node_kind::ephemeral_sequential).path);
+        nodes.push_back(c.create("/events/n-", node_kind::ephemeral_sequential).path);
         CHECK(c.get(nodes.back(), true).result == outcome::ok);
         CHECK(other.get(nodes.back(), true).result == outcome::ok);
     }
-    CHECK(c.get("/p", true).result == outcome::ok);
-    CHECK(c.children("/p", true).result == outcome::ok);
+    CHECK(c.get("/events", true).result == outcome::ok);
+    CHECK(c.children("/events", true).result == outcome::ok);
     std::rotate(nodes.begin(), nodes.begin() + 3, nodes.end()); // an order that is no other
     std::vector<store::batch_write> writes;
     names expected;
@@ -280,15 +281,15 @@ TEST_CASE("a batch's events come in the order of its writes, before its own answ
         expected.push_back(event(event_kind::deleted, node));
     }
     const names others_expected = expected;
-    expected.insert(expected.begin() + 1, event(event_kind::children_changed, "/p"));
-    writes.push_back(sets("/p", "x"));
-    expected.push_back(event(event_kind::data_changed, "/p"));
+    expected.insert(expected.begin() + 1, event(event_kind::children_changed, "/events"));
+    writes.push_back(sets("/events", "x"));
+    expected.push_back(event(event_kind::data_changed, "/events"));
 
     c.lines.clear();
     other.lines.clear();
     c.store().sync("/", [&](const store::reply&) { c.tell("sync"); });
     send_batch(c, writes);
-    c.store().children("/p", false, [&](const store::children_reply& r) {
+    c.store().children("/events", false, [&](const store::children_reply& r) {
         c.tell("children " + std::to_string(r.names->size()));
     });
     c.run_until([&] { return !c.lines.empty() && c.lines.back().starts_with("children"); });
@@ -299,36 +300,36 @@ TEST_CASE("a batch's events come in the order of its writes, before its own answ
     CHECK(other.lines == others_expected);
     c.close();
     other.close();
+    expect_clean(server());
 }
 
 TEST_CASE("versions, and what set and exists answer")
 {
-    zookeeper_server server;
-    bridge_client c{options_for(server.address())};
+    bridge_client c{options_for(server().address())};
     c.wait_connected();
-    const auto made = c.create("/p", node_kind::persistent, "zero");
+    const auto made = c.create("/versions", node_kind::persistent, "zero");
     CHECK(made.stat.mzxid == made.stat.czxid);
-    CHECK(c.set("/p", "no", 1).result == outcome::bad_version);
-    const auto first = c.set("/p", "one", 0);
+    CHECK(c.set("/versions", "no", 1).result == outcome::bad_version);
+    const auto first = c.set("/versions", "one", 0);
     CHECK(first.result == outcome::ok);
     CHECK(first.stat.version == 1);
     CHECK(first.stat.data_length == 3);
     CHECK(first.stat.czxid == made.stat.czxid);
     CHECK(first.stat.mzxid > made.stat.czxid);
-    CHECK(c.set("/p", std::string(), 0).result == outcome::bad_version);
-    CHECK(c.set("/p", std::string()).stat.version == 2);
-    CHECK(c.get("/p").data.empty());
+    CHECK(c.set("/versions", std::string(), 0).result == outcome::bad_version);
+    CHECK(c.set("/versions", std::string()).stat.version == 2);
+    CHECK(c.get("/versions").data.empty());
     CHECK(c.set("/none", "x").result == outcome::no_node);
 
     CHECK(c.exists("/none").result == outcome::no_node);
-    const auto there = c.exists("/p");
+    const auto there = c.exists("/versions");
     CHECK(there.result == outcome::ok);
     CHECK(there.stat.version == 2);
     CHECK(there.stat.mzxid > first.stat.mzxid);
-    CHECK(watch_count(server.port()) == 0); // not for the missing one either
+    CHECK(watch_count(server().port()) == 0); // not for the missing one either
 
-    CHECK(c.remove("/p", 1) == outcome::bad_version);
-    CHECK(c.remove("/p", 2) == outcome::ok);
+    CHECK(c.remove("/versions", 1) == outcome::bad_version);
+    CHECK(c.remove("/versions", 2) == outcome::ok);
     const std::string with_nul{"/a\0b", 4};
     for (const auto& path : {std::string{"a"}, std::string{"/a/"}, with_nul}) {
         CHECK(c.set(path, "x").result == outcome::bad_arguments);
@@ -337,4 +338,5 @@ TEST_CASE("versions, and what set and exists answer")
     }
     CHECK(c.disconnections == 0);
     c.close();
+    expect_clean(server());
 }

@@ -4,9 +4,9 @@
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
+#include "support/one_server.hpp"
 #include "support/port_lease.hpp"
 #include "support/proxy.hpp"
-#include "support/zookeeper_server.hpp"
 
 #include <boost/asio/execution_context.hpp>
 
@@ -87,9 +87,8 @@ extern "C" int poll(pollfd* sockets, nfds_t count, int timeout)
 
 TEST_CASE("close ends the session at once, every time, idle or in the middle of work")
 {
-    zookeeper_server server;
     for (int i = 0; i < 200; ++i) {
-        bridge_client c{options_for(server.address())};
+        bridge_client c{options_for(server().address())};
         c.wait_connected();
         CHECK(c.create("/e" + std::to_string(i), node_kind::ephemeral).result == outcome::ok);
         int answered = 0;
@@ -101,7 +100,7 @@ TEST_CASE("close ends the session at once, every time, idle or in the middle of 
         c.close();
         CHECK(answered == pending);
         CHECK(c.lines == lines{"disconnected"});
-        if (ephemeral_count(server.port()) != 0) {
+        if (ephemeral_count(server().port()) != 0) {
             FAIL("ephemeral nodes were left in round ", i);
         }
     }
@@ -109,27 +108,26 @@ TEST_CASE("close ends the session at once, every time, idle or in the middle of 
 
 TEST_CASE("dropping the store without close ends the session too, and waits for nothing")
 {
-    zookeeper_server server;
     for (int i = 0; i < 200; ++i) {
-        bridge_client c{long_lived(server.address())};
+        bridge_client c{long_lived(server().address())};
         c.wait_connected();
         CHECK(c.create("/e" + std::to_string(i), node_kind::ephemeral).result == outcome::ok);
         CHECK(waits_in([&] { c.destroy_store(); }) == 0);
     }
-    expect_clean(server, {}, long_before_the_end);
+    expect_clean(server(), {}, long_before_the_end);
 }
 
 TEST_CASE("a server that does not answer stalls neither close nor the destructor")
 {
-    zookeeper_server server;
-    auto short_lived = options_for(server.address());
+    zookeeper_server own;
+    auto short_lived = options_for(own.address());
     short_lived.session_timeout = 2000ms;
-    bridge_client closing{long_lived(server.address())}, dropped{long_lived(server.address())}, full{short_lived};
+    bridge_client closing{long_lived(own.address())}, dropped{long_lived(own.address())}, full{short_lived};
     for (auto* c : {&closing, &dropped, &full})
         c->wait_connected();
     CHECK(closing.create("/c", node_kind::ephemeral).result == outcome::ok);
     CHECK(dropped.create("/d", node_kind::ephemeral).result == outcome::ok);
-    server.pause();
+    own.pause();
 
     bool closed = false;
     const auto start = steady_clock::now();
@@ -149,20 +147,19 @@ TEST_CASE("a server that does not answer stalls neither close nor the destructor
     CHECK(waits_until(full, [&] { return closed; }) == 0);
     CHECK(answered == 100);
 
-    server.resume();
+    own.resume();
     // The first two could ask for the end of their sessions, so nothing waits for their time-out. The third could not.
-    expect_clean(server, {}, long_before_the_end);
+    expect_clean(own, {}, long_before_the_end);
 }
 
 TEST_CASE("closed or destroyed inside a completion, an event, or the news of a connection")
 {
-    zookeeper_server server;
-    admin_client admin{server.port()};
+    admin_client admin{server().port()};
     admin.create("/w");
     for (bool destroy : {false, true})
         for (const char* where : {"connected, new", "event 1 /w", "event 2 /w", "disconnected", "answer"}) {
             CAPTURE(where);
-            proxy between{server.port()};
+            proxy between{server().port()};
             if (!admin.exists("/w"))
                 admin.create("/w");
             bridge_client c{long_lived(between.address())};
@@ -200,7 +197,7 @@ TEST_CASE("closed or destroyed inside a completion, an event, or the news of a c
             c.run_until(finished);
             c.run_ready();
         }
-    expect_clean(server, {}, long_before_the_end);
+    expect_clean(server(), {}, long_before_the_end);
 }
 
 TEST_CASE("close before there is a connection, while resolving, and while nobody is there")
@@ -224,7 +221,6 @@ TEST_CASE("close before there is a connection, while resolving, and while nobody
 
 TEST_CASE("the context goes first: shutdown drops everything uncalled, and what is left of the store is inert")
 {
-    zookeeper_server server;
     struct silent : store::observer {
         void on_connected(const store::connect_reply&) override { connected = true; }
         void on_disconnected() override { FAIL("called"); }
@@ -240,7 +236,7 @@ TEST_CASE("the context goes first: shutdown drops everything uncalled, and what 
             asio::use_service<going_away>(*context);
         std::optional<runtime::strand> strand = runtime::make_strand(context->get_executor());
         counters::counter requests;
-        const auto store = bridge::make_connection(*strand, long_lived(server.address()), requests);
+        const auto store = bridge::make_connection(*strand, long_lived(server().address()), requests);
         runtime::asio_scheduler scheduler{*strand};
         strand.reset();
         asio::use_service<going_away>(*context).ending = [&] {
@@ -260,5 +256,5 @@ TEST_CASE("the context goes first: shutdown drops everything uncalled, and what 
         scheduler.post([alive] { FAIL("called"); });
         CHECK(alive.use_count() == 1);
     }
-    expect_clean(server, {}, long_before_the_end);
+    expect_clean(server(), {}, long_before_the_end);
 }

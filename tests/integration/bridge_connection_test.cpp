@@ -2,12 +2,13 @@
 // Connections that end in every way the library knows, and how the store comes back.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"
+#include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
+#include "support/one_server.hpp"
 #include "support/own_sockets.hpp"
 #include "support/port_lease.hpp"
 #include "support/proxy.hpp"
 #include "support/zookeeper_ensemble.hpp"
-#include "support/zookeeper_server.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -76,8 +77,7 @@ extern "C" int zoo_aremove_all_watches(void* handle, const char* path, int type,
 
 TEST_CASE("an idle connection lives on pings, resolves nothing, and a request on it leaves at once")
 {
-    zookeeper_server server;
-    proxy between{server.port()};
+    proxy between{server().port()};
     auto options = options_for(between.address());
     options.session_timeout = 4500ms;
     bridge_client c{options};
@@ -97,14 +97,14 @@ TEST_CASE("an idle connection lives on pings, resolves nothing, and a request on
     CHECK(resolutions == 0);
     CHECK(c.disconnections == 0);
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("a lost connection: answers first, then the news, then the same session again, without its watches")
 {
-    zookeeper_server server;
-    admin_client admin{server.port()};
+    admin_client admin{server().port()};
     admin.create("/w");
-    proxy between{server.port()};
+    proxy between{server().port()};
     bridge_client c{options_for(between.address())};
     c.wait_connected();
     auto session = c.session;
@@ -122,18 +122,18 @@ TEST_CASE("a lost connection: answers first, then the news, then the same sessio
     CHECK(c.lines == names{"unknown", "unknown", "unknown", "disconnected", "connected"});
     CHECK(c.session == session);
     CHECK(c.get("/1").stat.ephemeral_owner == session); // it was done, though nobody knew
-    CHECK(watch_count(server.port()) == 0);
+    CHECK(watch_count(server().port()) == 0);
     CHECK(between.count(opcode::set_watches) == 0);
     admin.set("/w", "x");
     CHECK(c.sync("/") == outcome::ok);
     CHECK(c.events.empty());
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("a watch that was taken back leaves nothing to be undone when the connection ends")
 {
-    zookeeper_server server;
-    proxy between{server.port()};
+    proxy between{server().port()};
     bridge_client c{options_for(between.address())};
     c.wait_connected();
     for (const char* node : {"/taken", "/taken-too", "/kept"}) {
@@ -147,12 +147,12 @@ TEST_CASE("a watch that was taken back leaves nothing to be undone when the conn
     c.wait_disconnected();
     CHECK(local_removals == 1);
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("a send that fails closes the library's socket silently: requests are unknown, later ones not mixed up")
 {
-    zookeeper_server server;
-    bridge_client c{options_for(server.address())};
+    bridge_client c{options_for(server().address())};
     c.wait_connected();
     for (std::size_t round = 0; round < 20; ++round) {
         auto name = "/r" + std::to_string(round);
@@ -161,7 +161,7 @@ TEST_CASE("a send that fails closes the library's socket silently: requests are 
             c.tell(r.result != outcome::unknown || !c.open ? "wrong" : r.undone ? "undone" : "unknown");
         };
         c.store().create(name + "-before", "", node_kind::ephemeral, tell);
-        auto sockets = sockets_to(server.port());
+        auto sockets = sockets_to(server().port());
         REQUIRE(sockets.size() == 2); // the library's and Asio's
         ::shutdown(sockets[0], SHUT_WR);
         for (int i = 0; i < 3; ++i) // in the same turn: the first of them closes, the others come too late
@@ -169,7 +169,7 @@ TEST_CASE("a send that fails closes the library's socket silently: requests are 
         c.wait_connected(round + 2);
         CHECK(c.lines == names{"unknown", "unknown", "undone", "undone", "disconnected", "connected"});
         CHECK_FALSE(c.was_renewed);
-        CHECK(sockets_to(server.port()).size() == 2);
+        CHECK(sockets_to(server().port()).size() == 2);
         CHECK(c.sync("/") == outcome::ok);
         auto there = c.children("/").names;
         CHECK(std::count_if(there.begin(), there.end(), [&](const auto& n) {
@@ -178,12 +178,12 @@ TEST_CASE("a send that fails closes the library's socket silently: requests are 
         CHECK(c.remove("/none") == outcome::no_node);
     }
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("a request made inside the last answer of an epoch is answered before its end")
 {
-    zookeeper_server server;
-    proxy between{server.port()};
+    proxy between{server().port()};
     bridge_client c{options_for(between.address())};
     c.wait_connected();
     c.lines.clear();
@@ -202,12 +202,12 @@ TEST_CASE("a request made inside the last answer of an epoch is answered before 
     c.wait_connected(2);
     CHECK(c.lines == names{"first", "second", "disconnected", "connected"});
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("an expired session is told while disconnected, and followed by a new one")
 {
-    zookeeper_server server;
-    proxy between{server.port()};
+    proxy between{server().port()};
     bridge_client c{options_for(between.address())};
     c.wait_connected();
     auto session = c.session;
@@ -220,12 +220,12 @@ TEST_CASE("an expired session is told while disconnected, and followed by a new 
     CHECK(c.get("/e").result == outcome::no_node);
     CHECK(c.create("/e", node_kind::ephemeral).stat.ephemeral_owner == c.session);
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("a silent server is left in time, and an attempt that hangs is given up for the next server")
 {
-    zookeeper_server server;
-    proxy first{server.port()}, second{server.port()};
+    proxy first{server().port()}, second{server().port()};
     auto options = options_for(first.address() + ',' + second.address());
     options.session_timeout = 9000ms;
     bridge_client c{options};
@@ -240,12 +240,12 @@ TEST_CASE("a silent server is left in time, and an attempt that hangs is given u
     CHECK(c.session == session);
     CHECK(c.expiries == 0);
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("host names are resolved, also to IPv6, and a name without an address does not stand in the way")
 {
-    zookeeper_server server;
-    bridge_client c{options_for("no-such-host.invalid:1,localhost:" + std::to_string(server.port()))};
+    bridge_client c{options_for("no-such-host.invalid:1,localhost:" + std::to_string(server().port()))};
     c.wait_connected();
     CHECK(c.sync("/") == outcome::ok);
     CHECK(std::any_of(c.log.begin(), c.log.end(),
@@ -260,13 +260,13 @@ TEST_CASE("host names are resolved, also to IPv6, and a name without an address 
         });
     });
     six.close();
+    expect_clean(server());
 }
 
 TEST_CASE("more watches than fit into one packet do not keep a client from coming back")
 {
-    zookeeper_server server;
-    admin_client admin{server.port()};
-    proxy between{server.port()};
+    admin_client admin{server().port()};
+    proxy between{server().port()};
     bridge_client c{options_for(between.address())};
     c.wait_connected();
     const int count = 20'000;
@@ -279,7 +279,7 @@ TEST_CASE("more watches than fit into one packet do not keep a client from comin
         c.store().get(path, true, [&](const store::get_reply& r) { made += r.result == outcome::ok; });
     }
     c.run_until([&] { return made == count; });
-    CHECK(watch_count(server.port()) == count);
+    CHECK(watch_count(server().port()) == count);
     between.cut();
     // One turn of the executor may not take long, whatever it has to clean up: the processor's time, so that it does
     // not matter who else runs.
@@ -296,14 +296,14 @@ TEST_CASE("more watches than fit into one packet do not keep a client from comin
     MESSAGE("longest turn with 20,000 watches: ", std::chrono::duration_cast<milliseconds>(longest).count(), " ms");
     CHECK(longest < 500ms);
     CHECK(c.session_timeout > 0ms);
-    CHECK(watch_count(server.port()) == 0);
+    CHECK(watch_count(server().port()) == 0);
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("no socket is inherited by child processes")
 {
-    zookeeper_server server;
-    proxy between{server.port()};
+    proxy between{server().port()};
     bridge_client c{options_for(between.address())};
     c.wait_connected();
     for (std::size_t round = 1; round <= 3; ++round) {
@@ -316,27 +316,28 @@ TEST_CASE("no socket is inherited by child processes")
     }
     c.close();
     CHECK(sockets_to(between.port()).empty());
+    expect_clean(server());
 }
 
 TEST_CASE("without a free descriptor, the duplicate of the socket that there is goes on being watched")
 {
-    zookeeper_server server;
-    bridge_client c{options_for(server.address())};
-    c.run_until([&] { return sockets_to(server.port()).size() == 2; }); // while it connects it waits for writing, too
-    const auto first = sockets_to(server.port());
+    bridge_client c{options_for(server().address())};
+    c.run_until([&] { return sockets_to(server().port()).size() == 2; }); // while it connects it waits for writing, too
+    const auto first = sockets_to(server().port());
     {
         no_free_descriptors none;
         c.wait_connected();
         CHECK(c.sync("/") == outcome::ok);
-        CHECK(sockets_to(server.port()) == first);
+        CHECK(sockets_to(server().port()) == first);
     }
     CHECK(c.sync("/") == outcome::ok);
     c.run_ready();
-    CHECK(sockets_to(server.port()) != first); // one that never waited for writing was due all the time
-    CHECK(sockets_to(server.port()).size() == 2);
+    CHECK(sockets_to(server().port()) != first); // one that never waited for writing was due all the time
+    CHECK(sockets_to(server().port()).size() == 2);
     CHECK(c.disconnections == 0);
     CHECK(c.sync("/") == outcome::ok);
     c.close();
+    expect_clean(server());
 }
 
 TEST_CASE("an ensemble's member dies under the client: the session moves to another")

@@ -4,8 +4,8 @@
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "support/failing_memory.hpp"
+#include "support/one_server.hpp"
 #include "support/proxy.hpp"
-#include "support/zookeeper_server.hpp"
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/bind_allocator.hpp>
@@ -99,8 +99,7 @@ TEST_CASE("no memory for a deadline: either it throws and its function never run
 
 TEST_CASE("memory fails once while the servers are away: the client connects when they are back")
 {
-    zookeeper_server server;
-    proxy way(server.port());
+    proxy way(server().port());
     std::string host = "127.0.0.1";
     bool was_connected = false;
     SUBCASE("for the first time") {}
@@ -140,8 +139,7 @@ TEST_CASE("memory fails once while the servers are away: the client connects whe
 
 TEST_CASE("no memory for a while: the client tries again now and then, and connects when there is some")
 {
-    zookeeper_server server;
-    proxy way(server.port());
+    proxy way(server().port());
     way.refuse();
     auto options = options_for(way.address());
     options.connect_backoff = options.connect_backoff_limit = milliseconds(4);
@@ -167,8 +165,7 @@ TEST_CASE("no memory for a while: the client tries again now and then, and conne
 
 TEST_CASE("memory fails anywhere, in Asio too, while connections come and go: the client goes on")
 {
-    zookeeper_server server;
-    proxy way(server.port());
+    proxy way(server().port());
     auto options = options_for(way.address());
     options.connect_backoff = options.connect_backoff_limit = milliseconds(2);
     bridge_client c(options);
@@ -230,14 +227,13 @@ TEST_CASE("memory fails anywhere, in Asio too, while connections come and go: th
 
 TEST_CASE("memory fails anywhere, in Asio too, while the client closes: it is told of it")
 {
-    zookeeper_server server;
     const asio_fails_too everywhere;
     for (const int one_of : {0, 1, 2, 3, 5}) { // 0: once
         bool failed = true;
         for (int number = 1; failed; ++number) {
             CAPTURE(one_of);
             CAPTURE(number);
-            bridge_client c(options_for(server.address()));
+            bridge_client c(options_for(server().address()));
             c.wait_connected();
             bool closed = false;
             {
@@ -382,8 +378,7 @@ TEST_CASE("a strand on an io_context goes on without any memory: waits end in it
 
 TEST_CASE("requests that fail for want of memory keep no room for their answers")
 {
-    zookeeper_server server;
-    bridge_client c(options_for(server.address()));
+    bridge_client c(options_for(server().address()));
     c.wait_connected();
     const std::string path = "/" + std::string(60, 'x');
     const std::vector<store::batch_write> writes{creates(path, node_kind::persistent)};

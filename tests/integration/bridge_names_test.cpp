@@ -1,8 +1,8 @@
 // Host names of which the system's resolver takes its time: they may cost neither a session nor a server that is known.
 #include "integration/bridge_client.hpp"
+#include "support/one_server.hpp"
 #include "support/port_lease.hpp"
 #include "support/proxy.hpp"
-#include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
 
 #include <algorithm>
@@ -108,8 +108,7 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
 
 TEST_CASE("a name that is not answered does not stand in the way of a server given by its address")
 {
-    zookeeper_server server;
-    const auto port = std::to_string(server.port());
+    const auto port = std::to_string(server().port());
     for (const auto& servers :
          {"slow.test:" + port + ",127.0.0.1:" + port, "127.0.0.1:" + port + ",slow.test:" + port}) {
         names.allow(0);
@@ -126,8 +125,7 @@ TEST_CASE("a name that is not answered does not stand in the way of a server giv
 
 TEST_CASE("no name is answered while the server is away for a moment: the session goes on")
 {
-    zookeeper_server server;
-    proxy between{server.port()};
+    proxy between{server().port()};
     bridge_client c{short_limits("zoo.test:" + std::to_string(between.port()), 15'000ms)};
     answers_at_the_end at_end;
     names.allow(1);
@@ -146,10 +144,9 @@ TEST_CASE("no name is answered while the server is away for a moment: the sessio
 
 TEST_CASE("an answer that comes too late for a cycle joins a later one, and no question is asked twice meanwhile")
 {
-    zookeeper_server server;
     port_lease dead;
     auto options = short_limits(
-        "late.test:" + std::to_string(server.port()) + ",127.0.0.1:" + std::to_string(dead.port()), 3000ms);
+        "late.test:" + std::to_string(server().port()) + ",127.0.0.1:" + std::to_string(dead.port()), 3000ms);
     options.connect_backoff = options.connect_backoff_limit = 1ms;
     names.allow(0);
     const int before = names.asked();
@@ -170,9 +167,8 @@ TEST_CASE("an answer that comes too late for a cycle joins a later one, and no q
 
 TEST_CASE("names that are not answered, and names that nobody knows, do not delay the others")
 {
-    zookeeper_server server;
     names.allow(0);
-    const auto port = ':' + std::to_string(server.port());
+    const auto port = ':' + std::to_string(server().port());
     const int before = names.asked();
     bridge_client c{short_limits("slow-1.test" + port + ",none.test" + port + ",slow-2.test" + port + ",quick.test" +
                                      port + ",slow-3.test" + port,
@@ -190,11 +186,10 @@ TEST_CASE("names that are not answered, and names that nobody knows, do not dela
 
 TEST_CASE("a name that is answered while the attempts rest is tried at once")
 {
-    zookeeper_server server;
     port_lease dead;
     names.allow(0);
     auto options = short_limits(
-        "late.test:" + std::to_string(server.port()) + ",127.0.0.1:" + std::to_string(dead.port()), 60'000ms);
+        "late.test:" + std::to_string(server().port()) + ",127.0.0.1:" + std::to_string(dead.port()), 60'000ms);
     options.connect_backoff = options.connect_backoff_limit = 60s;
     bridge_client c{options};
     answers_at_the_end at_end;
@@ -213,9 +208,8 @@ TEST_CASE("a name that is answered while the attempts rest is tried at once")
 
 TEST_CASE("a name that has failed is asked for again while another one is not answered")
 {
-    zookeeper_server server;
     names.allow(0);
-    const auto port = ':' + std::to_string(server.port());
+    const auto port = ':' + std::to_string(server().port());
     const int before = names.asked();
     bridge_client c{short_limits("slow-1.test" + port + ",later-1.test" + port, 60'000ms)};
     answers_at_the_end at_end;
@@ -228,8 +222,7 @@ TEST_CASE("a name that has failed is asked for again while another one is not an
 
 TEST_CASE("a lookup for which there was no memory has failed, and is tried again")
 {
-    zookeeper_server server;
-    const auto port = ':' + std::to_string(server.port());
+    const auto port = ':' + std::to_string(server().port());
     for (const std::string others : {"", ",slow-1.test:1"}) {
         CAPTURE(others);
         names.allow(0);
@@ -246,8 +239,7 @@ TEST_CASE("a lookup for which there was no memory has failed, and is tried again
 
 TEST_CASE("many names that hang: others have their turn beside them, up to a limit, and after it as they are answered")
 {
-    zookeeper_server server;
-    const auto port = ':' + std::to_string(server.port());
+    const auto port = ':' + std::to_string(server().port());
     constexpr int most = 32;
     for (const int slow : {20, 40}) {
         CAPTURE(slow);
@@ -273,13 +265,12 @@ TEST_CASE("many names that hang: others have their turn beside them, up to a lim
 
 TEST_CASE("clients of one context share a lookup that is under way")
 {
-    zookeeper_server server;
     names.allow(0);
     const int before = names.asked();
     asio::io_context context;
     answers_at_the_end at_end;
     int waiting = 0, connected = 0;
-    client_options options = short_limits("slow.test:" + std::to_string(server.port()), 60'000ms);
+    client_options options = short_limits("slow.test:" + std::to_string(server().port()), 60'000ms);
     options.connect_backoff = options.connect_backoff_limit = 1h; // each asks once
     options.log = [&](log_level, std::string_view line) {
         waiting += line.ends_with("host names are still being resolved");
@@ -306,7 +297,6 @@ TEST_CASE("clients of one context share a lookup that is under way")
 
 TEST_CASE("a client that is closed while its names are looked up is gone at once, and the next one is served")
 {
-    zookeeper_server server;
     names.allow(0);
     asio::io_context context;
     const int before = names.asked();
@@ -327,7 +317,7 @@ TEST_CASE("a client that is closed while its names are looked up is gone at once
         context.run();
         CHECK(steady_clock::now() - start < 15s);
     }
-    options.servers = "quick.test:" + std::to_string(server.port());
+    options.servers = "quick.test:" + std::to_string(server().port());
     client third(context, options);
     std::optional<error_code> connected;
     third.wait_connected(default_limit, [&](error_code ec) {

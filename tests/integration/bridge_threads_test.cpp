@@ -1,6 +1,6 @@
 // Several clients on several threads, and time.
 #include "integration/bridge_client.hpp"
-#include "support/zookeeper_server.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/thread_pool.hpp>
 
@@ -15,13 +15,13 @@ using namespace zklock::test;
 
 TEST_CASE("clients on threads of their own share one library without knowing it")
 {
-    zookeeper_server server;
+    const std::string address = server().address(); // it starts on this thread
     std::atomic<int> wrong = 0;
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t)
         threads.emplace_back([&, t] {
             for (int round = 0; round < 3; ++round) {
-                bridge_client c{options_for(server.address())};
+                bridge_client c{options_for(address)};
                 c.wait_connected();
                 int answered = 0;
                 for (int i = 0; i < 300; ++i)
@@ -43,7 +43,6 @@ TEST_CASE("clients on threads of their own share one library without knowing it"
 
 TEST_CASE("stores on strands of a thread pool")
 {
-    zookeeper_server server;
     asio::thread_pool pool{3};
     struct worker : store::observer {
         worker(asio::thread_pool& p, const std::string& servers)
@@ -76,7 +75,7 @@ TEST_CASE("stores on strands of a thread pool")
     };
     std::vector<std::unique_ptr<worker>> workers;
     for (int i = 0; i < 5; ++i)
-        workers.push_back(std::make_unique<worker>(pool, server.address()));
+        workers.push_back(std::make_unique<worker>(pool, server().address()));
     for (auto& w : workers) {
         REQUIRE(w->done.get_future().wait_for(default_limit) == std::future_status::ready);
     }
@@ -124,8 +123,7 @@ TEST_CASE("the scheduler: order, cancel, times that have passed, and a flood")
 
 TEST_CASE("a flood of answers does not keep the executor's other work waiting")
 {
-    zookeeper_server server;
-    bridge_client c{options_for(server.address())};
+    bridge_client c{options_for(server().address())};
     c.wait_connected();
     int answered = 0;
     const int count = 20'000;

@@ -3,7 +3,7 @@
 #include "runtime/turns.hpp"
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"
-#include "support/zookeeper_server.hpp"
+#include "support/one_server.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -122,8 +122,7 @@ TEST_CASE("a part may go in the turn, and nothing that was posted is run then")
 TEST_CASE("an exception of who gets an answer: what was asked in that turn leaves, and what comes next is read")
 {
     struct on_purpose {};
-    zookeeper_server server;
-    auto options = options_for(server.address());
+    auto options = options_for(server().address());
     options.session_timeout = std::chrono::seconds(60); // the library's own looks at the socket are 20 s apart
     bridge_client c(options);
     c.wait_connected();
@@ -142,7 +141,7 @@ TEST_CASE("an exception of who gets an answer: what was asked in that turn leave
     CHECK_THROWS_AS(c.run_until([] { return false; }), on_purpose);
     const auto since = steady_clock::now();
     c.run_until([&] { return answered; });
-    admin_client admin(server.port());
+    admin_client admin(server().port());
     admin.set("/turn", "other");
     c.run_until([&] { return !c.events.empty(); });
     CHECK(steady_clock::now() - since < std::chrono::seconds(15));

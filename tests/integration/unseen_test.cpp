@@ -169,6 +169,43 @@ TEST_CASE("`acquire() || timer`: if both end in one moment, the lock that the op
     expect_clean(server());
 }
 
+TEST_CASE("`split() || timer`, likewise")
+{
+    using namespace asio::experimental::awaitable_operators;
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        watched w(executor);
+        asio::io_context own;
+        const auto idle = asio::make_work_guard(own);
+        semaphore gate(w.zk, "/unseen/parted", 2);
+        permits held = must(co_await gate.acquire(2));
+        asio::steady_timer timer(own, asio::steady_timer::time_point::max());
+        std::optional<std::size_t> first;
+        const auto race = [&]() -> awaitable<void> {
+            auto either = co_await (held.split(1) || timer.async_wait(asio::as_tuple(asio::use_awaitable)));
+            first = either.index();
+        };
+        asio::co_spawn(own, race, asio::detached);
+        own.poll();
+        timer.cancel();
+        const auto split = [&] { return held.count() == 1; };
+        co_await until("it is split", split);
+        for (int n = 0; n < 3; ++n) // it goes to the other context
+            co_await asio::post(executor, asio::use_awaitable);
+        const auto decided = [&] {
+            own.poll();
+            return first.has_value();
+        };
+        co_await until("it is decided", decided);
+        CHECK(*first == 1);
+        CHECK(w.zk.metrics().unseen == 0);
+        CHECK(w.warnings.empty());
+        must(co_await w.zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
 TEST_CASE("whatever is looked at, kept or handed on is no matter for a warning")
 {
     using namespace asio::experimental::awaitable_operators;

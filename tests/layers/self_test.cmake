@@ -9,9 +9,9 @@ function(make_sound_tree)
   file(WRITE ${SCRATCH}/src/queue/queue.hpp "#include <vector>\n")
   file(WRITE ${SCRATCH}/src/counters/counters.hpp "#include \"zklock/options.hpp\"\n")
   file(WRITE ${SCRATCH}/src/recipes/session/session.hpp "#include \"queue/queue.hpp\"\n#include \"store/store.hpp\"\n")
-  file(WRITE ${SCRATCH}/src/recipes/acquisition.hpp "#include \"recipes/session/session.hpp\"\n")
-  file(WRITE ${SCRATCH}/src/recipes/locks/mutex.hpp "#include \"recipes/acquisition.hpp\"\n")
-  file(WRITE ${SCRATCH}/src/recipes/requests/list.hpp "#include \"recipes/acquisition.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/recipes/acquisition/waits.hpp "#include \"recipes/session/session.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/recipes/locks/mutex.hpp "#include \"recipes/acquisition/waits.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/recipes/requests/list.hpp "#include \"recipes/acquisition/waits.hpp\"\n")
   file(WRITE ${SCRATCH}/src/recipes/semaphore/permits.hpp "#include \"recipes/locks/mutex.hpp\"\n")
   file(WRITE ${SCRATCH}/src/recipes/composed/several.hpp "#include \"recipes/locks/mutex.hpp\"\n")
   file(WRITE ${SCRATCH}/src/runtime/turns.hpp "#include \"store/store.hpp\"\n")
@@ -35,8 +35,9 @@ check(passes "the sound tree")
 
 foreach(fault
     "src/queue/queue.hpp|store/store.hpp" "src/store/store.hpp|queue/queue.hpp" "src/bridge/wire.cpp|recipes/locks/mutex.hpp"
-    "src/recipes/acquisition.hpp|bridge/wire.cpp" "include/zklock/options.hpp|store/store.hpp"
-    "src/recipes/session/session.hpp|recipes/locks/mutex.hpp" "src/recipes/session/session.hpp|recipes/acquisition.hpp"
+    "src/recipes/acquisition/waits.hpp|bridge/wire.cpp" "src/recipes/acquisition/waits.hpp|recipes/locks/mutex.hpp"
+    "include/zklock/options.hpp|store/store.hpp"
+    "src/recipes/session/session.hpp|recipes/locks/mutex.hpp" "src/recipes/session/session.hpp|recipes/acquisition/waits.hpp"
     "src/recipes/locks/mutex.hpp|recipes/requests/list.hpp" "src/recipes/requests/list.hpp|recipes/locks/mutex.hpp"
     "src/recipes/locks/mutex.hpp|recipes/semaphore/permits.hpp" "src/recipes/locks/mutex.hpp|bridge/wire.cpp"
     "src/recipes/semaphore/permits.hpp|recipes/composed/several.hpp"
@@ -44,7 +45,7 @@ foreach(fault
     "src/recipes/locks/mutex.hpp|zookeeper/zookeeper.h" "tests/unit/x.cpp|zookeeper.h" "bench/x.cpp|zookeeper/zookeeper_log.h"
     "src/queue/queue.hpp|boost/asio.hpp" "src/recipes/locks/mutex.hpp|zklock/client.hpp" "src/elsewhere/x.cpp|vector"
     "src/runtime/turns.hpp|bridge/wire.cpp" "src/counters/counters.hpp|store/store.hpp" "src/queue/queue.hpp|counters/counters.hpp"
-    "src/recipes/elsewhere/x.cpp|vector")
+    "src/recipes/elsewhere/x.cpp|vector" "src/recipes/x.cpp|vector")
   string(REPLACE "|" ";" parts ${fault})
   list(GET parts 0 file)
   list(GET parts 1 include)

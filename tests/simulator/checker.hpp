@@ -2,7 +2,7 @@
 #include "ensemble.hpp"
 #include "plan.hpp"
 #include "process.hpp"
-#include "recipes/acquisition.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 #include "simulated_store.hpp"
 #include "zklock/contender.hpp"
 #include "zklock/errc.hpp"

@@ -16,7 +16,7 @@ struct server_starts_with {
     template <class Change> explicit server_starts_with(Change change) { change(options_of_server()); }
 };
 
-/// The server of a program whose tests share one. It starts when it is first asked for.
+/// The server of a program whose tests share one. It starts when it is first asked for: do that on the main thread.
 inline zookeeper_server& server()
 {
     static zookeeper_server one(options_of_server());

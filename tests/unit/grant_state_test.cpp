@@ -1,5 +1,5 @@
 // How far an acquire has come, and what others may ask of it meanwhile.
-#include "recipes/session/grant_state.hpp"
+#include "recipes/acquisition/grant_state.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,6 +6,23 @@
 using namespace zklock::queue;
 using namespace zklock::unit;
 
+namespace {
+
+/// The next contender gets the right number, but perhaps of another parent: it has the parent watched, and reads all.
+void reads_all_again(driver& q)
+{
+    q.join_and_send(2);
+    CHECK(q.act() == "parent");
+    q.enqueued(2, 1);
+    CHECK(q.act() == "");
+    q.parent_watched(2, 2, 101);
+    CHECK(q.act() == "read");
+    q.children_read({foreign(0), ours(2, 1)}, 2, true);
+    CHECK(q.act() == "watch " + ours(2, 1) + ", watch " + foreign(0));
+}
+
+} // namespace
+
 TEST_SUITE("lock queue, the end of the dense view")
 {
     TEST_CASE("any event for the parent ends it")
@@ -24,14 +41,7 @@ TEST_SUITE("lock queue, the end of the dense view")
             q.parent_deleted();
         }
         CHECK_FALSE(q.watches_parent());
-        q.join_and_send(2);
-        CHECK(q.act() == "parent");
-        q.enqueued(2, 1); // the right number, of another parent
-        CHECK(q.act() == "");
-        q.parent_watched(2, 2, 101);
-        CHECK(q.act() == "read");
-        q.children_read({foreign(0), ours(2, 1)}, 2, true);
-        CHECK(q.act() == "watch " + ours(2, 1) + ", watch " + foreign(0));
+        reads_all_again(q);
     }
 
     TEST_CASE("an event between a create and its answer ends it too")
@@ -75,14 +85,7 @@ TEST_SUITE("lock queue, the end of the dense view")
         q.is_deleted(1, ours(1, 0));
         q.path_refused();
         CHECK(q.watches_parent()); // there may be a watch to be taken back
-        q.join_and_send(2);
-        CHECK(q.act() == "parent");
-        q.enqueued(2, 1); // the right number, of another parent
-        CHECK(q.act() == "");
-        q.parent_watched(2, 2, 101);
-        CHECK(q.act() == "read");
-        q.children_read({foreign(0), ours(2, 1)}, 2, true);
-        CHECK(q.act() == "watch " + ours(2, 1) + ", watch " + foreign(0));
+        reads_all_again(q);
         q.forget_parent();
         CHECK_FALSE(q.watches_parent());
     }

@@ -1,5 +1,5 @@
 #pragma once
-#include "recipes/acquisition.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 #include "recipes/session/session.hpp"
 #include "store/scheduler.hpp"
 

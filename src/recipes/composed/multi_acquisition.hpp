@@ -1,6 +1,6 @@
 #pragma once
-#include "recipes/acquisition.hpp"
-#include "recipes/kept_report.hpp"
+#include "recipes/acquisition/acquisition.hpp"
+#include "recipes/acquisition/kept_report.hpp"
 #include "recipes/session/session.hpp"
 #include "store/scheduler.hpp"
 #include "store/unique_function.hpp"

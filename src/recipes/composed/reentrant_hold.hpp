@@ -1,7 +1,7 @@
 #pragma once
+#include "recipes/acquisition/timed_acquisition.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/session/session.hpp"
-#include "recipes/timed_acquisition.hpp"
 #include "store/scheduler.hpp"
 #include "store/unique_function.hpp"
 #include "zklock/errc.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-#include "recipes/acquisition.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 #include "recipes/composed/hold_counts.hpp"
 #include "recipes/locks/locks.hpp"
 #include "store/scheduler.hpp"

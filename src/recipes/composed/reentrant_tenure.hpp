@@ -1,5 +1,5 @@
 #pragma once
-#include "recipes/acquisition.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 #include "recipes/composed/reentrant_hold.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 #include "store/unique_function.hpp"

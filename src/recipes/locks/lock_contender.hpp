@@ -1,8 +1,8 @@
 #pragma once
 #include "queue/lock_queue.hpp"
-#include "recipes/session/grant_state.hpp"
+#include "recipes/acquisition/grant_state.hpp"
+#include "recipes/acquisition/timed_acquisition.hpp"
 #include "recipes/session/session.hpp"
-#include "recipes/timed_acquisition.hpp"
 #include "zklock/lock_event.hpp"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 #include "queue/lock_queue.hpp"
-#include "recipes/acquisition.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 #include "recipes/locks/lock_path.hpp"
 #include "recipes/session/recipe_paths.hpp"
 #include "recipes/session/session.hpp"

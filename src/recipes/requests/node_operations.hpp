@@ -1,5 +1,5 @@
 #pragma once
-#include "recipes/acquisition.hpp"
+#include "recipes/acquisition/acquisition.hpp"
 #include "recipes/requests/node_operation.hpp"
 #include "zklock/node.hpp"
 #include "zklock/transaction.hpp"

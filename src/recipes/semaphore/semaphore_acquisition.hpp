@@ -1,9 +1,9 @@
 #pragma once
 #include "queue/mutants.hpp"
+#include "recipes/acquisition/grant_state.hpp"
+#include "recipes/acquisition/timed_acquisition.hpp"
 #include "recipes/semaphore/permit_node.hpp"
-#include "recipes/session/grant_state.hpp"
 #include "recipes/session/session.hpp"
-#include "recipes/timed_acquisition.hpp"
 #include "zklock/semaphore_options.hpp"
 
 #include <atomic>

@@ -1,7 +1,6 @@
 #include "recipes/semaphore/semaphore_path.hpp"
 
 #include "queue/mutants.hpp"
-#include "queue/node_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 
 #include <utility>
@@ -16,10 +15,9 @@ semaphore_path::semaphore_path(locks& l, const std::string& path, semaphore_path
       layout_(path, options_.names),
       node_cost_(
           node_budget::cost(session_.options.chroot.size() + layout_.permits.size() + 1 + layout_.longest_name())),
-      count_parents_(session_.store), check_(options_.check_permits ? check::due : check::none)
+      count_(*this, session_, options_.count_path, options_.permits),
+      check_(options_.check_permits ? check::due : check::none)
 {
-    if (options_.count_path.empty())
-        maximum_ = options_.permits;
     session_.add(*this);
     try {
         session_.listen(layout_.permits, *this);
@@ -37,8 +35,7 @@ semaphore_path::~semaphore_path()
     session_.remove(*this);
     try {
         session_.stop_listening(layout_.permits, *this);
-        if (counting_)
-            session_.stop_listening(options_.count_path, *this);
+        count_.stop_listening();
     } catch (...) {
         session_.give_up();
     }
@@ -46,9 +43,9 @@ semaphore_path::~semaphore_path()
 
 bool semaphore_path::idle() const noexcept
 {
-    const bool watches = watching_ || count_watched_;
+    const bool watched = watching_ || count_.watches();
     const bool no_nodes = nodes_.empty() && to_remove_.empty();
-    return acquisitions_.empty() && no_nodes && !answers_due() && !watches;
+    return acquisitions_.empty() && no_nodes && !answers_due() && !watched;
 }
 
 // --- acquires --------------------------------------------------------------------------------------------------------
@@ -57,10 +54,7 @@ std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request r
 {
     use();
     const auto acquisition = std::make_shared<semaphore_acquisition>(session_, this, std::move(request));
-    if (!options_.count_path.empty() && !counting_) {
-        session_.listen(options_.count_path, *this);
-        counting_ = true;
-    }
+    count_.listen();
     adopt(acquisition);
     ++waiting_;
     try {
@@ -233,15 +227,14 @@ recipe_path::making semaphore_path::next_making() noexcept
 {
     if (parents_.made.any())
         return {layout_.permits, &parents_.made};
-    return {queue::parent_of(options_.count_path), &count_parents_.made};
+    return count_.making();
 }
 
 void semaphore_path::take_over(semaphore_path& before) noexcept
 {
     if (before.layout_.permits == layout_.permits)
         recipe_path::take_over(before);
-    if (before.options_.count_path == options_.count_path)
-        count_parents_.made = std::exchange(before.count_parents_.made, {});
+    count_.take_over(before.count_);
 }
 
 } // namespace zklock::recipes

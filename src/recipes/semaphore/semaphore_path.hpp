@@ -4,6 +4,7 @@
 #include "recipes/semaphore/permit_node.hpp"
 #include "recipes/semaphore/semaphore_acquisition.hpp"
 #include "recipes/semaphore/semaphore_layout.hpp"
+#include "recipes/semaphore/shared_count.hpp"
 #include "recipes/session/parent_maker.hpp"
 #include "recipes/session/recipe_path.hpp"
 
@@ -91,6 +92,16 @@ public:
     /// It has no business here any more.
     void forget(semaphore_acquisition&);
 
+    // --- called by its shared count ----------------------------------------------------------------------------------
+
+    using recipe_path::expect;
+    [[nodiscard]] bool has_head() const noexcept { return !heads_.empty(); }
+    /// The servers have refused something: that ends the wait of those at the head, who alone have asked for it.
+    void fail_heads(errc why);
+    void make_path(parent_maker&, const std::string& path);
+    /// What the head has seen may have changed.
+    void look_again() noexcept { stale_ = true; }
+
     // --- called by the session ---------------------------------------------------------------------------------------
 
     void epoch_began() override;
@@ -112,12 +123,9 @@ private:
     // acquires (semaphore_path.cpp)
     [[nodiscard]] std::vector<std::shared_ptr<semaphore_acquisition>> acquisitions() const;
     [[nodiscard]] std::vector<std::shared_ptr<semaphore_acquisition>> heads() const;
-    /// The servers have refused something: that ends the wait of those at the head, who alone have asked for it.
-    void fail_heads(errc why);
     void want_nodes(semaphore_acquisition& head);
     void gone(const permit_ptr&, boost::system::error_code = {});
     void lost_to_others(const permit_ptr&);
-    void make_path(parent_maker&, const std::string& path);
     [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.permits; }
     void own_path_gone() override { check_ = options_.check_permits ? check::due : check::none; }
     void retire_the_rest() override { advance(); }
@@ -148,13 +156,11 @@ private:
     /// An event will tell when there may be room.
     [[nodiscard]] bool watches() const noexcept
     {
-        return watching_ && !watch_refused_ && (options_.count_path.empty() || count_watched_);
+        return watching_ && !watch_refused_ && count_.changes_are_told();
     }
     void notice_refusal(store::outcome) noexcept;
     void forget_holder() noexcept;
     void stop_watching();
-    void read_count(bool watch);
-    void make_count();
     void send_check();
     void on_check(const store::get_reply&);
     void write_maximum(std::int32_t version);
@@ -165,7 +171,7 @@ private:
     const semaphore_path_options options_;
     const semaphore_layout layout_;
     const std::size_t node_cost_;   ///< of one node, in the node budget
-    parent_maker count_parents_;    ///< of the shared count; parents_ is of the permits' nodes
+    shared_count count_;            ///< the maximum
     std::uint64_t last_number_ = 0; ///< of an acquisition or a node
     std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_; ///< by their numbers
     std::vector<semaphore_acquisition*> heads_; ///< with the lock of the line: one, unless that lock was lost
@@ -185,11 +191,6 @@ private:
     bool watch_refused_ = false; ///< that watch counts for nothing: something was refused since
     bool shall_watch_ = false; ///< with the next look
     std::size_t others_ = 0; ///< nodes that are not ours, when last seen
-    std::optional<std::int64_t> maximum_; ///< as far as it is known
-    bool counting_ = false; ///< the events of the shared count are listened to
-    std::size_t count_reads_ = 0; ///< under way
-    bool count_watched_ = false;
-    bool count_outdated_ = false; ///< it has changed since it was read
     check check_ = check::none;
     std::shared_ptr<holder_look> holder_look_; ///< the last
     store::scheduler::time_point holder_look_began_{};

@@ -23,7 +23,7 @@ void semaphore_path::epoch_began()
 void semaphore_path::epoch_ended()
 {
     watching_ = watch_refused_ = false;
-    count_watched_ = false;
+    count_.epoch_ended();
     look_up_ = look_up::none;
     if (holder_look_ && !holder_look_->found())
         forget_holder();
@@ -54,10 +54,8 @@ void semaphore_path::distrust()
 {
     no_answer_due();
     parents_.stop_waiting();
-    count_parents_.stop_waiting();
+    count_.distrust();
     listing_ = false;
-    count_reads_ = 0;
-    count_outdated_ = counting_;
     stale_ = true;
     look_up_ = look_up::none;
     if (check_ == check::under_way)
@@ -141,12 +139,8 @@ void semaphore_path::on_own_event(store::event_kind kind, std::string_view path)
         watching_ = false;
         stale_ = true;
     }
-    if (path == options_.count_path && kind != store::event_kind::children_changed &&
-        !ZKLOCK_MUTANT(semaphore_count_changes_ignored)) {
-        count_watched_ = false;
-        count_outdated_ = true;
+    if (count_.on_event(kind, path))
         stale_ = true;
-    }
     advance();
 }
 

@@ -3,7 +3,6 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
-#include "queue/node_path.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/option_faults.hpp"
 
@@ -48,8 +47,7 @@ void semaphore_path::look(const std::shared_ptr<semaphore_acquisition>& acquisit
 {
     if (!session_.connected)
         return acquisition->fail(errc::not_connected);
-    if (!options_.count_path.empty() && !count_watched_)
-        read_count(false);
+    count_.read(false);
     session_.store.children(layout_.permits, false, expect([this, acquisition](const store::children_reply& answer) {
         notice_refusal(answer.result);
         if (!acquisition->waiting())
@@ -59,7 +57,7 @@ void semaphore_path::look(const std::shared_ptr<semaphore_acquisition>& acquisit
         const std::size_t in_use = answer.result == outcome::ok ? answer.names->size() : 0;
         // A shared count that is not there yet will be made.
         const auto after = static_cast<std::int64_t>(in_use + acquisition->request().count);
-        if (after > maximum_.value_or(options_.permits))
+        if (after > count_.maximum().value_or(options_.permits))
             return acquisition->fail(errc::busy);
         acquisition->line_up();
     }));
@@ -108,14 +106,13 @@ bool semaphore_path::look_is_due() const
 void semaphore_path::send_look()
 {
     const auto known = static_cast<std::int64_t>(others_ + nodes_.size());
-    const bool in_vain = maximum_ && known > *maximum_;
+    const bool in_vain = count_.maximum() && known > *count_.maximum();
     const bool watch = std::exchange(shall_watch_, false) || in_vain;
     stale_ = false;
     listing_ = true;
     if (check_ == check::due)
         send_check();
-    if (!options_.count_path.empty() && !count_watched_)
-        read_count(watch);
+    count_.read(watch);
     const bool armed = watch && !ZKLOCK_MUTANT(semaphore_list_without_watch);
     session_.store.children(layout_.permits, armed, expect([this, watch](const store::children_reply& answer) {
         static const std::vector<std::string> none;
@@ -163,10 +160,9 @@ void semaphore_path::decide(semaphore_acquisition& head, std::size_t in_use)
     const auto is_there = [](const permit_ptr& node) { return node->now == permit_node::phase::there; };
     const bool all_there = head.nodes.size() == head.request().count &&
                            std::all_of(head.nodes.begin(), head.nodes.end(), is_there);
-    const bool outdated = count_outdated_ && !ZKLOCK_MUTANT(semaphore_granted_by_an_outdated_count);
-    if (!all_there || !maximum_ || outdated || check_ != check::none)
+    if (!all_there || !count_.is_current() || check_ != check::none)
         return; // what is missing makes it look again
-    if (static_cast<std::int64_t>(in_use) <= *maximum_) {
+    if (static_cast<std::int64_t>(in_use) <= *count_.maximum()) {
         // The lease is fresh, then: the lock of the line has not been lost with it.
         if (head.at_head() || ZKLOCK_MUTANT(semaphore_granted_without_the_line))
             head.grant_all();
@@ -190,68 +186,11 @@ void semaphore_path::stop_watching()
 {
     if (waiting_ != 0 || ZKLOCK_MUTANT(semaphore_watch_left_on_the_server))
         return;
-    const auto take_back = [this](const std::string& path) {
-        session_.store.unwatch(path, expect([](const store::reply&) {}));
-    };
     // The answer to a list that is under way says that there is a watch, and would say so after it was taken back.
     const bool listing = listing_ && !ZKLOCK_MUTANT(semaphore_watch_taken_back_before_its_list);
     if (!listing && std::exchange(watching_, false) && !session_.shares(layout_.permits))
-        take_back(layout_.permits);
-    if (counting_ && count_reads_ == 0) {
-        counting_ = false;
-        if (session_.stop_listening(options_.count_path, *this, std::exchange(count_watched_, false)))
-            take_back(options_.count_path);
-    }
-}
-
-// --- the shared count ------------------------------------------------------------------------------------------------
-
-void semaphore_path::read_count(bool watch)
-{
-    ++count_reads_;
-    session_.store.get(options_.count_path, watch, expect([this, watch](const store::get_reply& answer) {
-        --count_reads_;
-        count_outdated_ = count_outdated_ && answer.result == outcome::unknown;
-        switch (answer.result) {
-        case outcome::ok:
-            count_watched_ = count_watched_ || watch;
-            maximum_ = count_of(answer.data);
-            if (!maximum_)
-                fail_heads(report_fault(session_, path_,
-                                        {"the data of count_path (" + in_words(options_.count_path) + ')',
-                                         std::to_string(answer.data.size()) + " bytes",
-                                         "four bytes, the most significant first"}));
-            return;
-        case outcome::no_node:
-            maximum_ = std::nullopt;
-            return make_count();
-        case outcome::unknown: return;
-        default:
-            maximum_ = std::nullopt;
-            fail_heads(error_of(answer.result));
-        }
-    }));
-}
-
-void semaphore_path::make_count()
-{
-    if (heads_.empty() || count_parents_.busy())
-        return;
-    const auto seed = static_cast<std::int32_t>(options_.permits);
-    session_.store.create(options_.count_path, count_data(seed), store::node_kind::persistent,
-                          expect([this](const store::create_reply& answer) {
-                              switch (answer.result) {
-                              case outcome::ok:
-                              case outcome::node_exists: stale_ = true; return; // it is read now
-                              case outcome::unknown: return;
-                              case outcome::no_node: {
-                                  const std::string parent(queue::parent_of(options_.count_path));
-                                  return parent.empty() ? fail_heads(errc::no_such_chroot)
-                                                        : make_path(count_parents_, parent);
-                              }
-                              default: fail_heads(error_of(answer.result));
-                              }
-                          }));
+        session_.store.unwatch(layout_.permits, expect([](const store::reply&) {}));
+    count_.stop_watching();
 }
 
 // --- whether all mean the same number --------------------------------------------------------------------------------

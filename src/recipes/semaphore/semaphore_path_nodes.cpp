@@ -157,7 +157,6 @@ void semaphore_path::send_look_up()
         if (complete && answer.result == outcome::no_node)
             return on_look_up(none);
         fail_heads(error_of(answer.result)); // who left is still looked for
-        notice_refusal(answer.result);
         after_a_while([this] {
             if (!unknown_.empty() && look_up_ == look_up::none)
                 look_up_ = look_up::due;

@@ -1,4 +1,4 @@
-#include "recipes/timed_acquisition.hpp"
+#include "recipes/acquisition/timed_acquisition.hpp"
 
 #include "queue/mutants.hpp"
 

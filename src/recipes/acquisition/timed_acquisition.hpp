@@ -1,9 +1,10 @@
 #pragma once
-#include "recipes/acquisition.hpp"
-#include "recipes/kept_report.hpp"
+#include "recipes/acquisition/acquisition.hpp"
+#include "recipes/acquisition/kept_report.hpp"
 #include "recipes/session/session.hpp"
 #include "store/scheduler.hpp"
 
+#include <cassert>
 #include <optional>
 
 namespace zklock::recipes {
@@ -12,6 +13,8 @@ namespace zklock::recipes {
 /// together at the deadline, as long as it is known.
 class timed_acquisition : public acquisition {
 public:
+    ~timed_acquisition() override { assert(timer_ == 0); } // or the timer would call one who is gone
+
     [[nodiscard]] wait_report describe_wait() final
     {
         return report_.tell([this] { return waits_for(); });

@@ -1,0 +1,134 @@
+#include "recipes/semaphore/shared_count.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_path.hpp"
+#include "recipes/semaphore/semaphore_layout.hpp"
+#include "recipes/semaphore/semaphore_path.hpp"
+#include "recipes/session/error_mapping.hpp"
+#include "recipes/session/option_faults.hpp"
+
+#include <utility>
+
+namespace zklock::recipes {
+
+using store::outcome;
+
+shared_count::shared_count(semaphore_path& semaphore, session& s, const std::string& path, unsigned permits)
+    : semaphore_(semaphore), session_(s), path_(path), seed_(permits), parents_(s.store)
+{
+    if (!exists())
+        maximum_ = permits;
+}
+
+bool shared_count::is_current() const noexcept
+{
+    return maximum_ && (!outdated_ || ZKLOCK_MUTANT(semaphore_granted_by_an_outdated_count));
+}
+
+void shared_count::listen()
+{
+    if (!exists() || listens_)
+        return;
+    session_.listen(path_, semaphore_);
+    listens_ = true;
+}
+
+void shared_count::stop_listening()
+{
+    if (listens_)
+        session_.stop_listening(path_, semaphore_);
+}
+
+void shared_count::stop_watching()
+{
+    if (!listens_ || reads_ != 0)
+        return;
+    listens_ = false;
+    if (session_.stop_listening(path_, semaphore_, std::exchange(watched_, false)))
+        session_.store.unwatch(path_, semaphore_.expect([](const store::reply&) {}));
+}
+
+bool shared_count::on_event(store::event_kind kind, std::string_view path) noexcept
+{
+    if (path != path_ || kind == store::event_kind::children_changed || ZKLOCK_MUTANT(semaphore_count_changes_ignored))
+        return false;
+    watched_ = false;
+    outdated_ = true;
+    return true;
+}
+
+void shared_count::distrust() noexcept
+{
+    parents_.stop_waiting();
+    reads_ = 0;
+    outdated_ = listens_;
+}
+
+void shared_count::read(bool watch)
+{
+    if (changes_are_told())
+        return;
+    ++reads_;
+    session_.store.get(path_, watch, semaphore_.expect([this, watch](const store::get_reply& answer) {
+        --reads_;
+        on_read(answer, watch);
+    }));
+}
+
+void shared_count::on_read(const store::get_reply& answer, bool watch)
+{
+    outdated_ = outdated_ && answer.result == outcome::unknown;
+    switch (answer.result) {
+    case outcome::ok:
+        watched_ = watched_ || watch;
+        maximum_ = count_of(answer.data);
+        if (!maximum_)
+            semaphore_.fail_heads(report_fault(session_, semaphore_.path(),
+                                               {"the data of count_path (" + in_words(path_) + ')',
+                                                std::to_string(answer.data.size()) + " bytes",
+                                                "four bytes, the most significant first"}));
+        return;
+    case outcome::no_node:
+        maximum_ = std::nullopt;
+        return make();
+    case outcome::unknown: return;
+    default:
+        maximum_ = std::nullopt;
+        semaphore_.fail_heads(error_of(answer.result));
+    }
+}
+
+void shared_count::make()
+{
+    if (!semaphore_.has_head() || parents_.busy())
+        return;
+    session_.store.create(path_, count_data(static_cast<std::int32_t>(seed_)), store::node_kind::persistent,
+                          semaphore_.expect([this](const store::create_reply& answer) { on_made(answer); }));
+}
+
+void shared_count::on_made(const store::create_reply& answer)
+{
+    switch (answer.result) {
+    case outcome::ok:
+    case outcome::node_exists: return semaphore_.look_again(); // and it is read
+    case outcome::unknown: return;
+    case outcome::no_node: {
+        const std::string parent(queue::parent_of(path_));
+        return parent.empty() ? semaphore_.fail_heads(errc::no_such_chroot) : semaphore_.make_path(parents_, parent);
+    }
+    default: semaphore_.fail_heads(error_of(answer.result));
+    }
+}
+
+recipe_path::making shared_count::making() noexcept
+{
+    return {queue::parent_of(path_), &parents_.made};
+}
+
+void shared_count::take_over(shared_count& before) noexcept
+{
+    if (before.path_ == path_)
+        parents_.made = std::exchange(before.parents_.made, {});
+}
+
+} // namespace zklock::recipes

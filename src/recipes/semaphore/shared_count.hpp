@@ -1,0 +1,73 @@
+#pragma once
+#include "recipes/session/parent_maker.hpp"
+#include "recipes/session/recipe_path.hpp"
+#include "recipes/session/session.hpp"
+#include "store/store.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace zklock::recipes {
+
+class semaphore_path;
+
+/// The maximum of a semaphore, where that is the data of a node: all clients share it, and anybody may change it
+/// (Curator's `SharedCount`). The head of the line has it read, and made if it is not there. Without such a node the
+/// maximum is what the options say.
+class shared_count {
+public:
+    /// Of that semaphore; an empty `path` is none.
+    shared_count(semaphore_path& semaphore, session&, const std::string& path, unsigned permits);
+    shared_count(const shared_count&) = delete;
+    shared_count& operator=(const shared_count&) = delete;
+
+    /// As it was read last. Nothing if it is not known.
+    [[nodiscard]] const std::optional<std::int64_t>& maximum() const noexcept { return maximum_; }
+    /// It is known, and no event has told since that it was changed.
+    [[nodiscard]] bool is_current() const noexcept;
+    /// An event will tell when it changes, or it does not.
+    [[nodiscard]] bool changes_are_told() const noexcept { return watched_ || !exists(); }
+    /// There is a watch, which is to be taken back some time.
+    [[nodiscard]] bool watches() const noexcept { return watched_; }
+
+    /// Somebody wants permits: the semaphore hears of the node's events from now on.
+    void listen();
+    /// Reads it, if it may have changed; `watch`: so that its changes are told.
+    void read(bool watch);
+    /// Nobody wants permits: takes the watch back, unless an answer is due that may set another.
+    void stop_watching();
+    /// The semaphore goes away.
+    void stop_listening();
+
+    /// An event for that path. False if it has nothing to do with the count.
+    bool on_event(store::event_kind, std::string_view path) noexcept;
+    void epoch_ended() noexcept { watched_ = false; }
+    void distrust() noexcept;
+
+    /// The containers that were made above the node.
+    [[nodiscard]] recipe_path::making making() noexcept;
+    /// Takes over what the one before it at the same path has made.
+    void take_over(shared_count& before) noexcept;
+
+private:
+    [[nodiscard]] bool exists() const noexcept { return !path_.empty(); }
+    void on_read(const store::get_reply&, bool watch);
+    void make();
+    void on_made(const store::create_reply&);
+
+    semaphore_path& semaphore_;
+    session& session_;
+    const std::string path_;
+    const unsigned seed_; ///< what it is when it is made
+    parent_maker parents_;
+    std::optional<std::int64_t> maximum_;
+    std::size_t reads_ = 0; ///< under way
+    bool listens_ = false;
+    bool watched_ = false;
+    bool outdated_ = false; ///< it has changed since it was read
+};
+
+} // namespace zklock::recipes

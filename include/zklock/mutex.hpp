@@ -53,9 +53,9 @@ public:
     /// - `errc::lost`: it was granted, and the lock was lost before that could be told, because the client did not run
     ///   for so long, say. Nothing is left to release.
     /// - `asio::error::operation_aborted`: it was cancelled.
-    /// - `errc::session_expired`, `errc::not_connected` (the answer to its create was lost), `errc::lost` (others
-    ///   deleted its node): what ended the last of the attempts that `mutex_options::max_attempts` allows. Without such
-    ///   a limit none of these ends a wait: it queues again.
+    /// - `errc::session_expired`, `errc::not_connected` (the answer to its create was lost, and no node was found after
+    ///   that), `errc::lost` (others deleted its node): what ended the last of the attempts that
+    ///   `mutex_options::max_attempts` allows. Without such a limit none of these ends a wait: it queues again.
     /// - `errc::access_denied`: the ACL of a parent, or of a node before it, forbids it. `errc::no_such_chroot`: the
     ///   chroot's node does not exist. `errc::server_error`: the servers refused for another reason.
     /// - `errc::over_budget`: one more node could harm the ensemble (`client_options::node_budget_limit`).

@@ -6,6 +6,7 @@
 #include "zklock/detail/operations.hpp"
 #include "zklock/detail/saturate.hpp"
 #include "zklock/errc.hpp"
+#include "zklock/lease_clock.hpp"
 #include "zklock/metrics.hpp"
 #include "zklock/node.hpp"
 #include "zklock/result.hpp"
@@ -100,13 +101,21 @@ public:
     /// - `errc::timed_out`: the time is up. The client goes on trying.
     /// - `errc::no_such_chroot`: the chroot's own node does not exist. The next call looks for it again.
     /// - `errc::authentication_failed`: the servers refused the credentials. That is final.
-    /// - `errc::invalid_option`, `errc::closed`; `asio::error::operation_aborted` when cancelled.
+    /// - `errc::invalid_option`: an option is out of range; or it is connected, and the servers grant a session that is
+    ///   too short for a lease (`client_options::session_timeout`): nodes can be read and written, but no lock held.
+    /// - `errc::closed`; `asio::error::operation_aborted` when cancelled.
     ///
     /// @par Cancellation Terminal, partial and total all end the wait, and nothing else.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_connected(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
         return detail::begin<Token, detail::start_wait_connected>(token, state_, detail::saturate(timeout));
+    }
+    /// Waits likewise, for as long as it takes.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto wait_connected(Token&& token = Token())
+    {
+        return detail::begin<Token, detail::start_wait_connected>(token, state_, lease_clock::duration::max());
     }
 
     /// Ends the session. Everything pending completes first: waiting acquires, and releases under way, with

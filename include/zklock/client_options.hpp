@@ -76,10 +76,10 @@ struct client_options {
     /// the same. 100 ms to 2^31 - 1 ms; no more than 2^30 - 1 ms (12 days) are asked for, because of the C client. The
     /// nodes of a dead client live as long as this.
     ///
-    /// If what they grant leaves no time for a lease, every acquire fails with `errc::invalid_option` (and `log` is
-    /// told why). A lease needs of the time-out T: T * `clock_drift`, the margin, `loss_notice`, and for heartbeats 100
-    /// ms (T / 4 if that is less, T / 32 if that is more). With the other options as they are, 2,122 ms are enough,
-    /// 1.06 ticks; with ticks of 500 ms 607 ms, 1.21 ticks; with ticks of 200 ms 271 ms, 1.35 ticks.
+    /// If what they grant leaves no time for a lease, acquires and `wait_connected()` end with `errc::invalid_option`
+    /// (`log` tells why). A lease needs of the time-out T: T * `clock_drift`, the margin, `loss_notice`, and for
+    /// heartbeats 100 ms (T / 4 if that is less, T / 32 if that is more). With the other options as they are, 2,122 ms
+    /// are enough, 1.06 ticks; with ticks of 500 ms 607 ms, 1.21 ticks; with ticks of 200 ms 271 ms, 1.35 ticks.
     std::chrono::milliseconds session_timeout{10'000};
     std::vector<credentials> auth;
     acl access = acl::open;

@@ -149,7 +149,7 @@ asio::awaitable<result<body_value_t<Body, leadership>>> lead(std::shared_ptr<can
 ///
 /// An election is a handle to shared state and cheap to copy: copies are the same participant, an object made anew is
 /// another one. See `mutex` for paths, and `client` for executors, lifetimes and the errors that every operation can
-/// end with. Thread safety: distinct objects: safe. One object: not safe, except for `path()`,
+/// end with. Thread safety: distinct objects: safe. One object: not safe, except for `path()`, `leads()`,
 /// `last_timeout()` and `get_executor()`.
 class election {
 public:
@@ -163,6 +163,9 @@ public:
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
     /// What the last call of `lead()` that timed out had waited for: see `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
+    /// Whether this participant leads, as far as this process can know: a `leadership` of one of its terms says so. It
+    /// looks at the clock, not at the network. From any thread.
+    [[nodiscard]] bool leads() const noexcept { return detail::count_held(state_) != 0; }
 
     /// Stands for election, and runs `body` while this participant leads. Coroutines only.
     ///

@@ -177,6 +177,10 @@ public:
     /// own), never inside this call.
     /// - success: the node is gone, or its session is.
     /// - `errc::lost`: the lock had been lost before it could be released.
+    /// - `errc::access_denied`, `errc::server_error`: the servers refused to delete the node; the access list of the
+    ///   lock's path forbids it, say. The guard is empty all the same, and its owner holds nothing. Acquires of this
+    ///   client do not wait for the node. Those of all others do, until it is gone: the delete is asked for again each
+    ///   second, until it is done or the session is over. The listener is told `released` then.
     /// - `errc::closed`: the client was closed meanwhile; the node ends with the session.
     /// - `errc::authentication_failed`: the servers have refused the credentials meanwhile.
     /// - `errc::not_owner`: the guard was empty (told by the system executor: see `wait_lost()`).

@@ -121,7 +121,7 @@ template <> inline guard_state* held_by(const multi_guard& g) noexcept
 ///
 /// It is a handle to shared state, cheap to copy, that keeps the client open. See `client` for executors, lifetimes and
 /// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except
-/// for `get_executor()` and `last_timeout()`.
+/// for `is_held()`, `last_timeout()` and `get_executor()`.
 ///
 /// The idea is that of Curator's `InterProcessMultiLock`, and of Redisson's; the order is what they leave to their
 /// users.
@@ -142,6 +142,11 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     /// What the last acquire that timed out had waited for, a member of this lock: see `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
+
+    /// Whether an acquire of this object, or of a copy of it, holds all of the locks: see `mutex::is_held()`. Each of
+    /// them then says of itself that it is held, too; whoever acquires the members one by one does not hold this.
+    /// From any thread.
+    [[nodiscard]] bool is_held() const noexcept { return detail::count_held(state_) != 0; }
 
     /// Waits for all of the locks, for as long as it takes.
     ///

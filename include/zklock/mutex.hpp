@@ -30,8 +30,8 @@ namespace zklock {
 /// servers' own. Missing parents are made. Invalid paths and options never throw: operations end with
 /// `errc::invalid_path` or `errc::invalid_option`.
 ///
-/// **Thread safety.** Distinct objects: safe. One object: not safe, except for `path()`, `last_timeout()` and
-/// `get_executor()`.
+/// **Thread safety.** Distinct objects: safe. One object: not safe, except for `path()`, `is_held()`, `last_timeout()`
+/// and `get_executor()`.
 class mutex {
 public:
     using executor_type = asio::any_io_executor;
@@ -53,9 +53,9 @@ public:
     /// - `errc::lost`: it was granted, and the lock was lost before that could be told, because the client did not run
     ///   for so long, say. Nothing is left to release.
     /// - `asio::error::operation_aborted`: it was cancelled.
-    /// - `errc::session_expired`, `errc::not_connected` (the answer to its create was lost), `errc::lost` (others
-    ///   deleted its node): what ended the last of the attempts that `mutex_options::max_attempts` allows. Without such
-    ///   a limit none of these ends a wait: it queues again.
+    /// - `errc::session_expired`, `errc::not_connected` (the answer to its create was lost, and no node was found after
+    ///   that), `errc::lost` (others deleted its node): what ended the last of the attempts that
+    ///   `mutex_options::max_attempts` allows. Without such a limit none of these ends a wait: it queues again.
     /// - `errc::access_denied`: the ACL of a parent, or of a node before it, forbids it. `errc::no_such_chroot`: the
     ///   chroot's node does not exist. `errc::server_error`: the servers refused for another reason.
     /// - `errc::over_budget`: one more node could harm the ensemble (`client_options::node_budget_limit`).
@@ -113,6 +113,16 @@ public:
     /// The log tells the same. To know it costs one read for each holder, a quarter of the time-out before its end, but
     /// no more than 250 ms: acquires that are granted before that pay nothing. From any thread. Throws std::bad_alloc.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
+
+    /// Whether an acquire of this object, or of a copy of it, holds the lock, as far as this process can know: one of
+    /// its guards says so (see `guard::operator bool()`), or a `multi_guard` that has this lock in it. It looks at the
+    /// clock, not at the network. Other objects on the same path do not count: each acquire is a contender of its own.
+    ///
+    /// A lock counts from its grant on, which may be before the handler is called. It counts no more once its guard is
+    /// destroyed, or the client's strand has begun with its release. From any thread.
+    ///
+    /// The question is that of Curator's `isAcquiredInThisProcess()`, and of `WriteLock.isOwner()`.
+    [[nodiscard]] bool is_held() const noexcept { return detail::count_held(state_) != 0; }
 
     /// Reads who holds the lock and who waits, in the order of the queue. It waits for a connection. It takes one
     /// request, and one more for each contender, as the client's window (see `client`, Nodes) lets them go: a long

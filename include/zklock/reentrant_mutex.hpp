@@ -38,7 +38,7 @@ namespace zklock {
 ///
 /// It is a handle to shared state and cheap to copy. See `mutex` for paths and options and `client` for executors,
 /// lifetimes and the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not
-/// safe, except for `path()`, `hold_count()`, `owned_by()`, `last_timeout()` and `get_executor()`.
+/// safe, except for `path()`, `hold_count()`, `is_held()`, `owned_by()`, `last_timeout()` and `get_executor()`.
 ///
 /// The idea, and the name of the lock's nodes, are those of Curator's `InterProcessMutex`.
 class reentrant_mutex {
@@ -58,6 +58,13 @@ public:
     /// lock is lost. It counts what the client's strand has done so far: a guard that went away may count for a moment
     /// longer.
     [[nodiscard]] std::size_t hold_count(lock_owner owner) const;
+
+    /// Whether the owner holds the lock, through any object on this path of this client, as far as this process can
+    /// know: it has a hold, and has not lost it. It looks at the clock, not at the network. As with `hold_count()`, a
+    /// guard that went away may count for a moment longer. From any thread. Throws std::bad_alloc.
+    [[nodiscard]] bool is_held(lock_owner owner) const;
+    /// Whether any owner does: Curator's `isAcquiredInThisProcess()`. From any thread. Throws std::bad_alloc.
+    [[nodiscard]] bool is_held() const;
 
     /// Waits for the lock; takes one more hold at once if the owner has it.
     ///

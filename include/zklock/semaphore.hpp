@@ -94,7 +94,8 @@ public:
     }
 
     /// Gives all of them back: `co_await std::move(p).release()`. See `guard::release()`; it completes when the last
-    /// node is gone.
+    /// node is gone. A permit whose node the servers refuse to delete stays in use, for acquires of this client, too,
+    /// until that is done.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(Token&& token = Token()) &&
     {
@@ -171,7 +172,7 @@ template <> inline guard_state* held_by(const permits& p) noexcept
 ///
 /// It is a handle to shared state and cheap to copy. See `mutex` for paths and `client` for executors, lifetimes and
 /// the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe, except
-/// for `path()`, `last_timeout()` and `get_executor()`.
+/// for `path()`, `permits_held()`, `last_timeout()` and `get_executor()`.
 ///
 /// The idea, and the nodes, are those of Curator's `InterProcessSemaphoreV2`, which calls a permit in use a lease: path
 /// and shared count can be shared with it; or those of kazoo's `Semaphore` (`semaphore_options::names`).
@@ -189,6 +190,10 @@ public:
     /// What the last acquire that timed out had waited for. Who is
     /// named as holder holds permits, one of several perhaps: see `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
+    /// How many permits the acquires of this object, and of its copies, hold together, as far as this process can know;
+    /// those that were split off count, lost ones do not. What `mutex::is_held()` says of guards holds for `permits`.
+    /// From any thread.
+    [[nodiscard]] std::size_t permits_held() const noexcept { return detail::count_held(state_); }
 
     /// Waits for `count` permits, for as long as it takes.
     ///

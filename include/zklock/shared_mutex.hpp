@@ -39,7 +39,8 @@ namespace zklock {
 /// It is a handle to shared state and cheap to copy; a client may have any number per path, and each acquire is a
 /// contender of its own: it is not re-entrant. See `mutex` for paths and options and `client` for executors, lifetimes
 /// and the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe,
-/// except for `path()`, `exclusive()`, `shared()`, `last_timeout()` and `get_executor()`.
+/// except for `path()`, `exclusive()`, `shared()`, `is_held()`, `is_held_shared()`, `last_timeout()` and
+/// `get_executor()`.
 ///
 /// The idea, and the names of the nodes, are those of Curator's `InterProcessReadWriteLock`.
 class shared_mutex {
@@ -54,6 +55,11 @@ public:
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(writers_); }
     /// What the last acquire that timed out, a reader's or a writer's, had waited for: see `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(writers_); }
+    /// Whether an acquire of this object, or of a copy of it, holds the lock alone: see `mutex::is_held()`. From any
+    /// thread.
+    [[nodiscard]] bool is_held() const noexcept { return detail::count_held(writers_) != 0; }
+    /// Whether one holds it as a reader, perhaps after a downgrade: see `mutex::is_held()`. From any thread.
+    [[nodiscard]] bool is_held_shared() const noexcept { return detail::count_held(readers_, true) != 0; }
 
     // --- writers -----------------------------------------------------------------------------------------------------
 

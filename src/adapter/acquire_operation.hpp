@@ -64,13 +64,14 @@ private:
             fail(once_ && nothing_yet ? make_error_code(errc::timed_out) : ec);
         } else {
             try {
-                lock->prepare();
+                lock->prepare(target_->members().size());
             } catch (const std::bad_alloc&) { // a lock that might never be given back is none
                 acquisition->release({});
                 return fail(make_error_code(boost::system::errc::not_enough_memory));
             }
             lock->granted(std::move(acquisition), std::move(grant));
             lock->count_in(counters_);
+            lock->enter_in(std::move(target_));
             counted_.granted(this->client()->turn_time());
             // If nobody can take the lock any more, it is given back here.
             this->complete({}, access::make<Handle>(std::move(lock)));

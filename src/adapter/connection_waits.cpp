@@ -70,7 +70,9 @@ void connection_waits::look()
         return;
     switch (session_.state()) {
     case connection_state::connected:
-        if (root_seen_)
+        if (session_.lease_impossible())
+            end_all(make_error_code(errc::invalid_option)); // as all acquires end
+        else if (root_seen_)
             end_all({});
         else
             ask_for_root();

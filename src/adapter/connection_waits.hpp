@@ -11,8 +11,9 @@
 
 namespace zklock::detail {
 
-/// The waits for a connection that can be used: one on which the chroot's node was seen, once per client. If there are
-/// credentials, the root is looked at, too: the answer comes after the server's verdict on them.
+/// The waits for a connection that can be used: its session is long enough for a lease, and the chroot's node was seen,
+/// once per client. If there are credentials, the root is looked at, too: the answer comes after the server's verdict
+/// on them.
 class connection_waits {
 public:
     using done = std::function<void(error_code)>;

@@ -34,6 +34,7 @@ public:
         return where_->election()->stand(core.session, who_, start, std::move(waiter));
     }
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return where_->timeouts(); }
+    [[nodiscard]] live_holds* live() const noexcept override { return where_->live(); }
 
 private:
     std::shared_ptr<const election_target> where_;

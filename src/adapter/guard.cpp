@@ -1,4 +1,5 @@
 #include "adapter/guard_state.hpp"
+#include "adapter/lock_state.hpp"
 #include "queue/node_path.hpp"
 #include "store/each_told.hpp"
 #include "zklock/errc.hpp"
@@ -45,8 +46,16 @@ void hold::tell_unseen(client_core& core)
                              store::times_left_out{*left_out});
 }
 
+void hold::leave() noexcept
+{
+    live.leave();
+    for (live_hold& member : live_members)
+        member.leave();
+}
+
 void hold::count_end(lease_clock::time_point now) noexcept
 {
+    leave();
     if (const auto how = acquisition->loss(now))
         counted.lost(how->reason, now);
     else
@@ -71,6 +80,7 @@ guard_state::~guard_state()
 {
     if (!hold_ || !hold_->acquisition) // nothing was granted
         return;
+    hold_->leave();
     if (hold_->looked_at == hold::first_look::missed)
         client_->unseen_guards().count();
     // On the strand like everything else; where there is none any more, there is nothing to give back.
@@ -78,17 +88,29 @@ guard_state::~guard_state()
     client_->post_reserved(std::move(hold_));
 }
 
-void guard_state::prepare()
+void guard_state::prepare(std::size_t members)
 {
     hold_ = std::static_pointer_cast<hold>(client_->take_spare());
     if (!hold_)
         hold_ = std::make_shared<hold>();
+    if (members != 0)
+        hold_->live_members = std::vector<live_hold>(members);
 }
 
 void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept
 {
     hold_->acquisition = std::move(acquisition);
     hold_->grant = std::move(grant);
+}
+
+void guard_state::enter_in(std::shared_ptr<const lock_target> lock) noexcept
+{
+    const recipes::acquisition& what = *hold_->acquisition;
+    auto member = hold_->live_members.begin();
+    for (const auto& each : lock->members())
+        (member++)->enter(each, what, each->takes());
+    const lock_share takes = lock->takes();
+    hold_->live.enter(std::move(lock), what, takes);
 }
 
 void guard_state::lost()
@@ -143,8 +165,10 @@ bool guard_state::downgrade(std::function<void(error_code)> done)
                                        error_code ec, const recipes::grant& now) {
         if (const auto self = weak.lock()) {
             self->downgrading_ = false;
-            if (!ec)
+            if (!ec) {
                 self->hold_->grant = now; // nobody else has the guard meanwhile
+                self->hold_->live.downgrade();
+            }
         }
         done(ec);
     });
@@ -162,6 +186,7 @@ bool guard_state::release(store::unique_function<void(error_code)> released)
     std::exchange(was->acquisition, nullptr)->release(std::move(released));
     was->grant = {};
     was->looked_at = hold::first_look::due;
+    was->live_members.clear();
     client_->spare(was);
     each.rethrow();
     return true;

@@ -1,10 +1,12 @@
 #pragma once
 #include "adapter/client_state.hpp"
+#include "adapter/live_holds.hpp"
 #include "adapter/operation.hpp"
 #include "recipes/acquisition/acquisition.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/lock_loss.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -12,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace zklock::detail {
 
@@ -45,10 +48,14 @@ public:
     guard_watchers watchers;
     counters::counted_hold counted;
     first_look looked_at = first_look::due;
+    live_hold live;
+    std::vector<live_hold> live_members; ///< of a lock made of several
     std::shared_ptr<client_state> client; ///< to give it back
 
     /// It ends now, released or lost, if it has not ended before.
     void count_end(lease_clock::time_point now) noexcept;
+    /// Nobody who asks finds it any more.
+    void leave() noexcept;
 
 private:
     void run() override;
@@ -66,11 +73,19 @@ public:
 
     // On the strand.
 
-    /// Takes the memory for what will be granted.
-    void prepare();
+    /// Takes the memory for what will be granted, of a lock with so many members.
+    void prepare(std::size_t members = 0);
     /// The lock was granted, after prepare(); before that, this is nobody's.
     void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept;
     void count_in(counters::lock_counters& in) noexcept { hold_->counted.begin(in, client_->turn_time()); }
+    /// Whoever asks what is held of that lock, or of its members, finds it from now on.
+    void enter_in(std::shared_ptr<const lock_target> lock) noexcept;
+    /// So many of its permits were given back, or are that one's now.
+    void gave_back(std::size_t permits) noexcept { hold_->live.give_back(permits); }
+    void split_off(guard_state& part, std::size_t permits) noexcept
+    {
+        hold_->live.split_off(part.hold_->live, *part.hold_->acquisition, permits);
+    }
     void lost();
     void revoked();
     /// Until lost() or the release, or until it is removed or has waited for revoked().

@@ -2,11 +2,13 @@
 #include "adapter/client_core.hpp"
 #include "adapter/client_state.hpp"
 #include "adapter/last_timeout.hpp"
+#include "adapter/live_holds.hpp"
 #include "recipes/acquisition/acquisition.hpp"
 #include "recipes/requests/contender_list.hpp"
 #include "zklock/detail/operations.hpp"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,8 +26,14 @@ public:
     /// Starts an acquire, on the strand, with an open client.
     [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> acquire(client_core&, recipes::waiter) const = 0;
 
-    /// What is told of its acquires that time out; the only thing of it that changes.
+    /// What is told of its acquires that time out. This and live() are all of it that changes.
     [[nodiscard]] virtual last_timeout& timeouts() const noexcept = 0;
+    /// What is held of it; null where the recipe itself knows.
+    [[nodiscard]] virtual live_holds* live() const noexcept { return nullptr; }
+    /// What an acquire takes of it.
+    [[nodiscard]] virtual lock_share takes() const noexcept { return {}; }
+    /// Those that are acquired with it, of a lock made of several.
+    [[nodiscard]] virtual std::span<const std::shared_ptr<const lock_target>> members() const noexcept { return {}; }
 
     /// Where some nodes are, and which.
     struct place {

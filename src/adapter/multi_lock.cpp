@@ -38,9 +38,15 @@ public:
         return recipes::multi_acquisition::start(core.session, std::move(members), std::move(waiter));
     }
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return timeouts_; }
+    [[nodiscard]] live_holds* live() const noexcept override { return &live_; }
+    [[nodiscard]] std::span<const std::shared_ptr<const lock_target>> members() const noexcept override
+    {
+        return members_;
+    }
 
 private:
     mutable last_timeout timeouts_;
+    mutable live_holds live_;
     std::vector<std::shared_ptr<const lock_target>> members_; ///< none if they do not go together
 };
 

@@ -27,12 +27,18 @@ public:
     }
 
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return timeouts_; }
+    [[nodiscard]] live_holds* live() const noexcept override { return &live_; }
+    [[nodiscard]] lock_share takes() const noexcept override
+    {
+        return {.shared = kind_ == queue::contender_kind::reader};
+    }
 
 private:
     std::string path_;
     recipes::shared_options options_;
     queue::contender_kind kind_;
     mutable last_timeout timeouts_;
+    mutable live_holds live_;
 };
 
 } // namespace zklock::detail

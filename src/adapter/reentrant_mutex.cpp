@@ -89,4 +89,16 @@ std::size_t reentrant_mutex::hold_count(lock_owner owner) const
     return state_->client()->holds()->of(path(), owner.id());
 }
 
+bool reentrant_mutex::is_held(lock_owner owner) const
+{
+    const auto& client = state_->client();
+    return client->alive() && client->holds()->held(path(), owner.id(), lease_clock::now()) != 0;
+}
+
+bool reentrant_mutex::is_held() const
+{
+    const auto& client = state_->client();
+    return client->alive() && client->holds()->held(path(), lease_clock::now()) != 0;
+}
+
 } // namespace zklock

@@ -22,6 +22,7 @@ struct semaphore_settings {
     std::string path;
     semaphore_options options;
     mutable last_timeout timeouts;
+    mutable live_holds live;
 };
 
 /// A number of permits of the semaphore: 0 in what is not meant to be acquired.
@@ -40,6 +41,8 @@ public:
         return core.semaphores.acquire({std::move(waiter), settings_->path, settings_->options, count_});
     }
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return settings_->timeouts; }
+    [[nodiscard]] live_holds* live() const noexcept override { return &settings_->live; }
+    [[nodiscard]] lock_share takes() const noexcept override { return {.permits = count_}; }
     [[nodiscard]] place contenders() const override { return {layout().line, recipes::list_kind::queue}; }
     [[nodiscard]] place holders() const override { return {layout().permits, recipes::list_kind::permits}; }
     [[nodiscard]] const std::shared_ptr<const semaphore_settings>& settings() const noexcept { return settings_; }
@@ -127,6 +130,7 @@ private:
         const auto part = take(*from, {});
         if (!part)
             return;
+        from->gave_back(part->count());
         // Cancelled or not: that only concerns the waiting.
         enter(client()->pending(), shared_from_this());
         part->release([this, self = shared_from_this()](error_code ec) { complete(ec); });
@@ -164,6 +168,7 @@ private:
         if (!part)
             return;
         own->granted(part, {}); // so that it is given back, whatever is thrown
+        from->split_off(*own, part->count());
         store::each_told each;
         each([&] {
             own->granted(part, part->given());

@@ -98,7 +98,7 @@ mutex_options of_a_contender(const shared_mutex_options& options)
     return own;
 }
 
-/// The readers' side of a lock; what is told of time-outs is the writers', too.
+/// The readers' side of a lock; what is told of time-outs and of holds is the writers', too.
 class reader_target final : public mutex_target {
 public:
     reader_target(std::shared_ptr<const lock_target> writers, mutex_options options)
@@ -107,6 +107,7 @@ public:
     }
 
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return writers_->timeouts(); }
+    [[nodiscard]] live_holds* live() const noexcept override { return writers_->live(); }
 
 private:
     std::shared_ptr<const lock_target> writers_;

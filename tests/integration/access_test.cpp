@@ -56,6 +56,103 @@ TEST_CASE("parents whose ACL forbids it")
     play<1>({.clean = {"/bad_input/sealed/below/deep", "/bad_input/dark", "/bad_input/sticky"}}, story);
 }
 
+namespace {
+
+std::vector<access_rule> all_but_deletes()
+{
+    access_rule rule;
+    rule.permissions = 1 | 4 | 16; // read, create, administer
+    return std::vector<access_rule>(1, rule);
+}
+
+} // namespace
+
+TEST_CASE("a release that is refused: its owner has let go, and all other clients wait until the delete is done")
+{
+    const std::string path = "/bad_input/refused";
+    std::vector<lock_event> told;
+    const auto story = [&](admin_client& admin, client& zk, client& stranger) -> awaitable<void> {
+        admin.create_all("/bad_input");
+        admin.create(path, {}, create_mode::persistent, all_but_deletes());
+        const auto executor = co_await asio::this_coro::executor;
+        mutex_options listening;
+        listening.listener = listen(executor, [&told](const lock_event& e) { told.push_back(e); });
+        const auto count = [&](lock_event::kind what) {
+            return std::count_if(told.begin(), told.end(), [what](const lock_event& e) { return e.what == what; });
+        };
+        mutex lock(zk, path, listening), other(stranger, path);
+        guard held = must(co_await lock.acquire());
+        const std::string node = held.node();
+        const std::int64_t token = held.fencing_token();
+        CHECK(error_in(co_await std::move(held).release()) == errc::access_denied);
+        CHECK_FALSE(held);
+        CHECK(held.node() == "");
+        CHECK_FALSE(lock.is_held());
+        CHECK(admin.exists(node));
+
+        // Its own client goes on without it, and nobody else does.
+        CHECK(error_in(co_await other.try_acquire()) == errc::busy);
+        held = must(co_await lock.acquire());
+        CHECK(admin.exists(node));
+        CHECK(held.fencing_token() > token);
+        CHECK(error_in(co_await std::move(held).release()) == errc::access_denied);
+        CHECK(error_in(co_await other.try_acquire()) == errc::busy);
+        auto waiting = begin_acquire(other);
+        co_await until_queued(admin, path, 3);
+        CHECK_FALSE(waiting.ended());
+        CHECK(count(lock_event::kind::acquired) == 2);
+        CHECK(count(lock_event::kind::released) == 0);
+
+        admin.set_access(path, std::vector<access_rule>(1));
+        held = co_await granted(waiting);
+        CHECK_FALSE(admin.exists(node));
+        const auto both_told = [&] { return count(lock_event::kind::released) == 2; };
+        co_await until("the releases are told", both_told);
+        CHECK(std::none_of(told.begin(), told.end(), [](const lock_event& e) { return e.error.failed(); }));
+        co_await release(std::move(held));
+    };
+    play<2>({.clean = {path}}, story);
+}
+
+TEST_CASE("a release that is refused, of a permit and of a reader")
+{
+    const std::string gates = "/bad_input/gates", book = "/bad_input/book";
+    const auto story = [&](admin_client& admin, client& zk, client& stranger) -> awaitable<void> {
+        admin.create_all(gates);
+        admin.create(gates + "/leases", {}, create_mode::persistent, all_but_deletes());
+        semaphore gate(zk, gates, 2), same(stranger, gates, 2);
+        permits two = must(co_await gate.acquire(2));
+        CHECK(error_in(co_await two.release(1)) == errc::access_denied);
+        CHECK(two.count() == 1);
+        CHECK(two);
+        CHECK(gate.permits_held() == 1);
+        // It stays in use, for all.
+        CHECK(error_in(co_await gate.try_acquire(1)) == errc::busy);
+        CHECK(error_in(co_await same.try_acquire(1)) == errc::busy);
+        CHECK(error_in(co_await std::move(two).release()) == errc::access_denied);
+        CHECK(gate.permits_held() == 0);
+        CHECK(admin.children(gates + "/leases").size() == 2);
+        admin.set_access(gates + "/leases", std::vector<access_rule>(1));
+        permits now = must(co_await same.acquire(2, 60s));
+        CHECK(now.count() == 2);
+        must(co_await std::move(now).release());
+
+        admin.create(book, {}, create_mode::persistent, all_but_deletes());
+        shared_mutex lock(zk, book), other(stranger, book);
+        guard reader = must(co_await lock.acquire_shared());
+        CHECK(error_in(co_await std::move(reader).release()) == errc::access_denied);
+        CHECK_FALSE(lock.is_held_shared());
+        CHECK(error_in(co_await other.try_acquire()) == errc::busy);
+        guard writer = must(co_await lock.acquire()); // its own client's
+        CHECK(error_in(co_await other.try_acquire_shared()) == errc::busy);
+        CHECK(error_in(co_await std::move(writer).release()) == errc::access_denied);
+        admin.set_access(book, std::vector<access_rule>(1));
+        writer = must(co_await other.acquire(60s));
+        co_await release(std::move(writer));
+    };
+    play<2>({.clean = {gates + "/leases", gates + "/locks", book}}, story);
+}
+
 TEST_CASE("nodes that only those with the credentials may touch")
 {
     const auto body = [&]() -> awaitable<void> {

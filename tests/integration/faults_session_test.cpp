@@ -107,6 +107,21 @@ TEST_CASE("with a limit on its attempts an acquire says what used them up")
         b.link.on_next(opcode::create2, moment::request, fate::cut);
         auto unlucky = begin_acquire(mutex(b.zk, path, once));
         CHECK(co_await unlucky.end() == errc::not_connected);
+        auto deleted = begin_acquire(mutex(b.zk, path, once));
+        co_await until_queued(admin, path, 2);
+        REQUIRE(admin.remove(path + "/" + queue_of(admin, path).back()));
+        CHECK(co_await deleted.end() == errc::lost);
+
+        // The answer to its create is lost, but the node is found again: so it is its deletion that ends the attempt.
+        b.link.on_next(opcode::create2, moment::reply, fate::cut);
+        auto found_again = begin_acquire(mutex(b.zk, path, once));
+        co_await until_queued(admin, path, 2);
+        const std::string node = path + "/" + queue_of(admin, path).back();
+        const auto is_watched = [&] { return watches_node(server().port(), b.zk.session_id(), node); };
+        co_await until("it is found again", is_watched);
+        CHECK_FALSE(found_again.ended());
+        REQUIRE(admin.remove(node));
+        CHECK(co_await found_again.end() == errc::lost);
         co_await release_well(held);
     });
 }

@@ -59,12 +59,29 @@ TEST_CASE("a margin that leaves no time in what the servers grant is refused")
         auto late = begin_acquire(zklock::mutex(zk, "/lease_margin/refused"));
         CHECK(co_await late.end() == errc::invalid_option);
         CHECK(errors.size() == 1);
+        const result<void> usable = co_await zk.wait_connected();
+        CHECK(usable.has_error());
+        CHECK(usable.error() == errc::invalid_option);
+        CHECK(zk.state() == zklock::connection_state::connected);
+        const auto root = co_await zk.get("/"); // nodes need no lease
+        CHECK(root.has_value());
         const result<void> closed = co_await zk.close();
         CHECK(!closed.has_error());
 
-        options.lease_margin = 1000ms;
         options.log = {};
+        auto proving = options; // which also awaits the verdict on its credentials
+        proving.auth.push_back({"digest", "ann:secret"});
+        zklock::client early_to_ask(executor, proving);
+        const result<void> not_usable = co_await early_to_ask.wait_connected(60s);
+        CHECK(not_usable.has_error());
+        CHECK(not_usable.error() == errc::invalid_option);
+        const result<void> closed_unused = co_await early_to_ask.close();
+        CHECK(!closed_unused.has_error());
+
+        options.lease_margin = 1000ms;
         zklock::client content(executor, options);
+        const result<void> content_with_it = co_await content.wait_connected();
+        CHECK(!content_with_it.has_error());
         auto held = begin_acquire(zklock::mutex(content, "/lease_margin/held"));
         CHECK(!co_await held.end());
         auto releasing = begin_release(held.value());

@@ -62,6 +62,9 @@ TEST_CASE("tokens for coroutines")
         client c(executor, options_for(server));
         result<void> connected = co_await c.wait_connected(60s);
         REQUIRE(connected);
+        result<void> still_connected = co_await c.wait_connected();
+        CHECK(still_connected);
+        co_await c.wait_connected(asio::use_awaitable);
         mutex lock(c, "/tokens/coroutines");
 
         SUBCASE("none: a result")
@@ -311,7 +314,7 @@ TEST_CASE("tokens for callbacks, groups and futures")
     SUBCASE("use_future, from another thread")
     {
         std::thread thread([&] { context.run_until(deadline); });
-        c.wait_connected(60s, asio::use_future).get();
+        c.wait_connected(asio::use_future).get();
         guard held = lock.acquire(60s, asio::use_future).get();
         CHECK(held);
         CHECK_THROWS_AS(static_cast<void>(lock.try_acquire(asio::use_future).get()), boost::system::system_error);

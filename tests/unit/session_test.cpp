@@ -112,6 +112,24 @@ TEST_SUITE("session")
         CHECK(a->ended == make_error_code(errc::lost));
     }
 
+    TEST_CASE("a node that is found again after a cut, and deleted by others after that, ends its attempt as lost")
+    {
+        connected_scene s;
+        mutex_options once;
+        once.max_attempts = 1;
+        const auto a = s.acquire("/p", once);
+        asked(s).to("create /p/" + prefix(1)).ends(outcome::unknown).to("watch /p").ends(outcome::unknown);
+        s.servers.observer->on_disconnected();
+        s.connect(5, false);
+        const std::string before = "_c_x-lock-0000000006", own = scene::node(1, 7);
+        asked(s).to("sync /").ends(outcome::ok).to("children /p").list({before, own});
+        asked(s).to("watch /p/" + own).show(5, "me");
+        CHECK_FALSE(a->ended);
+        s.servers.observer->on_node_event(store::event_kind::deleted, "/p/" + own);
+        s.clock.run();
+        CHECK(a->ended == make_error_code(errc::lost));
+    }
+
     TEST_CASE("a try looks before it writes")
     {
         scene s;
@@ -208,17 +226,35 @@ TEST_SUITE("session")
         }
     }
 
-    TEST_CASE("a delete that is forbidden is reported, and tried again")
+    TEST_CASE("a delete that is refused is reported, and tried again; the client's next acquire does not wait for it")
     {
-        connected_scene s;
-        const auto a = s.hold("/p", 0);
-        s.release(*a);
-        asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::no_auth);
-        CHECK(a->released == make_error_code(errc::access_denied));
-        s.clock.pass(1s);
-        asked(s).only("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
-        s.clock.pass(1s);
-        CHECK(s.servers.pending() == "");
+        const std::vector<std::pair<outcome, errc>> reasons = {{outcome::no_auth, errc::access_denied},
+                                                               {outcome::server_error, errc::server_error}};
+        for (const auto& [answer, error] : reasons) {
+            connected_scene s;
+            const auto a = s.hold("/p", 0);
+            s.release(*a);
+            CHECK_FALSE(a->handle->held(s.clock.now()));
+            asked(s).to("remove /p/" + scene::node(1, 0)).ends(answer);
+            CHECK(a->released == make_error_code(error));
+            const auto next = s.acquire("/p");
+            asked(s).to("create /p/" + prefix(2)).number(101, 1);
+            if (s.servers.asks("watch /p")) { // by one who counts on no event since it was refused something
+                store::node_stat two;
+                two.num_children = two.cversion = 2;
+                two.pzxid = 101;
+                asked(s).to("watch /p").show(two);
+            }
+            if (s.servers.asks("children /p"))
+                asked(s).to("children /p").list({scene::node(1, 0), scene::node(2, 1)});
+            CHECK(next->ended == error_code());
+            s.clock.pass(1s);
+            s.answer_syncs();
+            asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
+            s.clock.pass(1s);
+            CHECK_FALSE(s.servers.asks("remove"));
+            CHECK(next->handle->held(s.clock.now()));
+        }
     }
 
     TEST_CASE("closing ends everything with its word, then says that it is done")

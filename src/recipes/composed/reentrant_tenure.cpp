@@ -300,7 +300,7 @@ template <class Tell> void reentrant_locks::tenure::tell_holders(Tell tell)
 
 void reentrant_locks::tenure::count() noexcept
 {
-    all_.counts_->set(who_, held_.size());
+    all_.counts_->set(who_, held_.size(), held_.empty() ? nullptr : lock_);
 }
 
 } // namespace zklock::recipes

@@ -14,7 +14,7 @@ using recipes::grant_state;
 
 namespace {
 
-constexpr lease_clock::time_point at(std::chrono::milliseconds t)
+constexpr lease_clock::time_point moment(std::chrono::milliseconds t)
 {
     return lease_clock::time_point(t);
 }
@@ -24,7 +24,7 @@ recipes::lease new_lease()
 {
     recipes::lease l({0.01, 2s, {}, 0s, {}});
     l.open(10s);
-    l.opened(at(1000s), at(1000s));
+    l.opened(moment(1000s), moment(1000s));
     return l;
 }
 
@@ -37,16 +37,16 @@ TEST_SUITE("grant_state")
         const recipes::lease l = new_lease();
         grant_state s;
         CHECK(s.waiting());
-        CHECK_FALSE(s.held(at(1000s)));
-        CHECK_FALSE(s.loss(at(1000s)));
-        s.grant({l.term(), 0s, at(1000s)});
+        CHECK_FALSE(s.held(moment(1000s)));
+        CHECK_FALSE(s.loss(moment(1000s)));
+        s.grant({l.term(), 0s, moment(1000s)});
         CHECK(s.holding());
-        CHECK(s.held(at(1000s)));
-        CHECK_FALSE(s.loss(at(1000s)));
+        CHECK(s.held(moment(1000s)));
+        CHECK_FALSE(s.loss(moment(1000s)));
         CHECK(s.held_until() == l.ends());
         s.end();
         CHECK(s.done());
-        CHECK_FALSE(s.held(at(1000s)));
+        CHECK_FALSE(s.held(moment(1000s)));
         CHECK_FALSE(s.loss(l.ends()));
     }
 
@@ -54,10 +54,10 @@ TEST_SUITE("grant_state")
     {
         const recipes::lease l = new_lease();
         grant_state s;
-        s.grant({l.term(), 0s, at(1000s)});
+        s.grant({l.term(), 0s, moment(1000s)});
         REQUIRE(s.loss(l.ends()));
         CHECK(s.loss(l.ends())->reason == loss_reason::lease_ended);
-        CHECK(s.loss(l.ends())->held == l.ends() - at(1000s));
+        CHECK(s.loss(l.ends())->held == l.ends() - moment(1000s));
         CHECK_FALSE(s.held(l.ends()));
         CHECK(s.holding());
         s.lose({loss_reason::node_deleted, 300ms, 0ms});
@@ -72,11 +72,11 @@ TEST_SUITE("grant_state")
         const recipes::lease l = new_lease();
         for (int round = 0; round < 100; ++round) {
             grant_state s;
-            s.grant({l.term(), 0s, at(1000s)});
+            s.grant({l.term(), 0s, moment(1000s)});
             std::atomic<bool> asked = false;
             std::optional<lock_loss> seen;
             std::thread asks([&] {
-                while (!(seen = s.loss(at(1000s)))) {
+                while (!(seen = s.loss(moment(1000s)))) {
                     asked = true;
                     std::this_thread::yield();
                 }

@@ -87,15 +87,15 @@ TEST_SUITE("semaphore")
     TEST_CASE("after a create or a list of the head that was refused, too: the next head watches anew")
     {
         semaphore_scene s;
-        const auto a = s.want(2, permits_of(3));
+        const auto a = s.want(2, permits_of(4));
         s.give_line();
-        const std::vector<std::string> full{"x", "y", s.permit(2, 7), s.permit(3, 8)};
+        const std::vector<std::string> full{"x", "y", "z", s.permit(2, 7), s.permit(3, 8)};
         const std::vector<std::string> room{s.permit(2, 7), s.permit(3, 8)};
         asked(s).to_batch_of(2).done({s.permit_node(2, 7), s.permit_node(3, 8)});
         asked(s).to("children /s/leases").list(full).only("watch children /s/leases").list(full).nothing_else();
-        const auto refused = s.want(1, permits_of(3));
+        const auto refused = s.want(1, permits_of(4));
         asked(s).only(s.line_up(4)).number(61, 1).nothing_else();
-        const auto b = s.want(1, permits_of(3));
+        const auto b = s.want(1, permits_of(4));
         asked(s).only(s.line_up(5)).number(62, 2).nothing_else();
         s.event(store::event_kind::children_changed, "/s/leases");
         asked(s).only("watch children /s/leases").list(room);

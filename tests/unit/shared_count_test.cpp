@@ -102,16 +102,14 @@ TEST_SUITE("shared count")
         const std::vector<std::string> full{"x", "y", s.permit(2, 7)};
         asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
         asked(s).to("get /n").show_version(0, two).to("children /s/leases").list(full);
-        const auto watch = asked(s).all_of({"watch /n", "watch children /s/leases"}).to("watch /n").kept();
-        asked(s).to("watch children /s/leases").list(full);
+        asked(s).all_of({"watch /n", "watch children /s/leases"});
         CHECK(a->handle->withdraw());
         s.clock.run();
+        asked(s).all_of({"watch /n", "watch children /s/leases", "remove " + s.permit_node(2, 7), s.leave_line(1)});
+        asked(s).to("watch /n").show_version(0, two).to("unwatch /n").ends(outcome::ok);
+        asked(s).to("watch children /s/leases").list(full).to("unwatch /s/leases").ends(outcome::ok);
         asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
-        asked(s).to(s.leave_line(1)).ends(outcome::ok);
-        asked(s).only("unwatch /s/leases").ends(outcome::ok).nothing_else();
-        watch.show_version(0, two);
-        s.clock.run();
-        asked(s).only("unwatch /n");
+        asked(s).to(s.leave_line(1)).ends(outcome::ok).nothing_else();
     }
 
     TEST_CASE("as bytes")

@@ -279,7 +279,7 @@ void lock_path::look_for_downgraded(const contender_ptr& contender, const std::s
             after_a_while([this, id] { queue_.downgrade_unknown(id); });
         }
     };
-    session_.store.exists(full(queue::reader_name(node)), expect(answered));
+    session_.store.exists(full(queue::reader_name(node)), false, expect(answered));
 }
 
 void lock_path::grant(lock_contender& contender, queue::contender_id from, store::scheduler::time_point now)

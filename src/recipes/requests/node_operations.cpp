@@ -150,7 +150,7 @@ auto node_operations::create(const std::string& path, const std::string& data, n
     using op = node_operation<std::string>;
     const auto why_not = check(path, valid_to_create(path, kind), data.size());
     const auto send = [this, path, data, kind](op& self) {
-        session_.store.create(path, data, kind, self.answered([](op& o, const store::create_reply& answer) {
+        session_.store.create(path, data, kind, nullptr, self.answered([](op& o, const store::create_reply& answer) {
             o.end(answer.result, std::string(answer.path));
         }));
     };
@@ -210,7 +210,7 @@ auto node_operations::exists(const std::string& path, done_function<std::optiona
     using op = node_operation<std::optional<node_stat>>;
     const auto why_not = check(path, valid_to_use(path));
     return begin<std::optional<node_stat>>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
-        session_.store.exists(path, self.answered([](op& o, const store::stat_reply& answer) {
+        session_.store.exists(path, false, self.answered([](op& o, const store::stat_reply& answer) {
             if (answer.result == outcome::no_node)
                 o.end(error_code(), std::nullopt);
             else

@@ -238,7 +238,7 @@ void semaphore_path::make_count()
     if (heads_.empty() || count_parents_.busy())
         return;
     const auto seed = static_cast<std::int32_t>(options_.permits);
-    session_.store.create(options_.count_path, count_data(seed), store::node_kind::persistent,
+    session_.store.create(options_.count_path, count_data(seed), store::node_kind::persistent, nullptr,
                           expect([this](const store::create_reply& answer) {
                               switch (answer.result) {
                               case outcome::ok:

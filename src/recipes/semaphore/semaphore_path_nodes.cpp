@@ -88,7 +88,7 @@ void semaphore_path::send_creates()
 
 void semaphore_path::send_create(const permit_ptr& node)
 {
-    session_.store.create(path_of(*node), node->owner->data(), layout_.kind(),
+    session_.store.create(path_of(*node), node->owner->data(), layout_.kind(), nullptr,
                           expect([this, node](const store::create_reply& answer) {
                               session_.wrote(answer);
                               on_created(node, answer.result, answer.path);

@@ -155,7 +155,7 @@ void group_commit::send()
 void group_commit::send_alone(const node_write& w)
 {
     if (w.creates)
-        session_.store.create(w.node, w.data, store::node_kind::ephemeral_sequential,
+        session_.store.create(w.node, w.data, store::node_kind::ephemeral_sequential, nullptr,
                               [this, by = w.by, id = w.id](const store::create_reply& answer) {
                                   session_.wrote(answer);
                                   by->on_created(id, answer);
@@ -254,7 +254,7 @@ void group_commit::learn_czxid(const shared_transaction& together, std::string_v
     for (const node_write& w : together->all())
         if (w.creates)
             w.by->expect_czxid();
-    session_.store.exists(one, [this, together](const store::stat_reply& answer) {
+    session_.store.exists(one, false, [this, together](const store::stat_reply& answer) {
         if (answer.result == store::outcome::unknown)
             session_.contact_lost();
         for (const node_write& w : together->all())

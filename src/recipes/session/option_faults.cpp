@@ -26,6 +26,12 @@ std::string in_words(double number)
     return {text.data(), end.ptr};
 }
 
+namespace {
+
+bool is_control(unsigned char c) noexcept { return c < ' ' || c == 0x7f; }
+
+} // namespace
+
 std::string in_words(naming names)
 {
     switch (names) {
@@ -39,8 +45,16 @@ std::string in_words(std::string_view text)
 {
     constexpr std::size_t most = 200;
     std::string quoted(text.substr(0, most));
-    std::ranges::replace_if(quoted, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+    std::ranges::replace_if(quoted, is_control, '?');
     return '"' + quoted + (text.size() > most ? "\" and so on" : "\"");
+}
+
+std::string in_words(const access_list& access)
+{
+    for (const acl one : {acl::open, acl::creator_all, acl::creator_all_or_read})
+        if (access == access_list(one))
+            return "acl::" + std::string(to_string(one));
+    return in_words(std::string_view(to_string(access)));
 }
 
 std::optional<option_fault> out_of_bounds(std::string option, std::chrono::milliseconds value,
@@ -130,6 +144,38 @@ std::optional<option_fault> find_fault(naming names, parent_kind parents)
     if (parents != parent_kind::container && parents != parent_kind::persistent)
         return option_fault("parents", std::to_string(static_cast<unsigned>(parents)),
                             "parent_kind::container or parent_kind::persistent");
+    return std::nullopt;
+}
+
+std::optional<option_fault> find_fault(const access_list& access)
+{
+    constexpr std::size_t most = 64;
+    const auto& entries = access.entries();
+    if (entries.empty() || entries.size() > most)
+        return option_fault("access", "a list of " + std::to_string(entries.size()) + " entries", "one of 1 to 64");
+    for (const access_entry& entry : entries) {
+        if (entry.scheme.empty() || std::ranges::any_of(entry.scheme, is_control))
+            return option_fault("access", "an entry of the scheme " + in_words(std::string_view(entry.scheme)),
+                                "of schemes that the servers know, such as digest");
+        if (std::ranges::any_of(entry.id, is_control))
+            return option_fault("access", "an entry of the id " + in_words(std::string_view(entry.id)),
+                                "of ids without control characters");
+        if (entry.allowed == 0 || entry.allowed > permission::all)
+            return option_fault("access", "an entry that allows " + std::to_string(entry.allowed),
+                                "of entries that allow something, of permission::all");
+    }
+    return std::nullopt;
+}
+
+std::optional<option_fault> find_fault(const access_list& access, const std::vector<credentials>& shown)
+{
+    if (auto fault = find_fault(access))
+        return fault;
+    const auto is_creator = [](const access_entry& entry) { return entry.scheme == "auth"; };
+    if (shown.empty() && std::ranges::any_of(access.entries(), is_creator))
+        return option_fault("access", in_words(access),
+                            "without auth where client_options::auth is empty: there is no creator that servers would "
+                            "know again");
     return std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace zklock::recipes {
 
@@ -18,6 +19,7 @@ class session;
 [[nodiscard]] std::string in_words(std::chrono::milliseconds);
 [[nodiscard]] std::string in_words(double);
 [[nodiscard]] std::string in_words(naming);
+[[nodiscard]] std::string in_words(const access_list&);
 /// In quotes; no more of it than fits into a line.
 [[nodiscard]] std::string in_words(std::string_view);
 
@@ -35,6 +37,10 @@ class session;
 [[nodiscard]] std::optional<option_fault> find_fault(std::string_view identifier,
                                                      const std::map<std::string, std::string>& properties);
 [[nodiscard]] std::optional<option_fault> find_fault(naming, parent_kind);
+/// What no server would take.
+[[nodiscard]] std::optional<option_fault> find_fault(const access_list&);
+/// Likewise of a client with these credentials.
+[[nodiscard]] std::optional<option_fault> find_fault(const access_list&, const std::vector<credentials>&);
 
 /// Has the log told, at level error, what is refused at that path and why.
 errc report_fault(session&, const std::string& path, const option_fault&);

@@ -89,7 +89,7 @@ void parent_maker::make(std::string path, parent_kind kind, std::function<void(s
 void parent_maker::create_next()
 {
     made.make_room();
-    store_.create(missing_.back(), {}, kind_, [this](const store::create_reply& answer) {
+    store_.create(missing_.back(), {}, kind_, nullptr, [this](const store::create_reply& answer) {
         const bool lost = answer.result == store::outcome::unknown && !answer.undone &&
                           !ZKLOCK_MUTANT(container_of_a_lost_answer_stays);
         if ((answer.result == store::outcome::ok || lost) && kind_ == store::node_kind::container)

@@ -3,6 +3,7 @@
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/session/error_mapping.hpp"
+#include "recipes/session/option_faults.hpp"
 
 #include <utility>
 
@@ -215,8 +216,10 @@ void semaphore_path::make_path(parent_maker& maker, const std::string& path)
     if (maker.busy() || heads_.empty())
         return;
     answer_due();
-    maker.make(path, heads_.front()->request().options.parents, [this](outcome result) {
+    const semaphore_options& options = heads_.front()->request().options;
+    maker.make(path, options.parents, options.access, [this, access = options.access](outcome result) {
         answer_came();
+        log_refusal(session_, path_, access, result);
         stale_ = true;
         if (result == outcome::unknown)
             session_.contact_lost();

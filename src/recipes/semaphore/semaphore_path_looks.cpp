@@ -238,8 +238,11 @@ void semaphore_path::make_count()
     if (heads_.empty() || count_parents_.busy())
         return;
     const auto seed = static_cast<std::int32_t>(options_.permits);
-    session_.store.create(options_.count_path, count_data(seed), store::node_kind::persistent, nullptr,
-                          expect([this](const store::create_reply& answer) {
+    const auto& access = heads_.front()->request().options.access;
+    session_.store.create(options_.count_path, count_data(seed), store::node_kind::persistent,
+                          access ? &*access : nullptr,
+                          expect([this, access](const store::create_reply& answer) {
+                              log_refusal(session_, path_, access, answer.result);
                               switch (answer.result) {
                               case outcome::ok:
                               case outcome::node_exists: stale_ = true; return; // it is read now

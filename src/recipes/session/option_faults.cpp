@@ -1,6 +1,7 @@
 #include "recipes/session/option_faults.hpp"
 
 #include "queue/owner_data.hpp"
+#include "recipes/session/access_size.hpp"
 #include "recipes/session/lease.hpp"
 #include "recipes/session/session.hpp"
 
@@ -147,12 +148,18 @@ std::optional<option_fault> find_fault(naming names, parent_kind parents)
     return std::nullopt;
 }
 
-std::optional<option_fault> find_fault(const access_list& access)
+std::optional<option_fault> find_fault(const std::optional<access_list>& access)
 {
+    if (!access)
+        return std::nullopt;
     constexpr std::size_t most = 64;
-    const auto& entries = access.entries();
+    const auto& entries = access->entries();
     if (entries.empty() || entries.size() > most)
         return option_fault("access", "a list of " + std::to_string(entries.size()) + " entries", "one of 1 to 64");
+    constexpr std::size_t most_bytes = 8 * 1024; // so that a transaction of 64 creates fits into what servers read
+    if (size_of(*access) > most_bytes)
+        return option_fault("access", "a list of " + std::to_string(size_of(*access)) + " bytes",
+                            "one of 8 KiB at most");
     for (const access_entry& entry : entries) {
         if (entry.scheme.empty() || std::ranges::any_of(entry.scheme, is_control))
             return option_fault("access", "an entry of the scheme " + in_words(std::string_view(entry.scheme)),
@@ -167,16 +174,24 @@ std::optional<option_fault> find_fault(const access_list& access)
     return std::nullopt;
 }
 
-std::optional<option_fault> find_fault(const access_list& access, const std::vector<credentials>& shown)
+std::optional<option_fault> find_fault(const std::optional<access_list>& access, const std::vector<credentials>& shown)
 {
-    if (auto fault = find_fault(access))
+    if (auto fault = find_fault(access); fault || !access)
         return fault;
     const auto is_creator = [](const access_entry& entry) { return entry.scheme == "auth"; };
-    if (shown.empty() && std::ranges::any_of(access.entries(), is_creator))
-        return option_fault("access", in_words(access),
+    if (shown.empty() && std::ranges::any_of(access->entries(), is_creator))
+        return option_fault("access", in_words(*access),
                             "without auth where client_options::auth is empty: there is no creator that servers would "
                             "know again");
     return std::nullopt;
+}
+
+void log_refusal(session& s, const std::string& path, const std::optional<access_list>& access, store::outcome answer)
+{
+    if (access && answer == store::outcome::invalid_acl)
+        report_fault(s, path, {"access", in_words(*access),
+                               "of schemes and ids that the servers know, and of auth only for a client that has shown "
+                               "them credentials"});
 }
 
 errc report_fault(session& s, const std::string& path, const option_fault& fault)

@@ -137,8 +137,8 @@ public:
     }
 
     /// @name Nodes
-    /// A small set of operations on nodes, besides the locks: there are no watches, and no access lists but the
-    /// client's own. Paths are below the chroot; `/` is the chroot's node.
+    /// A small set of operations on nodes, besides the locks: there are no watches. Paths are below the chroot; `/` is
+    /// the chroot's node.
     ///
     /// @par Connection
     /// Each operation waits for a connection, as long as it takes; those that wait are sent in the order of their
@@ -164,11 +164,11 @@ public:
     ///
     /// @par Errors
     /// Besides its own errors, each operation can end with `errc::access_denied`, `errc::server_error`,
-    /// `errc::invalid_path`, `errc::invalid_option` (the request is longer than the servers' default limit of 1 MiB, or
-    /// an option of the client is out of range), `errc::authentication_failed` and `errc::closed`, and a write with
-    /// `errc::outcome_unknown`. A read, or a list, also ends with `errc::access_denied` or `errc::server_error` when
-    /// the servers refuse the `sync` before it: what was read might be too old. The next one asks for the `sync` again;
-    /// `client_options::log` is told once for a connection.
+    /// `errc::invalid_path`, `errc::invalid_option` (the request is longer than the servers' default limit of 1 MiB, an
+    /// access list cannot be right, or an option of the client is out of range), `errc::authentication_failed` and
+    /// `errc::closed`, and a write with `errc::outcome_unknown`. A read, or a list, also ends with
+    /// `errc::access_denied` or `errc::server_error` when the servers refuse the `sync` before it: what was read might
+    /// be too old. The next one asks for the `sync` again; `client_options::log` is told once for a connection.
     ///
     /// @par Cancellation
     /// Terminal, partial and total all end an operation at once: with `asio::error::operation_aborted` if
@@ -177,19 +177,29 @@ public:
     /// `co_await (client.get(path) || timer.async_wait(asio::use_awaitable))`.
     /// @{
 
-    /// Creates a node, with the client's access list; its parent has to exist. An ephemeral node lives as long as the
+    /// Creates a node, with that access list; its parent has to exist. An ephemeral node lives as long as the
     /// session of this client. It does not count in `client_options::node_budget`, though the session's end lists it,
     /// too: keep the paths of all such nodes far below 2 MiB (twice jute.maxbuffer).
     ///
     /// @par Completion `void(error_code, std::string)`: the path of the node, with its number if it is sequential.
     /// `errc::node_exists`; `errc::no_node`: there is no parent, or no chroot. `errc::invalid_path` also below an
-    /// ephemeral node; `errc::server_error` also for a container where the servers know none.
+    /// ephemeral node; `errc::server_error` also for a container where the servers know none. `errc::invalid_option`
+    /// also if the servers do not know a scheme or an id of the list, or `auth` in it would stand for nobody.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::string)) Token = default_token>
+    [[nodiscard]] auto create(std::string path, std::string data, node_kind kind, access_list access,
+                              Token&& token = Token())
+    {
+        return detail::begin<Token, detail::start_create>(token, state_, std::move(path), std::move(data), kind,
+                                                          std::optional(std::move(access)));
+    }
+    /// Creates a node with the client's access list.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::string)) Token = default_token>
     [[nodiscard]] auto create(std::string path, std::string data, node_kind kind, Token&& token = Token())
     {
-        return detail::begin<Token, detail::start_create>(token, state_, std::move(path), std::move(data), kind);
+        return detail::begin<Token, detail::start_create>(token, state_, std::move(path), std::move(data), kind,
+                                                          std::optional<access_list>());
     }
-    /// Creates a persistent node.
+    /// Creates a persistent node with the client's access list.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::string)) Token = default_token>
     [[nodiscard]] auto create(std::string path, std::string data, Token&& token = Token())
     {
@@ -251,6 +261,32 @@ public:
     [[nodiscard]] auto exists(std::string path, Token&& token = Token())
     {
         return detail::begin<Token, detail::start_exists>(token, state_, std::move(path));
+    }
+
+    /// Reads a node's access list, from the same server as `get()`.
+    /// @par Completion `void(error_code, node_access)`. `errc::no_node`. `errc::access_denied`: it takes the permission
+    /// to read or to administrate the node. To whoever may not administrate it, servers show `x` for a digest's hash.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_access)) Token = default_token>
+    [[nodiscard]] auto get_acl(std::string path, Token&& token = Token())
+    {
+        return detail::begin<Token, detail::start_get_acl>(token, state_, std::move(path));
+    }
+
+    /// Replaces a node's access list, if it was replaced as often before as `acl_version` says. It is no change of the
+    /// node: nobody who waits for one is told, and neither its version nor its `mzxid` changes.
+    /// @par Completion `void(error_code)`. `errc::no_node`, `errc::bad_version`. `errc::access_denied`: it takes the
+    /// permission to administrate the node. `errc::invalid_option` also as for `create()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto set_acl(std::string path, access_list access, std::int32_t acl_version, Token&& token = Token())
+    {
+        return detail::begin<Token, detail::start_set_acl>(token, state_, std::move(path), std::move(access),
+                                                           acl_version);
+    }
+    /// Replaces a node's access list, whatever its version.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto set_acl(std::string path, access_list access, Token&& token = Token())
+    {
+        return set_acl(std::move(path), std::move(access), any_version, std::forward<Token>(token));
     }
 
     /// Does all operations of a transaction, or none: see `guard::commit()` for one that a lock guards.

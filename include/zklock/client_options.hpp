@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/access_list.hpp"
 #include "zklock/connection_event.hpp"
 #include "zklock/detail/named_enum.hpp"
 #include "zklock/log.hpp"
@@ -20,13 +21,6 @@ struct credentials {
     std::string secret;
 };
 
-/// Who may do what with the nodes that the client creates.
-enum class acl : std::uint8_t {
-    open,               ///< anybody may do anything
-    creator_all,        ///< only clients with the same credentials: `client_options::auth` must have some
-    creator_all_or_read ///< the same, but anybody may read
-};
-
 /// What is created where a lock's parent is missing.
 enum class parent_kind : std::uint8_t {
     /// The client that made the container deletes it, if it is empty, when it has not used the path for
@@ -38,17 +32,6 @@ enum class parent_kind : std::uint8_t {
     container,
     persistent
 };
-
-/// The name, as it is spelt above.
-[[nodiscard]] constexpr std::string_view to_string(acl e) noexcept
-{
-    switch (e) {
-    case acl::open: return "open";
-    case acl::creator_all: return "creator_all";
-    case acl::creator_all_or_read: return "creator_all_or_read";
-    }
-    return "unknown";
-}
 
 /// The name, as it is spelt above.
 [[nodiscard]] constexpr std::string_view to_string(parent_kind e) noexcept
@@ -82,7 +65,7 @@ struct client_options {
     /// are enough, 1.06 ticks; with ticks of 500 ms 607 ms, 1.21 ticks; with ticks of 200 ms 271 ms, 1.35 ticks.
     std::chrono::milliseconds session_timeout{10'000};
     std::vector<credentials> auth;
-    acl access = acl::open;
+    access_list access; ///< of all nodes that the client creates, unless a lock or a call says another; `acl::open`
 
     /// Who this client is, for people who look at the nodes: the first line of each contender's data. It is one line of
     /// up to 64 KiB. Empty: `host:pid`.

@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/access_list.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/detail/named_enum.hpp"
 #include "zklock/lock_event.hpp"
@@ -6,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -47,10 +49,15 @@ struct mutex_options {
     ///
     /// A path stays if it has data, or children that are no contenders, or if the ACL forbids to delete it; and if
     /// contenders of other libraries, or of clients with other credentials, never let it become empty. Then its numbers
-    /// are used up, and acquires fail with `errc::sequence_exhausted`. A path that is made again has the client's ACL,
-    /// not the one it had: give it data if it is to stay. (Data keeps a container from its clients only: the servers
-    /// delete it when it is empty.)
+    /// are used up, and acquires fail with `errc::sequence_exhausted`. A path that is made again has the access list of
+    /// whoever makes it, not the one it had: give it data if it is to stay. (Data keeps a container from its clients
+    /// only: the servers delete it when it is empty.)
     parent_kind parents = parent_kind::container;
+    /// Who may do what with the nodes that this lock makes: those of its contenders, the path, and what is missing
+    /// above it. Nothing: `client_options::access` says. Locks of one client on one path may have different lists: a
+    /// path that is missing is made with that of an acquire that finds it missing, and a node that `linger` or `cohort`
+    /// hands on keeps the list of the acquire that made it.
+    std::optional<access_list> access;
     /// First line of the contender's data. Empty: the client's. It has no line feed, and is not `__REVOKE__`.
     std::string identifier;
     /// What else `contenders()` is to tell of it: lines `key=value` after the first. Keys are not empty and have no

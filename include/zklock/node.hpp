@@ -46,6 +46,7 @@ struct node_stat {
     std::int32_t cversion = 0;        ///< how often a child was created or deleted
     std::int32_t num_children = 0;
     std::int32_t data_length = 0;
+    std::int32_t acl_version = 0;     ///< how often its access list was replaced
 };
 
 /// A node as it was read.

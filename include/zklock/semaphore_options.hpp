@@ -1,13 +1,15 @@
 #pragma once
+#include "zklock/access_list.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/mutex_options.hpp"
 
+#include <optional>
 #include <string>
 
 namespace zklock {
 
-/// Options of a semaphore. All but `parents`, `identifier` and `metrics_name` hold for the path: semaphores of one
-/// client on one path must agree on them, or their operations fail with `errc::invalid_option`.
+/// Options of a semaphore. All but `parents`, `access`, `identifier` and `metrics_name` hold for the path: semaphores
+/// of one client on one path must agree on them, or their operations fail with `errc::invalid_option`.
 struct semaphore_options {
     semaphore_options() = default; // no aggregate: see client_options
 
@@ -27,6 +29,9 @@ struct semaphore_options {
 
     naming names = naming::curator;
     parent_kind parents = parent_kind::container;
+    /// Who may do what with the nodes that this semaphore makes: those of its permits and of its waiting line, the
+    /// paths of both, the shared count, and what is missing above them. See `mutex_options::access`.
+    std::optional<access_list> access;
     /// First line of the data of each node, up to 64 KiB. Empty: the client's.
     std::string identifier;
     /// Under what name its acquires are counted: see `mutex_options::metrics_name`.

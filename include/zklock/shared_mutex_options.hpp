@@ -1,9 +1,11 @@
 #pragma once
+#include "zklock/access_list.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/lock_event.hpp"
 #include "zklock/mutex_options.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace zklock {
@@ -19,6 +21,8 @@ struct shared_mutex_options {
     /// writers `<uuid>-w__lock__<sequence>`, which go together with kazoo's ReadLock and WriteLock.
     naming names = naming::curator;
     parent_kind parents = parent_kind::container;
+    /// Who may do what with the nodes that this lock makes: see `mutex_options::access`.
+    std::optional<access_list> access;
     /// First line of the contender's data. Empty: the client's. See `mutex_options::identifier`.
     std::string identifier;
     /// What else `contenders()` is to tell of it: see `mutex_options::properties`.

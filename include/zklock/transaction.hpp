@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/access_list.hpp"
 #include "zklock/detail/named_enum.hpp"
 #include "zklock/node.hpp"
 
@@ -32,36 +33,39 @@ public:
         std::string data;                           ///< for create and set
         node_kind created = node_kind::persistent;  ///< for create
         std::int32_t version = any_version;         ///< for set, remove and check
+        std::optional<access_list> access{};        ///< for create; nothing: the client's
     };
 
     transaction() = default; // no aggregate: see client_options
 
     /// Creates a node, which must not exist yet; its parent must. It cannot be a container: the C client cannot ask for
-    /// one among other operations.
-    transaction& create(std::string path, std::string data, node_kind kind = node_kind::persistent)
+    /// one among other operations. It gets the client's access list, or this one.
+    transaction& create(std::string path, std::string data, node_kind kind = node_kind::persistent,
+                        std::optional<access_list> access = {})
     {
-        operations_.push_back({operation::kind::create, std::move(path), std::move(data), kind, any_version});
+        operations_.push_back(
+            {operation::kind::create, std::move(path), std::move(data), kind, any_version, std::move(access)});
         return *this;
     }
 
     /// Replaces a node's data, if it has that version.
     transaction& set(std::string path, std::string data, std::int32_t version = any_version)
     {
-        operations_.push_back({operation::kind::set, std::move(path), std::move(data), {}, version});
+        operations_.push_back({operation::kind::set, std::move(path), std::move(data), {}, version, {}});
         return *this;
     }
 
     /// Deletes a node, if it has that version and no children.
     transaction& remove(std::string path, std::int32_t version = any_version)
     {
-        operations_.push_back({operation::kind::remove, std::move(path), {}, {}, version});
+        operations_.push_back({operation::kind::remove, std::move(path), {}, {}, version, {}});
         return *this;
     }
 
     /// Changes nothing: demands that the node exists and has that version.
     transaction& check(std::string path, std::int32_t version = any_version)
     {
-        operations_.push_back({operation::kind::check, std::move(path), {}, {}, version});
+        operations_.push_back({operation::kind::check, std::move(path), {}, {}, version, {}});
         return *this;
     }
 

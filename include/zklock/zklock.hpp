@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/access_list.hpp"
 #include "zklock/acquired.hpp"
 #include "zklock/as_result.hpp"
 #include "zklock/client.hpp"

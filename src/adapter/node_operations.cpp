@@ -100,12 +100,13 @@ private:
 } // namespace
 
 void start_create(std::shared_ptr<client_handle> client, std::string path, std::string data, node_kind kind,
+                  std::optional<access_list> access,
                   asio::any_completion_handler<void(error_code, std::string)> handler)
 {
     launch<std::string>(
         client,
-        [path = std::move(path), data = std::move(data), kind](nodes& at, auto told) {
-            return at.create(path, data, kind, std::move(told));
+        [path = std::move(path), data = std::move(data), kind, access = std::move(access)](nodes& at, auto told) {
+            return at.create(path, data, kind, access, std::move(told));
         },
         std::move(handler));
 }
@@ -150,6 +151,25 @@ void start_exists(std::shared_ptr<client_handle> client, std::string path,
 {
     launch<std::optional<node_stat>>(
         client, [path = std::move(path)](nodes& at, auto told) { return at.exists(path, std::move(told)); },
+        std::move(handler));
+}
+
+void start_get_acl(std::shared_ptr<client_handle> client, std::string path,
+                   asio::any_completion_handler<void(error_code, node_access)> handler)
+{
+    launch<node_access>(
+        client, [path = std::move(path)](nodes& at, auto told) { return at.get_acl(path, std::move(told)); },
+        std::move(handler));
+}
+
+void start_set_acl(std::shared_ptr<client_handle> client, std::string path, access_list access,
+                   std::int32_t acl_version, void_handler handler)
+{
+    launch<>(
+        client,
+        [path = std::move(path), access = std::move(access), acl_version](nodes& at, auto told) {
+            return at.set_acl(path, access, acl_version, std::move(told));
+        },
         std::move(handler));
 }
 

@@ -125,13 +125,10 @@ fault fault_of_back_off(const client_options& o)
 
 fault fault_of_identity(const client_options& o)
 {
-    if (o.access != acl::open && o.access != acl::creator_all && o.access != acl::creator_all_or_read)
-        return option_fault("access", std::to_string(static_cast<unsigned>(o.access)), "one of the acl's values");
     if (std::ranges::any_of(o.auth, [](const credentials& c) { return c.scheme.empty(); }))
         return option_fault("auth", "credentials without a scheme", "of schemes that the servers know, such as digest");
-    if (o.access != acl::open && o.auth.empty())
-        return option_fault("access", o.access == acl::creator_all ? "acl::creator_all" : "acl::creator_all_or_read",
-                            "acl::open where auth is empty: there is no creator that servers would know again");
+    if (auto f = recipes::find_fault(o.access, o.auth))
+        return f;
     return recipes::find_fault(o.identifier, {});
 }
 

@@ -90,6 +90,7 @@ mutex_options of_a_contender(const shared_mutex_options& options)
     mutex_options own;
     own.names = options.names;
     own.parents = options.parents;
+    own.access = options.access;
     own.identifier = options.identifier;
     own.metrics_name = options.metrics_name;
     own.properties = options.properties;

@@ -52,13 +52,16 @@ public:
     /// Starts to connect. The observer must live until `closed` of close() is called, or stop().
     void attach(zklock::store::observer&) override;
 
-    void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, create_done) override;
+    void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, const access_list* access,
+                create_done) override;
     void remove(std::string_view path, std::int32_t version, reply_done) override;
     void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
     void batch(std::span<const zklock::store::batch_write> writes, batch_done) override;
-    void exists(std::string_view path, stat_done) override;
+    void exists(std::string_view path, bool watch, stat_done) override;
     void get(std::string_view path, bool watch, get_done) override;
     void children(std::string_view path, bool watch, children_done) override;
+    void get_acl(std::string_view path, access_done) override;
+    void set_acl(std::string_view path, const access_list&, std::int32_t acl_version, reply_done) override;
     void unwatch(std::string_view path, reply_done) override;
     void sync(std::string_view path, reply_done) override;
     void close(std::function<void()> closed) override;

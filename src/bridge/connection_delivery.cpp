@@ -20,7 +20,10 @@ constexpr std::chrono::milliseconds pause_after_failure{100};
 
 answer never_sent(std::unique_ptr<request> r) noexcept
 {
-    return {std::move(r), store::outcome::unknown, {}, {}, {}, true};
+    answer a;
+    a.to = std::move(r);
+    a.undone = true;
+    return a;
 }
 
 } // namespace

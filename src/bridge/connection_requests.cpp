@@ -23,10 +23,10 @@ template <class Done, class Call> void connection::submit(Done done, Call call)
 }
 
 void connection::create(std::string_view path, std::string_view data, zklock::store::node_kind kind,
-                        create_done done)
+                        const access_list* access, create_done done)
 {
     submit(std::move(done), [&](wire& to, std::unique_ptr<request> r) {
-        to.create(std::move(r), path, data, kind);
+        to.create(std::move(r), path, data, kind, access);
     });
 }
 
@@ -45,9 +45,9 @@ void connection::batch(std::span<const zklock::store::batch_write> writes, batch
     submit(std::move(done), [&](wire& to, std::unique_ptr<request> r) { to.batch(std::move(r), writes); });
 }
 
-void connection::exists(std::string_view path, stat_done done)
+void connection::exists(std::string_view path, bool watch, stat_done done)
 {
-    submit(std::move(done), [&](wire& to, std::unique_ptr<request> r) { to.exists(std::move(r), path); });
+    submit(std::move(done), [&](wire& to, std::unique_ptr<request> r) { to.exists(std::move(r), path, watch); });
 }
 
 void connection::get(std::string_view path, bool watch, get_done done)
@@ -58,6 +58,18 @@ void connection::get(std::string_view path, bool watch, get_done done)
 void connection::children(std::string_view path, bool watch, children_done done)
 {
     submit(std::move(done), [&](wire& to, std::unique_ptr<request> r) { to.children(std::move(r), path, watch); });
+}
+
+void connection::get_acl(std::string_view path, access_done done)
+{
+    submit(std::move(done), [&](wire& to, std::unique_ptr<request> r) { to.get_acl(std::move(r), path); });
+}
+
+void connection::set_acl(std::string_view path, const access_list& access, std::int32_t acl_version, reply_done done)
+{
+    submit(std::move(done), [&](wire& to, std::unique_ptr<request> r) {
+        to.set_acl(std::move(r), path, access, acl_version);
+    });
 }
 
 void connection::unwatch(std::string_view path, reply_done done)

@@ -59,6 +59,14 @@ struct give {
         reply.stat = from.stat;
         done(reply);
     }
+    void operator()(const store::node_store::access_done& done) const
+    {
+        auto reply = make<store::access_reply>();
+        if (from.result == store::outcome::ok)
+            reply.access = from.access.get();
+        reply.stat = from.stat;
+        done(reply);
+    }
 };
 
 } // namespace

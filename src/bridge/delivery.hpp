@@ -1,5 +1,6 @@
 #pragma once
 #include "store/store.hpp"
+#include "zklock/access_list.hpp"
 #include "zklock/client_options.hpp"
 
 #include <cstdint>
@@ -46,14 +47,16 @@ struct batch_results {
 struct request {
     using to = store::node_store;
     std::variant<std::monostate, to::reply_done, to::create_done, to::stat_done, to::batch_done, to::get_done,
-                 to::children_done>
+                 to::children_done, to::access_done>
         done; ///< monostate: nobody wants the answer
     lease_clock::time_point sent = lease_clock::now();
     wire* sender = nullptr;
     watches::value_type* watched = nullptr; ///< the node whose watch a good answer arms
     watch_kind watch{};                     ///< and which
+    bool arms_if_missing = false;           ///< so does the answer that there is no such node
     std::string unwatched; ///< the path whose watches it takes back
     std::unique_ptr<batch_results> results; ///< of a batch that was sent
+    bool has_clients_access = false;        ///< it creates, and with the access list of client_options only
 };
 
 /// What the servers said, copied out of the C client's callbacks.
@@ -63,6 +66,7 @@ struct answer {
     std::string text; ///< the created path, or the data
     store::node_stat stat;
     std::vector<std::string> names;
+    std::unique_ptr<access_list> access;
     bool undone = false; ///< if the result is unknown: the servers have not done it all the same, and will not
 
     void deliver();

@@ -35,8 +35,10 @@ constexpr std::size_t most_of_epoch = 3;
 } // namespace
 
 wire::wire(inbox& in, const client_options& options, std::string chroot)
-    : inbox_(in), options_(options), chroot_(std::move(chroot)), fork_count_(runtime::fork_count())
+    : inbox_(in), options_(options), chroot_(std::move(chroot)), fork_count_(runtime::fork_count()),
+      access_(std::make_unique<access_lists>())
 {
+    access_->clients.refer_to(options_.access);
 }
 
 wire::~wire() { abandon(); }

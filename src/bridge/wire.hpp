@@ -65,13 +65,16 @@ public:
     void give_up();
 
     /// The requests. Each takes a path below the chroot; call them in the epoch that the caller knows of, only.
-    void create(std::unique_ptr<request>, std::string_view path, std::string_view data, store::node_kind kind);
+    void create(std::unique_ptr<request>, std::string_view path, std::string_view data, store::node_kind kind,
+                const access_list* access);
     void remove(std::unique_ptr<request>, std::string_view path, std::int32_t version);
     void set(std::unique_ptr<request>, std::string_view path, std::string_view data, std::int32_t version);
     void batch(std::unique_ptr<request>, std::span<const store::batch_write> writes);
-    void exists(std::unique_ptr<request>, std::string_view path);
+    void exists(std::unique_ptr<request>, std::string_view path, bool watch);
     void get(std::unique_ptr<request>, std::string_view path, bool watch);
     void children(std::unique_ptr<request>, std::string_view path, bool watch);
+    void get_acl(std::unique_ptr<request>, std::string_view path);
+    void set_acl(std::unique_ptr<request>, std::string_view path, const access_list&, std::int32_t acl_version);
     void unwatch(std::unique_ptr<request>, std::string_view path);
     void sync(std::unique_ptr<request>, std::string_view path);
     /// Takes the results of a batch whose answer was given: their memory serves later batches.
@@ -91,6 +94,7 @@ public:
 private:
     enum class phase : std::uint8_t { none, connecting, connected };
     class library_call;
+    struct access_lists;
     friend struct callbacks;
 
     [[nodiscard]] std::string on_server(std::string_view path) const;
@@ -108,6 +112,7 @@ private:
     void log_connected(bool renewed, std::chrono::milliseconds granted_before) noexcept;
     void log_end(int state, bool was_connecting) noexcept;
     void note_reason(std::string_view line);
+    void log_access_refused() noexcept;
     void watch(request&, const std::string& full, watch_kind);
     void watch_answered(const request&, store::outcome) noexcept;
     void forget_if_idle(watches::iterator) noexcept;
@@ -144,6 +149,7 @@ private:
     std::size_t room_of_epoch_ = 0; // what the inbox keeps for the begin of the epoch and its end
     watches watched_;
     std::vector<std::unique_ptr<batch_results>> spare_results_;
+    const std::unique_ptr<access_lists> access_; // as the library takes them
     bool refused_ = false;
     bool expired_ = false;
 

@@ -33,11 +33,11 @@ bool is_sequential(store::node_kind kind)
     return kind == store::node_kind::persistent_sequential || kind == store::node_kind::ephemeral_sequential;
 }
 
-std::size_t size_of(const ACL_vector& access)
+std::size_t size_of(const access_list& access)
 {
     std::size_t size = number;
-    for (int i = 0; i < access.count; ++i)
-        size += number + text(access.data[i].id.scheme) + text(access.data[i].id.id);
+    for (const access_entry& entry : access.entries())
+        size += number + text(entry.scheme) + text(entry.id);
     return size;
 }
 
@@ -51,15 +51,18 @@ struct batch_size {
     std::size_t creates = 0;
     std::size_t sets = 0;
     std::size_t texts = 0; ///< bytes of the paths, each with its NUL, and of those of the nodes created
+    std::size_t lists = 0; ///< access lists that are not the client's
+    std::size_t entries = 0; ///< of those
+    bool lists_are_texts = true;
 };
 
 /// Nothing for a batch that the library or the servers do not take.
 std::optional<batch_size> measure(std::span<const store::batch_write> writes, std::size_t chroot,
-                                  const ACL_vector& access)
+                                  const access_list& clients)
 {
     using kind = store::batch_write::kind;
     batch_size all{writes.size()};
-    const std::size_t access_size = size_of(access);
+    const std::size_t clients_size = size_of(clients);
     std::size_t packet = request_header + write_header;
     for (const auto& write : writes) {
         const bool creates = write.what == kind::create;
@@ -71,7 +74,12 @@ std::optional<batch_size> measure(std::span<const store::batch_write> writes, st
         if (creates || write.what == kind::set)
             packet += text(write.data);
         if (creates)
-            packet += access_size;
+            packet += write.access ? size_of(*write.access) : clients_size;
+        if (creates && write.access) {
+            ++all.lists;
+            all.entries += write.access->entries().size();
+            all.lists_are_texts = all.lists_are_texts && is_text(*write.access);
+        }
         all.creates += creates;
         all.sets += write.what == kind::set;
         all.texts += path + 1 + (creates ? path + longest_sequence + 1 : 0);
@@ -95,17 +103,21 @@ public:
         operations.assign(size.writes, {});
         results.assign(size.writes, {});
         stats.assign(size.sets, {});
+        lists.clear();
+        lists.reserve(size.lists);
+        entries.resize(size.entries);
         if (size.texts <= texts_size_)
             return;
         texts_ = std::make_unique_for_overwrite<char[]>(size.texts);
         texts_size_ = size.texts;
     }
     /// Makes the operations, once there is room.
-    void fill(std::span<const store::batch_write> writes, const std::string& chroot, const ACL_vector& access)
+    void fill(std::span<const store::batch_write> writes, const std::string& chroot, const ACL_vector& clients)
     {
         using kind = store::batch_write::kind;
         char* at = texts_.get();
         struct Stat* stat = stats.data();
+        ACL* entry = entries.data();
         for (zoo_op_t* operation = operations.data(); const auto& write : writes) {
             char* const path = at;
             at = std::copy(chroot.begin(), chroot.end(), at);
@@ -117,7 +129,13 @@ public:
             switch (write.what) {
             case kind::create: {
                 const auto room = chroot.size() + write.path.size() + longest_sequence + 1;
-                zoo_create_op_init(operation, path, write.data.data(), data_size, &access, to_mode(write.created), at,
+                const ACL_vector* access = &clients;
+                if (write.access) {
+                    lists.push_back({static_cast<std::int32_t>(write.access->entries().size()), entry});
+                    access = &lists.back();
+                    entry = put_entries(*write.access, entry);
+                }
+                zoo_create_op_init(operation, path, write.data.data(), data_size, access, to_mode(write.created), at,
                                    static_cast<int>(room));
                 at += room;
                 break;
@@ -133,12 +151,15 @@ public:
     }
     [[nodiscard]] bool is_small() const noexcept
     {
-        return operations.capacity() <= most_spare_writes && texts_size_ <= most_spare_texts;
+        return operations.capacity() <= most_spare_writes && entries.capacity() <= most_spare_writes &&
+               texts_size_ <= most_spare_texts;
     }
 
     std::vector<zoo_op_t> operations;
     std::vector<zoo_op_result_t> results;
     std::vector<struct Stat> stats; ///< room for the Stat of each node that is set
+    std::vector<ACL_vector> lists;  ///< access lists that are not the client's
+    std::vector<ACL> entries;       ///< theirs
 
 private:
     std::unique_ptr<char[]> texts_;
@@ -158,10 +179,12 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
     };
     if (!epoch_open_ || is_unrecoverable(handle_))
         return answered_with(ZCONNECTIONLOSS);
-    const auto& access = access_list(options_.access);
-    const auto size = measure(writes, chroot_.size(), access);
+    const auto size = measure(writes, chroot_.size(), options_.access);
     if (!size)
         return answered_with(ZBADARGUMENTS);
+    if (!size->lists_are_texts)
+        return answered_with(ZINVALIDACL);
+    r->has_clients_access = size->lists == 0;
     if (spare_results_.empty()) {
         r->results = std::make_unique<sent_batch>();
     } else {
@@ -170,7 +193,7 @@ void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write>
     }
     auto& sent = static_cast<sent_batch&>(*r->results);
     sent.prepare(*size);
-    sent.fill(writes, chroot_, access);
+    sent.fill(writes, chroot_, access_->clients.get());
     answered_with(zoo_amulti(handle_, static_cast<int>(writes.size()), sent.operations.data(), sent.results.data(),
                              &callbacks::on_batch, r.get()));
 }

@@ -1,7 +1,11 @@
 #pragma once
 #include "bridge/wire.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include <zookeeper/zookeeper.h>
 
@@ -22,8 +26,48 @@ private:
     std::lock_guard<std::mutex> lock_;
 };
 
-/// The access list that every node of the client gets.
-[[nodiscard]] const ACL_vector& access_list(acl access);
+/// Puts a list's entries at `to` as the library takes them, and returns their end. They refer to the list's texts.
+inline ACL* put_entries(const access_list& access, ACL* to) noexcept
+{
+    for (const access_entry& entry : access.entries()) {
+        auto* const scheme = const_cast<char*>(entry.scheme.c_str()); // the library only reads what it is given
+        auto* const id = const_cast<char*>(entry.id.c_str());
+        *to++ = {static_cast<std::int32_t>(entry.allowed), {scheme, id}};
+    }
+    return to;
+}
+
+/// Whether the library would take its texts as they are: it takes them to end at the first NUL. (The client's own list
+/// has been looked at with the other options.)
+[[nodiscard]] inline bool is_text(const access_list& access) noexcept
+{
+    return std::ranges::none_of(access.entries(), [](const access_entry& entry) {
+        return entry.scheme.find('\0') != std::string::npos || entry.id.find('\0') != std::string::npos;
+    });
+}
+
+/// An access list as the library takes it, and room for the next.
+class library_access {
+public:
+    /// It refers to the list's texts.
+    const ACL_vector& refer_to(const access_list& access)
+    {
+        entries_.resize(access.entries().size());
+        put_entries(access, entries_.data());
+        vector_ = {static_cast<std::int32_t>(entries_.size()), entries_.data()};
+        return vector_;
+    }
+    [[nodiscard]] const ACL_vector& get() const noexcept { return vector_; }
+
+private:
+    std::vector<ACL> entries_;
+    ACL_vector vector_{};
+};
+
+struct wire::access_lists {
+    library_access clients; ///< that of the options, which every node gets that is not given one of its own
+    library_access other;   ///< of the request that is being made
+};
 
 /// The Stat of a node that does not exist: all zero.
 [[nodiscard]] store::node_stat stat_of(const struct Stat*);
@@ -42,6 +86,7 @@ struct callbacks {
     static void on_batch(int code, const void* context) noexcept;
     static void on_children(int code, const struct String_vector* names, const struct Stat* stat,
                             const void* context) noexcept;
+    static void on_access(int code, struct ACL_vector* access, struct Stat* stat, const void* context) noexcept;
     static void finish(answer, int code, const void* context);
     template <class Fill> static void finish_with(Fill fill, int code, const void* context);
 };

@@ -34,19 +34,8 @@ store::node_stat stat_of(const struct Stat* from)
     to.cversion = from->cversion;
     to.num_children = from->numChildren;
     to.data_length = from->dataLength;
+    to.acl_version = from->aversion;
     return to;
-}
-
-const ACL_vector& access_list(acl access)
-{
-    static ACL entries[] = {{ZOO_PERM_ALL, ZOO_AUTH_IDS}, {ZOO_PERM_READ, ZOO_ANYONE_ID_UNSAFE}};
-    static const ACL_vector creator_all_or_read{2, entries};
-    switch (access) {
-    case acl::creator_all: return ZOO_CREATOR_ALL_ACL;
-    case acl::creator_all_or_read: return creator_all_or_read;
-    case acl::open: break;
-    }
-    return ZOO_OPEN_ACL_UNSAFE;
 }
 
 std::string wire::on_server(std::string_view path) const
@@ -97,16 +86,19 @@ void wire::reject(std::unique_ptr<request> r, int code)
     if (result == store::outcome::unknown && epoch_open_)
         must_cut_ = true;
     watch_answered(*r, result);
-    inbox_.push_reserved(answer{std::move(r), result, {}, {}, {}, result == store::outcome::unknown});
+    answer a;
+    a.to = std::move(r);
+    a.result = result;
+    a.undone = result == store::outcome::unknown;
+    inbox_.push_reserved(std::move(a));
 }
 
 void wire::accept(answer a, int code)
 {
     a.result = to_outcome(code);
     a.undone = is_undone(code);
-    if (a.result == store::outcome::invalid_acl)
-        log(log_level::error, address_, " refuses client_options::access: nodes with the access list ",
-            to_string(options_.access), " need credentials in client_options::auth that it knows");
+    if (a.result == store::outcome::invalid_acl && a.to->has_clients_access)
+        log_access_refused();
     if (a.result == store::outcome::unknown)
         must_cut_ = true;
     watch_answered(*a.to, a.result);
@@ -117,16 +109,29 @@ void wire::accept(answer a, int code)
         inbox_.unreserve(1);
 }
 
-void wire::create(std::unique_ptr<request> r, std::string_view path, std::string_view data, store::node_kind kind)
+void wire::log_access_refused() noexcept
 {
+    try {
+        log(log_level::error, address_, " refuses client_options::access, ", to_string(options_.access),
+            ": it does not know one of the schemes or ids, or of auth none of the identities in client_options::auth");
+    } catch (const std::bad_alloc&) { // NOLINT: whoever asked is told of the refusal
+    }
+}
+
+void wire::create(std::unique_ptr<request> r, std::string_view path, std::string_view data, store::node_kind kind,
+                  const access_list* access)
+{
+    r->has_clients_access = access == nullptr;
     submit(std::move(r), path, [&](const std::string& full, request* context) {
         if (data.size() > INT_MAX)
             return static_cast<int>(ZBADARGUMENTS);
+        if (access && !is_text(*access))
+            return static_cast<int>(ZINVALIDACL);
+        const ACL_vector& list = access ? access_->other.refer_to(*access) : access_->clients.get();
         // What is created at "/" is a child of the chroot's node, with no name but its number.
         const std::string child = path == "/" && !chroot_.empty() ? full + '/' : std::string();
         return zoo_acreate2(handle_, child.empty() ? full.c_str() : child.c_str(), data.data(),
-                            static_cast<int>(data.size()), &access_list(options_.access), to_mode(kind),
-                            &callbacks::on_create, context);
+                            static_cast<int>(data.size()), &list, to_mode(kind), &callbacks::on_create, context);
     });
 }
 
@@ -147,10 +152,14 @@ void wire::set(std::unique_ptr<request> r, std::string_view path, std::string_vi
     });
 }
 
-void wire::exists(std::unique_ptr<request> r, std::string_view path)
+void wire::exists(std::unique_ptr<request> r, std::string_view path, bool watch)
 {
     submit(std::move(r), path, [&](const std::string& full, request* context) {
-        return zoo_aexists(handle_, full.c_str(), 0, &callbacks::on_stat, context);
+        if (watch)
+            this->watch(*context, full, watch_kind::data);
+        context->arms_if_missing = watch;
+        return zoo_awexists(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this, &callbacks::on_stat,
+                            context);
     });
 }
 
@@ -172,6 +181,24 @@ void wire::children(std::unique_ptr<request> r, std::string_view path, bool watc
             this->watch(*context, full, watch_kind::children);
         return zoo_awget_children2(handle_, full.c_str(), watch ? &callbacks::on_event : nullptr, this,
                                    &callbacks::on_children, context);
+    });
+}
+
+void wire::get_acl(std::unique_ptr<request> r, std::string_view path)
+{
+    submit(std::move(r), path, [&](const std::string& full, request* context) {
+        return zoo_aget_acl(handle_, full.c_str(), &callbacks::on_access, context);
+    });
+}
+
+void wire::set_acl(std::unique_ptr<request> r, std::string_view path, const access_list& access,
+                   std::int32_t acl_version)
+{
+    submit(std::move(r), path, [&](const std::string& full, request* context) {
+        if (!is_text(access))
+            return static_cast<int>(ZINVALIDACL);
+        auto list = access_->other.refer_to(access); // the library asks for one that it could change
+        return zoo_aset_acl(handle_, full.c_str(), acl_version, &list, &callbacks::on_void, context);
     });
 }
 
@@ -258,6 +285,21 @@ void callbacks::on_children(int code, const struct String_vector* names, const s
         a.names.reserve(static_cast<std::size_t>(names ? names->count : 0));
         for (int i = 0; names && i < names->count; ++i)
             a.names.emplace_back(names->data[i]);
+        a.stat = stat_of(stat);
+    };
+    finish_with(fill, code, context);
+}
+
+void callbacks::on_access(int code, struct ACL_vector* access, struct Stat* stat, const void* context) noexcept
+{
+    const auto fill = [&](answer& a) {
+        std::vector<access_entry> entries;
+        entries.reserve(static_cast<std::size_t>(access ? access->count : 0));
+        for (int i = 0; access && i < access->count; ++i) {
+            const auto& [allowed, who] = access->data[i];
+            entries.emplace_back(who.scheme ? who.scheme : "", who.id ? who.id : "", static_cast<unsigned>(allowed));
+        }
+        a.access = std::make_unique<access_list>(std::move(entries));
         a.stat = stat_of(stat);
     };
     finish_with(fill, code, context);

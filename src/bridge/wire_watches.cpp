@@ -22,7 +22,8 @@ void wire::watch_answered(const request& r, store::outcome result) noexcept
     if (r.watched) {
         auto& state = r.watched->second;
         --state.asked;
-        if (done || result == store::outcome::unknown)
+        const bool armed = done || (r.arms_if_missing && result == store::outcome::no_node);
+        if (armed || result == store::outcome::unknown)
             state.kinds |= static_cast<std::uint8_t>(r.watch);
         else if (state.kinds == 0)
             forget_if_idle(watched_.find(r.watched->first));
@@ -43,7 +44,8 @@ void wire::forget_watches()
     watched_.clear();
 }
 
-/// A deletion uses up both watches of a node, and is told once; anything else leaves the other one armed.
+/// A deletion uses up both watches of a node, and is told once; a change leaves the other one armed. A node that is
+/// created had only the one.
 void wire::watch_fired(const char* path, int type)
 {
     const auto at = watched_.find(std::string_view(path));

@@ -56,6 +56,7 @@
     X(lease_watched_once) \
     X(lingers_although_others_queue) \
     X(lingers_where_numbers_are_scarce) \
+    X(locks_access_ignored) \
     X(look_up_without_sync) \
     X(loss_not_told) \
     X(loss_told_after_the_release) \
@@ -106,6 +107,7 @@
     X(semaphore_maxima_not_compared) \
     X(semaphore_node_of_a_cancelled_create_stays) \
     X(semaphore_node_stays_after_the_wait) \
+    X(semaphore_permits_without_the_locks_access) \
     X(semaphore_try_waits) \
     X(semaphore_unknown_create_forgotten) \
     X(semaphore_unknown_delete_counts_as_done) \
@@ -113,6 +115,7 @@
     X(semaphore_watch_taken_back_before_its_list) \
     X(shared_downgrade_without_the_readers_node) \
     X(shared_no_second_look_after_a_writer) \
+    X(shared_reader_without_the_locks_access) \
     X(shared_readers_exclude_readers) \
     X(shared_readers_ignore_writers) \
     X(shared_readers_wait_for_later_writers) \

@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/access_list.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/node.hpp"
 
@@ -21,7 +22,7 @@ enum class outcome : std::uint8_t {
     not_empty,
     no_auth,              ///< the ACL forbids it
     no_child_allowed,     ///< the parent is an ephemeral node
-    invalid_acl,
+    invalid_acl,          ///< an access list that the servers do not take
     bad_version,          ///< the node's version is another than the one asked for
     bad_arguments,
     unimplemented,        ///< the server is too old for the operation
@@ -61,6 +62,11 @@ struct children_reply : reply {
     node_stat stat;                                  ///< the parent's
 };
 
+struct access_reply : reply {
+    const access_list* access = nullptr; ///< valid during the call; null unless ok
+    node_stat stat;
+};
+
 /// One of several writes that are done together or not at all.
 struct batch_write {
     enum class kind : std::uint8_t { create, remove, set, check };
@@ -69,6 +75,7 @@ struct batch_write {
     std::string_view data;                         ///< for create and set
     node_kind created = node_kind::ephemeral_sequential; ///< for create; not a container
     std::int32_t version = any_version;            ///< for remove, set and check
+    const access_list* access = nullptr;           ///< for create; null: the client's
 };
 struct batch_reply : reply {
     /// Paths of the nodes created, in the order of their writes; valid during the call, empty unless ok.
@@ -134,14 +141,16 @@ public:
     using batch_done = std::function<void(const batch_reply&)>;
     using get_done = std::function<void(const get_reply&)>;
     using children_done = std::function<void(const children_reply&)>;
+    using access_done = std::function<void(const access_reply&)>;
 
     virtual ~node_store() = default;
 
     /// Sets who is told about the session, before anything else is called.
     virtual void attach(observer&) = 0;
 
-    /// Creates a node with the client's ACL.
-    virtual void create(std::string_view path, std::string_view data, node_kind kind, create_done) = 0;
+    /// Creates a node with that access list, or with the client's if it is null. The list need not outlive the call.
+    virtual void create(std::string_view path, std::string_view data, node_kind kind, const access_list* access,
+                        create_done) = 0;
 
     /// Deletes a node of that version.
     virtual void remove(std::string_view path, std::int32_t version, reply_done) = 0;
@@ -154,8 +163,9 @@ public:
     /// the answer does not tell.
     virtual void batch(std::span<const batch_write> writes, batch_done) = 0;
 
-    /// Reads a node's Stat, without a watch.
-    virtual void exists(std::string_view path, stat_done) = 0;
+    /// Reads a node's Stat. With `watch`, and if the answer is ok or no_node, on_node_event() tells when the node is
+    /// created, changed or deleted next.
+    virtual void exists(std::string_view path, bool watch, stat_done) = 0;
 
     /// Reads a node. With `watch`, and if the answer is ok, on_node_event() tells of its next change or deletion.
     virtual void get(std::string_view path, bool watch, get_done) = 0;
@@ -164,7 +174,13 @@ public:
     /// the node itself is deleted.
     virtual void children(std::string_view path, bool watch, children_done) = 0;
 
-    /// Takes back the watches of get() and children() on a node, here and on the server.
+    /// Reads a node's access list.
+    virtual void get_acl(std::string_view path, access_done) = 0;
+
+    /// Replaces a node's access list, if that was replaced so often before. The list need not outlive the call.
+    virtual void set_acl(std::string_view path, const access_list&, std::int32_t acl_version, reply_done) = 0;
+
+    /// Takes back the watches of exists(), get() and children() on a node, here and on the server.
     virtual void unwatch(std::string_view path, reply_done) = 0;
 
     /// Answered when the server has caught up with the leader as of this call; later reads see at least that.

@@ -65,6 +65,7 @@ private:
         std::string data;
         node_kind created = node_kind::persistent;
         std::int32_t version = store::any_version;
+        std::optional<access_list> access;
     };
 
     std::uint64_t draw(std::uint64_t limit) { return choose_.below(limit, choices::stream::plan); }
@@ -87,9 +88,8 @@ private:
             return administer("set data " + path, [&](side& s) { s.set_data(path, data); });
         }
         case 1: {
-            const simulator::permissions p{draw(3) != 0, draw(3) != 0, draw(3) != 0};
-            const std::string what = std::string("allow") + (p.create ? " create" : "") + (p.remove ? " remove" : "") +
-                                     (p.read ? " read " : " ") + path;
+            const simulator::permissions p{draw(3) != 0, draw(3) != 0, draw(3) != 0, draw(6) != 0, draw(3) != 0};
+            const std::string what = "allow " + std::to_string(bits_of(p)) + ' ' + path;
             return administer(what, [&](side& s) { s.allow(path, p); });
         }
         case 2: return administer("allow all " + path, [&](side& s) { s.allow(path, {}); });
@@ -121,14 +121,16 @@ private:
     std::function<void(side&)> request(unsigned c)
     {
         const auto path = some_path();
-        switch (draw(18)) {
+        switch (draw(21)) {
         case 0:
         case 1:
         case 2: {
             const auto kind = static_cast<node_kind>(draw(5));
             const bool sequential = kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
-            return [c, kind, name = sequential ? path + "/n-" : path, data = std::string(draw(4), 'x')](side& s) {
-                create(s, c, name, kind, data);
+            const auto access = draw(4) == 0 ? std::optional(some_access()) : std::nullopt;
+            return [c, kind, access, name = sequential ? path + "/n-" : path,
+                    data = std::string(draw(4), 'x')](side& s) {
+                create(s, c, name, kind, data, access ? &*access : nullptr);
             };
         }
         case 3:
@@ -164,10 +166,22 @@ private:
                                       [&s, c, path](const store::reply& r) { s.told(c).tell("unwatch " + path, r); });
             };
         case 12:
-            return [c, path](side& s) {
-                s.store_of(c).exists(path, [&s, c, path](const store::stat_reply& r) {
+        case 18:
+            return [c, path, watch = draw(3) != 0](side& s) {
+                s.store_of(c).exists(path, watch, [&s, c, path](const store::stat_reply& r) {
                     s.told(c).tell("exists " + path, r, r.stat);
                 });
+            };
+        case 19:
+            return [c, path](side& s) {
+                s.store_of(c).get_acl(path, [&s, c, path](const store::access_reply& r) {
+                    s.told(c).tell("get_acl " + path + (r.access ? text_of(*r.access) : ""), r, r.stat);
+                });
+            };
+        case 20:
+            return [c, path, access = some_access(), version = some_version()](side& s) {
+                s.store_of(c).set_acl(path, access, version,
+                                      [&s, c, path](const store::reply& r) { s.told(c).tell("set_acl " + path, r); });
             };
         case 13:
         case 14:
@@ -178,6 +192,27 @@ private:
             };
         default: return batch(c);
         }
+    }
+
+    /// The administrator may go on with the node, or the list is refused.
+    access_list some_access()
+    {
+        const auto allowed = [&] {
+            return draw(4) != 0 ? permission::all : static_cast<unsigned>(draw(permission::all + 1));
+        };
+        const access_entry anyone("world", draw(10) == 0 ? "someone" : "anyone", allowed());
+        const access_entry more("world", "anyone", allowed() | permission::read | permission::admin);
+        if (draw(2) == 0 || more == anyone) // the servers drop what is said twice
+            return {anyone, administrator()};
+        return {administrator(), anyone, more};
+    }
+
+    static std::string text_of(const access_list& access)
+    {
+        std::string text;
+        for (const access_entry& entry : access.entries())
+            text += ' ' + entry.scheme + ':' + entry.id + ':' + std::to_string(entry.allowed);
+        return text;
     }
 
     std::int32_t some_version() { return draw(2) == 0 ? store::any_version : static_cast<std::int32_t>(draw(3)); }
@@ -195,6 +230,8 @@ private:
                 w.created = static_cast<node_kind>(draw(4));
                 if (w.created == node_kind::persistent_sequential || w.created == node_kind::ephemeral_sequential)
                     w.path += "/n-";
+                if (draw(4) == 0)
+                    w.access = some_access();
             } else {
                 w.version = some_version();
             }
@@ -205,7 +242,7 @@ private:
         return [this, c, text, writes](side& s) {
             std::vector<store::batch_write> asked;
             for (const write& w : writes)
-                asked.push_back({w.what, w.path, w.data, w.created, w.version});
+                asked.push_back({w.what, w.path, w.data, w.created, w.version, w.access ? &*w.access : nullptr});
             s.store_of(c).batch(asked, [this, &s, c, text](const store::batch_reply& r) {
                 std::string told = text;
                 for (const auto& path : r.created)
@@ -220,9 +257,10 @@ private:
         };
     }
 
-    static void create(side& s, unsigned c, const std::string& path, node_kind kind, const std::string& data)
+    static void create(side& s, unsigned c, const std::string& path, node_kind kind, const std::string& data,
+                       const access_list* access = nullptr)
     {
-        s.store_of(c).create(path, data, kind, [&s, c, path](const store::create_reply& r) {
+        s.store_of(c).create(path, data, kind, access, [&s, c, path](const store::create_reply& r) {
             s.told(c).tell("create " + path + ' ' + std::string(r.path), r, r.stat);
         });
     }

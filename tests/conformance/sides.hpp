@@ -62,7 +62,8 @@ public:
         text += " result " + std::to_string(static_cast<int>(r.result));
         if (s.czxid != 0)
             text += " version " + std::to_string(s.version) + " cversion " + std::to_string(s.cversion) + " children " +
-                    std::to_string(s.num_children) + " length " + std::to_string(s.data_length);
+                    std::to_string(s.num_children) + " length " + std::to_string(s.data_length) + " access " +
+                    std::to_string(s.acl_version);
         tell(std::move(text), s);
     }
 
@@ -71,6 +72,9 @@ public:
     std::size_t connections = 0;
     std::int64_t session = 0;
 };
+
+/// Its administrator's entry in the access lists.
+inline access_entry administrator() { return digest_entry("admin", "secret"); }
 
 /// A ZooKeeper with its clients and its administrator.
 class side {
@@ -88,11 +92,18 @@ public:
     virtual void reopen(unsigned client) = 0; ///< a new store, after close
 };
 
+inline unsigned bits_of(const simulator::permissions& p)
+{
+    const auto bit = [](bool allowed, unsigned which) { return allowed ? which : 0U; };
+    return bit(p.read, permission::read) | bit(p.write, permission::write) | bit(p.create, permission::create) |
+           bit(p.remove, permission::remove) | bit(p.admin, permission::admin);
+}
+
 class real_side final : public side {
 public:
     real_side() : admin_{server_.port(), 60s}
     {
-        admin_.authenticate("digest", "admin:secret");
+        admin_.authenticate("digest", "admin:secret"); // as administrator() has it
         for (unsigned c = 0; c < clients; ++c) {
             links_.push_back(std::make_unique<test::proxy>(server_.port()));
             recorders_.emplace_back();
@@ -115,7 +126,7 @@ public:
         admin_.create("/unreadable");
         allow("/unreadable", {true, true, false});
         std::optional<store::outcome> found;
-        store_of(0).exists("/unreadable", [&](const store::stat_reply& r) { found = r.result; });
+        store_of(0).exists("/unreadable", false, [&](const store::stat_reply& r) { found = r.result; });
         run_until([&] { return found.has_value(); });
         REQUIRE((found == store::outcome::ok || found == store::outcome::no_auth));
         return found == store::outcome::no_auth;
@@ -138,7 +149,7 @@ public:
     void allow(const std::string& path, simulator::permissions p) override
     {
         test::access_rule others;
-        others.permissions = 2 + (p.read ? 1 : 0) + (p.create ? 4 : 0) + (p.remove ? 8 : 0);
+        others.permissions = static_cast<std::int32_t>(bits_of(p));
         test::access_rule own;
         own.scheme = "auth";
         own.id = "";
@@ -207,13 +218,28 @@ public:
     }
     void set_data(const std::string& path, const std::string& data) override
     {
-        administrate(transaction::kind::set_data, path, data);
+        transaction t;
+        t.what = transaction::kind::set_data;
+        t.path = path;
+        t.data = data;
+        ensemble_.administrate(std::move(t));
     }
     void allow(const std::string& path, simulator::permissions p) override
     {
-        administrate(transaction::kind::set_permissions, path, {}, p);
+        transaction t;
+        t.what = transaction::kind::set_access;
+        t.path = path;
+        const access_list both{{"world", "anyone", bits_of(p)}, administrator()};
+        t.access = std::make_shared<const access_list>(both);
+        ensemble_.administrate(std::move(t));
     }
-    void remove(const std::string& path) override { administrate(transaction::kind::remove, path); }
+    void remove(const std::string& path) override
+    {
+        transaction t;
+        t.what = transaction::kind::remove;
+        t.path = path;
+        ensemble_.administrate(std::move(t));
+    }
     void cut(unsigned c) override { current_[c]->store.cut(); }
     void expire(unsigned c) override { ensemble_.expire(told(c).session); }
     void reopen(unsigned c) override
@@ -242,17 +268,6 @@ private:
         s.exists_needs_read = exists_needs_read;
         return s;
     }
-    void administrate(transaction::kind what, const std::string& path, std::string data = {},
-                      simulator::permissions p = {})
-    {
-        transaction t;
-        t.what = what;
-        t.path = path;
-        t.data = std::move(data);
-        t.allowed = p;
-        ensemble_.administrate(std::move(t));
-    }
-
     simulator::world world_;
     simulator::ensemble ensemble_;
     std::vector<std::unique_ptr<client>> all_; ///< whatever is under way may still name a closed one

@@ -20,7 +20,7 @@ TEST_CASE("whatever is done to both, the simulated ZooKeeper and a real one tell
     for (const std::uint64_t seed : seeds) {
         std::cout << "simulated and real ZooKeeper: seed " << seed << '\n';
         replay r(real, simulated, zxids, owners, seed);
-        r.run(150);
+        r.run(200);
         batches_done += r.batches_done;
         batches_undone += r.batches_undone;
     }

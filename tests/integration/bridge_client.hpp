@@ -50,6 +50,11 @@ struct described {
     outcome result = outcome::unknown;
     store::node_stat stat;
 };
+struct accessed {
+    outcome result = outcome::unknown;
+    std::string list; ///< as text
+    store::node_stat stat;
+};
 struct batched {
     outcome result = outcome::unknown;
     std::vector<std::string> created;
@@ -64,9 +69,10 @@ struct batched {
 };
 
 /// The writes of a batch. They do not own what they are given.
-inline store::batch_write creates(std::string_view path, node_kind kind, std::string_view data = {})
+inline store::batch_write creates(std::string_view path, node_kind kind, std::string_view data = {},
+                                  const access_list* access = nullptr)
 {
-    return {store::batch_write::kind::create, path, data, kind, store::any_version};
+    return {store::batch_write::kind::create, path, data, kind, store::any_version, access};
 }
 inline store::batch_write removes(std::string_view path, std::int32_t version = store::any_version)
 {
@@ -130,10 +136,11 @@ public:
         run_until([&] { return disconnections >= times; });
     }
 
-    created create(const std::string& path, node_kind kind, const std::string& data = {})
+    created create(const std::string& path, node_kind kind, const std::string& data = {},
+                   const access_list* access = nullptr)
     {
         return wait<created>([&](auto done) {
-            store_->create(path, data, kind, [done](const store::create_reply& r) {
+            store_->create(path, data, kind, access, [done](const store::create_reply& r) {
                 done(created{r.result, std::string{r.path}, r.stat, r.sent});
             });
         });
@@ -149,10 +156,10 @@ public:
             store_->set(path, data, version, [done](const store::stat_reply& r) { done(described{r.result, r.stat}); });
         });
     }
-    described exists(const std::string& path)
+    described exists(const std::string& path, bool watch = false)
     {
         return wait<described>([&](auto done) {
-            store_->exists(path, [done](const store::stat_reply& r) { done(described{r.result, r.stat}); });
+            store_->exists(path, watch, [done](const store::stat_reply& r) { done(described{r.result, r.stat}); });
         });
     }
     batched batch(const std::vector<store::batch_write>& writes)
@@ -175,6 +182,21 @@ public:
             store_->children(path, watch, [done](const store::children_reply& r) {
                 done(listed{r.result, r.names ? *r.names : std::vector<std::string>{}, r.stat});
             });
+        });
+    }
+    accessed get_acl(const std::string& path)
+    {
+        return wait<accessed>([&](auto done) {
+            store_->get_acl(path, [done](const store::access_reply& r) {
+                CHECK((r.access != nullptr) == (r.result == outcome::ok));
+                done(accessed{r.result, r.access ? to_string(*r.access) : std::string(), r.stat});
+            });
+        });
+    }
+    outcome set_acl(const std::string& path, const access_list& access, std::int32_t acl_version = store::any_version)
+    {
+        return wait<outcome>([&](auto done) {
+            store_->set_acl(path, access, acl_version, [done](const store::reply& r) { done(r.result); });
         });
     }
     outcome unwatch(const std::string& path)

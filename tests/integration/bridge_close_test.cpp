@@ -95,7 +95,7 @@ TEST_CASE("close ends the session at once, every time, idle or in the middle of 
         const int pending = i % 4 * 100;
         for (int n = 0; n < pending; ++n)
             c.store().create("/s" + std::to_string(i) + '-', std::string(500, 'x'), node_kind::ephemeral_sequential,
-                             [&](const store::create_reply&) { ++answered; });
+                             nullptr, [&](const store::create_reply&) { ++answered; });
         c.lines.clear();
         c.close();
         CHECK(answered == pending);
@@ -140,7 +140,7 @@ TEST_CASE("a server that does not answer stalls neither close nor the destructor
     // More than the sockets take: the library would wait three seconds for room.
     int answered = 0;
     for (int i = 0; i < 100; ++i)
-        full.store().create("/f", std::string(500'000, 'x'), node_kind::ephemeral,
+        full.store().create("/f", std::string(500'000, 'x'), node_kind::ephemeral, nullptr,
                             [&](const store::create_reply& r) { answered += r.result == outcome::unknown; });
     closed = false;
     full.store().close([&] { closed = true; });
@@ -249,7 +249,7 @@ TEST_CASE("the context goes first: shutdown drops everything uncalled, and what 
         (void)scheduler.call_at(lease_clock::now() + 1h, [] { FAIL("called"); });
         scheduler.post([] { FAIL("called"); });
         auto alive = std::make_shared<int>();
-        store->create("/e", "", node_kind::ephemeral, [alive](const store::create_reply&) { FAIL("called"); });
+        store->create("/e", "", node_kind::ephemeral, nullptr, [alive](const store::create_reply&) { FAIL("called"); });
         CHECK(waits_in([&] { context.reset(); }) == 0);
         CHECK(alive.use_count() == 1);
         store->sync("/", [alive](const store::reply&) { FAIL("called"); });

@@ -113,7 +113,7 @@ TEST_CASE("a lost connection: answers first, then the news, then the same sessio
 
     between.on_next(opcode::create2, moment::reply, fate::cut);
     for (const char* path : {"/1", "/2", "/3"})
-        c.store().create(path, "", node_kind::ephemeral, [&](const store::create_reply& r) {
+        c.store().create(path, "", node_kind::ephemeral, nullptr, [&](const store::create_reply& r) {
             CHECK(r.result == outcome::unknown);
             CHECK(c.open);
             c.tell("unknown");
@@ -160,12 +160,12 @@ TEST_CASE("a send that fails closes the library's socket silently: requests are 
         auto tell = [&](const store::create_reply& r) {
             c.tell(r.result != outcome::unknown || !c.open ? "wrong" : r.undone ? "undone" : "unknown");
         };
-        c.store().create(name + "-before", "", node_kind::ephemeral, tell);
+        c.store().create(name + "-before", "", node_kind::ephemeral, nullptr, tell);
         auto sockets = sockets_to(server().port());
         REQUIRE(sockets.size() == 2); // the library's and Asio's
         ::shutdown(sockets[0], SHUT_WR);
         for (int i = 0; i < 3; ++i) // in the same turn: the first of them closes, the others come too late
-            c.store().create(name + "-after" + std::to_string(i), "", node_kind::ephemeral, tell);
+            c.store().create(name + "-after" + std::to_string(i), "", node_kind::ephemeral, nullptr, tell);
         c.wait_connected(round + 2);
         CHECK(c.lines == names{"unknown", "unknown", "undone", "undone", "disconnected", "connected"});
         CHECK_FALSE(c.was_renewed);
@@ -275,7 +275,7 @@ TEST_CASE("more watches than fit into one packet do not keep a client from comin
     CHECK(c.create("/many", node_kind::persistent).result == outcome::ok);
     for (int i = 0; i < count; ++i) {
         auto path = "/many/" + filling + std::to_string(i);
-        c.store().create(path, "", node_kind::ephemeral, [](const store::create_reply&) {});
+        c.store().create(path, "", node_kind::ephemeral, nullptr, [](const store::create_reply&) {});
         c.store().get(path, true, [&](const store::get_reply& r) { made += r.result == outcome::ok; });
     }
     c.run_until([&] { return made == count; });

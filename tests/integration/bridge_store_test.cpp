@@ -192,8 +192,93 @@ TEST_CASE("the client's access list and its credentials")
     bridge_client anonymous{nobody};
     anonymous.wait_connected();
     CHECK(anonymous.create("/x", node_kind::persistent).result == outcome::invalid_acl);
+    const auto tells_why = [](const std::string& line) {
+        return line.find("refuses client_options::access, auth:cdrwa: ") != line.npos;
+    };
+    CHECK(std::any_of(anonymous.log.begin(), anonymous.log.end(), tells_why));
     for (auto* c : {&ann, &reader, &other, &anonymous})
         c->close();
+}
+
+TEST_CASE("access lists of single nodes: made, read and set, with every answer")
+{
+    zookeeper_server server;
+    const access_list for_both{digest_entry("ann", "secret"), digest_entry("bob", "secret", permission::read)};
+    const auto as = [&](const char* who) {
+        auto options = options_for(server.address());
+        options.auth = {{"digest", who}};
+        return options;
+    };
+    bridge_client ann{as("ann:secret")}, bob{as("bob:secret")}, carl{as("carl:secret")};
+    for (auto* c : {&ann, &bob, &carl})
+        c->wait_connected();
+
+    CHECK(ann.create("/open", node_kind::persistent).result == outcome::ok);
+    CHECK(ann.create("/shared", node_kind::persistent, "x", &for_both).result == outcome::ok);
+    CHECK(bob.get("/shared").data == "x");
+    CHECK(bob.set("/shared", "y").result == outcome::no_auth);
+    CHECK(carl.get("/shared").result == outcome::no_auth);
+    const access_list own{{"auth", "whatever it says"}, {"world", "anyone", permission::read}};
+    const std::vector<store::batch_write> three = {creates("/first", node_kind::persistent, "1", &for_both),
+                                                   creates("/second", node_kind::persistent, "2"),
+                                                   creates("/third", node_kind::persistent, "3", &own)};
+    CHECK(ann.batch(three).result == outcome::ok);
+    CHECK(ann.batch({removes("/first"), removes("/second"), removes("/third")}).result == outcome::ok);
+    CHECK(ann.batch(three).result == outcome::ok); // in the memory of the first
+    CHECK(carl.get("/first").result == outcome::no_auth);
+    CHECK(carl.get("/second").data == "2");
+    CHECK(carl.get("/third").data == "3");
+    CHECK(carl.set("/third", "4").result == outcome::no_auth);
+
+    auto found = ann.get_acl("/open");
+    CHECK(found.list == "world:anyone:cdrwa");
+    CHECK(found.stat.acl_version == 0);
+    CHECK(ann.get_acl("/third").list == "digest:ann:cdrwa, world:anyone:r");
+    found = ann.get_acl("/shared");
+    CHECK(found.list == "digest:ann:cdrwa, digest:bob:r");
+    CHECK(found.stat.data_length == 1);
+    CHECK(bob.get_acl("/shared").list == found.list);
+    CHECK(carl.get_acl("/shared").result == outcome::no_auth);
+    CHECK(carl.get_acl("/missing").result == outcome::no_node);
+
+    CHECK(ann.set_acl("/missing", for_both) == outcome::no_node);
+    CHECK(bob.set_acl("/shared", acl::open) == outcome::no_auth);
+    CHECK(ann.set_acl("/shared", acl::open, 1) == outcome::bad_version);
+    CHECK(ann.set_acl("/shared", acl::open, 0) == outcome::ok);
+    CHECK(carl.get_acl("/shared").stat.acl_version == 1);
+    CHECK(carl.get_acl("/shared").list == "world:anyone:cdrwa");
+    CHECK(carl.get_acl("/shared").stat.version == 0);
+    CHECK(carl.set_acl("/shared", acl::creator_all) == outcome::ok);
+    CHECK(ann.get("/shared").result == outcome::no_auth);
+    CHECK(carl.get_acl("/shared").list == "digest:carl:cdrwa");
+
+    const access_list refused[] = {access_list(std::vector<access_entry>()), {{"world", "someone"}},
+                                   {{"no-such-scheme", "x"}}, {{"ip", "no address"}},
+                                   {{"world", std::string("anyone\0", 7)}}, {{std::string("world\0", 6), "anyone"}}};
+    for (const access_list& list : refused) {
+        CAPTURE(to_string(list));
+        CHECK(ann.set_acl("/open", list) == outcome::invalid_acl);
+        CHECK(ann.create("/refused", node_kind::persistent, {}, &list).result == outcome::invalid_acl);
+        const auto one_of_two = ann.batch({creates("/good", node_kind::persistent), //
+                                           creates("/refused", node_kind::persistent, {}, &list)});
+        CHECK(one_of_two.result == outcome::invalid_acl);
+    }
+    for (const char* path : {"/good", "/refused"})
+        CHECK(ann.exists(path).result == outcome::no_node);
+    for (const char* path : {"", "x", "/x/", "/x//y"}) {
+        CHECK(ann.get_acl(path).result == outcome::bad_arguments);
+        CHECK(ann.set_acl(path, acl::open) == outcome::bad_arguments);
+    }
+    CHECK(ann.get_acl("/open").list == "world:anyone:cdrwa");
+    CHECK(std::none_of(ann.log.begin(), ann.log.end(), [](const std::string& line) { // it is not the client's
+        return line.find("client_options::access") != line.npos;
+    }));
+    const access_list large(std::vector<access_entry>(64, {"digest", "somebody:" + std::string(20'000, 'x')}));
+    CHECK(ann.batch({creates("/large", node_kind::persistent, {}, &large)}).result == outcome::bad_arguments);
+    for (auto* c : {&ann, &bob, &carl}) {
+        CHECK(c->disconnections == 0);
+        c->close();
+    }
 }
 
 TEST_CASE("credentials that the server refuses end everything but close")

@@ -25,7 +25,7 @@ TEST_CASE("clients on threads of their own share one library without knowing it"
                 c.wait_connected();
                 int answered = 0;
                 for (int i = 0; i < 300; ++i)
-                    c.store().create("/t" + std::to_string(t) + '-', "", node_kind::ephemeral_sequential,
+                    c.store().create("/t" + std::to_string(t) + '-', "", node_kind::ephemeral_sequential, nullptr,
                                      [&](const store::create_reply& r) {
                                          ++answered;
                                          wrong += r.result != outcome::ok;
@@ -54,7 +54,7 @@ TEST_CASE("stores on strands of a thread pool")
         void on_connected(const zklock::store::connect_reply&) override
         {
             for (int i = 0; i < 200; ++i)
-                store->create("/p-", "", node_kind::ephemeral_sequential, [this](const zklock::store::create_reply& r) {
+                store->create("/p-", "", node_kind::ephemeral_sequential, nullptr, [this](const auto& r) {
                     good += r.result == outcome::ok;
                     if (++answered == 200)
                         (void)scheduler.call_at(scheduler.now() + 5ms,

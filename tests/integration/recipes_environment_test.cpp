@@ -16,11 +16,21 @@ const server_starts_with kept_containers([](server_options& options) {
 struct environment {
     std::string name;
     const char* secret; ///< of the digest scheme; null for none
-    acl access;
+    access_list access;
     const char* chroot;
     const char* below; ///< the lock's path goes on so
     parent_kind parents;
+    const char* second_secret = nullptr; ///< of the second client, if it has another
+    bool by_lock = false;                ///< the locks have that list, and their clients have none
+
+    [[nodiscard]] bool everybody_may_read() const
+    {
+        const auto anyone = [](const access_entry& entry) { return entry.scheme == "world"; };
+        return std::ranges::any_of(access.entries(), anyone);
+    }
 };
+
+const access_list two_users{digest_entry("ann", "secret"), digest_entry("bob", "different")};
 
 const environment environments[] = {
     {"open", nullptr, acl::open, "", "", parent_kind::container},
@@ -32,6 +42,8 @@ const environment environments[] = {
     {"deep_persistent", nullptr, acl::open, "", "/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p", parent_kind::persistent},
     {"private_deep", "ann:secret", acl::creator_all, "", "/a/b/c/d/e/f", parent_kind::container},
     {"vault", "ann:secret", acl::creator_all, "/environment_vault", "/a", parent_kind::container}, // not to be read
+    {"two_users", "ann:secret", two_users, "", "/a", parent_kind::container, "bob:different"},
+    {"two_users_of_a_lock", "ann:secret", two_users, "", "/a/b", parent_kind::persistent, "bob:different", true},
 };
 
 /// Has the credentials that the ACLs ask for.
@@ -53,6 +65,7 @@ struct wishes {
     {
         shared_mutex_options o;
         o.parents = options.parents;
+        o.access = options.access;
         return o;
     }
     [[nodiscard]] semaphore_options permits() const
@@ -60,12 +73,14 @@ struct wishes {
         semaphore_options o;
         o.permits = 2;
         o.parents = options.parents;
+        o.access = options.access;
         return o;
     }
     [[nodiscard]] election_options terms() const
     {
         election_options o;
         o.parents = options.parents;
+        o.access = options.access;
         o.identifier = "the first";
         return o;
     }
@@ -88,7 +103,7 @@ void expect_guarded(const wishes& w, const std::string& node)
     const std::string full = w.where.chroot + node;
     CAPTURE(full);
     admin_client anybody(server().port());
-    CHECK(forbidden([&] { static_cast<void>(anybody.get(full)); }) == (w.where.access == acl::creator_all));
+    CHECK(forbidden([&] { static_cast<void>(anybody.get(full)); }) == !w.where.everybody_may_read());
     if (w.where.secret) {
         CHECK(forbidden([&] { anybody.set(full, "mine"); }));
         CHECK(forbidden([&] { anybody.remove(full); }));
@@ -278,13 +293,14 @@ const recipe recipes[] = {
     {"semaphore", use_semaphore, ask_semaphore},
 };
 
-client_options options_in(const environment& where, std::string address)
+client_options options_in(const environment& where, std::string address, const char* secret)
 {
     client_options o = fault_options(std::move(address), long_session);
     o.chroot = where.chroot;
-    o.access = where.access;
-    if (where.secret)
-        o.auth.push_back({"digest", where.secret});
+    if (!where.by_lock)
+        o.access = where.access;
+    if (secret)
+        o.auth.push_back({"digest", secret});
     return o;
 }
 
@@ -311,8 +327,7 @@ awaitable<void> expect_kept_out(const environment& where, const recipe& what, co
     const std::vector<std::string> before = all_below(where);
     for (const std::string secret : {"", "ann:guessed", "bob:secret"}) {
         CAPTURE(secret);
-        client_options o = options_in(where, server().address());
-        o.auth.clear();
+        client_options o = options_in(where, server().address(), nullptr);
         if (secret.empty())
             o.access = acl::open;
         else
@@ -363,11 +378,14 @@ TEST_CASE("every recipe in every environment, and nobody without the credentials
                 wishes w{where, top + where.below, {}};
                 w.options.parents = where.parents;
                 w.options.properties["role"] = "test";
+                if (where.by_lock)
+                    w.options.access = where.access;
                 if (where.name == "vault")
                     co_await expect_kept_out(where, what, w); // before there is anything
                 proxy link(server().port());
-                const client_options of_client = options_in(where, link.address());
-                client one(executor, of_client), two(executor, of_client);
+                const char* const second = where.second_secret ? where.second_secret : where.secret;
+                client one(executor, options_in(where, link.address(), where.secret));
+                client two(executor, options_in(where, link.address(), second));
                 co_await what.use(one, two, w);
                 co_await nothing_left(server().port());
                 expect_parents(where, top, w.path);
@@ -389,7 +407,7 @@ TEST_CASE("a chroot that does not exist is an error, and nothing is made")
     for (const recipe& what : recipes) {
         CAPTURE(what.name);
         const auto body = [&]() -> awaitable<void> {
-            client zk(co_await asio::this_coro::executor, options_in(nowhere, server().address()));
+            client zk(co_await asio::this_coro::executor, options_in(nowhere, server().address(), nullptr));
             const wishes w{nowhere, "/a/b", {}};
             CHECK(co_await what.ask(zk, w) == errc::no_such_chroot);
             must(co_await zk.close());

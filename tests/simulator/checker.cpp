@@ -1,5 +1,7 @@
 #include "checker.hpp"
 
+#include "stage.hpp"
+
 #include <algorithm>
 #include <charconv>
 
@@ -141,6 +143,7 @@ void checker::check_grant_in_tree(contender_record& c)
         return;
     }
     check_node_owner(c);
+    if (!has_access_of_locks(*node, plan_)) world_.violate(label(c) + ": its node has another access list");
     if (!ensemble_.alive(node->owner)) world_.violate(label(c) + ": granted to a session that is over");
     if (c.given.fencing_token >> 12 != node->czxid) {
         world_.violate(label(c) + ": the token does not come from the node's czxid " + std::to_string(node->czxid));

@@ -71,6 +71,7 @@ void ensemble::execute(const connection_ptr& c, const request& r)
     case operation::remove: t.what = transaction::kind::remove; break;
     case operation::set: t.what = transaction::kind::set_data; break;
     case operation::batch: t.what = transaction::kind::batch; break;
+    case operation::set_acl: t.what = transaction::kind::set_access; break;
     case operation::close_session: t.what = transaction::kind::close_session; break;
     default: break;
     }
@@ -86,6 +87,7 @@ void ensemble::execute(const connection_ptr& c, const request& r)
     t.node = r.kind;
     t.version = r.version;
     t.parts = r.parts;
+    t.access = r.access;
     append({std::move(t), c, r.xid});
 }
 
@@ -153,7 +155,7 @@ znode_tree::effect ensemble::execute_next(server& s)
         std::string what = "zxid " + std::to_string(e->t.zxid & 0xffffffff) + ' ';
         static constexpr const char* names[] = {
             "create",          "remove",       "set_data",      "check_version",   "batch",
-            "set_permissions", "open_session", "close_session", "remove_container"};
+            "set_permissions", "set_access",   "open_session",  "close_session",   "remove_container"};
         what += names[static_cast<int>(e->t.what)];
         what += ' ' + (effect.path.empty() ? e->t.path : effect.path) + " by session " +
                 std::to_string(e->t.session & 0xff);

@@ -2,6 +2,7 @@
 #include "ensemble.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace zklock::simulator {
@@ -18,6 +19,7 @@ bool goes_to_leader(operation what)
     case operation::remove:
     case operation::set:
     case operation::batch:
+    case operation::set_acl:
     case operation::sync:
     case operation::close_session: return true;
     default: return false;
@@ -120,12 +122,26 @@ void ensemble::answer_read(const connection_ptr& c, const request& r)
     };
     switch (r.what) {
     case operation::exists: // of what is not there, all servers say so to everybody
+        if (node != nullptr && !node->allowed.read && world_.set.exists_needs_read) {
+            a.result = outcome::no_auth;
+            break;
+        }
         if (node == nullptr)
             a.result = outcome::no_node;
-        else if (!node->allowed.read && world_.set.exists_needs_read)
-            a.result = outcome::no_auth;
         else
             a.stat = znode_tree::stat(*node);
+        watch(c->watched);
+        break;
+    case operation::get_acl:
+        if (node == nullptr) {
+            a.result = outcome::no_node;
+        } else if (!node->allowed.read && !node->allowed.admin) {
+            a.result = outcome::no_auth;
+        } else {
+            a.stat = znode_tree::stat(*node);
+            a.access = node->access ? node->access : std::make_shared<const access_list>();
+            if (!node->allowed.admin) a.access = std::make_shared<const access_list>(without_hashes(*a.access));
+        }
         break;
     case operation::get:
     case operation::children:
@@ -200,11 +216,11 @@ void ensemble::fire(server& s, const znode_tree::effect& e)
 {
     using store::event_kind;
     for (const auto& [kind, path, hidden] : e.events) {
-        if (kind == event_kind::created) continue; // nobody watches a node that is not there
+        const bool of_children = kind == event_kind::children_changed || kind == event_kind::deleted;
         for (const auto& c : s.clients) {
             std::size_t fired = 0;
             if (kind != event_kind::children_changed) fired += std::erase(c->watched, path);
-            if (kind != event_kind::data_changed) fired += std::erase(c->children_watched, path);
+            if (of_children) fired += std::erase(c->children_watched, path);
             if (fired != 0 && hidden && kind == event_kind::deleted) c->ends_withheld.push_back(path);
             if (fired == 0 || hidden) continue;
             answer a;

@@ -35,10 +35,10 @@ public:
     virtual void run_until(const std::function<bool()>& holds) = 0;
     virtual void renew(unsigned client) = 0; ///< closes its session, and opens another
 
-    std::string create(unsigned client, const std::string& path, node_kind kind)
+    std::string create(unsigned client, const std::string& path, node_kind kind, const access_list* access = nullptr)
     {
         return answer([&](auto done) {
-            store_of(client).create(path, "data", kind, [this, done](const store::create_reply& r) {
+            store_of(client).create(path, "data", kind, access, [this, done](const store::create_reply& r) {
                 done(result(r) + ' ' + std::string(r.path) + ' ' +
                      (r.result == store::outcome::ok ? show(r.stat) : ""));
             });
@@ -58,10 +58,10 @@ public:
             });
         });
     }
-    std::string exists(unsigned client, const std::string& path)
+    std::string exists(unsigned client, const std::string& path, bool watch)
     {
         return answer([&](auto done) {
-            store_of(client).exists(path, [this, done](const store::stat_reply& r) {
+            store_of(client).exists(path, watch, [this, done](const store::stat_reply& r) {
                 done(result(r) + (r.result == store::outcome::ok ? ' ' + show(r.stat) : ""));
             });
         });
@@ -99,6 +99,20 @@ public:
             });
         });
     }
+    std::string get_acl(unsigned client, const std::string& path)
+    {
+        return answer([&](auto done) {
+            store_of(client).get_acl(path, [this, done](const store::access_reply& r) {
+                done(result(r) + (r.access ? ' ' + to_string(*r.access) + ' ' + show(r.stat) : ""));
+            });
+        });
+    }
+    std::string set_acl(unsigned client, const std::string& path, const access_list& access, std::int32_t version)
+    {
+        return answer([&](auto done) {
+            store_of(client).set_acl(path, access, version, [done](const store::reply& r) { done(result(r)); });
+        });
+    }
     std::string unwatch(unsigned client, const std::string& path)
     {
         return answer(
@@ -123,7 +137,8 @@ private:
         }
         return "made " + std::to_string(nth) + " set " + std::to_string(set) + " owner " + owner + " version " +
                std::to_string(s.version) + " cversion " + std::to_string(s.cversion) + " children " +
-               std::to_string(s.num_children) + " length " + std::to_string(s.data_length);
+               std::to_string(s.num_children) + " length " + std::to_string(s.data_length) + " access " +
+               std::to_string(s.acl_version);
     }
 
     std::string answer(const std::function<void(std::function<void(std::string)>)>& start)
@@ -269,14 +284,15 @@ private:
         const auto path = some_path();
         const auto label = " client" + std::to_string(client) + ' ' + path;
         bool renewed = false;
-        switch (draw(18)) {
+        switch (draw(21)) {
         case 0:
         case 1:
         case 2: {
             static constexpr node_kind kinds[] = {node_kind::persistent, node_kind::ephemeral, node_kind::container};
             const auto kind = kinds[draw(3)];
+            const auto access = draw(4) == 0 ? some_access() : std::nullopt;
             same("create " + std::to_string(static_cast<int>(kind)) + label,
-                 [&](side& s) { return s.create(client, path, kind); });
+                 [&](side& s) { return s.create(client, path, kind, access ? &*access : nullptr); });
             break;
         }
         case 3:
@@ -302,7 +318,19 @@ private:
             same("children" + label, [&](side& s) { return s.children(client, path, watch); });
             break;
         }
-        case 11: same("exists" + label, [&](side& s) { return s.exists(client, path); }); break;
+        case 11:
+        case 17: {
+            const bool watch = draw(3) != 0;
+            same("exists" + label, [&](side& s) { return s.exists(client, path, watch); });
+            break;
+        }
+        case 18: same("get_acl" + label, [&](side& s) { return s.get_acl(client, path); }); break;
+        case 19: {
+            const auto version = some_version();
+            const auto access = some_access();
+            same("set_acl" + label, [&](side& s) { return s.set_acl(client, path, *access, version); });
+            break;
+        }
         case 12: {
             const auto version = some_version();
             same("set" + label, [&](side& s) { return s.set(client, path, "new", version); });
@@ -329,6 +357,22 @@ private:
                 std::sort(simulated.begin(), simulated.end());
             }
             CHECK_MESSAGE(real == simulated, "events of client ", c, " after", label, " with seed ", root_);
+        }
+    }
+
+    /// Of one entry or two, or one that is refused. All may go on with the node somehow: read it and set its list.
+    std::optional<access_list> some_access()
+    {
+        constexpr unsigned always = permission::read | permission::admin;
+        const auto allowed = [&] {
+            return draw(6) != 0 ? permission::all : static_cast<unsigned>(draw(permission::all + 1)) | always;
+        };
+        switch (draw(5)) {
+        case 0: return acl::open;
+        case 1: return access_list(std::vector<access_entry>());
+        case 2: return access_list{{"world", draw(2) ? "anyone" : "nobody", allowed()}};
+        case 3: return access_list{digest_entry("ann", "secret"), {"world", "anyone", allowed()}};
+        default: return access_list{{"ip", "10.1.2.3"}, {"world", "anyone", allowed()}};
         }
     }
 
@@ -389,7 +433,7 @@ TEST_CASE("random operations have the same answers and events as on a real serve
     std::size_t batches_done = 0, batches_undone = 0;
     for (std::uint64_t seed = first; seed < first + 10; ++seed) {
         replay r(real, simulated, seed);
-        r.run(200);
+        r.run(240);
         batches_done += r.batches_done;
         batches_undone += r.batches_undone;
     }

@@ -90,6 +90,7 @@ private:
         request.options.names = common.names;
         request.options.parents = common.parents;
         request.options.identifier = common.identifier;
+        request.options.access = common.access;
         request.options.check_permits = compared_;
         if (counted_) request.options.count_path = count_path(u.paths.front());
         request.count = 1 + u.wish.choice % std::min(permits_, 3u);
@@ -130,6 +131,8 @@ private:
             if (found == nullptr && !excused(u)) return violate(u, "granted without " + node);
             if (found != nullptr && !stage_.ensemble.alive(found->owner))
                 return violate(u, "granted to a session that is over");
+            if (found != nullptr && !has_access_of_locks(*found, stage_.the_plan))
+                return violate(u, "its node has another access list");
         }
         if (excused(u)) return;
         // Nobody deletes the path, nor changes what it says: all go by the number that came first.

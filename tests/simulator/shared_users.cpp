@@ -126,6 +126,8 @@ protected:
         reads_on(u);
         if (g.fencing_token != u.given.front().fencing_token) violate(u, "reads on with another token");
         const auto& tree = stage_.ensemble.leaders_tree();
+        if (const auto* const node = tree.find(g.node); node && !has_access_of_locks(*node, stage_.the_plan))
+            violate(u, "reads on with another access list");
         if (u.believes() && !excused(u)) {
             if (tree.find(g.node) == nullptr) violate(u, "reads on without a node");
             if (tree.find(u.given.front().node) != nullptr) violate(u, "reads on, and its writer's node is left");

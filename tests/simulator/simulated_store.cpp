@@ -53,15 +53,21 @@ request make_request(operation what, std::string_view path)
     return r;
 }
 
+shared_access shared(const access_list* access)
+{
+    return access ? std::make_shared<const access_list>(*access) : nullptr;
+}
+
 } // namespace
 
 void simulated_store::create(std::string_view path, std::string_view data, ::zklock::store::node_kind kind,
-                             create_done call)
+                             const access_list* access, create_done call)
 {
     const plenty_of_memory here;
     auto r = make_request(operation::create, path);
     r.data = data;
     r.kind = kind;
+    r.access = shared(access);
     submit(std::move(r), std::move(call));
 }
 
@@ -95,15 +101,18 @@ void simulated_store::batch(std::span<const ::zklock::store::batch_write> writes
         part.data = w.data;
         part.node = w.created;
         part.version = w.version;
+        part.access = shared(w.access);
         r.parts.push_back(std::move(part));
     }
     submit(std::move(r), std::move(call));
 }
 
-void simulated_store::exists(std::string_view path, stat_done call)
+void simulated_store::exists(std::string_view path, bool watch, stat_done call)
 {
     const plenty_of_memory here;
-    submit(make_request(operation::exists, path), std::move(call));
+    auto r = make_request(operation::exists, path);
+    r.watch = watch;
+    submit(std::move(r), std::move(call));
 }
 
 void simulated_store::get(std::string_view path, bool watch, get_done call)
@@ -119,6 +128,22 @@ void simulated_store::children(std::string_view path, bool watch, children_done 
     const plenty_of_memory here;
     auto r = make_request(operation::children, path);
     r.watch = watch;
+    submit(std::move(r), std::move(call));
+}
+
+void simulated_store::get_acl(std::string_view path, access_done call)
+{
+    const plenty_of_memory here;
+    submit(make_request(operation::get_acl, path), std::move(call));
+}
+
+void simulated_store::set_acl(std::string_view path, const access_list& access, std::int32_t acl_version,
+                              reply_done call)
+{
+    const plenty_of_memory here;
+    auto r = make_request(operation::set_acl, path);
+    r.access = shared(&access);
+    r.version = acl_version;
     submit(std::move(r), std::move(call));
 }
 
@@ -158,8 +183,9 @@ bool simulated_store::may_submit(const std::string& name, const request& r)
 void simulated_store::submit(request r, callback call)
 {
     const plenty_of_memory here;
-    static constexpr const char* names[] = {"connect",  "create",  "remove", "set",  "batch", "exists", "get",
-                                            "children", "unwatch", "sync",   "ping", "close_session"};
+    static constexpr const char* names[] = {"connect",  "create",  "remove",  "set",     "batch", "exists", "get",
+                                            "children", "get_acl", "set_acl", "unwatch", "sync",  "ping",
+                                            "close_session"};
     std::string name = names[static_cast<int>(r.what)];
     if (r.what != operation::batch || world_.log.on()) {
         name += r.path.empty() ? "" : " " + r.path;
@@ -349,6 +375,13 @@ void simulated_store::call_back(waiting& w, const answer& a)
             r.stat = a.stat;
         }
         if (*l) tell([&] { (*l)(fill(r)); });
+    } else if (auto* access = std::get_if<access_done>(&w.call)) {
+        ::zklock::store::access_reply r;
+        if (ok) {
+            r.access = a.access.get();
+            r.stat = a.stat;
+        }
+        if (*access) tell([&] { (*access)(fill(r)); });
     } else if (auto* d = std::get_if<reply_done>(&w.call); *d) {
         ::zklock::store::reply r;
         tell([&] { (*d)(fill(r)); });

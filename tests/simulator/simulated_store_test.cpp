@@ -71,6 +71,87 @@ TEST_CASE("whether a node exists is told to whoever may not read it, or is not, 
     }
 }
 
+TEST_CASE("a watch on what is not there fires at its creation, once; one on what is there at a change, or at its end")
+{
+    scene s(calm(3));
+    client c(s.w, s.e, 0);
+    s.pass(1s);
+    c.exists("/locks/a", true);
+    c.exists("/locks/a", true);
+    c.create("/locks/a", node_kind::ephemeral);
+    c.set("/locks/a", 0);
+    c.exists("/locks/a", true);
+    c.set("/locks/a", 1);
+    c.exists("/locks/a", true);
+    c.create("/locks/a/below", node_kind::persistent); // refused, and no change
+    c.remove("/locks/a");
+    c.exists("/locks/a", false);
+    c.create("/locks/a", node_kind::ephemeral);
+    c.remove("/locks/a");
+    c.exists("/locks/a", true);
+    c.unwatch("/locks/a");
+    c.create("/locks/a", node_kind::ephemeral);
+    s.pass(1s);
+    const std::string no_child = std::to_string(static_cast<int>(outcome::no_child_allowed));
+    CHECK(c.taken() == notes{"new session", "exists " + no_node, "exists " + no_node, "created /locks/a",
+                             "create 0 /locks/a", "set 0 version 1", "exists 0 version 1", "changed /locks/a",
+                             "set 0 version 2", "exists 0 version 2", "create " + no_child + ' ', "deleted /locks/a",
+                             "remove 0", "exists " + no_node, "create 0 /locks/a", "remove 0", "exists " + no_node,
+                             "unwatch 0", "create 0 /locks/a"});
+    CHECK(s.e.watches().empty());
+}
+
+TEST_CASE("whoever may not read a node is not told of its creation; its watch is used up")
+{
+    scene s(calm(1));
+    client c(s.w, s.e, 0);
+    s.pass(1s);
+    const access_list unreadable{{"world", "anyone", permission::all & ~permission::read}};
+    c.exists("/locks/a", true);
+    c.create("/locks/a", node_kind::ephemeral, &unreadable);
+    c.remove("/locks/a");
+    c.create("/locks/a", node_kind::ephemeral);
+    s.pass(1s);
+    CHECK(c.taken() == notes{"new session", "exists " + no_node, "create 0 /locks/a", "remove 0", "create 0 /locks/a"});
+    CHECK(s.e.watches().empty());
+}
+
+TEST_CASE("access lists are shown to whoever may read a node or set its list, and are set if their version fits")
+{
+    scene s(calm(3));
+    client c(s.w, s.e, 0);
+    s.pass(1s);
+    c.taken();
+    const access_list readers{digest_entry("ann", "secret"), {"world", "anyone", permission::read}};
+    const access_list owners{digest_entry("ann", "secret"), {"world", "anyone", permission::admin}};
+    const access_list hidden{digest_entry("ann", "secret"), {"world", "anyone", permission::write}};
+    c.get_acl("/locks");
+    c.get_acl("/missing");
+    c.set_acl("/missing", owners, store::any_version);
+    c.set_acl("/locks", owners, 1);
+    c.set_acl("/locks", owners, 0);
+    c.get_acl("/locks");
+    c.set_acl("/locks", acl::creator_all, 1); // as whom?
+    c.set_acl("/locks", access_list(std::vector<access_entry>()), 1);
+    c.create("/locks/a", node_kind::ephemeral); // no more
+    c.set_acl("/locks", readers, 1);
+    c.get_acl("/locks");
+    c.set_acl("/locks", owners, store::any_version);
+    c.set("/locks", store::any_version);
+    c.create("/b", node_kind::persistent, &hidden);
+    c.get_acl("/b");
+    c.set("/b", 0);
+    s.pass(1s);
+    const std::string bad_version = std::to_string(static_cast<int>(outcome::bad_version));
+    const std::string invalid = std::to_string(static_cast<int>(outcome::invalid_acl));
+    CHECK(c.taken() ==
+          notes{"get_acl 0 world:anyone:cdrwa version 0", "get_acl " + no_node, "set_acl " + no_node,
+                "set_acl " + bad_version, "set_acl 0", "get_acl 0 digest:ann:cdrwa, world:anyone:a version 1",
+                "set_acl " + invalid, "set_acl " + invalid, "create " + no_auth + ' ', "set_acl 0",
+                "get_acl 0 digest:ann:cdrwa, world:anyone:r version 2", "set_acl " + no_auth,
+                "set " + no_auth + " version 0", "create 0 /b", "get_acl " + no_auth, "set 0 version 1"});
+}
+
 TEST_CASE("a batch is done in one transaction, and its events come in order before its answer")
 {
     scene s(calm(3));

@@ -66,6 +66,7 @@ void mutex_users::acquire(client& where, const step& s)
     options.cohort = stage_.the_plan.set.cohort;
     options.parents =
         stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
+    options.access = access_of_locks(stage_.the_plan);
     recipes::acquire_request request;
     request.path = path_of(s.path);
     request.options = options;

@@ -17,6 +17,18 @@ constexpr std::uint64_t most_events = 400'000;
 
 } // namespace
 
+std::optional<access_list> access_of_locks(const plan& p)
+{
+    if (p.seed % 11 != 5) return std::nullopt;
+    return access_list{digest_entry("ann", "secret", permission::read), {"world", "anyone"}};
+}
+
+bool has_access_of_locks(const znode_tree::node& node, const plan& p)
+{
+    const auto wanted = access_of_locks(p);
+    return wanted ? node.access && *node.access == *wanted : !node.access;
+}
+
 stage::stage(const plan& p, bool traced)
     : the_plan(p), world(p.seed, p.set, traced), ensemble(world), herd_(world, ensemble, p),
       containers_(world, ensemble, p, [this](std::int64_t session) -> const simulated_store* {

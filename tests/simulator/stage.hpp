@@ -18,10 +18,16 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace zklock::simulator {
+
+/// The access list of that schedule's locks; nothing: the clients'.
+[[nodiscard]] std::optional<access_list> access_of_locks(const plan&);
+/// Whether a node has that list.
+[[nodiscard]] bool has_access_of_locks(const znode_tree::node&, const plan&);
 
 /// A process's time, as a session in it sees it.
 class sessions_time final : public store::scheduler {

@@ -11,6 +11,7 @@
 #include <vector>
 
 namespace zklock::simulator {
+inline namespace store_scene { // the simulator's stage has clients, too
 
 using namespace std::chrono_literals;
 using ::zklock::store::node_kind;
@@ -48,14 +49,15 @@ struct client final : store::observer {
     void on_node_event(store::event_kind kind, std::string_view path) override
     {
         note((kind == store::event_kind::deleted            ? "deleted "
+              : kind == store::event_kind::created          ? "created "
               : kind == store::event_kind::children_changed ? "children changed "
                                                             : "changed ") +
              std::string(path));
     }
 
-    void create(const std::string& path, node_kind kind)
+    void create(const std::string& path, node_kind kind, const access_list* access = nullptr)
     {
-        store.create(path, "data", kind, [this](const store::create_reply& r) {
+        store.create(path, "data", kind, access, [this](const store::create_reply& r) {
             note("create " + std::to_string(static_cast<int>(r.result)) + ' ' + std::string(r.path));
         });
     }
@@ -69,9 +71,9 @@ struct client final : store::observer {
         store.get(path, watch,
                   [this](const store::get_reply& r) { note("get " + std::to_string(static_cast<int>(r.result))); });
     }
-    void exists(const std::string& path)
+    void exists(const std::string& path, bool watch = false)
     {
-        store.exists(path, [this](const store::stat_reply& r) {
+        store.exists(path, watch, [this](const store::stat_reply& r) {
             note("exists " + std::to_string(static_cast<int>(r.result)) +
                  (r.result == outcome::ok ? " version " + std::to_string(r.stat.version) : ""));
         });
@@ -98,6 +100,18 @@ struct client final : store::observer {
     {
         store.unwatch(path,
                       [this](const store::reply& r) { note("unwatch " + std::to_string(static_cast<int>(r.result))); });
+    }
+    void get_acl(const std::string& path)
+    {
+        store.get_acl(path, [this](const store::access_reply& r) {
+            note("get_acl " + std::to_string(static_cast<int>(r.result)) +
+                 (r.access ? ' ' + to_string(*r.access) + " version " + std::to_string(r.stat.acl_version) : ""));
+        });
+    }
+    void set_acl(const std::string& path, const access_list& access, std::int32_t acl_version)
+    {
+        store.set_acl(path, access, acl_version,
+                      [this](const store::reply& r) { note("set_acl " + std::to_string(static_cast<int>(r.result))); });
     }
     void batch(const std::vector<store::batch_write>& writes)
     {
@@ -153,4 +167,5 @@ inline const std::string unknown = std::to_string(static_cast<int>(outcome::unkn
 inline const std::string no_auth = std::to_string(static_cast<int>(outcome::no_auth));
 inline const std::string no_node = std::to_string(static_cast<int>(outcome::no_node));
 
+} // namespace store_scene
 } // namespace zklock::simulator

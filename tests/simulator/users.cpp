@@ -52,6 +52,7 @@ mutex_options acquisition_users::options_of(const use& u, queue::contender_kind 
     options.identifier = u.tag;
     options.names = stage_.the_plan.seed % 2 == 0 ? naming::curator : naming::kazoo;
     options.parents = stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
+    options.access = access_of_locks(stage_.the_plan);
     if (kind == queue::contender_kind::mutex) { // a shared mutex does not have these
         options.linger = stage_.the_plan.set.linger;
         options.cohort = stage_.the_plan.set.cohort;
@@ -160,6 +161,7 @@ void acquisition_users::check_lock(use& u, const held_lock& l, unsigned path)
     const auto& tree = stage_.ensemble.leaders_tree();
     if (const auto* const node = tree.find(l.node); node != nullptr) {
         if (!stage_.ensemble.alive(node->owner)) violate(u, "granted to a session that is over");
+        if (!has_access_of_locks(*node, stage_.the_plan)) violate(u, "its node has another access list");
         if (l.fencing_token >> 12 != node->czxid) violate(u, "its token does not come from its node");
         auto& turns = turns_of_[l.node];
         turns.insert(l.fencing_token);

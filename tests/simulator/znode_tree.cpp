@@ -35,6 +35,32 @@ znode_tree::effect failed(outcome why)
 
 } // namespace
 
+bool is_valid(const access_list& list)
+{
+    return !list.entries().empty() && std::all_of(list.entries().begin(), list.entries().end(), [](const auto& entry) {
+        if (entry.scheme == "world") return entry.id == "anyone";
+        if (entry.scheme == "digest") return std::count(entry.id.begin(), entry.id.end(), ':') == 1;
+        return entry.scheme == "ip" && !entry.id.empty();
+    });
+}
+
+permissions allowed_by(const access_list& list)
+{
+    unsigned all = 0;
+    for (const auto& entry : list.entries())
+        if (entry.scheme == "world") all |= entry.allowed;
+    return {(all & permission::create) != 0, (all & permission::remove) != 0, (all & permission::read) != 0,
+            (all & permission::write) != 0, (all & permission::admin) != 0};
+}
+
+access_list without_hashes(const access_list& list)
+{
+    auto entries = list.entries();
+    for (auto& entry : entries)
+        if (entry.scheme == "digest") entry.id.replace(entry.id.find(':'), entry.id.npos, ":x");
+    return access_list(std::move(entries));
+}
+
 znode_tree::znode_tree() { nodes_.emplace("/", node{}); }
 
 znode_tree::effect znode_tree::apply(const transaction& t)
@@ -53,6 +79,7 @@ znode_tree::effect znode_tree::apply(const transaction& t)
             return e;
         }
         return failed(outcome::no_node);
+    case kind::set_access: return set_access(t);
     case kind::open_session: return e;
     case kind::close_session: {
         auto paths = nodes_of(t.session);
@@ -75,6 +102,7 @@ znode_tree::effect znode_tree::apply(const transaction& t)
 
 znode_tree::effect znode_tree::create(const transaction& t)
 {
+    if (t.access && !is_valid(*t.access)) return failed(outcome::invalid_acl);
     const auto parent = parent_of(t.path);
     if (parent == nodes_.end()) return failed(outcome::no_node);
     auto& above = parent->second;
@@ -92,12 +120,17 @@ znode_tree::effect znode_tree::create(const transaction& t)
     n.ctime_ms = n.mtime_ms = t.time_ms;
     if (is_ephemeral(t.node)) n.owner = t.session;
     if (t.node == node_kind::container) n.owner = container_owner;
+    if (t.access) {
+        n.access = t.access;
+        n.allowed = allowed_by(*t.access);
+    }
     e.stat = stat(n);
+    const bool hidden = !n.allowed.read;
     nodes_.emplace(e.path, std::move(n));
     above.pzxid = t.zxid;
     ++above.creates;
     ++above.children;
-    e.events.push_back({event_kind::created, e.path, false});
+    e.events.push_back({event_kind::created, e.path, hidden});
     e.events.push_back({event_kind::children_changed, parent->first, !above.allowed.read});
     return e;
 }
@@ -134,6 +167,7 @@ znode_tree::effect znode_tree::set_data(const transaction& t)
 {
     const auto at = nodes_.find(t.path);
     if (at == nodes_.end()) return failed(outcome::no_node);
+    if (t.session != transaction::administrator && !at->second.allowed.write) return failed(outcome::no_auth);
     if (t.version != store::any_version && t.version != at->second.version) return failed(outcome::bad_version);
     before_change(t.path);
     at->second.data = t.data;
@@ -144,6 +178,21 @@ znode_tree::effect znode_tree::set_data(const transaction& t)
     e.stat = stat(at->second);
     e.events.push_back({event_kind::data_changed, t.path, !at->second.allowed.read});
     return e;
+}
+
+/// It is no change of the node: nothing but the list and its version is others afterwards.
+znode_tree::effect znode_tree::set_access(const transaction& t)
+{
+    if (!is_valid(*t.access)) return failed(outcome::invalid_acl);
+    const auto at = nodes_.find(t.path);
+    if (at == nodes_.end()) return failed(outcome::no_node);
+    auto& n = at->second;
+    if (t.session != transaction::administrator && !n.allowed.admin) return failed(outcome::no_auth);
+    if (t.version != store::any_version && t.version != n.acl_version) return failed(outcome::bad_version);
+    n.access = t.access;
+    n.allowed = allowed_by(*t.access);
+    ++n.acl_version;
+    return {};
 }
 
 znode_tree::effect znode_tree::check_version(const transaction& t) const
@@ -249,6 +298,7 @@ store::node_stat znode_tree::stat(const node& n)
     s.cversion = static_cast<std::int32_t>(2 * n.creates - static_cast<std::uint32_t>(n.children));
     s.num_children = n.children;
     s.data_length = static_cast<std::int32_t>(n.data.size());
+    s.acl_version = n.acl_version;
     return s;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 #include "store/store.hpp"
+#include "zklock/access_list.hpp"
 
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,13 +14,24 @@
 
 namespace zklock::simulator {
 
-/// What a node's access list lets ordinary sessions do.
+/// What a node's access list lets ordinary sessions do. They have shown no credentials.
 struct permissions {
     bool create = true; ///< children
     bool remove = true; ///< children
     bool read = true;
+    bool write = true;
+    bool admin = true;
     bool operator==(const permissions&) const = default;
 };
+
+using shared_access = std::shared_ptr<const access_list>; ///< null: anybody may do anything
+
+/// Whether servers take such a list from a session that has shown no credentials.
+[[nodiscard]] bool is_valid(const access_list&);
+/// What it lets such sessions do.
+[[nodiscard]] permissions allowed_by(const access_list&);
+/// As it is shown to a session that may not set it.
+[[nodiscard]] access_list without_hashes(const access_list&);
 
 /// One write as the leader orders it. Every replica that executes the same ones in the same order has the same tree.
 struct transaction {
@@ -28,7 +41,8 @@ struct transaction {
         set_data,
         check_version,
         batch, ///< the parts in their order, all or none
-        set_permissions,
+        set_permissions, ///< what the tree goes by: the access list is shown as it was
+        set_access,
         open_session,
         close_session,
         remove_idle_container
@@ -41,7 +55,8 @@ struct transaction {
     std::string data;
     store::node_kind node = store::node_kind::persistent;
     permissions allowed;
-    std::int32_t version = store::any_version; ///< of the node to be removed, set or checked
+    shared_access access; ///< of a create or a set_access
+    std::int32_t version = store::any_version; ///< of the node to be removed, set or checked; or of its access list
     std::vector<transaction> parts;            ///< of a batch: what, path, data, node and version
     std::int64_t session = administrator; ///< who writes, or which session opens or closes
     std::int64_t zxid = 0;
@@ -66,6 +81,8 @@ public:
         std::uint32_t creates = 0; ///< children made so far: the next sequence number
         std::int32_t children = 0;
         permissions allowed;
+        shared_access access;
+        std::int32_t acl_version = 0;
     };
 
     /// What sets off watches. A deletion sets off both kinds of the node, and is told once.
@@ -104,6 +121,7 @@ private:
     effect create(const transaction& t);
     effect remove(const transaction& t);
     effect set_data(const transaction& t);
+    effect set_access(const transaction& t);
     effect check_version(const transaction& t) const;
     effect batch(const transaction& t);
     void erase(nodes::iterator at, std::int64_t zxid, effect& e);

@@ -4,6 +4,7 @@
 #include "support/proxy_connection.hpp"
 #include "support/unique_fd.hpp"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -56,9 +57,9 @@ namespace {
 /// The thread, its loop, and what they share with the tests' threads.
 class proxy::relay {
 public:
-    explicit relay(std::uint16_t server_port)
-        : server_port(server_port), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), listener_(listen_on(lease.port())),
-          thread_([this] { run(); })
+    relay(std::uint16_t server_port, std::optional<std::string> comes_from)
+        : server_port(server_port), comes_from_(std::move(comes_from)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+          listener_(listen_on(lease.port())), thread_([this] { run(); })
     {
     }
 
@@ -150,6 +151,12 @@ private:
             unique_fd server{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
             const auto address = loopback(server_port);
             ++accepted;
+            if (comes_from_) {
+                auto own = loopback(0);
+                ::inet_pton(AF_INET, comes_from_->c_str(), &own.sin_addr);
+                if (::bind(server.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0)
+                    throw std::system_error(errno, std::generic_category(), "proxy: bind to " + *comes_from_);
+            }
             if (::connect(server.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
                 errno != EINPROGRESS)
                 continue; // a server that is down: closing the client's side says so
@@ -159,6 +166,7 @@ private:
         }
     }
 
+    const std::optional<std::string> comes_from_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     unique_fd wake_;
@@ -169,7 +177,10 @@ private:
     std::thread thread_;
 };
 
-proxy::proxy(std::uint16_t server_port) : relay_(std::make_unique<relay>(server_port)) {}
+proxy::proxy(std::uint16_t server_port, std::optional<std::string> comes_from)
+    : relay_(std::make_unique<relay>(server_port, std::move(comes_from)))
+{
+}
 
 proxy::~proxy() = default;
 

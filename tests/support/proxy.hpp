@@ -44,7 +44,9 @@ struct seen_request {
 /// connections to come too. Waiting members throw when their limit passes.
 class proxy {
 public:
-    explicit proxy(std::uint16_t server_port);
+    /// Its connections come to the server from that address of the loopback interface, such as 127.0.0.2, or else from
+    /// 127.0.0.1.
+    explicit proxy(std::uint16_t server_port, std::optional<std::string> comes_from = std::nullopt);
     ~proxy();
     proxy(const proxy&) = delete;
     proxy& operator=(const proxy&) = delete;

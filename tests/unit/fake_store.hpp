@@ -75,6 +75,7 @@ public:
         std::string data;
         zklock::store::node_kind created{};
         std::int32_t version = 0;
+        std::string access; ///< as text; empty: the client's
     };
     struct request {
         std::string what; ///< "create /a/b", "sync /", "batch create /a/b, remove /a/c", …
@@ -92,6 +93,8 @@ public:
         std::function<void()> strand; ///< of a write: the connection had ended before it could leave
         std::function<void(std::int32_t version, std::string data)> show_version; ///< likewise
         std::function<void(const zklock::store::node_stat&, std::string data)> show_node; ///< of a get
+        std::string access; ///< of a create or a set_acl, as text; empty: the client's
+        std::function<void(const access_list&, const zklock::store::node_stat&)> show_access; ///< of a get_acl
     };
 
     explicit fake_store(manual_scheduler& clock) : clock_(clock) {}
@@ -105,13 +108,15 @@ public:
 
     void attach(zklock::store::observer& o) override { observer = &o; }
     void give_up() noexcept override { given_up = true; }
-    void create(std::string_view path, std::string_view, zklock::store::node_kind kind, create_done done) override
+    void create(std::string_view path, std::string_view, zklock::store::node_kind kind, const access_list* access,
+                create_done done) override
     {
         using zklock::store::node_kind;
         const char* const verb = kind == node_kind::container               ? "container "
                                  : kind == node_kind::ephemeral_sequential ? "create "
                                                                            : "persistent ";
         request& r = add(verb, path);
+        r.access = as_text(access);
         const auto sent = clock_.now();
         r.answer = [done, sent](zklock::store::outcome o) { done({{o, sent}, {}, {}}); };
         r.strand = [done] { done({never_left, {}, {}}); };
@@ -134,7 +139,24 @@ public:
     {
         stat_of("set ", std::string(path) + at_version(version), std::move(f));
     }
-    void exists(std::string_view path, stat_done f) override { stat_of("exists ", std::string(path), std::move(f)); }
+    void exists(std::string_view path, bool watch, stat_done f) override
+    {
+        stat_of(watch ? "watch exists " : "exists ", std::string(path), std::move(f));
+    }
+    void get_acl(std::string_view path, access_done f) override
+    {
+        request& r = add("get_acl ", path);
+        const auto sent = clock_.now();
+        r.answer = [f, sent](zklock::store::outcome o) { f({{o, sent}, nullptr, {}}); };
+        r.show_access = [f, sent](const access_list& access, const zklock::store::node_stat& stat) {
+            f({{zklock::store::outcome::ok, sent}, &access, stat});
+        };
+    }
+    void set_acl(std::string_view path, const access_list& access, std::int32_t acl_version, reply_done f) override
+    {
+        simple("set_acl ", std::string(path) + at_version(acl_version), std::move(f));
+        requests.back().access = as_text(&access);
+    }
     void batch(std::span<const zklock::store::batch_write> writes, batch_done f) override
     {
         static constexpr const char* verbs[] = {"create ", "remove ", "set ", "check "};
@@ -143,7 +165,8 @@ public:
         for (const auto& w : writes) {
             what += (what.empty() ? "" : ", ") + std::string(verbs[static_cast<int>(w.what)]) + std::string(w.path) +
                     at_version(w.version);
-            copies.push_back({w.what, std::string(w.path), std::string(w.data), w.created, w.version});
+            copies.push_back({w.what, std::string(w.path), std::string(w.data), w.created, w.version,
+                              as_text(w.access)});
         }
         request& r = add("batch ", what);
         r.writes = std::move(copies);
@@ -225,6 +248,7 @@ private:
         r.what = verb + std::string(path);
         return r;
     }
+    static std::string as_text(const access_list* access) { return access ? to_string(*access) : std::string(); }
     static std::string at_version(std::int32_t version)
     {
         return version == zklock::store::any_version ? "" : " at version " + std::to_string(version);

@@ -22,7 +22,7 @@ TEST_SUITE("operations on nodes")
         told_end removed;
         told<std::vector<std::string>> listed;
         told<std::optional<node_stat>> found, missing;
-        s.nodes().create("/a-", "x", node_kind::ephemeral_sequential, created.teller());
+        s.nodes().create("/a-", "x", node_kind::ephemeral_sequential, {}, created.teller());
         s.nodes().get("/a", read.teller());
         s.nodes().set("/a", "y", 3, set.teller());
         s.nodes().remove("/a", any_version, removed.teller());
@@ -55,6 +55,105 @@ TEST_SUITE("operations on nodes")
         CHECK_FALSE(missing.value);
     }
 
+    TEST_CASE("access lists: given to what is created, read, and set, each with one request")
+    {
+        node_scene s;
+        s.connect();
+        const access_list readers{digest_entry("ann", "secret"), {"world", "anyone", permission::read}};
+        told<> created, plain;
+        told<node_access> read, refused;
+        told_end set, set_back;
+        told<commit_result> committed;
+        s.nodes().create("/a", "x", node_kind::persistent, readers, created.teller());
+        s.nodes().create("/b", "x", node_kind::persistent, {}, plain.teller());
+        s.nodes().get_acl("/", read.teller());
+        s.nodes().get_acl("/b", refused.teller());
+        s.nodes().set_acl("/a", readers, 3, set.teller());
+        s.nodes().set_acl("/a", acl::open, any_version, set_back.teller());
+        zklock::transaction both;
+        both.create("/c", "", node_kind::persistent, readers).create("/d", "");
+        s.nodes().commit(both, committed.teller());
+        CHECK(s.servers.pending() == "persistent /a, persistent /b, get_acl /, get_acl /b, set_acl /a at version 3, "
+                                     "set_acl /a, batch create /c, create /d");
+        const std::string as_text = "digest:ann:cdrwa, world:anyone:r";
+        asked(s).to("persistent /a").has_access(as_text).ends(outcome::ok);
+        asked(s).to("persistent /b").has_access("").ends(outcome::invalid_acl);
+        CHECK(created.ended == error_code());
+        CHECK(plain.ended_with(errc::invalid_option));
+        node_stat stat;
+        stat.acl_version = 7;
+        const auto answer = asked(s).to("get_acl /").kept();
+        answer.show_access(readers, stat);
+        s.clock.run();
+        asked(s).to("get_acl /b").ends(outcome::no_auth);
+        CHECK(read.ended == error_code());
+        CHECK(read.value.list == readers);
+        CHECK(read.value.stat.acl_version == 7);
+        CHECK(refused.ended_with(errc::access_denied));
+        asked(s).to("set_acl /a at version 3").has_access(as_text).ends(outcome::bad_version);
+        asked(s).to("set_acl /a").has_access("world:anyone:cdrwa").ends(outcome::ok);
+        CHECK(set.ended == make_error_code(errc::bad_version));
+        CHECK(set_back.ended == error_code());
+        const auto batch = asked(s).to_batch_of(2).kept();
+        CHECK(batch.writes[0].access == as_text);
+        CHECK(batch.writes[1].access.empty());
+        batch.done({"/c", "/d"});
+        s.clock.run();
+        CHECK(committed.ended == error_code());
+    }
+
+    TEST_CASE("an access list whose answer is lost: read again, and set once at most")
+    {
+        node_scene s;
+        s.connect();
+        told<node_access> read;
+        told_end set;
+        s.nodes().get_acl("/a", read.teller());
+        s.nodes().set_acl("/a", acl::open, 0, set.teller());
+        asked(s).to("get_acl /a").ends(outcome::unknown).to("set_acl /a at version 0").ends(outcome::unknown);
+        s.disconnect();
+        s.connect(5, false);
+        CHECK(set.ended == make_error_code(errc::outcome_unknown));
+        CHECK_FALSE(read.ended);
+        CHECK_FALSE(s.servers.asks("set_acl"));
+        asked(s).to("sync /").ends(outcome::ok);
+        const auto again = asked(s).to("get_acl /a").kept();
+        again.show_access(acl::open, {});
+        s.clock.run();
+        CHECK(read.ended == error_code());
+    }
+
+    TEST_CASE("an access list that cannot be right is refused without a request, and named in the log")
+    {
+        std::string log;
+        node_scene s([&](client_options& o) { o.log = [&](log_level, std::string_view text) { log = text; }; });
+        s.connect();
+        const auto refused = [&](const access_list& access) {
+            told<> created;
+            told_end set;
+            told<commit_result> committed;
+            zklock::transaction one;
+            one.create("/a", "", node_kind::persistent, access);
+            s.nodes().create("/a", "", node_kind::persistent, access, created.teller());
+            s.nodes().commit(one, committed.teller());
+            s.nodes().set_acl("/a", access, any_version, set.teller());
+            s.clock.run();
+            CHECK(created.ended_with(errc::invalid_option));
+            CHECK(committed.ended_with(errc::invalid_option));
+            CHECK(set.ended == make_error_code(errc::invalid_option));
+            CHECK(s.servers.pending() == "");
+            CHECK(log.find("/a is refused: access is ") != log.npos);
+        };
+        refused(access_list(std::vector<access_entry>()));
+        refused(access_list(std::vector<access_entry>(65, {"world", "anyone"})));
+        refused(acl::creator_all); // without credentials
+        refused({{"", "x"}});
+        refused({{"digest", std::string("x\0", 2)}});
+        refused({{"world", "anyone", 0}});
+        refused({{"world", "anyone", 32}});
+        refused({{"digest", std::string(8 * 1024, 'x')}});
+    }
+
     TEST_CASE("errors have their names")
     {
         const std::vector<std::pair<outcome, errc>> errors = {{outcome::no_node, errc::no_node},
@@ -73,7 +172,7 @@ TEST_SUITE("operations on nodes")
             told<> created;
             told_end removed;
             told<commit_result> committed;
-            s.nodes().create("/a", "x", node_kind::persistent, created.teller());
+            s.nodes().create("/a", "x", node_kind::persistent, {}, created.teller());
             s.nodes().remove("/a", 1, removed.teller());
             s.nodes().commit(some_writes(), committed.teller());
             asked(s).to("persistent /a").ends(answer).to("remove /a at version 1").ends(answer);
@@ -96,7 +195,7 @@ TEST_SUITE("operations on nodes")
             told<node_content> read;
             told_end removed;
             told<commit_result> committed;
-            s.nodes().create(path, "", node_kind::persistent, created.teller());
+            s.nodes().create(path, "", node_kind::persistent, {}, created.teller());
             s.nodes().get(path, read.teller());
             s.nodes().remove(path, any_version, removed.teller());
             transaction t;
@@ -114,7 +213,7 @@ TEST_SUITE("operations on nodes")
         told_end removed_root;
         told<node_stat> set_root, too_long;
         told<commit_result> together, container;
-        s.nodes().create("/", "", node_kind::persistent, root.teller());
+        s.nodes().create("/", "", node_kind::persistent, {}, root.teller());
         s.nodes().remove("/", any_version, removed_root.teller());
         s.nodes().set("/a", std::string(store::largest_request, 'x'), any_version, too_long.teller());
         transaction t;
@@ -131,8 +230,8 @@ TEST_SUITE("operations on nodes")
         CHECK(s.servers.pending().empty());
 
         s.nodes().set("/", "", any_version, set_root.teller());
-        s.nodes().create("/a/", "", node_kind::ephemeral_sequential, numbered.teller());
-        s.nodes().create("/a", std::string(store::largest_request - 1000, 'x'), node_kind::persistent,
+        s.nodes().create("/a/", "", node_kind::ephemeral_sequential, {}, numbered.teller());
+        s.nodes().create("/a", std::string(store::largest_request - 1000, 'x'), node_kind::persistent, {},
                          longest.teller());
         CHECK(s.servers.pending() == "set /, create /a/, persistent /a");
     }
@@ -142,8 +241,8 @@ TEST_SUITE("operations on nodes")
         node_scene s;
         told<> first, withdrawn;
         told<node_content> last;
-        s.nodes().create("/a", "", node_kind::persistent, first.teller());
-        const auto given_up = s.nodes().create("/b", "", node_kind::persistent, withdrawn.teller());
+        s.nodes().create("/a", "", node_kind::persistent, {}, first.teller());
+        const auto given_up = s.nodes().create("/b", "", node_kind::persistent, {}, withdrawn.teller());
         s.nodes().get("/a", last.teller());
         CHECK(given_up->withdraw() == withdrawal::withdrawn);
         CHECK(given_up->withdraw() == withdrawal::ended);
@@ -297,10 +396,10 @@ TEST_SUITE("operations on nodes")
         told<node_stat> written;
         told_end removed, aborted;
         told<commit_result> committed;
-        s.nodes().create("/lost", "", node_kind::persistent, lost.teller());
-        const auto creating = s.nodes().create("/a", "", node_kind::persistent, created.teller());
+        s.nodes().create("/lost", "", node_kind::persistent, {}, lost.teller());
+        const auto creating = s.nodes().create("/a", "", node_kind::persistent, {}, created.teller());
         s.nodes().set("/a", "x", any_version, written.teller());
-        const auto ending = s.nodes().create("/never", "", node_kind::persistent, never.teller());
+        const auto ending = s.nodes().create("/never", "", node_kind::persistent, {}, never.teller());
         const auto removing = s.nodes().remove("/b", any_version, aborted.teller());
         s.nodes().remove("/c", any_version, removed.teller());
         asked(s).to("persistent /lost").ends(outcome::unknown);
@@ -341,7 +440,7 @@ TEST_SUITE("operations on nodes")
         s.nodes().set("/a", "x", any_version, written.teller());
         bool closed = false;
         s.session->close([&] { closed = true; });
-        s.nodes().create("/late", "", node_kind::persistent, late.teller());
+        s.nodes().create("/late", "", node_kind::persistent, {}, late.teller());
         asked(s).to("get /a").ends(outcome::unknown).to("set /a").ends(outcome::unknown);
         s.servers.closed();
         s.clock.run();
@@ -351,7 +450,7 @@ TEST_SUITE("operations on nodes")
         CHECK(late.ended_with(errc::closed));
 
         node_scene never;
-        never.nodes().create("/a", "", node_kind::persistent, waiting.teller());
+        never.nodes().create("/a", "", node_kind::persistent, {}, waiting.teller());
         never.servers.observer->on_authentication_failed();
         never.clock.run();
         CHECK(waiting.ended_with(errc::authentication_failed));

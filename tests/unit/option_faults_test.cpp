@@ -53,13 +53,27 @@ TEST_CASE("options of locks: the first that is refused is named")
     o.properties = {{"large", std::string(64 * 1024, 'x')}};
     CHECK(find_fault(o).value().option == "properties");
 
+    o = {};
+    o.access = access_list{{"digest", "ann:x"}, {"auth", ""}};
+    CHECK(fault_of(o) == "none");
+    o.access = access_list(std::vector<access_entry>());
+    CHECK(fault_of(o) == "access is a list of 0 entries, and has to be one of 1 to 64");
+    o.access = access_list{{"world", "anyone", 77}};
+    CHECK(fault_of(o).starts_with("access is an entry that allows 77, and has to be "));
+
     shared_mutex_options shared;
     CHECK(fault_of(shared) == "none");
+    shared.access = access_list{{"", "anyone"}};
+    CHECK(fault_of(shared).starts_with("access is an entry of the scheme \"\", and has to be "));
+    shared.access = acl::open;
     shared.names = static_cast<naming>(7);
     CHECK(fault_of(shared) == "names is 7, and has to be naming::curator or naming::kazoo");
 
     semaphore_options permits;
     CHECK(fault_of(permits) == "none");
+    permits.access = access_list{{"digest", "ann\n"}};
+    CHECK(fault_of(permits).starts_with("access is an entry of the id \"ann?\", and has to be "));
+    permits.access = acl::creator_all;
     permits.permits = 0;
     CHECK(fault_of(permits) == "permits is 0, and has to be 1 to 2147483647");
     permits.permits = 3;
@@ -78,6 +92,18 @@ TEST_CASE("an acquire that is refused for an option: the log names path, option,
     wrong.cohort = 5000;
     CHECK(s.acquire("/a", wrong)->ended == errc::invalid_option);
     CHECK(s.errors == std::vector<std::string>{"/a is refused: cohort is 5000, and has to be 1 to 4096"});
+    CHECK(s.servers.requests.empty());
+}
+
+TEST_CASE("a lock's own access list for the creator, of a client without credentials")
+{
+    logged_scene s;
+    s.connect();
+    mutex_options own;
+    own.access = acl::creator_all;
+    CHECK(s.acquire("/a", own)->ended == errc::invalid_option);
+    REQUIRE(s.errors.size() == 1);
+    CHECK(s.errors[0].starts_with("/a is refused: access is acl::creator_all, and has to be without auth where "));
     CHECK(s.servers.requests.empty());
 }
 

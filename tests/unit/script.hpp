@@ -65,6 +65,12 @@ public:
         CHECK(found == expected);
         return *this;
     }
+    /// It makes a node with that access list, or sets it; empty: the client's.
+    asked& has_access(const std::string& as_text)
+    {
+        CHECK(request_.access == as_text);
+        return *this;
+    }
     /// Nothing is left unanswered.
     asked& nothing_else()
     {

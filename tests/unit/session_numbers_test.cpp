@@ -154,8 +154,17 @@ TEST_SUITE("session, scarce numbers")
         connected_scene s;
         mutex_options persistent;
         persistent.parents = parent_kind::persistent;
+        SUBCASE("with the client's access list") {}
+        SUBCASE("with that of the acquire that came last")
+        {
+            persistent.access = access_list{{"world", "anyone"}, {"digest", "ann:x", permission::read}};
+        }
         delete_full_path(s, persistent);
-        asked(s).to("persistent /p").ends(outcome::ok).nothing_else();
+        asked(s)
+            .to("persistent /p")
+            .has_access(persistent.access ? to_string(*persistent.access) : "")
+            .ends(outcome::ok)
+            .nothing_else();
     }
 
     TEST_CASE("a persistent node that is called like a contender's does not hold anybody back for ever")

@@ -1,5 +1,6 @@
 #pragma once
 #include "zklock/detail/operations.hpp"
+#include "zklock/access_list.hpp"
 #include "zklock/node.hpp"
 #include "zklock/transaction.hpp"
 
@@ -16,7 +17,7 @@
 namespace zklock::detail {
 
 void start_create(std::shared_ptr<client_handle>, std::string path, std::string data, node_kind,
-                  asio::any_completion_handler<void(error_code, std::string)>);
+                  std::optional<access_list>, asio::any_completion_handler<void(error_code, std::string)>);
 void start_get(std::shared_ptr<client_handle>, std::string path,
                asio::any_completion_handler<void(error_code, node_content)>);
 void start_set(std::shared_ptr<client_handle>, std::string path, std::string data, std::int32_t version,
@@ -26,6 +27,10 @@ void start_children(std::shared_ptr<client_handle>, std::string path,
                     asio::any_completion_handler<void(error_code, std::vector<std::string>)>);
 void start_exists(std::shared_ptr<client_handle>, std::string path,
                   asio::any_completion_handler<void(error_code, std::optional<node_stat>)>);
+void start_get_acl(std::shared_ptr<client_handle>, std::string path,
+                   asio::any_completion_handler<void(error_code, node_access)>);
+void start_set_acl(std::shared_ptr<client_handle>, std::string path, access_list, std::int32_t acl_version,
+                   void_handler);
 
 using commit_handler = asio::any_completion_handler<void(error_code, commit_result)>;
 void start_commit(std::shared_ptr<client_handle>, transaction, commit_handler);

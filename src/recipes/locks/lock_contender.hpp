@@ -1,5 +1,6 @@
 #pragma once
 #include "queue/lock_queue.hpp"
+#include "queue/mutants.hpp"
 #include "recipes/acquisition/grant_state.hpp"
 #include "recipes/acquisition/timed_acquisition.hpp"
 #include "recipes/session/session.hpp"
@@ -49,6 +50,11 @@ public:
     [[nodiscard]] bool looks_once() const noexcept { return mode() == patience::look_once; }
     [[nodiscard]] queue::contender_kind kind() const noexcept { return request_.kind; }
     [[nodiscard]] const mutex_options& options() const noexcept { return *request_.options; }
+    /// Of its nodes; null: the client's.
+    [[nodiscard]] const access_list* access() const noexcept
+    {
+        return options().access && !ZKLOCK_MUTANT(locks_access_ignored) ? &*options().access : nullptr;
+    }
     /// What its node's data says of it.
     [[nodiscard]] const std::string& data() const noexcept;
 

@@ -16,6 +16,8 @@ std::optional<option_fault> find_fault(const mutex_options& o, std::string_view 
         return fault;
     if (auto fault = find_fault(o.names, o.parents))
         return fault;
+    if (auto fault = find_fault(o.access))
+        return fault;
     if (auto fault = out_of_bounds("linger", o.linger, std::chrono::milliseconds(0), longest_linger))
         return fault;
     return out_of_bounds("cohort", o.cohort, 1, grants_of_a_czxid);
@@ -48,6 +50,8 @@ std::optional<option_fault> find_fault(const mutex_options& o)
 std::optional<option_fault> find_fault(const shared_mutex_options& o)
 {
     if (auto fault = recipes::find_fault(o.identifier, o.properties))
+        return fault;
+    if (auto fault = recipes::find_fault(o.access))
         return fault;
     return recipes::find_fault(o.names, o.parents);
 }

@@ -96,6 +96,8 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
     use();
     const auto contender = std::make_shared<lock_contender>(session_, this, id, std::move(request));
     parent_kind_ = contender->options().parents;
+    if (access_ != contender->options().access)
+        access_ = contender->options().access;
     try {
         contenders_.emplace(id, contender);
         contender->arm_deadline();

@@ -115,7 +115,7 @@ private:
     bool may_attempt(lock_contender&);
     void create(lock_contender&, node_write&);
     bool reserve(lock_contender&);
-    void make_path(parent_kind);
+    void make_path(parent_kind, const std::optional<access_list>&);
     /// `now` is read where there may be a grant.
     void carry_out(const queue::action&, store::scheduler::time_point now);
     void send_read(bool watch);
@@ -148,6 +148,7 @@ private:
     const path_options options_;
     const std::size_t node_cost_; ///< of one node, in the node budget
     parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
+    std::optional<access_list> access_;                ///< likewise
     queue::lock_queue queue_;
     std::unordered_map<queue::contender_id, contender_ptr> contenders_;
     const std::vector<queue::action>* actions_ = nullptr; ///< of the queue's, lately

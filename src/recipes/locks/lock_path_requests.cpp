@@ -99,7 +99,7 @@ void lock_path::send_remove_parent()
         case outcome::ok:
             queue_.parent_absent();
             if (!queue_.wants_node() && parent_kind_ == parent_kind::persistent && !parents_.busy())
-                make_path(parent_kind_); // others may rely on it
+                make_path(parent_kind_, access_); // others may rely on it
             return;
         case outcome::no_node: return queue_.parent_absent();
         case outcome::not_empty:
@@ -222,6 +222,7 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
     both[0].path = reader;
     both[0].data = data;
     both[0].created = store::node_kind::ephemeral;
+    both[0].access = ZKLOCK_MUTANT(shared_reader_without_the_locks_access) ? nullptr : contender->access();
     both[1].what = kind::remove;
     both[1].path = writer;
     both[1].version = ZKLOCK_MUTANT(revocation_lost_in_a_downgrade) ? store::any_version : version;
@@ -279,7 +280,7 @@ void lock_path::look_for_downgraded(const contender_ptr& contender, const std::s
             after_a_while([this, id] { queue_.downgrade_unknown(id); });
         }
     };
-    session_.store.exists(full(queue::reader_name(node)), expect(answered));
+    session_.store.exists(full(queue::reader_name(node)), false, expect(answered));
 }
 
 void lock_path::grant(lock_contender& contender, queue::contender_id from, store::scheduler::time_point now)

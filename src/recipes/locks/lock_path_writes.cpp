@@ -5,6 +5,7 @@
 #include "queue/node_name.hpp"
 #include "queue/node_path.hpp"
 #include "recipes/session/error_mapping.hpp"
+#include "recipes/session/option_faults.hpp"
 
 #include <utility>
 
@@ -86,6 +87,7 @@ void lock_path::create(lock_contender& contender, node_write& next)
     next.id = contender.id;
     next.creates = true;
     next.data = contender.data();
+    next.access = contender.access();
     queue::child_of(path_, prefix, next.node);
     queue_.create_sent(contender.id, std::move(prefix));
     ++contender.attempts;
@@ -165,10 +167,11 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
         queue_.create_failed(id);
         choose_next_create();
         if (to_create_ != 0)
-            make_path(contender.options().parents);
+            make_path(contender.options().parents, contender.options().access);
         break;
     default:
         notice_refusal(answer.result);
+        log_refusal(session_, path_, contender.options().access, answer.result);
         contender.fail(error_of(answer.result));
         queue_.create_failed(id);
         if (queue_.knows(id))
@@ -227,11 +230,12 @@ void lock_path::on_removed(queue::contender_id id, outcome result)
     }
 }
 
-void lock_path::make_path(parent_kind kind)
+void lock_path::make_path(parent_kind kind, const std::optional<access_list>& access)
 {
     answer_due();
-    parents_.make(path_, kind, [this](outcome result) {
+    parents_.make(path_, kind, access, [this, access](outcome result) {
         answer_came();
+        log_refusal(session_, path_, access, result);
         if (result == outcome::unknown)
             session_.contact_lost();
         else if (result == outcome::no_node)

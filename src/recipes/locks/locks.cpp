@@ -18,7 +18,9 @@ std::optional<errc> locks::check(const std::string& path, const lock_path* known
     if (const auto why = session_.why_unusable(path, known != nullptr))
         return why;
     const std::string& own = options.identifier;
-    const auto fault = find_fault(options, own.empty() ? session_.options.identifier : own);
+    auto fault = find_fault(options, own.empty() ? session_.options.identifier : own);
+    if (!fault && options.access)
+        fault = find_fault(options.access, session_.options.auth);
     return fault ? report_fault(session_, path, *fault) : std::optional<errc>();
 }
 

@@ -2,6 +2,7 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
+#include "recipes/session/access_size.hpp"
 #include "recipes/session/option_faults.hpp"
 
 #include <string>
@@ -13,9 +14,9 @@ using store::outcome;
 
 namespace {
 
-/// What a request has besides paths and data, and at most: headers, lengths, numbers, and the nodes' access list.
+/// What a request has besides paths, data and access lists, and at most: headers, lengths, numbers.
 constexpr std::size_t frame_of_a_request = 64;
-constexpr std::size_t frame_of_an_operation = 96;
+constexpr std::size_t frame_of_an_operation = 64;
 
 bool is_sequential(node_kind kind)
 {
@@ -56,6 +57,7 @@ store::batch_write write_of(const transaction::operation& op)
     w.data = op.data;
     w.created = op.created;
     w.version = op.version;
+    w.access = op.access ? &*op.access : nullptr;
     return w;
 }
 
@@ -97,9 +99,21 @@ std::optional<errc> node_operations::check(const std::string& path, bool valid, 
     return valid ? std::nullopt : std::optional(errc::invalid_path);
 }
 
+std::optional<errc> node_operations::check(const std::string& path, const std::optional<access_list>& access) const
+{
+    const auto fault = find_fault(access, session_.options.auth);
+    return fault ? std::optional(report_fault(session_, path, *fault)) : std::nullopt;
+}
+
+std::size_t node_operations::size_of(const std::optional<access_list>& access) const
+{
+    return recipes::size_of(access ? *access : session_.options.access);
+}
+
 std::size_t node_operations::size_of(const transaction::operation& op) const
 {
-    return session_.options.chroot.size() + op.path.size() + op.data.size() + frame_of_an_operation;
+    const std::size_t access = op.what == transaction::operation::kind::create ? size_of(op.access) : 0;
+    return session_.options.chroot.size() + op.path.size() + op.data.size() + access + frame_of_an_operation;
 }
 
 std::size_t node_operations::size_of(const transaction& t) const
@@ -119,6 +133,8 @@ std::optional<errc> node_operations::check(const transaction& t, std::size_t byt
     for (const auto& op : t.operations()) {
         if (!valid(op))
             return errc::invalid_path;
+        if (const auto why = check(op.path, op.access))
+            return why;
         // The C client cannot ask for a container among other operations.
         if (op.what == transaction::operation::kind::create && op.created == node_kind::container)
             return report_fault(session_, op.path, {"the node's kind", "node_kind::container",
@@ -145,16 +161,20 @@ auto node_operations::begin(typename node_operation<Values...>::access access, s
 // --- single operations -----------------------------------------------------------------------------------------------
 
 auto node_operations::create(const std::string& path, const std::string& data, node_kind kind,
-                             done_function<std::string> d) -> handle
+                             const std::optional<access_list>& access, done_function<std::string> d) -> handle
 {
     using op = node_operation<std::string>;
-    const auto why_not = check(path, valid_to_create(path, kind), data.size());
-    const auto send = [this, path, data, kind](op& self) {
-        session_.store.create(path, data, kind, self.answered([](op& o, const store::create_reply& answer) {
-            o.end(answer.result, std::string(answer.path));
-        }));
+    const std::size_t bytes = data.size() + (access ? recipes::size_of(*access) : 0);
+    auto why_not = check(path, valid_to_create(path, kind), data.size() + size_of(access));
+    if (!why_not)
+        why_not = check(path, access);
+    const auto send = [this, path, data, kind, access](op& self) {
+        session_.store.create(path, data, kind, access ? &*access : nullptr,
+                              self.answered([](op& o, const store::create_reply& answer) {
+                                  o.end(answer.result, std::string(answer.path));
+                              }));
     };
-    return begin<std::string>(op::access::write, why_not, data.size(), std::move(d), send);
+    return begin<std::string>(op::access::write, why_not, bytes, std::move(d), send);
 }
 
 auto node_operations::get(const std::string& path, done_function<node_content> d) -> handle
@@ -210,12 +230,41 @@ auto node_operations::exists(const std::string& path, done_function<std::optiona
     using op = node_operation<std::optional<node_stat>>;
     const auto why_not = check(path, valid_to_use(path));
     return begin<std::optional<node_stat>>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
-        session_.store.exists(path, self.answered([](op& o, const store::stat_reply& answer) {
+        session_.store.exists(path, false, self.answered([](op& o, const store::stat_reply& answer) {
             if (answer.result == outcome::no_node)
                 o.end(error_code(), std::nullopt);
             else
                 o.end(answer.result, answer.stat);
         }));
+    });
+}
+
+auto node_operations::get_acl(const std::string& path, done_function<node_access> d) -> handle
+{
+    using op = node_operation<node_access>;
+    const auto why_not = check(path, valid_to_use(path));
+    return begin<node_access>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
+        session_.store.get_acl(path, self.answered([](op& o, const store::access_reply& answer) {
+            node_access found;
+            if (answer.access)
+                found.list = *answer.access;
+            found.stat = answer.stat;
+            o.end(answer.result, std::move(found));
+        }));
+    });
+}
+
+auto node_operations::set_acl(const std::string& path, const access_list& access, std::int32_t acl_version,
+                              done_function<> d) -> handle
+{
+    using op = node_operation<>;
+    const std::size_t bytes = recipes::size_of(access);
+    auto why_not = check(path, valid_to_use(path), bytes);
+    if (!why_not)
+        why_not = check(path, access);
+    return begin<>(op::access::write, why_not, bytes, std::move(d), [this, path, access, acl_version](op& self) {
+        session_.store.set_acl(path, access, acl_version,
+                               self.answered([](op& o, const store::reply& answer) { o.end(answer.result); }));
     });
 }
 
@@ -226,7 +275,7 @@ std::vector<transaction::operation> node_operations::claim::checks() const
 {
     std::vector<transaction::operation> all;
     for (std::string& node : lock->nodes_of(given))
-        all.push_back({transaction::operation::kind::check, std::move(node), {}, {}, any_version});
+        all.push_back({transaction::operation::kind::check, std::move(node), {}, {}, any_version, {}});
     return all;
 }
 

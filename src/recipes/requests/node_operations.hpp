@@ -1,6 +1,7 @@
 #pragma once
 #include "recipes/acquisition/acquisition.hpp"
 #include "recipes/requests/node_operation.hpp"
+#include "zklock/access_list.hpp"
 #include "zklock/node.hpp"
 #include "zklock/transaction.hpp"
 
@@ -26,12 +27,15 @@ public:
     node_operations(const node_operations&) = delete;
     node_operations& operator=(const node_operations&) = delete;
 
-    handle create(const std::string& path, const std::string& data, node_kind, done_function<std::string>);
+    handle create(const std::string& path, const std::string& data, node_kind, const std::optional<access_list>&,
+                  done_function<std::string>);
     handle get(const std::string& path, done_function<node_content>);
     handle set(const std::string& path, const std::string& data, std::int32_t version, done_function<node_stat>);
     handle remove(const std::string& path, std::int32_t version, done_function<>);
     handle children(const std::string& path, done_function<std::vector<std::string>>);
     handle exists(const std::string& path, done_function<std::optional<node_stat>>);
+    handle get_acl(const std::string& path, done_function<node_access>);
+    handle set_acl(const std::string& path, const access_list&, std::int32_t acl_version, done_function<>);
     handle commit(transaction, done_function<commit_result>);
 
     /// The lock that guards a transaction. That is sent only while the lock is held, and done only if all nodes that
@@ -56,7 +60,10 @@ private:
     void on_committed(const commitment&, node_operation<commit_result>&, const store::batch_reply&);
     /// Why it cannot be sent, whatever the servers would say; what is too long is logged. `valid`: the path is.
     [[nodiscard]] std::optional<errc> check(const std::string& path, bool valid, std::size_t bytes = 0) const;
+    [[nodiscard]] std::optional<errc> check(const std::string& path, const std::optional<access_list>&) const;
     [[nodiscard]] std::optional<errc> check(const transaction&, std::size_t bytes) const;
+    /// Of that list, or else the client's.
+    [[nodiscard]] std::size_t size_of(const std::optional<access_list>&) const;
     [[nodiscard]] std::size_t size_of(const transaction::operation&) const;
     [[nodiscard]] std::size_t size_of(const transaction&) const;
 

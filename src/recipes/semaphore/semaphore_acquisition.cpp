@@ -60,6 +60,7 @@ void semaphore_acquisition::line_up()
     line.names = path_->layout().names;
     line.parents = request_.options.parents;
     line.identifier = request_.options.identifier;
+    line.access = request_.options.access;
     lock.options = std::move(line);
     const auto mine = std::make_shared<place>();
     lock.done = [self = shared_from_this(), mine](error_code ec, const grant& given) {

@@ -73,6 +73,12 @@ public:
         return request_.mode == patience::look_once && !ZKLOCK_MUTANT(semaphore_try_waits);
     }
     [[nodiscard]] const permits_request& request() const noexcept { return request_; }
+    /// Of its nodes; null: the client's.
+    [[nodiscard]] const access_list* access() const noexcept
+    {
+        const auto& own = request_.options.access;
+        return own && !ZKLOCK_MUTANT(semaphore_permits_without_the_locks_access) ? &*own : nullptr;
+    }
     /// What its nodes' data says: the identifier on the first line.
     [[nodiscard]] const std::string& data() const noexcept;
     /// It has the lock of the line.

@@ -18,6 +18,8 @@ constexpr std::size_t most_permits = std::numeric_limits<std::int32_t>::max();
 
 std::optional<option_fault> fault_of_numbers(const semaphore_options& o)
 {
+    if (auto fault = find_fault(o.access))
+        return fault;
     if (auto fault = find_fault(o.names, o.parents))
         return fault;
     if (auto fault = out_of_bounds("permits", o.permits, 1, most_permits))

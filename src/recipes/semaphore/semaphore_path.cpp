@@ -2,6 +2,7 @@
 
 #include "queue/mutants.hpp"
 #include "recipes/session/error_mapping.hpp"
+#include "recipes/session/option_faults.hpp"
 
 #include <utility>
 
@@ -204,13 +205,20 @@ void semaphore_path::flush()
         send_removes();
 }
 
+const semaphore_options* semaphore_path::options_of_head() const noexcept
+{
+    return heads_.empty() ? nullptr : &heads_.front()->request().options;
+}
+
 void semaphore_path::make_path(parent_maker& maker, const std::string& path)
 {
-    if (maker.busy() || heads_.empty())
+    const semaphore_options* const head = options_of_head();
+    if (!head || maker.busy())
         return;
     answer_due();
-    maker.make(path, heads_.front()->request().options.parents, [this](outcome result) {
+    maker.make(path, head->parents, head->access, [this, access = head->access](outcome result) {
         answer_came();
+        log_refusal(session_, path_, access, result);
         stale_ = true;
         if (result == outcome::unknown)
             session_.contact_lost();

@@ -95,7 +95,8 @@ public:
     // --- called by its shared count ----------------------------------------------------------------------------------
 
     using recipe_path::expect;
-    [[nodiscard]] bool has_head() const noexcept { return !heads_.empty(); }
+    /// Of the one who has been at the head for the longest time; null if there is none.
+    [[nodiscard]] const semaphore_options* options_of_head() const noexcept;
     /// The servers have refused something: that ends the wait of those at the head, who alone have asked for it.
     void fail_heads(errc why);
     void make_path(parent_maker&, const std::string& path);

@@ -4,8 +4,10 @@
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 #include "queue/owner_data.hpp"
+#include "recipes/session/access_size.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/group_commit.hpp"
+#include "recipes/session/option_faults.hpp"
 
 #include <algorithm>
 
@@ -18,13 +20,14 @@ namespace {
 
 constexpr std::size_t most_at_once = 256;
 
-/// Takes from the list what goes into one transaction.
-template <class Bytes> std::vector<permit_ptr> take_some(std::vector<permit_ptr>& list, Bytes bytes_of)
+/// Takes from the list what goes into one transaction: at least the first, and others `like` it.
+template <class Bytes, class Like>
+std::vector<permit_ptr> take_some(std::vector<permit_ptr>& list, Bytes bytes_of, Like like)
 {
     std::size_t count = 0;
     for (std::size_t bytes = 0; count < list.size() && count < most_at_once; ++count) {
         bytes += bytes_of(*list[count]);
-        if (count != 0 && bytes > most_bytes_of_a_batch)
+        if (count != 0 && (bytes > most_bytes_of_a_batch || !like(*list.front(), *list[count])))
             break;
     }
     std::vector<permit_ptr> some(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
@@ -61,8 +64,13 @@ void semaphore_path::send_creates()
 {
     std::erase_if(to_create_, [](const permit_ptr& node) { return node->now != phase::unsent; });
     while (!to_create_.empty() && session_.connected) {
-        const auto bytes_of = [&](const permit_node& node) { return node_cost_ + node.owner->data().size(); };
-        auto some = take_some(to_create_, bytes_of);
+        const auto bytes_of = [&](const permit_node& node) {
+            const access_list* const own = node.owner->access();
+            return node_cost_ + node.owner->data().size() + size_of(own ? *own : session_.options.access);
+        };
+        // Of different heads, which may have different access lists: what is refused to one concerns it alone.
+        const auto like = [](const permit_node& a, const permit_node& b) { return a.owner == b.owner; };
+        auto some = take_some(to_create_, bytes_of, like);
         for (const permit_ptr& node : some) {
             node->asked = layout_.node_name(session_.new_uuid());
             node->now = phase::creating;
@@ -76,6 +84,7 @@ void semaphore_path::send_creates()
             write.what = store::batch_write::kind::create;
             write.data = node.owner->data();
             write.created = layout_.kind();
+            write.access = node.owner->access();
             return write;
         };
         send_together(std::move(some), form, [this](const auto& created, const store::batch_reply& answer) {
@@ -88,7 +97,7 @@ void semaphore_path::send_creates()
 
 void semaphore_path::send_create(const permit_ptr& node)
 {
-    session_.store.create(path_of(*node), node->owner->data(), layout_.kind(),
+    session_.store.create(path_of(*node), node->owner->data(), layout_.kind(), node->owner->access(),
                           expect([this, node](const store::create_reply& answer) {
                               session_.wrote(answer);
                               on_created(node, answer.result, answer.path);
@@ -120,8 +129,10 @@ void semaphore_path::on_created(const permit_ptr& node, outcome result, std::str
         auto* const owner = node->owner;
         node->owner = nullptr;
         gone(node);
-        if (owner)
-            owner->fail(error_of(result));
+        if (!owner)
+            return;
+        log_refusal(session_, path_, owner->request().options.access, result);
+        owner->fail(error_of(result));
     }
     }
 }
@@ -215,7 +226,9 @@ void semaphore_path::send_removes()
 {
     std::erase_if(to_remove_, [](const permit_ptr& node) { return node->now != phase::there; });
     while (!to_remove_.empty() && session_.connected) {
-        auto some = take_some(to_remove_, [this](const permit_node&) { return node_cost_; });
+        auto some = take_some(
+            to_remove_, [this](const permit_node&) { return node_cost_; },
+            [](const permit_node&, const permit_node&) { return true; });
         for (const permit_ptr& node : some)
             node->now = phase::removing;
         if (some.size() == 1) {

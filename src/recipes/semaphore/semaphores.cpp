@@ -13,6 +13,7 @@ std::optional<errc> semaphores::check(const permits_request& request) const
     const semaphore_options& o = request.options;
     mutex_options of_the_line;
     of_the_line.identifier = o.identifier;
+    of_the_line.access = o.access;
     if (const auto why_not = locks_.check(request.path, of_the_line))
         return why_not;
     const semaphore_layout layout(request.path, o.names);

@@ -100,10 +100,15 @@ void shared_count::on_read(const store::get_reply& answer, bool watch)
 
 void shared_count::make()
 {
-    if (!semaphore_.has_head() || parents_.busy())
+    const semaphore_options* const head = semaphore_.options_of_head();
+    if (!head || parents_.busy())
         return;
     session_.store.create(path_, count_data(static_cast<std::int32_t>(seed_)), store::node_kind::persistent,
-                          semaphore_.expect([this](const store::create_reply& answer) { on_made(answer); }));
+                          head->access ? &*head->access : nullptr,
+                          semaphore_.expect([this, access = head->access](const store::create_reply& answer) {
+                              log_refusal(session_, semaphore_.path(), access, answer.result);
+                              on_made(answer);
+                          }));
 }
 
 void shared_count::on_made(const store::create_reply& answer)

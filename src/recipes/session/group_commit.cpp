@@ -13,11 +13,17 @@ constexpr unsigned most_under_way = 2;
 constexpr std::size_t most_writes = 64;
 constexpr std::size_t most_spare = 2 * most_under_way; // of others the number is being looked for
 
-/// Whether such an answer to one create is the answer to all of the same writer, which are below one path.
+/// Whether such an answer to one create is the answer to all of the same writer, which are below one path (that no
+/// server takes the access list: to those which have the same).
 constexpr bool concerns_the_path(store::outcome result) noexcept
 {
     using enum store::outcome;
     return result == no_node || result == no_auth || result == invalid_acl || result == no_child_allowed;
+}
+
+bool have_one_list(const node_write& a, const node_write& b) noexcept
+{
+    return a.access == b.access || (a.access && b.access && *a.access == *b.access);
 }
 
 } // namespace
@@ -155,7 +161,7 @@ void group_commit::send()
 void group_commit::send_alone(const node_write& w)
 {
     if (w.creates)
-        session_.store.create(w.node, w.data, store::node_kind::ephemeral_sequential,
+        session_.store.create(w.node, w.data, store::node_kind::ephemeral_sequential, w.access,
                               [this, by = w.by, id = w.id](const store::create_reply& answer) {
                                   session_.wrote(answer);
                                   by->on_created(id, answer);
@@ -183,8 +189,10 @@ void group_commit::send_together(const shared_transaction& together)
         store::batch_write& b = batch_.emplace_back();
         b.what = w.creates ? store::batch_write::kind::create : store::batch_write::kind::remove;
         b.path = w.node;
-        if (w.creates)
+        if (w.creates) {
             b.data = w.data;
+            b.access = w.access;
+        }
     }
     session_.store.batch(batch_, [this, together](const store::batch_reply& answer) { on_answer(together, answer); });
 }
@@ -228,7 +236,8 @@ void group_commit::on_failure(writes together, const store::batch_reply& answer)
     store::create_reply refused;
     static_cast<store::reply&>(refused) = answer;
     for (const node_write& w : together) {
-        const bool hopeless = no_create_can_be_done && w.creates && w.by == failed->by;
+        const bool hopeless = no_create_can_be_done && w.creates && w.by == failed->by &&
+                              (answer.result != store::outcome::invalid_acl || have_one_list(w, *failed));
         if (&w != failed && !hopeless) {
             ++under_way_;
             if (w.creates)
@@ -254,7 +263,7 @@ void group_commit::learn_czxid(const shared_transaction& together, std::string_v
     for (const node_write& w : together->all())
         if (w.creates)
             w.by->expect_czxid();
-    session_.store.exists(one, [this, together](const store::stat_reply& answer) {
+    session_.store.exists(one, false, [this, together](const store::stat_reply& answer) {
         if (answer.result == store::outcome::unknown)
             session_.contact_lost();
         for (const node_write& w : together->all())

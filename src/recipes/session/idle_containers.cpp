@@ -97,7 +97,7 @@ void idle_containers::look()
         session_.heard(answer);
     });
     for (std::size_t i = 0; i != under_way_.size(); ++i)
-        session_.store.exists(under_way_[i].node, [this, round, i](const store::stat_reply& answer) {
+        session_.store.exists(under_way_[i].node, false, [this, round, i](const store::stat_reply& answer) {
             if (answer.result == outcome::unknown)
                 session_.contact_lost();
             if (round == round_)

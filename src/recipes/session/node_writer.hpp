@@ -16,6 +16,7 @@ struct node_write {
     bool creates = false; ///< an ephemeral sequential node; or deletes
     std::string node;     ///< full path; of a create, without the number
     std::string_view data; ///< of a create; to be kept by the writer until the answer
+    const access_list* access = nullptr; ///< of a create, likewise; null: the client's
 };
 
 /// Who makes and deletes nodes by way of group_commit: it joins the line there, and is asked what it has to write when

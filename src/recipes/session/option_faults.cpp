@@ -1,6 +1,7 @@
 #include "recipes/session/option_faults.hpp"
 
 #include "queue/owner_data.hpp"
+#include "recipes/session/access_size.hpp"
 #include "recipes/session/lease.hpp"
 #include "recipes/session/session.hpp"
 
@@ -26,6 +27,12 @@ std::string in_words(double number)
     return {text.data(), end.ptr};
 }
 
+namespace {
+
+bool is_control(unsigned char c) noexcept { return c < ' ' || c == 0x7f; }
+
+} // namespace
+
 std::string in_words(naming names)
 {
     switch (names) {
@@ -39,8 +46,16 @@ std::string in_words(std::string_view text)
 {
     constexpr std::size_t most = 200;
     std::string quoted(text.substr(0, most));
-    std::ranges::replace_if(quoted, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+    std::ranges::replace_if(quoted, is_control, '?');
     return '"' + quoted + (text.size() > most ? "\" and so on" : "\"");
+}
+
+std::string in_words(const access_list& access)
+{
+    for (const acl one : {acl::open, acl::creator_all, acl::creator_all_or_read})
+        if (access == access_list(one))
+            return "acl::" + std::string(to_string(one));
+    return in_words(std::string_view(to_string(access)));
 }
 
 std::optional<option_fault> out_of_bounds(std::string option, std::chrono::milliseconds value,
@@ -131,6 +146,52 @@ std::optional<option_fault> find_fault(naming names, parent_kind parents)
         return option_fault("parents", std::to_string(static_cast<unsigned>(parents)),
                             "parent_kind::container or parent_kind::persistent");
     return std::nullopt;
+}
+
+std::optional<option_fault> find_fault(const std::optional<access_list>& access)
+{
+    if (!access)
+        return std::nullopt;
+    constexpr std::size_t most = 64;
+    const auto& entries = access->entries();
+    if (entries.empty() || entries.size() > most)
+        return option_fault("access", "a list of " + std::to_string(entries.size()) + " entries", "one of 1 to 64");
+    constexpr std::size_t most_bytes = 8 * 1024; // so that a transaction of 64 creates fits into what servers read
+    if (size_of(*access) > most_bytes)
+        return option_fault("access", "a list of " + std::to_string(size_of(*access)) + " bytes",
+                            "one of 8 KiB at most");
+    for (const access_entry& entry : entries) {
+        if (entry.scheme.empty() || std::ranges::any_of(entry.scheme, is_control))
+            return option_fault("access", "an entry of the scheme " + in_words(std::string_view(entry.scheme)),
+                                "of schemes that the servers know, such as digest");
+        if (std::ranges::any_of(entry.id, is_control))
+            return option_fault("access", "an entry of the id " + in_words(std::string_view(entry.id)),
+                                "of ids without control characters");
+        if (entry.allowed == 0 || entry.allowed > permission::all)
+            return option_fault("access", "an entry that allows " + std::to_string(entry.allowed),
+                                "of entries that allow something, of permission::all");
+    }
+    return std::nullopt;
+}
+
+std::optional<option_fault> find_fault(const std::optional<access_list>& access, const std::vector<credentials>& shown)
+{
+    if (auto fault = find_fault(access); fault || !access)
+        return fault;
+    const auto is_creator = [](const access_entry& entry) { return entry.scheme == "auth"; };
+    if (shown.empty() && std::ranges::any_of(access->entries(), is_creator))
+        return option_fault("access", in_words(*access),
+                            "without auth where client_options::auth is empty: there is no creator that servers would "
+                            "know again");
+    return std::nullopt;
+}
+
+void log_refusal(session& s, const std::string& path, const std::optional<access_list>& access, store::outcome answer)
+{
+    if (access && answer == store::outcome::invalid_acl)
+        report_fault(s, path, {"access", in_words(*access),
+                               "of schemes and ids that the servers know, and of auth only for a client that has shown "
+                               "them credentials"});
 }
 
 errc report_fault(session& s, const std::string& path, const option_fault& fault)

@@ -1,4 +1,5 @@
 #pragma once
+#include "store/store.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/option_fault.hpp"
 
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace zklock::recipes {
 
@@ -18,6 +20,7 @@ class session;
 [[nodiscard]] std::string in_words(std::chrono::milliseconds);
 [[nodiscard]] std::string in_words(double);
 [[nodiscard]] std::string in_words(naming);
+[[nodiscard]] std::string in_words(const access_list&);
 /// In quotes; no more of it than fits into a line.
 [[nodiscard]] std::string in_words(std::string_view);
 
@@ -35,8 +38,15 @@ class session;
 [[nodiscard]] std::optional<option_fault> find_fault(std::string_view identifier,
                                                      const std::map<std::string, std::string>& properties);
 [[nodiscard]] std::optional<option_fault> find_fault(naming, parent_kind);
+/// What no server would take, if there is a list.
+[[nodiscard]] std::optional<option_fault> find_fault(const std::optional<access_list>&);
+/// Likewise of a client with these credentials.
+[[nodiscard]] std::optional<option_fault> find_fault(const std::optional<access_list>&,
+                                                     const std::vector<credentials>&);
 
 /// Has the log told, at level error, what is refused at that path and why.
 errc report_fault(session&, const std::string& path, const option_fault&);
+/// The same if the servers have refused a lock's own access list. (Of the client's, the bridge tells.)
+void log_refusal(session&, const std::string& path, const std::optional<access_list>&, store::outcome answer);
 
 } // namespace zklock::recipes

@@ -78,9 +78,11 @@ std::string_view path_above(std::string_view path, std::size_t level) noexcept
     return path;
 }
 
-void parent_maker::make(std::string path, parent_kind kind, std::function<void(store::outcome)> done)
+void parent_maker::make(std::string path, parent_kind kind, const std::optional<access_list>& access,
+                        std::function<void(store::outcome)> done)
 {
     kind_ = kind == parent_kind::container ? store::node_kind::container : store::node_kind::persistent;
+    access_ = access;
     done_ = std::move(done);
     missing_.push_back(std::move(path));
     create_next();
@@ -89,7 +91,7 @@ void parent_maker::make(std::string path, parent_kind kind, std::function<void(s
 void parent_maker::create_next()
 {
     made.make_room();
-    store_.create(missing_.back(), {}, kind_, [this](const store::create_reply& answer) {
+    store_.create(missing_.back(), {}, kind_, access_ ? &*access_ : nullptr, [this](const store::create_reply& answer) {
         const bool lost = answer.result == store::outcome::unknown && !answer.undone &&
                           !ZKLOCK_MUTANT(container_of_a_lost_answer_stays);
         if ((answer.result == store::outcome::ok || lost) && kind_ == store::node_kind::container)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,8 +61,10 @@ public:
     explicit parent_maker(store::node_store& store) : store_(store) {}
 
     /// Answers `ok` when `path` was there or has been made; `no_node` when the chroot itself is missing; otherwise why
-    /// it could not be made. One at a time, always for the same path; the maker has to live until the answer.
-    void make(std::string path, parent_kind kind, std::function<void(store::outcome)> done);
+    /// it could not be made. One at a time, always for the same path; the maker has to live until the answer. What it
+    /// makes gets that access list, or the client's.
+    void make(std::string path, parent_kind kind, const std::optional<access_list>&,
+              std::function<void(store::outcome)> done);
 
     /// The servers clear a container away some time after its last child has gone, few of them in a second; one that
     /// never had a child would stay for ever.
@@ -81,6 +84,7 @@ private:
 
     store::node_store& store_;
     store::node_kind kind_ = store::node_kind::persistent;
+    std::optional<access_list> access_;
     std::vector<std::string> missing_; ///< the one to be created next is the last
     std::function<void(store::outcome)> done_;
 };

@@ -58,11 +58,17 @@ public:
 
     void attach(zklock::store::observer& o) override { observer = &o; }
     void give_up() noexcept override {}
-    void create(std::string_view, std::string_view, zklock::store::node_kind, create_done) override { unexpected(); }
+    void create(std::string_view, std::string_view, zklock::store::node_kind, const zklock::access_list*,
+                create_done) override
+    {
+        unexpected();
+    }
     void remove(std::string_view, std::int32_t, reply_done) override { unexpected(); }
     void set(std::string_view, std::string_view, std::int32_t, stat_done) override { unexpected(); }
     void batch(std::span<const zklock::store::batch_write>, batch_done) override { unexpected(); }
-    void exists(std::string_view, stat_done) override { unexpected(); }
+    void exists(std::string_view, bool, stat_done) override { unexpected(); }
+    void get_acl(std::string_view, access_done) override { unexpected(); }
+    void set_acl(std::string_view, const zklock::access_list&, std::int32_t, reply_done) override { unexpected(); }
     void unwatch(std::string_view, reply_done) override { unexpected(); }
     void sync(std::string_view, reply_done) override { unexpected(); }
 

@@ -1,0 +1,94 @@
+#pragma once
+#include "zklock/detail/named_enum.hpp"
+#include "zklock/node.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zklock {
+
+/// Who may do what with a node: the access lists that need no names.
+enum class acl : std::uint8_t {
+    open,               ///< anybody may do anything
+    creator_all,        ///< only clients with the same credentials: `client_options::auth` must have some
+    creator_all_or_read ///< the same, but anybody may read
+};
+
+/// The name, as it is spelt above.
+[[nodiscard]] constexpr std::string_view to_string(acl e) noexcept
+{
+    switch (e) {
+    case acl::open: return "open";
+    case acl::creator_all: return "creator_all";
+    case acl::creator_all_or_read: return "creator_all_or_read";
+    }
+    return "unknown";
+}
+
+/// What an entry of an access list allows; several are combined with `|`.
+struct permission {
+    static constexpr unsigned read = 1;   ///< the data and the children's names, and to hear of changes
+    static constexpr unsigned write = 2;  ///< to set the data
+    static constexpr unsigned create = 4; ///< children
+    static constexpr unsigned remove = 8; ///< children: to delete a node takes the permission of its parent
+    static constexpr unsigned admin = 16; ///< to set the access list
+    static constexpr unsigned all = 31;
+};
+
+/// One entry of an access list: what those may do whom `scheme` and `id` name. The servers know these schemes: `world`
+/// (the id is `anyone`), `auth` (whoever creates the node, by all identities that its client has shown; the id does not
+/// count), `digest` (`user:hash`, see `digest_entry()`), `ip` (an address, or `10.0.0.0/8`), and those that are
+/// configured there, such as `x509` (a certificate's name). No client of this library shows a certificate.
+struct access_entry {
+    access_entry() = default; // no aggregate: see client_options
+    access_entry(std::string the_scheme, std::string the_id, unsigned what_is_allowed = permission::all);
+
+    std::string scheme;
+    std::string id;
+    unsigned allowed = permission::all; ///< of `permission`
+
+    friend bool operator==(const access_entry&, const access_entry&) = default;
+};
+
+/// The entry for whoever shows `credentials{"digest", "user:password"}`. It holds the password's SHA-1, as the servers
+/// want it unless their `digestAlg` says otherwise. May be called from any thread. @throws std::bad_alloc
+[[nodiscard]] access_entry digest_entry(std::string_view user, std::string_view password,
+                                        unsigned allowed = permission::all);
+
+/// An access list: who may do what with a node. Whoever is in no entry may do nothing with it, but can see that it is
+/// there. It has 1 to 64 entries.
+///
+/// Those who share a lock read, write, create and delete below its path, and read each other's nodes. So the list of a
+/// lock that several identities share has an entry for each of them, with all permissions.
+///
+/// Its thread safety is that of any value: distinct objects are safe, one object is not.
+class access_list {
+public:
+    access_list(acl which = acl::open); // NOLINT: an acl is one
+    access_list(std::initializer_list<access_entry> entries);
+    explicit access_list(std::vector<access_entry> entries);
+
+    [[nodiscard]] const std::vector<access_entry>& entries() const noexcept { return entries_; }
+
+    friend bool operator==(const access_list&, const access_list&) = default;
+
+private:
+    std::vector<access_entry> entries_;
+};
+
+/// One line, such as `digest:ann:cdrwa, world:anyone:r`: of each entry scheme, id and permissions (create, delete,
+/// read, write, administrate). A digest's hash is left out.
+[[nodiscard]] std::string to_string(const access_list&);
+
+/// A node's access list as it was read.
+struct node_access {
+    node_access() = default; // no aggregate: see client_options
+
+    access_list list;
+    node_stat stat; ///< its `acl_version` is what `client::set_acl()` compares
+};
+
+} // namespace zklock

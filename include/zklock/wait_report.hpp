@@ -17,9 +17,9 @@ struct wait_report {
     /// `before_us` counts no further.
     static constexpr std::size_t most_counted = 1000;
 
-    /// How the last attempt to connect to an address has ended.
+    /// How the last attempt to connect to an address has ended, or the first one stands; or why a name has no address.
     struct failed_address {
-        std::string address; ///< such as `192.0.2.7:2181`
+        std::string address; ///< such as `192.0.2.7:2181`, or the name
         std::string why;     ///< in words, with the address: `cannot connect to 192.0.2.7:2181: Connection refused`
     };
 
@@ -33,7 +33,7 @@ struct wait_report {
     std::optional<contender> held_by;
     /// Set if there was no connection at the deadline. Then `before_us` and `held_by` are as last seen.
     std::optional<lease_clock::duration> not_connected_for;
-    std::vector<failed_address> addresses; ///< all that have failed since there was a connection (16 at most)
+    std::vector<failed_address> addresses; ///< all that were tried since there was a connection (16 that have failed)
 };
 
 /// One line: `waited 5.000 s for /stock: held by "billing" (session 0x100012ab, node …, there since

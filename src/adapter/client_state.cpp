@@ -25,9 +25,11 @@ namespace {
 constexpr std::size_t most_spare_tasks = 4096; // whose memory is kept
 constexpr std::size_t most_spares = 256;
 
-/// Who we are where the options do not say: `host:pid`.
-std::string host_and_process()
+/// Who we are; where the options do not say, `host:pid`.
+std::string identifier_of(const client_options& options)
 {
+    if (!options.identifier.empty())
+        return options.identifier;
     std::array<char, 256> name{};
     const bool known = ::gethostname(name.data(), name.size() - 1) == 0;
     return std::string(known ? name.data() : "localhost") + ":" + std::to_string(::getpid());
@@ -49,9 +51,22 @@ std::shared_ptr<client_state> client_state::make(const asio::any_io_executor& ex
     const asio::steady_timer reactor_first(executor); // so that it is told of a fork before the service is
     state->registry_ = context_service<client_state>::of(executor);
     state->registry_->add(*state);
+    if (!state->invalid_)
+        state->tell_made();
     // The posted function keeps the state.
     static_cast<void>(state->post([raw = state.get()] { raw->invalid_ ? raw->tell_fault() : raw->open(); }));
     return state;
+}
+
+/// Where nobody runs the executor, this is the only line: it says what is missing.
+void client_state::tell_made() const
+{
+    const auto to = log_or_environment(options_->log);
+    if (!store::logger{to}.on(log_level::info))
+        return;
+    const auto log = client_log(to, identifier_of(*options_), [] { return std::int64_t{0}; });
+    store::logger{log}(log_level::info, "made for ", options_->servers,
+                       ": it connects as soon as a thread runs its executor");
 }
 
 /// Once: what is asked of the client ends with `errc::invalid_option` from now on.
@@ -59,8 +74,8 @@ void client_state::tell_fault()
 {
     const auto options = std::exchange(options_, std::nullopt);
     const auto fault = std::exchange(fault_, std::nullopt);
-    const std::string who = options->identifier.empty() ? host_and_process() : options->identifier;
-    const auto log = client_log(log_or_environment(options->log), who, [] { return std::int64_t{0}; });
+    const auto log =
+        client_log(log_or_environment(options->log), identifier_of(*options), [] { return std::int64_t{0}; });
     store::logger{log}(log_level::error, "the client cannot be used: ", to_string(*fault));
     if (options->listener)
         options->listener->notify({connection_state::failed, 0, lease_clock::now(), 0, errc::invalid_option});
@@ -253,8 +268,7 @@ void client_state::drop(std::shared_ptr<reserved_task> list) noexcept
 
 void client_state::open()
 {
-    if (options_->identifier.empty())
-        options_->identifier = host_and_process();
+    options_->identifier = identifier_of(*options_);
     const auto session = [this] { return core_ ? core_->session.id() : std::int64_t{0}; };
     options_->log = client_log(log_or_environment(std::move(options_->log)), options_->identifier, session);
     core_ = std::make_unique<client_core>(*strand_, *options_, holds_, connection_counters_);

@@ -194,6 +194,7 @@ private:
     [[nodiscard]] bool batch_is_done() const noexcept { return next_ >= batch_.size() && !before_batch_; }
     void go_on_later() noexcept;
     void open();
+    void tell_made() const;
     void tell_fault();
     void finish_close();
     void drop_core() { core_.reset(); }

@@ -151,12 +151,23 @@ void connection::note_unreachable() noexcept
     unreachable_ = true;
     try {
         std::string failures;
-        for (const auto& [address, line] : wire_.failures())
+        for (const auto& [address, line] : this->failures())
             failures.append(failures.empty() ? "" : "; ").append(line);
         push_line(inbox_, log_, log_level::error, "no ZooKeeper server of ", options_.servers,
                   " can be reached, for ", since, " now", failures.empty() ? "" : ": ", failures);
     } catch (const std::bad_alloc&) { // NOLINT: a line less
     }
+}
+
+std::map<std::string, std::string> connection::failures()
+{
+    auto all = wire_.failures();
+    if (io_)
+        for (const auto& [host, why] : io_->resolver->unresolved())
+            all.emplace(host, "cannot resolve " + host + ": " + why);
+    if (auto now = wire_.attempt())
+        all.insert(*std::move(now)); // unless one has ended
+    return all;
 }
 
 void connection::note_reached() noexcept

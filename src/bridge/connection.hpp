@@ -79,8 +79,9 @@ public:
             return std::nullopt;
         return lease_clock::now() - unconnected_since_;
     }
-    /// How the last attempt to connect to each address has ended, since there was a connection.
-    [[nodiscard]] const std::map<std::string, std::string>& failures() const noexcept { return wire_.failures(); }
+    /// How the last attempt to connect to each address has ended, since there was a connection, or how far the first
+    /// one has come; and why names have no address.
+    [[nodiscard]] std::map<std::string, std::string> failures();
 
     /// Connected, and every request was answered, and told.
     [[nodiscard]] bool waits_for_nothing() const noexcept

@@ -77,6 +77,7 @@ void host_resolver::answer(name& of, const name_answer& answer)
     asked_ -= std::exchange(of.of_this_round, false);
     for (const auto& address : answer.addresses)
         of.addresses.push_back(as_the_library_wants(address, of.server.port));
+    of.why_none = of.addresses.empty() ? answer.why_none : "";
     if (of.addresses.empty())
         miss_(of.server, answer.why_none);
     tell();
@@ -104,6 +105,15 @@ std::vector<std::string> host_resolver::found() const
     add(given_);
     for (const name& each : names_)
         add(each.addresses);
+    return all;
+}
+
+std::map<std::string, std::string> host_resolver::unresolved() const
+{
+    std::map<std::string, std::string> all;
+    for (const name& each : names_)
+        if (!each.why_none.empty())
+            all.emplace(each.server.host, each.why_none);
     return all;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ public:
     /// What is known: the addresses that stand in the list, and those of the names that were answered since they were
     /// asked for the last time.
     [[nodiscard]] std::vector<std::string> found() const;
+    /// The names that had no address when they were answered last, and why.
+    [[nodiscard]] std::map<std::string, std::string> unresolved() const;
 
     /// Forgets what is under way; its functions will not be called.
     void cancel();
@@ -42,6 +45,7 @@ private:
         std::shared_ptr<name_lookup> lookup; ///< null: it is not being looked up
         bool of_this_round = false;
         std::vector<std::string> addresses;
+        std::string why_none{}; ///< the last answer had no address
     };
     void ask(name&);
     void answer(name&, const name_answer&);

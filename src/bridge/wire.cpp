@@ -180,6 +180,17 @@ bool wire::server_has_answered()
     return believed_;
 }
 
+std::optional<std::pair<std::string, std::string>> wire::attempt()
+{
+    if (phase_ != phase::connecting)
+        return std::nullopt;
+    const library_call in_library(*this);
+    return std::pair(address_, address_ + (zoo_state(handle_) == ZOO_ASSOCIATING_STATE
+                                               ? " has accepted the connection and has not answered yet: it is no "
+                                                 "ZooKeeper server, or overloaded"
+                                               : " has not accepted the connection yet"));
+}
+
 void wire::give_up()
 {
     {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,8 @@ public:
     [[nodiscard]] bool take_expiry() noexcept { return std::exchange(expired_, false); }
     /// How the last attempt to connect to each address has ended, since there was a connection.
     [[nodiscard]] const std::map<std::string, std::string>& failures() const noexcept { return failures_; }
+    /// The address of the present attempt to connect, and how far that has come; nothing if there is none.
+    [[nodiscard]] std::optional<std::pair<std::string, std::string>> attempt();
 
     /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
     [[nodiscard]] interest next_interest();

@@ -2,7 +2,11 @@
 #include "integration/recipe_scene.hpp"
 #include "zklock/log.hpp"
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
 #include <cstdio>
+#include <future>
 #include <thread>
 
 #include <unistd.h>
@@ -127,6 +131,17 @@ TEST_CASE("connections and sessions are told as they come and go, and none of it
     };
     run_test(test_limit, body);
     expect_clean(server());
+}
+
+TEST_CASE("a client whose executor nobody runs says what it waits for, and no more")
+{
+    kept_log log;
+    asio::io_context io;
+    client zk(io, logging("127.0.0.1:1", log));
+    mutex lock(zk, "/log/stands_still");
+    auto held = lock.acquire(1ms, asio::use_future);
+    CHECK(held.wait_for(0ms) == std::future_status::timeout);
+    CHECK(log.all() == "info night-shift: made for 127.0.0.1:1: it connects as soon as a thread runs its executor\n");
 }
 
 TEST_CASE("a time-out that is shorter than was asked for")

@@ -2,6 +2,8 @@
 // the log.
 #include "integration/recipe_scene.hpp"
 
+#include <boost/asio/ip/tcp.hpp>
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,6 +29,26 @@ template <class Lock, class TryOnce> awaitable<wait_report> told_of(Lock& lock, 
     } while ((!told->held_by || told->held_by->session_id == 0) && steady_clock::now() < deadline);
     if (!told->held_by)
         throw std::runtime_error("no holder is told");
+    co_return *std::move(told);
+}
+
+/// Has it time out until the report has that of one address, and of no other: at the deadline an attempt may not have
+/// come to its end yet.
+awaitable<wait_report> told_of_address(mutex& lock, std::string why)
+{
+    std::optional<wait_report> told;
+    const auto deadline = steady_clock::now() + default_limit;
+    do {
+        CHECK(error_in(co_await lock.acquire(200ms)) == errc::timed_out);
+        told = lock.last_timeout();
+        if (!told)
+            throw std::runtime_error("nothing is told");
+    } while ((told->addresses.empty() || told->addresses[0].why.find(why) == why.npos) &&
+             steady_clock::now() < deadline);
+    if (told->addresses.size() != 1)
+        throw std::runtime_error("it is no single address: " + to_string(*told));
+    CHECK(told->addresses[0].why.find(why) != why.npos);
+    CHECK(told->not_connected_for);
     co_return *std::move(told);
 }
 
@@ -206,20 +228,14 @@ TEST_CASE("no server: each address with its error, as a warning; and nothing is 
         co_await until("the attempts fail", [&] { return zk.state() == connection_state::suspended; });
         CHECK(error_in(co_await lock.acquire(0s)) == errc::timed_out);
         CHECK_FALSE(lock.last_timeout());
-        std::optional<wait_report> told;
-        const auto limit = steady_clock::now() + default_limit;
-        do { // until an attempt has failed
-            CHECK(error_in(co_await lock.acquire(400ms)) == errc::timed_out);
-            told = lock.last_timeout();
-            REQUIRE(told);
-        } while (told->addresses.empty() && steady_clock::now() < limit);
-        CHECK(told->path == path);
-        CHECK(told->not_connected_for);
-        CHECK_FALSE(told->held_by);
-        CHECK(told->node == "");
-        REQUIRE(told->addresses.size() == 1);
-        CHECK(told->addresses[0].address == other.address());
-        CHECK(told->addresses[0].why == "cannot connect to " + other.address() + ": Connection refused");
+        const std::string why = "cannot connect to " + other.address() + ": Connection refused";
+        const wait_report told = co_await told_of_address(lock, why);
+        CHECK(told.path == path);
+        CHECK_FALSE(told.held_by);
+        CHECK(told.node == "");
+        CHECK(told.addresses[0].address == other.address());
+        CHECK(told.addresses[0].why == why);
+        CHECK(to_string(told).ends_with(" now (" + why + ")")); // nothing was seen of the queue
         REQUIRE(!lines.empty());
         CHECK(lines.front().find(" for " + path + ": not connected, for ") != std::string::npos);
         other.start();
@@ -235,16 +251,33 @@ TEST_CASE("without a log the addresses are told all the same")
         options.servers = "127.0.0.1:1"; // nobody listens there
         client zk(co_await asio::this_coro::executor, options);
         mutex lock(zk, "/time_outs_told/without_a_log");
-        std::optional<wait_report> told;
-        const auto limit = steady_clock::now() + default_limit;
-        do {
-            CHECK(error_in(co_await lock.acquire(200ms)) == errc::timed_out);
-            told = lock.last_timeout();
-            REQUIRE(told);
-        } while (told->addresses.empty() && steady_clock::now() < limit);
-        REQUIRE(told->addresses.size() == 1);
-        CHECK(told->addresses[0].why == "cannot connect to 127.0.0.1:1: Connection refused");
+        co_await told_of_address(lock, "cannot connect to 127.0.0.1:1: Connection refused");
         must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+}
+
+TEST_CASE("no attempt has ended yet: how far it has come; a name without an address is told, too")
+{
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        asio::ip::tcp::acceptor silent(executor, {asio::ip::address_v4::loopback(), 0});
+        client_options options;
+        options.session_timeout = 10min; // so long may an attempt take
+        options.servers = "127.0.0.1:" + std::to_string(silent.local_endpoint().port());
+        client zk(executor, options);
+        mutex lock(zk, "/time_outs_told/silent");
+        const wait_report told = co_await told_of_address(lock, " has accepted the connection and has not answered");
+        CHECK(told.addresses[0].address == options.servers);
+        CHECK(told.addresses[0].why.starts_with(options.servers));
+        must(co_await zk.close());
+
+        options.servers = "no-such-host.invalid";
+        client nowhere(executor, options);
+        mutex other(nowhere, "/time_outs_told/nowhere");
+        const wait_report unresolved = co_await told_of_address(other, "cannot resolve no-such-host.invalid: ");
+        CHECK(unresolved.addresses[0].address == "no-such-host.invalid");
+        must(co_await nowhere.close());
     };
     run_test(test_limit, body);
 }

@@ -247,13 +247,18 @@ TEST_SUITE("log")
         CHECK(quiet.lines.empty());
     }
 
-    TEST_CASE("an acquire that is refused is told at the level debug")
+    TEST_CASE("an acquire that is refused is told at the level debug, and one that is forbidden as a warning")
     {
         logging_scene s;
         const auto held = s.hold("/p", 0);
         const auto tried = s.acquire("/p", {}, recipes::patience::look_once);
         CHECK(tried->ended == make_error_code(errc::busy));
         CHECK(s.lines == std::vector<std::string>{"debug no lock on /p: busy"});
+        s.lines.clear();
+        const auto forbidden = s.acquire("/q");
+        asked(s).to("create /q/" + prefix(s.uuids)).ends(outcome::no_auth);
+        CHECK(forbidden->ended == make_error_code(errc::access_denied));
+        CHECK(s.lines == std::vector<std::string>{"warning no lock on /q: access_denied"});
     }
 
     TEST_CASE("a turn that comes late is told, with how late; again and again it is told rarely")

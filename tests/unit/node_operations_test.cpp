@@ -1,8 +1,10 @@
 // The user's own operations on nodes.
 #include "node_scene.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -340,6 +342,44 @@ TEST_SUITE("operations on nodes")
         std::optional<error_code> listed;
         s.queues->contenders("/p", [&](error_code ec, const std::vector<zklock::contender>&) { listed = ec; });
         CHECK(s.servers.pending() == "sync /, children /p");
+    }
+
+    TEST_CASE("a log of all lines tells which writes have failed, and why, for a user who does not look")
+    {
+        for (const log_level most : {log_level::debug, log_level::info}) {
+            CAPTURE(to_string(most));
+            std::vector<std::string> lines;
+            node_scene s([&](client_options& o) {
+                o.log = store::leveled_log{most, [&](log_level, std::string_view line) { lines.emplace_back(line); }};
+            });
+            s.connect();
+            lines.clear();
+            told<> created;
+            told<node_stat> set, unknown;
+            told_end removed, done;
+            told<node_content> read;
+            s.nodes().create("/no/parent", "", node_kind::persistent, created.teller());
+            s.nodes().set("/a", "y", 3, set.teller());
+            s.nodes().remove("bad path", any_version, removed.teller());
+            s.nodes().remove("/b", any_version, done.teller());
+            s.nodes().get("/a", read.teller());
+            s.nodes().set("/c", "y", any_version, unknown.teller());
+            asked(s).to("persistent /no/parent").ends(outcome::no_node);
+            asked(s).to("set /a at version 3").ends(outcome::bad_version).to("remove /b").ends(outcome::ok);
+            asked(s).to("get /a").ends(outcome::no_node).to("set /c").ends(outcome::unknown);
+            CHECK(unknown.ended_with(errc::outcome_unknown));
+            CHECK(removed.ended == make_error_code(errc::invalid_path));
+            if (most == log_level::info) {
+                CHECK(lines.empty());
+                continue;
+            }
+            REQUIRE(lines.size() == 4);
+            std::ranges::sort(lines);
+            CHECK(lines[0] == "create /no/parent has failed: the node does not exist");
+            CHECK(lines[1] == "remove bad path has failed: not a path a lock can have");
+            CHECK(lines[2] == "set /a has failed: the node has another version");
+            CHECK(lines[3] == "set /c has failed: the answer was lost: it may have been done");
+        }
     }
 
     TEST_CASE("what is read behind a sync that is refused may be too old: "

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -114,6 +115,37 @@ TEST_SUITE("transactions")
         s.clock.run();
         CHECK(after.ended_with(errc::lost));
         CHECK(s.servers.pending().empty());
+    }
+
+    TEST_CASE("a log of all lines tells which transactions have failed, by which operation, and why")
+    {
+        std::vector<std::string> lines;
+        node_scene s([&](client_options& o) {
+            o.log = [&](log_level level, std::string_view line) {
+                if (level == log_level::debug)
+                    lines.emplace_back(line);
+            };
+        });
+        s.connect();
+        const auto a = s.hold("/p", 0);
+        lines.clear();
+        told<commit_result> refused, unclear, lost, alone;
+        s.nodes().commit(some_writes(), s.claim_of(*a), refused.teller());
+        s.nodes().commit(some_writes(), s.claim_of(*a), unclear.teller());
+        s.nodes().commit(some_writes(), alone.teller());
+        s.nodes().commit(some_writes(), s.claim_of(*a), lost.teller());
+        const std::string guarded = "a transaction guarded by " + a->given.node + " has failed: ";
+        s.fail(2, outcome::bad_version);
+        CHECK(lines == std::vector{guarded + "set /stock: the node has another version"});
+        lines.clear();
+        asked(s).to("batch " + s.own(*a) + ", " + some_writes_asked).ends(outcome::unknown);
+        CHECK(lines == std::vector{guarded + "the answer was lost: it may have been done"});
+        lines.clear();
+        s.fail(0, outcome::node_exists);
+        CHECK(lines == std::vector<std::string>{"a transaction has failed: create /made-: the node exists already"});
+        lines.clear();
+        s.fail(0, outcome::no_node);
+        CHECK(lines == std::vector{guarded + "the lock was lost"});
     }
 
     TEST_CASE("what is sent for the lock's nodes counts, also when there is nothing else")

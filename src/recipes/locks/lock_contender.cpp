@@ -146,7 +146,9 @@ void lock_contender::fail(errc why)
     tell_end(why);
     disarm_deadline();
     state_.end();
-    session_.log(log_level::debug, "no lock on ", request_.path, ": ", to_string(why));
+    // Whoever has not the permission will not get the lock before somebody does something.
+    const log_level level = why == errc::access_denied ? log_level::warning : log_level::debug;
+    session_.log(level, "no lock on ", request_.path, ": ", to_string(why));
     request_.lost = nullptr;
 }
 

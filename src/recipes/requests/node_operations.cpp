@@ -6,7 +6,9 @@
 #include "recipes/session/option_faults.hpp"
 
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zklock::recipes {
 
@@ -17,6 +19,9 @@ namespace {
 /// What a request has besides paths, data and access lists, and at most: headers, lengths, numbers.
 constexpr std::size_t frame_of_a_request = 64;
 constexpr std::size_t frame_of_an_operation = 64;
+
+/// Enough for the words of any error.
+constexpr std::size_t message_length = 128;
 
 bool is_sequential(node_kind kind)
 {
@@ -158,6 +163,22 @@ auto node_operations::begin(typename node_operation<Values...>::access access, s
     return op;
 }
 
+/// Whoever starts a write may not look how it has ended: gcc cannot warn of a result of `co_await` that nobody takes.
+/// So the log has what has failed.
+template <class... Values>
+auto node_operations::logged(std::string_view what, std::string_view path, done_function<Values...> d) const
+    -> done_function<Values...>
+{
+    if (!session_.log.on(log_level::debug))
+        return d;
+    return [&log = session_.log, line = std::string(what).append(path), d = std::move(d)](error_code ec, Values... v) {
+        char why[message_length];
+        if (ec)
+            log(log_level::debug, line, " has failed: ", ec.message(why, sizeof why));
+        d(ec, std::move(v)...);
+    };
+}
+
 // --- single operations -----------------------------------------------------------------------------------------------
 
 auto node_operations::create(const std::string& path, const std::string& data, node_kind kind,
@@ -174,7 +195,7 @@ auto node_operations::create(const std::string& path, const std::string& data, n
                                   o.end(answer.result, std::string(answer.path));
                               }));
     };
-    return begin<std::string>(op::access::write, why_not, bytes, std::move(d), send);
+    return begin<std::string>(op::access::write, why_not, bytes, logged("create ", path, std::move(d)), send);
 }
 
 auto node_operations::get(const std::string& path, done_function<node_content> d) -> handle
@@ -201,17 +222,18 @@ auto node_operations::set(const std::string& path, const std::string& data, std:
             o.end(answer.result, answer.stat);
         }));
     };
-    return begin<node_stat>(op::access::write, why_not, data.size(), std::move(d), send);
+    return begin<node_stat>(op::access::write, why_not, data.size(), logged("set ", path, std::move(d)), send);
 }
 
 auto node_operations::remove(const std::string& path, std::int32_t version, done_function<> d) -> handle
 {
     using op = node_operation<>;
     const auto why_not = check(path, queue::valid_path(path));
-    return begin<>(op::access::write, why_not, 0, std::move(d), [this, path, version](op& self) {
+    const auto send = [this, path, version](op& self) {
         session_.store.remove(path, version,
                                self.answered([](op& o, const store::reply& answer) { o.end(answer.result); }));
-    });
+    };
+    return begin<>(op::access::write, why_not, 0, logged("remove ", path, std::move(d)), send);
 }
 
 auto node_operations::children(const std::string& path, done_function<std::vector<std::string>> d) -> handle
@@ -262,10 +284,11 @@ auto node_operations::set_acl(const std::string& path, const access_list& access
     auto why_not = check(path, valid_to_use(path), bytes);
     if (!why_not)
         why_not = check(path, access);
-    return begin<>(op::access::write, why_not, bytes, std::move(d), [this, path, access, acl_version](op& self) {
+    const auto send = [this, path, access, acl_version](op& self) {
         session_.store.set_acl(path, access, acl_version,
                                self.answered([](op& o, const store::reply& answer) { o.end(answer.result); }));
-    });
+    };
+    return begin<>(op::access::write, why_not, bytes, logged("set the access list of ", path, std::move(d)), send);
 }
 
 // --- transactions ----------------------------------------------------------------------------------------------------
@@ -286,6 +309,27 @@ struct node_operations::commitment {
     std::vector<transaction::operation> checks; ///< of the lock's nodes, as it was sent
 };
 
+auto node_operations::logged(const commitment& c, done_function<commit_result> d) const -> done_function<commit_result>
+{
+    if (!session_.log.on(log_level::debug))
+        return d;
+    std::string line = "a transaction";
+    if (c.guard)
+        line.append(" guarded by ").append(c.guard->given.node);
+    std::vector<std::string> operations;
+    for (const auto& op : c.what.operations())
+        operations.push_back(std::string(to_string(op.what)).append(" ").append(op.path).append(": "));
+    return [&log = session_.log, line = std::move(line), operations = std::move(operations),
+            d = std::move(d)](error_code ec, commit_result result) {
+        char why[message_length];
+        if (ec)
+            log(log_level::debug, line, " has failed: ",
+                result.failed ? std::string_view(operations[*result.failed]) : std::string_view(),
+                ec.message(why, sizeof why));
+        d(ec, std::move(result));
+    };
+}
+
 auto node_operations::commit(transaction t, done_function<commit_result> d) -> handle
 {
     return begin_commit(std::make_shared<commitment>(commitment{std::move(t), std::nullopt, {}}), std::move(d));
@@ -305,7 +349,7 @@ auto node_operations::begin_commit(std::shared_ptr<commitment> c, done_function<
             bytes += size_of(check);
     const auto why_not = check(c->what, bytes);
     bytes += size_of(c->what);
-    return begin<commit_result>(op::access::write, why_not, bytes, std::move(d),
+    return begin<commit_result>(op::access::write, why_not, bytes, logged(*c, std::move(d)),
                                 [this, c](op& self) { send(c, self); });
 }
 

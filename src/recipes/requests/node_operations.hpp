@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zklock::recipes {
@@ -56,6 +57,11 @@ private:
     handle begin(typename node_operation<Values...>::access, std::optional<errc> why_not, std::size_t bytes,
                  done_function<Values...>, Send);
     handle begin_commit(std::shared_ptr<commitment>, done_function<commit_result>);
+    /// Wraps what is told the end of a write, so that a log of all lines has it if it failed.
+    template <class... Values>
+    [[nodiscard]] done_function<Values...> logged(std::string_view what, std::string_view path,
+                                                  done_function<Values...>) const;
+    [[nodiscard]] done_function<commit_result> logged(const commitment&, done_function<commit_result>) const;
     void send(const std::shared_ptr<commitment>&, node_operation<commit_result>&);
     void on_committed(const commitment&, node_operation<commit_result>&, const store::batch_reply&);
     /// Why it cannot be sent, whatever the servers would say; what is too long is logged. `valid`: the path is.

@@ -48,7 +48,11 @@ std::string to_string(const wait_report& report)
             line += &failed == report.addresses.data() ? " (" : "; ";
             line += failed.why;
         }
-        line += report.addresses.empty() ? "; when last seen, " : "); when last seen, ";
+        if (!report.addresses.empty())
+            line += ')';
+        if (!report.held_by && report.before_us == 0) // nothing was seen
+            return line;
+        line += "; when last seen, ";
     }
     if (report.held_by)
         add_holder(line, *report.held_by);

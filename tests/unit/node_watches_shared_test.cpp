@@ -131,9 +131,7 @@ TEST_SUITE("waiting for nodes, beside locks")
     {
         semaphore_scene s;
         recipes::node_watches watches(*s.session);
-        semaphore_options three;
-        three.permits = 3;
-        const auto a = s.want(2, three);
+        const auto a = s.want(2, permits_of(3));
         s.give_line();
         const std::string both = "batch create " + s.permit_prefix(2) + ", create " + s.permit_prefix(3);
         asked(s).to(both).done({s.permit_node(2, 8), s.permit_node(3, 9)});
@@ -149,7 +147,7 @@ TEST_SUITE("waiting for nodes, beside locks")
         asked(s).nothing_else();
         a->handle->release({});
         s.clock.run();
-        asked(s).only("batch remove " + s.permit_node(2, 8) + ", remove " + s.permit_node(3, 9)).done({});
+        asked(s).to_batch_of(2).done({});
         s.come_to_rest();
         CHECK(s.servers.asks("unwatch /s/leases"));
     }

@@ -137,8 +137,7 @@ public:
     }
 
     /// @name Nodes
-    /// A small set of operations on nodes, besides the locks: there are no watches. Paths are below the chroot; `/` is
-    /// the chroot's node.
+    /// A small set of operations on nodes, besides the locks. Paths are below the chroot; `/` is the chroot's node.
     ///
     /// @par Connection
     /// Each operation waits for a connection, as long as it takes; those that wait are sent in the order of their
@@ -299,6 +298,77 @@ public:
     [[nodiscard]] auto commit(transaction what, Token&& token = Token())
     {
         return detail::begin<Token, detail::start_commit>(token, state_, std::move(what));
+    }
+    /// @}
+
+    /// @name Waiting for nodes
+    /// Each waits until a node is as the call says, and looks at once whether it is. It is told of a state, not of an
+    /// event: whatever has happened since the node was seen ends the wait, also if it happened while there was no
+    /// connection. What came and went between two looks is not seen: a node, say, that was created and deleted while
+    /// the client was disconnected. A wait goes on over reconnects and expired sessions, and has no limit in time.
+    ///
+    /// @par Seen
+    /// `seen` is what `get()`, `exists()`, `set()` or another wait of this client gave; the zxids in it count. What
+    /// another client was told may be newer than what this one's server knows: then a node may be said to be gone that
+    /// is not there yet. A leader that the others have just replaced may say so, too (see `get()`).
+    ///
+    /// @par Requests
+    /// One when it begins, and none if another wait of the client at that path is there to share its look and its watch
+    /// with. When something has happened one more, but none for a deletion. One at each new connection, behind a
+    /// `sync`. A wait that is cancelled, or that has nothing to wait for, takes its watch back, with one more, unless
+    /// another wait or a lock of the client has a use for it. Looks share the window (see Window).
+    ///
+    /// @par Errors
+    /// `errc::access_denied`: the client may not read the node (see `exists()`). Servers do not tell what happens to
+    /// such a node: who loses that permission while he waits hears of nothing before the next connection.
+    /// `errc::server_error`, `errc::invalid_path`, `errc::invalid_option`, `errc::authentication_failed`,
+    /// `errc::closed`; `not_enough_memory` (see Out of memory); `asio::error::operation_aborted` when cancelled.
+    ///
+    /// @par Cancellation
+    /// Terminal, partial and total all end the wait at once, and nothing else.
+    /// @{
+
+    /// Waits until there is such a node.
+    /// @par Completion `void(error_code, node_stat)`: the node as it was found.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_stat)) Token = default_token>
+    [[nodiscard]] auto wait_created(std::string path, Token&& token = Token())
+    {
+        return detail::begin<Token, detail::start_wait_created>(token, state_, std::move(path));
+    }
+
+    /// Waits until there is no such node, or another one than was seen.
+    /// @par Completion `void(error_code)`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto wait_deleted(std::string path, node_stat seen, Token&& token = Token())
+    {
+        return detail::begin<Token, detail::start_wait_deleted>(token, state_, std::move(path),
+                                                                std::optional<node_stat>(seen));
+    }
+    /// The same, of the node that is there at the first look. It succeeds at once if there is none.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
+    [[nodiscard]] auto wait_deleted(std::string path, Token&& token = Token())
+    {
+        return detail::begin<Token, detail::start_wait_deleted>(token, state_, std::move(path),
+                                                                std::optional<node_stat>());
+    }
+
+    /// Waits until the node's data have been set since it was seen, or it is gone, or another one.
+    /// @par Completion `void(error_code, std::optional<node_stat>)`: the node as it was found, with which the next wait
+    /// begins; nothing if it is gone.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<node_stat>)) Token = default_token>
+    [[nodiscard]] auto wait_changed(std::string path, node_stat seen, Token&& token = Token())
+    {
+        return detail::begin<Token, detail::start_wait_changed>(token, state_, std::move(path), seen);
+    }
+
+    /// Waits until a child of the node has come or gone since it was seen, or the node is gone, or another one. Who
+    /// wants to know each list takes `exists()`, then `children()`, then this with what `exists()` gave: what comes in
+    /// between ends the wait. Each look has the servers list all children.
+    /// @par Completion `void(error_code, std::optional<node_stat>)`: as of `wait_changed()`.
+    template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<node_stat>)) Token = default_token>
+    [[nodiscard]] auto wait_children_changed(std::string path, node_stat seen, Token&& token = Token())
+    {
+        return detail::begin<Token, detail::start_wait_children_changed>(token, state_, std::move(path), seen);
     }
     /// @}
 

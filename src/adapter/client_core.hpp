@@ -4,6 +4,7 @@
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/locks/locks.hpp"
 #include "recipes/requests/node_operations.hpp"
+#include "recipes/requests/node_watches.hpp"
 #include "recipes/requests/queue_requests.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 #include "recipes/session/session.hpp"
@@ -28,7 +29,7 @@ struct client_core {
                 std::shared_ptr<recipes::hold_counts> holds, counters::connection_counters& counters)
         : scheduler(strand, turns), store(bridge::make_connection(strand, options, counters.requests, turns)),
           session(*store, scheduler, counters, options, [this] { return to_string(uuids()); }),
-          locks(session), queue_requests(session), nodes(session), reentrant(locks, scheduler, std::move(holds)),
+          locks(session), queue_requests(session), nodes(session), watches(session), reentrant(locks, scheduler, std::move(holds)),
           semaphores(locks),
           waits(*store, scheduler, session,
                 (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
@@ -43,6 +44,7 @@ struct client_core {
     recipes::locks locks;
     recipes::queue_requests queue_requests;
     recipes::node_operations nodes;
+    recipes::node_watches watches;
     recipes::reentrant_locks reentrant;
     recipes::semaphores semaphores;
     connection_waits waits;

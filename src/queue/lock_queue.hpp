@@ -195,6 +195,8 @@ public:
     /// Contenders without a node get none before the parent has been made again.
     [[nodiscard]] bool holds_back() const noexcept { return scarce() && emptying_ != emptying::impossible; }
     [[nodiscard]] bool idle() const noexcept { return contenders_.empty() && watches_.empty(); }
+    /// A watch on that node is there or asked for, and not to be taken back.
+    [[nodiscard]] bool is_watched(std::string_view node) const;
     /// There is a watch on the path's own node.
     [[nodiscard]] bool watches_parent() const noexcept
     {
@@ -284,7 +286,6 @@ private:
     void know_through(std::int32_t ever);
     void see_whether_alone();
     void only_ours_remain(bool the_youngest, std::int32_t ever);
-    [[nodiscard]] bool is_watched(const std::string& node) const;
     void look_up_unknown(const std::vector<std::string>& names, bool complete);
 
     [[nodiscard]] view::iterator nearest_below(view::iterator, contender_kind);

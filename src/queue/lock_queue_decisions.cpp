@@ -312,7 +312,7 @@ bool lock_queue::only_ours_wait_for(const place& left) const
     return false;
 }
 
-bool lock_queue::is_watched(const std::string& node) const
+bool lock_queue::is_watched(std::string_view node) const
 {
     const auto watch = watches_.find(node);
     return watch != watches_.end() && watch->second != watch_state::disarming;

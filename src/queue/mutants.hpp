@@ -69,6 +69,17 @@
     X(multi_takes_members_as_given) \
     X(no_heartbeat) \
     X(no_second_look_at_a_predecessor_gone) \
+    X(node_watch_every_event_is_a_deletion) \
+    X(node_watch_left_on_the_server) \
+    X(node_watch_not_armed_again) \
+    X(node_watch_older_counts_as_newer) \
+    X(node_watch_other_node_unnoticed) \
+    X(node_watch_outlives_its_epoch) \
+    X(node_watch_returned_unasked) \
+    X(node_watch_seen_at_the_reconnect) \
+    X(node_watch_taken_by_a_lock) \
+    X(node_watch_taken_from_a_lock) \
+    X(node_watch_told_although_withdrawn) \
     X(number_of_an_earlier_node) \
     X(numbers_that_begin_again_ignored) \
     X(numbers_used_up) \

@@ -29,7 +29,7 @@ void herd_checker::check()
     for (const auto& w : ensemble_.watches()) {
         const auto* const node = tree.find(w.path);
         const bool ephemeral = node != nullptr && node->owner != 0 && node->owner != znode_tree::container_owner;
-        if (!ephemeral || node->owner == w.session) continue;
+        if (!ephemeral || node->owner == w.session || users_watch(w.session, w.path)) continue;
         watched[{w.session, directory_of(w.path)}].insert(w.path);
         watchers[w.path].insert(w.session);
     }

@@ -3,6 +3,8 @@
 #include "plan.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -18,6 +20,9 @@ public:
     /// it was so all the time.
     void check();
     [[nodiscard]] bool has_found_something() const noexcept { return !excess_.empty(); }
+
+    /// Whether the watch of a session on a node may be that of a user who waits for it: that does not count.
+    std::function<bool(std::int64_t session, const std::string& path)> users_watch;
 
 private:
     /// Two may watch, or be watched.

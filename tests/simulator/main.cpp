@@ -79,6 +79,7 @@ const std::map<std::string, recipe> recipes{{"mutex", recipe::mutex},
                                             {"reentrant_mutex", recipe::reentrant_mutex},
                                             {"multi_lock", recipe::multi_lock},
                                             {"election", recipe::election},
+                                            {"node_watch", recipe::node_watch},
                                             {"semaphore", recipe::semaphore},
                                             {"shared_mutex", recipe::shared_mutex},
                                             {"transaction", recipe::transaction},
@@ -100,6 +101,7 @@ kind_of_plan kind_for(std::string_view mutant)
 /// Where a mutant that few schedules bring to light was found once.
 const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_counted", 8716},
                                                             {"lost_create_looked_for_once", 37290},
+                                                            {"node_watch_returned_unasked", 908693},
                                                             {"number_of_an_earlier_node", 700009176},
                                                             {"numbers_that_begin_again_ignored", 96535},
                                                             {"numbers_used_up", 2487},
@@ -203,7 +205,7 @@ int main(int argc, char** argv)
     std::string recipe_name;
     app.add_option("--recipe", recipe_name,
                    "whose users act: mutex, reentrant_mutex, multi_lock, election, semaphore, shared_mutex, "
-                   "transaction or revocation (default: the mutant's, or mutex)")
+                   "transaction, revocation or node_watch (default: the mutant's, or mutex)")
         ->check(CLI::IsMember(recipes));
     app.add_flag("--quiet", chosen.quiet, "say only what came of it");
     try {

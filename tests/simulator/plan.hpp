@@ -62,7 +62,8 @@ enum class recipe : std::uint8_t {
     semaphore,
     shared_mutex,
     transaction,
-    revocation
+    revocation,
+    node_watch
 };
 
 /// A whole schedule: what a seed means. `faults` is empty until a failing one is shrunk; the faults then stand there,

@@ -130,6 +130,7 @@ verdict simulate(const plan& p, bool traced)
     case recipe::reentrant_mutex: return s.run(*make_reentrant_users(s));
     case recipe::multi_lock: return s.run(*make_multi_users(s));
     case recipe::election: return s.run(*make_election_users(s));
+    case recipe::node_watch: return s.run(*make_node_watch_users(s));
     case recipe::semaphore: return s.run(*make_semaphore_users(s));
     case recipe::transaction: return s.run(*make_transaction_users(s));
     case recipe::shared_mutex: return s.run(*make_shared_users(s));

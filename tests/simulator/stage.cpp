@@ -38,6 +38,9 @@ stage::stage(const plan& p, bool traced)
       }),
       numbers_(world, ensemble, p)
 {
+    herd_.users_watch = [this](std::int64_t session, const std::string& path) {
+        return users_ != nullptr && users_->waits_there(session, path);
+    };
 }
 
 void stage::make_parents()

@@ -101,6 +101,12 @@ public:
     virtual void killed(std::int64_t /*session*/) {}
     virtual void made_out_of_turn(const std::string& /*node*/) {}
 
+    /// A user of that session has waited for that node, besides what the recipe does.
+    [[nodiscard]] virtual bool waits_there(std::int64_t /*session*/, const std::string& /*path*/) const
+    {
+        return false;
+    }
+
     /// Where the nodes of the recipe are, which administrators and other programs meddle with.
     [[nodiscard]] virtual std::vector<std::string> places(unsigned path) const { return {path_of(path)}; }
     /// What an administrator does to this recipe in particular. False if it is as with the others.

@@ -138,6 +138,7 @@ private:
 [[nodiscard]] std::unique_ptr<scenario> make_reentrant_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_multi_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_election_users(stage&);
+[[nodiscard]] std::unique_ptr<scenario> make_node_watch_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_semaphore_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_transaction_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_shared_users(stage&);

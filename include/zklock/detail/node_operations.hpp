@@ -32,6 +32,15 @@ void start_get_acl(std::shared_ptr<client_handle>, std::string path,
 void start_set_acl(std::shared_ptr<client_handle>, std::string path, access_list, std::int32_t acl_version,
                    void_handler);
 
+void start_wait_created(std::shared_ptr<client_handle>, std::string path,
+                        asio::any_completion_handler<void(error_code, node_stat)>);
+/// Without `seen`, what the first look finds is waited for.
+void start_wait_deleted(std::shared_ptr<client_handle>, std::string path, std::optional<node_stat> seen, void_handler);
+void start_wait_changed(std::shared_ptr<client_handle>, std::string path, node_stat seen,
+                        asio::any_completion_handler<void(error_code, std::optional<node_stat>)>);
+void start_wait_children_changed(std::shared_ptr<client_handle>, std::string path, node_stat seen,
+                                 asio::any_completion_handler<void(error_code, std::optional<node_stat>)>);
+
 using commit_handler = asio::any_completion_handler<void(error_code, commit_result)>;
 void start_commit(std::shared_ptr<client_handle>, transaction, commit_handler);
 /// `owner` is null for a guard that is empty. The guard may be gone by the time the commit starts: a commit that has

@@ -83,6 +83,10 @@ public:
     bool notice_long_holder(store::scheduler::time_point now) override;
     void advance() override;
     void budget_freed() override;
+    [[nodiscard]] bool watches_child(std::string_view, std::string_view child) const override
+    {
+        return queue_.is_watched(child);
+    }
     void on_own_event(store::event_kind, std::string_view path) override;
     void on_node_event(store::event_kind, std::string_view path, std::string_view node) override;
 
@@ -121,6 +125,7 @@ private:
     void send_read(bool watch);
     void send_parent_watch();
     void send_unwatch();
+    void send_unwatch(const std::string& node);
     void send_remove_parent();
     void send_inspect(const contender_ptr&, const std::string& node);
     void send_watch(const std::string& node);

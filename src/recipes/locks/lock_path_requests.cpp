@@ -37,10 +37,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     case kind::inspect: send_inspect(contender(), action.node); break;
     case kind::watch: send_watch(action.node); break;
     case kind::downgrade: send_downgrade(contender(), action.node, contender()->data(), 0); break;
-    case kind::unwatch:
-        session_.store.unwatch(full(action.node),
-                               expect([this, node = action.node](const store::reply&) { queue_.unwatched(node); }));
-        break;
+    case kind::unwatch: send_unwatch(action.node); break;
     case kind::remove:
         (action.may_wait ? removes_ : urgent_removes_).push_back(action.id);
         session_.writes.join(*this, !action.may_wait);
@@ -71,6 +68,14 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
         forget(action.id);
         break;
     }
+}
+
+/// Users may wait for the same node.
+void lock_path::send_unwatch(const std::string& node)
+{
+    if (!ZKLOCK_MUTANT(node_watch_taken_by_a_lock) && session_.hand_over_watch(full(node)))
+        return queue_.unwatched(node);
+    session_.store.unwatch(full(node), expect([this, node](const store::reply&) { queue_.unwatched(node); }));
 }
 
 void lock_path::send_parent_watch()

@@ -38,7 +38,12 @@ std::shared_ptr<acquisition> locks::acquire(acquire_request request)
             why = report_fault(session_, request.path, contradiction(known->options(), options));
     }
     if (path)
-        return path->acquire(++last_contender_, std::move(request));
+        try {
+            return path->acquire(++last_contender_, std::move(request));
+        } catch (...) {
+            paths_.forget_if_finished(path->path());
+            throw;
+        }
     const auto refused = std::make_shared<lock_contender>(session_, nullptr, ++last_contender_, std::move(request));
     refused->fail(*why);
     return refused;

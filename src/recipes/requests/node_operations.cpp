@@ -93,15 +93,29 @@ errc too_long(session& s, std::size_t bytes)
 
 // --- before anything is sent -----------------------------------------------------------------------------------------
 
+namespace {
+
+/// `valid`: the path is.
+std::optional<errc> why_not_sent(session& s, const std::string& path, bool valid, std::size_t bytes)
+{
+    if (s.over)
+        return s.over;
+    const std::size_t all = s.options.chroot.size() + path.size() + bytes + frame_of_a_request + frame_of_an_operation;
+    if (all > store::largest_request)
+        return too_long(s, all);
+    return valid ? std::nullopt : std::optional(errc::invalid_path);
+}
+
+} // namespace
+
+std::optional<errc> why_not_asked(session& s, const std::string& path)
+{
+    return why_not_sent(s, path, valid_to_use(path), 0);
+}
+
 std::optional<errc> node_operations::check(const std::string& path, bool valid, std::size_t bytes) const
 {
-    if (session_.over)
-        return session_.over;
-    const std::size_t all = session_.options.chroot.size() + path.size() + bytes + frame_of_a_request +
-                            frame_of_an_operation;
-    if (all > store::largest_request)
-        return too_long(session_, all);
-    return valid ? std::nullopt : std::optional(errc::invalid_path);
+    return why_not_sent(session_, path, valid, bytes);
 }
 
 std::optional<errc> node_operations::check(const std::string& path, const std::optional<access_list>& access) const

@@ -16,6 +16,9 @@
 
 namespace zklock::recipes {
 
+/// Why nothing can be asked about the node of that path, whatever the servers would say, if that is so.
+[[nodiscard]] std::optional<errc> why_not_asked(session&, const std::string& path);
+
 /// A user's own operations on the nodes, and transactions, alone or guarded by a lock. Each waits for a connection, and
 /// in the client's line; none is sent twice unless it is a read, or it is certain that the servers did not do it. A
 /// user's function is never called inside the call. Same strand and lifetime as the session.

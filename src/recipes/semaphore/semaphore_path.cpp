@@ -34,9 +34,18 @@ semaphore_path::~semaphore_path()
     for (const auto& [number, acquisition] : acquisitions_)
         acquisition->detach();
     session_.remove(*this);
+    const auto take_back = [&s = session_](const std::string& path) { // it was left to others, who have gone
+        if (s.connected)
+            s.store.unwatch(path, [&s](const store::reply& answer) {
+                if (answer.result == store::outcome::unknown)
+                    s.contact_lost();
+            });
+    };
     try {
-        session_.stop_listening(layout_.permits, *this);
-        count_.stop_listening();
+        if (session_.stop_listening(layout_.permits, *this))
+            take_back(layout_.permits);
+        if (count_.stop_listening())
+            take_back(options_.count_path);
     } catch (...) {
         session_.give_up();
     }

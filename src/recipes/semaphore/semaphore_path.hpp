@@ -114,6 +114,7 @@ public:
     void stop(errc why) override;
     void advance() override;
     bool notice_long_holder(store::scheduler::time_point now) override;
+    [[nodiscard]] bool watches_child(std::string_view path, std::string_view child) const override;
     void on_own_event(store::event_kind, std::string_view path) override;
     void on_node_event(store::event_kind, std::string_view path, std::string_view child) override;
 

@@ -133,6 +133,14 @@ bool semaphore_path::notice_long_holder(store::scheduler::time_point now)
     return others;
 }
 
+bool semaphore_path::watches_child(std::string_view path, std::string_view child) const
+{
+    if (path != layout_.permits)
+        return false;
+    const auto found = by_name_.find(std::string(child));
+    return found != by_name_.end() && found->second->watched;
+}
+
 void semaphore_path::on_own_event(store::event_kind kind, std::string_view path)
 {
     if (path == layout_.permits && kind != store::event_kind::data_changed) {

@@ -188,7 +188,7 @@ void semaphore_path::stop_watching()
         return;
     // The answer to a list that is under way says that there is a watch, and would say so after it was taken back.
     const bool listing = listing_ && !ZKLOCK_MUTANT(semaphore_watch_taken_back_before_its_list);
-    if (!listing && std::exchange(watching_, false) && !session_.shares(layout_.permits))
+    if (!listing && std::exchange(watching_, false) && session_.leave_watch(layout_.permits))
         session_.store.unwatch(layout_.permits, expect([](const store::reply&) {}));
     count_.stop_watching();
 }

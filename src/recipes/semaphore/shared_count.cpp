@@ -33,10 +33,9 @@ void shared_count::listen()
     listens_ = true;
 }
 
-void shared_count::stop_listening()
+bool shared_count::stop_listening()
 {
-    if (listens_)
-        session_.stop_listening(path_, semaphore_);
+    return listens_ && session_.stop_listening(path_, semaphore_);
 }
 
 void shared_count::stop_watching()

@@ -39,8 +39,8 @@ public:
     void read(bool watch);
     /// Nobody wants permits: takes the watch back, unless an answer is due that may set another.
     void stop_watching();
-    /// The semaphore goes away.
-    void stop_listening();
+    /// The semaphore goes away. True when a watch is to be taken back that was left to others, who have gone.
+    [[nodiscard]] bool stop_listening();
 
     /// An event for that path. False if it has nothing to do with the count.
     bool on_event(store::event_kind, std::string_view path) noexcept;

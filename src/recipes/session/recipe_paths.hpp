@@ -50,6 +50,13 @@ public:
         return entry.get();
     }
 
+    /// Whoever was to use the path could not begin, for want of memory. So nobody else will tell that it is idle.
+    void forget_if_finished(const std::string& path) noexcept
+    {
+        if (const auto found = paths_.find(path); found != paths_.end() && found->second->finished())
+            paths_.erase(found);
+    }
+
 private:
     static constexpr std::size_t most_resting = 4096;
 

@@ -217,6 +217,11 @@ public:
     bool leave_watch(std::string_view path);
     /// Whether others listen to the path, too: a watch that is taken back is taken from all.
     [[nodiscard]] bool shares(std::string_view path) const { return listeners_.count(path) > 1; }
+    /// Whoever does not listen there has no use for a watch any more. True when those who listen take it over; else it
+    /// should be taken back.
+    bool hand_over_watch(std::string_view path);
+    /// Whether anybody may have a use for a watch on that node: then it must not be taken back.
+    [[nodiscard]] bool wanted(std::string_view node) const;
 
     /// In the order in which they came; a copy, because they may go while it is gone through.
     [[nodiscard]] std::vector<session_member*> members() const { return {members_.begin(), members_.end()}; }

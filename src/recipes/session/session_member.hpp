@@ -39,6 +39,12 @@ public:
     /// There is room again in the node budget, for which it has waited.
     virtual void budget_freed() {}
 
+    /// It has a use for the watch on that child of a path that it listens to, or has asked for it.
+    [[nodiscard]] virtual bool watches_child(std::string_view /*path*/, std::string_view /*child*/) const
+    {
+        return false;
+    }
+
     /// A node event for a path that it listens to.
     virtual void on_own_event(store::event_kind, std::string_view path) = 0;
     /// And for a child of such a path.

@@ -49,6 +49,25 @@ bool session::leave_watch(std::string_view path)
     return true;
 }
 
+bool session::hand_over_watch(std::string_view path)
+{
+    if (!listeners_.contains(path))
+        return false;
+    left_watches_.emplace(path);
+    return true;
+}
+
+bool session::wanted(std::string_view node) const
+{
+    if (listeners_.contains(node))
+        return true;
+    const std::string_view parent = queue::parent_of(node);
+    const auto [first, last] = listeners_.equal_range(parent);
+    return std::any_of(first, last, [&](const auto& entry) {
+        return entry.second->watches_child(parent, queue::name_of(node));
+    });
+}
+
 /// Whom it is told may listen to something else then.
 template <class F> void session::tell_listeners(std::string_view path, F tell)
 {
@@ -65,6 +84,8 @@ template <class F> void session::tell_listeners(std::string_view path, F tell)
 
 void session::on_node_event(store::event_kind kind, std::string_view node)
 {
+    if (const auto left = left_watches_.find(node); kind == store::event_kind::deleted && left != left_watches_.end())
+        left_watches_.erase(left); // used up
     tell_listeners(node, [&](session_member& member) { member.on_own_event(kind, node); });
     const std::string_view parent = queue::parent_of(node);
     tell_listeners(parent, [&](session_member& m) { m.on_node_event(kind, parent, queue::name_of(node)); });

@@ -1,0 +1,293 @@
+#include "recipes/requests/watched_path.hpp"
+
+#include "queue/mutants.hpp"
+#include "recipes/requests/node_watches.hpp"
+#include "recipes/session/error_mapping.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace zklock::recipes {
+
+using store::event_kind;
+using store::outcome;
+
+// --- one who waits ---------------------------------------------------------------------------------------------------
+
+node_wait::node_wait(session& s, goal what, std::optional<node_stat> seen, done_function d)
+    : session_(s), for_(what), seen_(std::move(seen)), done_(std::move(d)), to_tell_(s.make_room())
+{
+}
+
+bool node_wait::withdraw()
+{
+    if (ended_ && !ZKLOCK_MUTANT(node_watch_told_although_withdrawn))
+        return false;
+    if (!std::exchange(ended_, true))
+        done_ = nullptr;
+    if (where_ != nullptr)
+        where_->remove(*this);
+    return true;
+}
+
+bool node_wait::is_met_by(const std::optional<node_stat>& now)
+{
+    if (for_ == goal::created)
+        return now.has_value();
+    if (!now)
+        return true;
+    if (!seen_) {
+        seen_ = now;
+        return false;
+    }
+    const auto later = [](std::int64_t found, std::int64_t seen) {
+        return found > seen || (found != seen && ZKLOCK_MUTANT(node_watch_older_counts_as_newer));
+    };
+    switch (for_) {
+    case goal::created: break;
+    case goal::deleted: // whatever replaces a node has larger zxids, all of them
+        return later(now->czxid, seen_->czxid) && !ZKLOCK_MUTANT(node_watch_other_node_unnoticed);
+    case goal::changed: return later(now->mzxid, seen_->mzxid);
+    case goal::children_changed: return later(now->pzxid, seen_->pzxid);
+    }
+    return false;
+}
+
+/// What this server has deleted may be a node before the one that was seen.
+bool node_wait::is_met_by_end_of(const std::optional<node_stat>& before) const noexcept
+{
+    return for_ != goal::created && before && seen_ && before->czxid >= seen_->czxid;
+}
+
+void node_wait::end(error_code ec, const std::optional<node_stat>& found) noexcept
+{
+    if (std::exchange(ended_, true))
+        return;
+    how_ = ec;
+    found_ = found;
+    session_.tell(std::move(to_tell_), [self = shared_from_this()] {
+        if (const auto done = std::exchange(self->done_, nullptr))
+            done(self->how_, self->found_);
+    });
+}
+
+// --- a look ----------------------------------------------------------------------------------------------------------
+
+watched_path::look::look(session& s, watched_path& where, side what, bool watch)
+    : request_for<>(s, if_lost::asked_again, [&where, what](error_code why) { where.look_failed(what, why); }),
+      where_(where), what_(what), watch_(watch)
+{
+}
+
+void watched_path::look::send()
+{
+    under_way_ = true;
+    if (what_ == side::data)
+        session_.store.exists(where_.path_, watch_, answered([this](const store::stat_reply& answer) {
+            answer_came(answer.result, answer.stat);
+        }));
+    else
+        session_.store.children(where_.path_, watch_, answered([this](const store::children_reply& answer) {
+            answer_came(answer.result, answer.stat);
+        }));
+}
+
+void watched_path::look::answer_came(outcome result, const node_stat& stat)
+{
+    withdraw(); // it has nobody else to tell
+    where_.looked(what_, watch_, result, stat);
+}
+
+// --- a path ----------------------------------------------------------------------------------------------------------
+
+watched_path::watched_path(session& s, node_watches& all, std::string path)
+    : session_(s), all_(all), path_(std::move(path))
+{
+}
+
+watched_path::~watched_path()
+{
+    for (watch_of* const w : {&data_, &children_}) {
+        for (const auto& wait : w->waits)
+            wait->where_ = nullptr;
+        if (w->looking)
+            w->looking->withdraw();
+    }
+}
+
+void watched_path::add(const std::shared_ptr<node_wait>& wait)
+{
+    const side s = side_of(wait->for_);
+    watch_of& w = of(s);
+    if (w.armed && wait->is_met_by(w.found))
+        return wait->end({}, w.found);
+    wait->place_ = w.waits.insert(w.waits.end(), wait);
+    wait->where_ = this;
+    if (!w.armed && !w.looking)
+        begin_look(s, true);
+}
+
+void watched_path::remove(node_wait& wait)
+{
+    const side s = side_of(wait.for_);
+    wait.where_ = nullptr;
+    of(s).waits.erase(wait.place_); // whoever calls keeps it
+    drop_look(s);
+    leave_if_idle();
+}
+
+void watched_path::epoch_began()
+{
+    for (const side s : {side::data, side::children}) {
+        watch_of& w = of(s);
+        for (const auto& wait : w.waits)
+            if (ZKLOCK_MUTANT(node_watch_seen_at_the_reconnect))
+                wait->seen_.reset();
+        if (!w.waits.empty() && !w.armed && !w.looking)
+            begin_look(s, true);
+    }
+    leave_if_idle();
+}
+
+/// Looks that were lost are in line again by themselves.
+void watched_path::epoch_ended()
+{
+    for (const side s : {side::data, side::children}) {
+        watch_of& w = of(s);
+        w.armed = w.armed && ZKLOCK_MUTANT(node_watch_outlives_its_epoch);
+        if (w.looking)
+            w.looking->epoch_ended();
+        drop_look(s);
+    }
+    leave_if_idle();
+}
+
+/// Also of watches that others have armed. A look that is on its way finds out by itself what has happened.
+void watched_path::on_event(event_kind what)
+{
+    for (const side s : {side::data, side::children}) {
+        watch_of& w = of(s);
+        if (what != event_kind::deleted && (what == event_kind::children_changed) != (s == side::children))
+            continue;
+        const bool was_armed = std::exchange(w.armed, false);
+        if (was_armed && (what == event_kind::deleted || ZKLOCK_MUTANT(node_watch_every_event_is_a_deletion)))
+            end_with_the_node(w);
+        if (!w.waits.empty() && !w.looking && !ZKLOCK_MUTANT(node_watch_not_armed_again))
+            begin_look(s, !all_end_by(w, what));
+    }
+    leave_if_idle();
+}
+
+void watched_path::end_all(errc why)
+{
+    fail(data_, make_error_code(why));
+    fail(children_, make_error_code(why));
+    leave_if_idle();
+}
+
+// --- looks -----------------------------------------------------------------------------------------------------------
+
+void watched_path::begin_look(side s, bool watch)
+{
+    watch_of& w = of(s);
+    try {
+        w.looking = std::make_shared<look>(session_, *this, s, watch);
+        session_.requests.enter(w.looking);
+    } catch (const std::bad_alloc&) {
+        w.looking.reset();
+        fail(w, make_error_code(boost::system::errc::not_enough_memory));
+    }
+}
+
+void watched_path::looked(side s, bool watched, outcome result, const node_stat& stat)
+{
+    watch_of& w = of(s);
+    w.looking.reset();
+    if (result == outcome::ok || result == outcome::no_node) {
+        w.found = result == outcome::ok ? std::optional(stat) : std::nullopt;
+        w.armed = watched && (w.found || s == side::data); // what is not there has no children to watch
+        judge(w, w.found);
+        if (!w.armed && !w.waits.empty())
+            begin_look(s, true);
+    } else {
+        fail(w, make_error_code(error_of(result)));
+    }
+    leave_if_idle();
+}
+
+void watched_path::look_failed(side s, error_code why)
+{
+    of(s).looking.reset();
+    fail(of(s), why);
+    leave_if_idle();
+}
+
+/// Nobody waits for it: it is not sent. If it was, its answer tells whether there is a watch to be taken back.
+void watched_path::drop_look(side s)
+{
+    watch_of& w = of(s);
+    if (!w.waits.empty() || !w.looking || w.looking->under_way())
+        return;
+    if (w.looking->withdraw() == user_request::withdrawal::withdrawn)
+        w.looking.reset();
+}
+
+/// An event of that kind ends the wait of each of them, but for what a server tells that is behind: so the look that
+/// follows needs no watch, which would have to be taken back.
+bool watched_path::all_end_by(const watch_of& w, event_kind what) noexcept
+{
+    using goal = node_wait::goal;
+    const auto ends = [what](const auto& wait) {
+        switch (what) {
+        case event_kind::created: return wait->for_ == goal::created;
+        case event_kind::data_changed: return wait->for_ == goal::changed;
+        case event_kind::children_changed: return wait->for_ == goal::children_changed;
+        case event_kind::deleted: break;
+        }
+        return false;
+    };
+    return std::all_of(w.waits.begin(), w.waits.end(), ends);
+}
+
+// --- how waits end ---------------------------------------------------------------------------------------------------
+
+void watched_path::end(watch_of& w, waits::iterator& at, error_code ec, const std::optional<node_stat>& now) noexcept
+{
+    const std::shared_ptr<node_wait> wait = std::move(*at);
+    at = w.waits.erase(at);
+    wait->where_ = nullptr;
+    wait->end(ec, now);
+}
+
+void watched_path::judge(watch_of& w, const std::optional<node_stat>& now)
+{
+    for (auto at = w.waits.begin(); at != w.waits.end();)
+        if ((*at)->is_met_by(now))
+            end(w, at, {}, now);
+        else
+            ++at;
+}
+
+void watched_path::end_with_the_node(watch_of& w)
+{
+    for (auto at = w.waits.begin(); at != w.waits.end();)
+        if ((*at)->is_met_by_end_of(w.found))
+            end(w, at, {});
+        else
+            ++at;
+}
+
+void watched_path::fail(watch_of& w, error_code why) noexcept
+{
+    for (auto at = w.waits.begin(); at != w.waits.end();)
+        end(w, at, why);
+}
+
+void watched_path::leave_if_idle()
+{
+    if (!in_use())
+        all_.forget(*this);
+}
+
+} // namespace zklock::recipes

@@ -245,6 +245,25 @@ TEST_SUITE("waiting for nodes")
         }
     }
 
+    TEST_CASE("a watch whose return meets somebody who waits again is his to take back, though he never looks")
+    {
+        watch_scene s;
+        s.session->requests.window = 1;
+        waiting& w = s.wait(goal::changed, made(7));
+        asked(s).only("watch exists /a").stat(made(7)).nothing_else();
+        told<node_content> first, second;
+        s.nodes().get("/b", first.teller());
+        CHECK(s.withdraw(w));
+        s.nodes().get("/c", second.teller());
+        waiting& again = s.wait(goal::children_changed, made(7));
+        asked(s).only("get /b").show(0, "");
+        const auto read = asked(s).only("get /c").kept();
+        CHECK(s.withdraw(again));
+        read.show(0, "");
+        s.clock.run();
+        asked(s).only("unwatch /a").ends(outcome::ok).nothing_else();
+    }
+
     TEST_CASE("they wait for a connection, and go on over the next: what happened in between is found")
     {
         watch_scene s(false);

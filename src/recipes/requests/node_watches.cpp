@@ -30,7 +30,13 @@ private:
         else if (std::exchange(ask_again_, false))
             session_.store.exists(path_, false, answered([this](const store::stat_reply&) { send(); }));
         else
-            withdraw();
+            leave_it();
+    }
+    /// Whoever listens there now takes it back, also if he never gets so far as to ask for one.
+    void leave_it()
+    {
+        session_.hand_over_watch(path_);
+        withdraw();
     }
     [[nodiscard]] bool reads() const noexcept override { return false; }
 

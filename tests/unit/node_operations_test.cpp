@@ -358,7 +358,7 @@ TEST_SUITE("operations on nodes")
             told<node_stat> set, unknown;
             told_end removed, done;
             told<node_content> read;
-            s.nodes().create("/no/parent", "", node_kind::persistent, created.teller());
+            s.nodes().create("/no/parent", "", node_kind::persistent, {}, created.teller());
             s.nodes().set("/a", "y", 3, set.teller());
             s.nodes().remove("bad path", any_version, removed.teller());
             s.nodes().remove("/b", any_version, done.teller());

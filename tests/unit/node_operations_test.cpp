@@ -128,7 +128,12 @@ TEST_SUITE("operations on nodes")
     TEST_CASE("an access list that cannot be right is refused without a request, and named in the log")
     {
         std::string log;
-        node_scene s([&](client_options& o) { o.log = [&](log_level, std::string_view text) { log = text; }; });
+        node_scene s([&](client_options& o) {
+            o.log = [&](log_level level, std::string_view text) {
+                if (level == log_level::error)
+                    log = text;
+            };
+        });
         s.connect();
         const auto refused = [&](const access_list& access) {
             told<> created;

@@ -1,3 +1,4 @@
+// sanitizers: none
 // Access lists of any kind: of single nodes, read and set; and of locks, with everything that these make.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"

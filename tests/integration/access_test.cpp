@@ -1,3 +1,4 @@
+// sanitizers: none
 // Who may touch what: ACLs that forbid it, credentials, schemes and chroots.
 #include "integration/refusal_scene.hpp"
 

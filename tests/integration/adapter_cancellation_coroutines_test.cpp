@@ -1,3 +1,4 @@
+// sanitizers: address
 // Cancellation by coroutines and groups that are cancelled themselves, and by signals of other threads.
 #include "integration/adapter_scene.hpp"
 #include "support/expect_clean.hpp"

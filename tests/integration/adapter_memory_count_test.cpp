@@ -1,3 +1,4 @@
+// sanitizers: none
 // How often an acquire and its release ask for memory.
 #include "integration/memory_scene.hpp"
 #include "support/expect_clean.hpp"

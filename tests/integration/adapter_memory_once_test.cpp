@@ -1,3 +1,4 @@
+// sanitizers: none
 // Memory that fails once, at whichever allocation: the operation that meets it ends, and the client goes on.
 #include "integration/memory_scene.hpp"
 #include "support/expect_clean.hpp"

@@ -1,3 +1,4 @@
+// sanitizers: address
 // Batches and versions, over a real server.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"

@@ -1,3 +1,4 @@
+// sanitizers: address
 // A process that is forked off gets copies of a client and of its sockets. What it does with them must not reach the
 // parent's session.
 #include "bridge/name_lookups.hpp"

@@ -1,3 +1,4 @@
+// sanitizers: none
 // Host lists and chroots as people write them.
 #include "bridge/host_list.hpp"
 #include "integration/bridge_client.hpp"

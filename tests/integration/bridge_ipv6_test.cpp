@@ -1,3 +1,4 @@
+// sanitizers: none
 // Hosts that have no IPv4 address but the loopback's: the C client resolves each address that it is given, and knows
 // only the families in which the machine has one.
 #include "integration/bridge_client.hpp"

@@ -1,3 +1,4 @@
+// sanitizers: none
 // No memory in the bridge or in the scheduler: what throws has not happened, and the client connects again.
 #include "integration/bridge_client.hpp"
 #include "runtime/asio_scheduler.hpp"

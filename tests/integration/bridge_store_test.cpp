@@ -1,3 +1,4 @@
+// sanitizers: address
 // The store over a real server: every operation, watches, chroot, access lists.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"

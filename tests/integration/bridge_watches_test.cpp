@@ -1,3 +1,4 @@
+// sanitizers: address
 // Watches of nodes and of their children, over a real server: when they fire, and how they end.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"

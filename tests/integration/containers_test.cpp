@@ -1,3 +1,4 @@
+// sanitizers: none
 // The containers that a client makes for its locks, and deletes when nobody uses them any more. The server's own checks
 // are so far apart that they do not help.
 #include "integration/semaphore_scene.hpp"

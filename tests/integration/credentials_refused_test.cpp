@@ -1,3 +1,4 @@
+// sanitizers: none
 // A client whose credentials the servers refuse: what its metrics tell, and its listener, at the first connection and
 // when it holds a lock.
 #include "integration/recipe_scene.hpp"

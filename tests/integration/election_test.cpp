@@ -1,3 +1,4 @@
+// sanitizers: address
 // election: who leads, for how long, and how it ends.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

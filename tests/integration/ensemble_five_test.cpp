@@ -1,3 +1,4 @@
+// sanitizers: none
 // Five servers: two may be gone at once, the leader and the holder's among them.
 #include "integration/ensemble_scene.hpp"
 

@@ -1,3 +1,4 @@
+// sanitizers: address
 // Nodes that others delete: a waiter's, a holder's, and all of them with the parent.
 #include "integration/play.hpp"
 

@@ -1,3 +1,4 @@
+// sanitizers: address
 // While there is no connection: creates of which nobody knows whether they were done, and nodes that cannot be deleted
 // yet.
 #include "integration/cut_scene.hpp"

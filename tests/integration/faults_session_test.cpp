@@ -1,3 +1,4 @@
+// sanitizers: address
 // Sessions that end, and servers that restart or are away.
 #include "integration/play.hpp"
 

@@ -1,3 +1,4 @@
+// sanitizers: none
 // Holders who are told nothing, because their lease goes on: with every connection that returns, and as long as they
 // like.
 #include "integration/play.hpp"

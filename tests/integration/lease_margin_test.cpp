@@ -1,3 +1,4 @@
+// sanitizers: none
 // Margins that take much of the session: what works loses nothing, what cannot work is refused.
 #include "integration/fault_scene.hpp"
 #include "support/undisturbed.hpp"

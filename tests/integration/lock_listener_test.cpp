@@ -1,3 +1,4 @@
+// sanitizers: address
 // Who is told what happens to the acquires of a lock: in which order, where, and until when. And what contenders()
 // tells of whoever they are.
 #include "integration/recipe_scene.hpp"

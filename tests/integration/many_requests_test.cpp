@@ -1,3 +1,4 @@
+// sanitizers: none
 // Users who ask for very much at once, and what the locks of their client notice of it.
 #include "integration/lock_scene.hpp"
 #include "support/one_server.hpp"

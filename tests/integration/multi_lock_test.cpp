@@ -1,3 +1,4 @@
+// sanitizers: address
 // multi_lock: all of them, or none.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

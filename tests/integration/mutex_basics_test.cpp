@@ -1,3 +1,4 @@
+// sanitizers: address
 // What a mutex does when nothing goes wrong: grants in order, who is listed, tries, and what is left behind.
 #include "integration/lock_scene.hpp"
 

@@ -1,3 +1,4 @@
+// sanitizers: address
 // Cancellation: wherever an acquire or a release is suspended, it ends, and nothing of it stays on the server while its
 // client lives.
 #include "integration/waiting_scene.hpp"

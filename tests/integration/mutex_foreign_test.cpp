@@ -1,3 +1,4 @@
+// sanitizers: none
 // Others on the path of a mutex: children that are no contenders, contenders of other programs, overflowed numbers.
 #include "integration/lock_scene.hpp"
 

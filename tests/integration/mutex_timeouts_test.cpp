@@ -1,3 +1,4 @@
+// sanitizers: none
 // Time-outs: when an acquire ends, and that nothing of it stays on the server while its client lives.
 #include "integration/waiting_scene.hpp"
 

@@ -1,3 +1,4 @@
+// sanitizers: address
 // A client's own operations on nodes: what each does, every error, and what becomes of them when the connection does
 // not last.
 #include "integration/recipe_scene.hpp"

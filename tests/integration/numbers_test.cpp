@@ -1,3 +1,4 @@
+// sanitizers: none
 // A path whose numbers are scarce: it is made again, while several clients use it. No server gets near 2^31 within a
 // test's time, so these clients take a few numbers for many.
 #include "adapter/client_core.hpp"

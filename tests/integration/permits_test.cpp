@@ -1,3 +1,4 @@
+// sanitizers: address
 // permits: their holder is asked to let go, and writes only while all of them are there.
 #include "integration/semaphore_scene.hpp"
 #include "support/one_server.hpp"

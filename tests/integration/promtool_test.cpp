@@ -1,3 +1,4 @@
+// sanitizers: none
 // The text of the metrics, read by a strict parser, and by Prometheus's own tool where that is installed.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

@@ -1,3 +1,4 @@
+// sanitizers: none
 // Every recipe where it has to live: behind credentials, in a chroot, under parents that are missing, however deep, and
 // of either kind. A new recipe joins the table with one line.
 #include "integration/semaphore_scene.hpp"

@@ -1,3 +1,4 @@
+// sanitizers: address
 // reentrant_mutex: one owner, several holds, one node.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

@@ -1,3 +1,4 @@
+// sanitizers: none
 // What the operations of the other recipes cost in requests to the server: all of them, reads included.
 // (requests_test.cpp counts those of the mutex.)
 #include "integration/requests_scene.hpp"

@@ -1,3 +1,4 @@
+// sanitizers: none
 // What the operations of a mutex cost in requests to the server, counted on the wire. Pings are not counted; the
 // sessions are so long that no heartbeat falls into a test.
 #include "integration/requests_scene.hpp"

@@ -1,3 +1,4 @@
+// sanitizers: address
 // Asking several who hold a lock together to let go: readers, holders of permits; and a writer who turns into a reader.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"

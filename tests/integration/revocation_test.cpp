@@ -1,3 +1,4 @@
+// sanitizers: address
 // Asking the holder of a lock to let go, as Curator's programs do it and as ours do.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

@@ -1,4 +1,5 @@
 // time limit: 1200 s
+// sanitizers: none
 // Ten thousand waiters on one path and one thread; and a client that asks for more nodes than an ensemble can survive.
 #include "integration/lock_scene.hpp"
 #include "support/one_server.hpp"

@@ -1,3 +1,4 @@
+// sanitizers: address
 // semaphore: cancellations, deadlines, lost connections, expired sessions, and others who delete what is ours.
 #include "integration/semaphore_scene.hpp"
 

@@ -1,3 +1,4 @@
+// sanitizers: address
 // semaphore: never more permits than there are, all of an acquire or none, first come first served.
 #include "integration/semaphore_scene.hpp"
 

@@ -1,3 +1,4 @@
+// sanitizers: none
 // `/zookeeper` is the servers' own: no lock can be there, of whatever recipe; what is in it may be read.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

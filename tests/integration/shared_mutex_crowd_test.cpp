@@ -1,3 +1,4 @@
+// sanitizers: none
 // shared_mutex: what its operations cost in requests, counted on the wire, and crowds of readers.
 #include "integration/shared_scene.hpp"
 #include "support/one_server.hpp"

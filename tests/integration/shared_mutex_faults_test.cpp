@@ -1,3 +1,4 @@
+// sanitizers: address
 // shared_mutex: time-outs, cancellation, lost connections and sessions, for readers, writers and downgrades.
 #include "integration/shared_scene.hpp"
 

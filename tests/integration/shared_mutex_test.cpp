@@ -1,3 +1,4 @@
+// sanitizers: address
 // shared_mutex: who is let in with whom, in which order, and what becomes of a writer that reads on.
 #include "integration/shared_scene.hpp"
 

@@ -1,3 +1,4 @@
+// sanitizers: none
 // What the other integration tests stand on: servers, proxy, administrator's client.
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"

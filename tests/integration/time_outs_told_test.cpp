@@ -1,3 +1,4 @@
+// sanitizers: none
 // What an acquire has waited for that timed out: told by the lock, whatever its recipe and the completion token, and by
 // the log.
 #include "integration/recipe_scene.hpp"

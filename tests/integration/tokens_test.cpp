@@ -1,3 +1,4 @@
+// sanitizers: address
 // Every completion token: that it compiles, and that what it gives is right.
 #include "support/expect_clean.hpp"
 #include "support/run_test.hpp"

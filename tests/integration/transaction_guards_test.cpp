@@ -1,3 +1,4 @@
+// sanitizers: address
 // Transactions guarded by each kind of lock; and by a writer that becomes a reader.
 #include "integration/shared_scene.hpp"
 #include "support/one_server.hpp"

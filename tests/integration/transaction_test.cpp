@@ -1,3 +1,4 @@
+// sanitizers: address
 // Transactions guarded by a lock: what they write, that nothing is written after its loss, and what they cost.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

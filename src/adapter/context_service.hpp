@@ -46,6 +46,18 @@ public:
                     users.push_back(std::move(alive));
             return users;
         }
+        /// One that is told no more; null when there is none. Takes no memory.
+        [[nodiscard]] std::shared_ptr<User> take_one() noexcept
+        {
+            const std::lock_guard lock(mutex_);
+            while (!users_.empty()) {
+                User* const user = *users_.begin();
+                users_.erase(users_.begin());
+                if (auto alive = user->weak_from_this().lock())
+                    return alive;
+            }
+            return nullptr;
+        }
 
         mutable std::mutex mutex_;
         std::unordered_set<User*> users_;
@@ -61,7 +73,7 @@ public:
 private:
     void shutdown() override
     {
-        for (const auto& user : registry_->all())
+        while (const auto user = registry_->take_one())
             user->context_gone();
     }
     void notify_fork(boost::asio::execution_context::fork_event event) override

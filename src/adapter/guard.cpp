@@ -158,20 +158,30 @@ auto guard_state::add(std::shared_ptr<guard_watcher> watcher) -> watchers::itera
 
 bool guard_state::downgrade(std::function<void(error_code)> done)
 {
-    if (downgrading_)
+    if (downgrading_ || !hold_ || hold_->grant.kind != queue::contender_kind::writer)
         return false;
-    // The acquisition keeps the function, and is kept by this.
-    downgrading_ = hold_ && hold_->acquisition->downgrade([weak = weak_from_this(), done = std::move(done)](
-                                       error_code ec, const recipes::grant& now) {
-        if (const auto self = weak.lock()) {
-            self->downgrading_ = false;
-            if (!ec) {
-                self->hold_->grant = now; // nobody else has the guard meanwhile
-                self->hold_->live.downgrade();
+    // From here on others may read, though it may last until somebody here learns of that. So nobody is told any more
+    // that the lock is held alone.
+    hold_->live.set_shared(true);
+    try {
+        // The acquisition keeps the function, and is kept by this.
+        downgrading_ = hold_->acquisition->downgrade([weak = weak_from_this(), done = std::move(done)](
+                                                         error_code ec, const recipes::grant& now) {
+            if (const auto self = weak.lock()) { // nobody else has the guard meanwhile
+                self->downgrading_ = false;
+                if (!ec)
+                    self->hold_->grant = now;
+                else if (self->hold_)
+                    self->hold_->live.set_shared(false); // refused; or lost, so that it is not held at all
             }
-        }
-        done(ec);
-    });
+            done(ec);
+        });
+    } catch (...) {
+        hold_->live.set_shared(false);
+        throw;
+    }
+    if (!downgrading_)
+        hold_->live.set_shared(false);
     return downgrading_;
 }
 

@@ -115,7 +115,11 @@ public:
             hold_->looked_at = hold::first_look::missed;
     }
     /// It is delivered next, to somebody who has cancelled. From any thread.
-    void note_unwanted() noexcept { hold_->looked_at = hold::first_look::excused; }
+    void note_unwanted() noexcept
+    {
+        if (hold_)
+            hold_->looked_at = hold::first_look::excused;
+    }
 
     // From any thread, once granted.
 

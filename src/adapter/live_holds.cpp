@@ -21,12 +21,12 @@ void live_hold::enter(std::shared_ptr<const lock_target> lock, const recipes::ac
     list->all_.push_back(*this);
 }
 
-void live_hold::downgrade() noexcept
+void live_hold::set_shared(bool shared) noexcept
 {
     if (!among_)
         return;
     const std::lock_guard locked(among_->mutex_);
-    takes_.shared = true;
+    takes_.shared = shared;
 }
 
 void live_hold::give_back(std::size_t permits) noexcept

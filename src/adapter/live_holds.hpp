@@ -30,8 +30,8 @@ public:
     /// It counts from now on, while `what` is held, which has to live until leave(). The lock has the list, and is kept
     /// until then. Nothing happens if it has none.
     void enter(std::shared_ptr<const lock_target> lock, const recipes::acquisition& what, lock_share) noexcept;
-    /// The writer has become a reader.
-    void downgrade() noexcept;
+    /// Other readers may hold the lock from now on, too; or the servers have refused that, and none may.
+    void set_shared(bool) noexcept;
     /// So many of its permits were given back.
     void give_back(std::size_t permits) noexcept;
     /// So many of its permits are held by `part` from now on; `what` says whether they are.

@@ -267,6 +267,34 @@ TEST_CASE("guards and clients are destroyed without memory: what was held is giv
     expect_clean(server());
 }
 
+TEST_CASE("a context is destroyed without memory, while some wait for nodes, and a semaphore is in use")
+{
+    const std::string missing = "/a node whose path is too long to be kept without memory";
+    auto io = std::make_unique<asio::io_context>();
+    std::optional<client> c(std::in_place, *io, options_for(server().address()));
+    const ending wait, line;
+    semaphore gate(*c, "/a semaphore whose path is too long for that, too", 1);
+    std::optional<permits> held;
+    c->wait_created(missing, wait.handler());
+    gate.acquire(1, [&held](error_code, permits got) { held = std::move(got); });
+    run_until(*io, [&] { return held && *held; });
+    gate.acquire(1, line.handler());
+    bool looked = false; // so the wait before has looked, too
+    c->exists(missing, [&looked](const auto&...) { looked = true; });
+    run_until(*io, [&] { return looked; });
+    {
+        const out_of_memory now;
+        io.reset();
+    }
+    CHECK(wait.is_over());
+    CHECK(line.is_over());
+    CHECK(*wait.calls == 0);
+    CHECK(*line.calls == 0);
+    held.reset();
+    c.reset();
+    expect_clean(server());
+}
+
 TEST_CASE("of those who wait for the same, one has an executor that throws: the others are told, and a release ends")
 {
     asio::io_context io;

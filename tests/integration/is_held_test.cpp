@@ -136,6 +136,29 @@ TEST_CASE("readers and writers: alone, shared, and from one to the other")
     });
 }
 
+TEST_CASE("a writer that becomes a reader is not alone any more, even before it is told so")
+{
+    play<2>([&](admin_client&, remote_client& a, remote_client& b) -> awaitable<void> {
+        const auto path = new_path();
+        shared_mutex ours(a.zk, path), theirs(b.zk, path);
+        guard held = must(co_await ours.acquire());
+        a.link.block(direction::replies);
+        auto downgrade = begin_downgrade(ours, held);
+        CHECK_FALSE(ours.is_held());
+        guard reads = must(co_await theirs.acquire_shared(60s)); // the servers have done it
+        CHECK(theirs.is_held_shared());
+        CHECK_FALSE(ours.is_held());
+        CHECK(ours.is_held_shared());
+        a.link.unblock();
+        guard reads_on = co_await granted(downgrade);
+        CHECK_FALSE(ours.is_held());
+        CHECK(ours.is_held_shared());
+        co_await release(std::move(reads));
+        co_await release(std::move(reads_on));
+        CHECK_FALSE(ours.is_held_shared());
+    });
+}
+
 TEST_CASE("permits are counted, whoever has them")
 {
     play<1>([&](admin_client& admin, remote_client& a) -> awaitable<void> {

@@ -189,6 +189,8 @@ TEST_CASE("a downgrade that the servers refuse leaves the writer as it was; one 
         CHECK(ec == errc::access_denied);
         REQUIRE(attempt.value());
         CHECK(attempt.value().node() == node);
+        CHECK(lock.is_held());
+        CHECK_FALSE(lock.is_held_shared());
         CHECK(error_in(co_await there.try_acquire_shared()) == errc::busy);
         rules.front().permissions = 31;
         admin.set_access(path, rules);

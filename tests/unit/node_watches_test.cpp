@@ -304,6 +304,7 @@ TEST_SUITE("waiting for nodes")
         s.reconnect();
         asked(s).to("sync /").ends(outcome::no_auth).to("watch exists /a").stat(made(7, 9));
         CHECK(w.ended_with(errc::access_denied));
+        asked(s).to("unwatch /a").ends(outcome::ok).nothing_else(); // that look has armed one
     }
 
     TEST_CASE("a session that expires is no end; the client's is")

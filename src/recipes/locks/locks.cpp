@@ -41,7 +41,7 @@ std::shared_ptr<acquisition> locks::acquire(acquire_request request)
         try {
             return path->acquire(++last_contender_, std::move(request));
         } catch (...) {
-            paths_.forget_if_finished(path->path());
+            paths_.unused(path->path());
             throw;
         }
     const auto refused = std::make_shared<lock_contender>(session_, nullptr, ++last_contender_, std::move(request));

@@ -218,7 +218,9 @@ void watched_path::looked(side s, bool watched, outcome result, const node_stat&
 
 void watched_path::look_failed(side s, error_code why)
 {
-    of(s).looking.reset();
+    const auto failed = std::move(of(s).looking);
+    if (failed->watches() && failed->under_way()) // it has armed a watch, though its answer does not count
+        session_.attempt([this] { session_.hand_over_watch(path_); });
     fail(of(s), why);
     leave_if_idle();
 }

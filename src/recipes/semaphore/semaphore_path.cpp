@@ -34,7 +34,10 @@ semaphore_path::~semaphore_path()
     for (const auto& [number, acquisition] : acquisitions_)
         acquisition->detach();
     session_.remove(*this);
-    const auto take_back = [&s = session_](const std::string& path) { // it was left to others, who have gone
+    // What was left to others, who have gone, is taken back. To stop listening takes no memory; to ask the servers does.
+    const bool permits_left = session_.stop_listening(layout_.permits, *this);
+    const bool count_left = count_.stop_listening();
+    const auto take_back = [&s = session_](const std::string& path) {
         if (s.connected)
             s.store.unwatch(path, [&s](const store::reply& answer) {
                 if (answer.result == store::outcome::unknown)
@@ -42,9 +45,9 @@ semaphore_path::~semaphore_path()
             });
     };
     try {
-        if (session_.stop_listening(layout_.permits, *this))
+        if (permits_left)
             take_back(layout_.permits);
-        if (count_.stop_listening())
+        if (count_left)
             take_back(options_.count_path);
     } catch (...) {
         session_.give_up();

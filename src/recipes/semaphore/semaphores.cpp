@@ -45,7 +45,12 @@ std::shared_ptr<semaphore_acquisition> semaphores::acquire(permits_request reque
             why_not = report_fault(locks_.session(), request.path, contradiction(known->options(), options));
     }
     if (path)
-        return path->acquire(std::move(request));
+        try {
+            return path->acquire(std::move(request));
+        } catch (...) {
+            paths_.unused(path->path());
+            throw;
+        }
     const auto refused = std::make_shared<semaphore_acquisition>(locks_.session(), nullptr, std::move(request));
     refused->fail(*why_not);
     return refused;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -51,10 +52,19 @@ public:
     }
 
     /// Whoever was to use the path could not begin, for want of memory. So nobody else will tell that it is idle.
-    void forget_if_finished(const std::string& path) noexcept
+    void unused(const std::string& path) noexcept
     {
-        if (const auto found = paths_.find(path); found != paths_.end() && found->second->finished())
+        const auto found = paths_.find(path);
+        if (found == paths_.end() || !found->second->idle())
+            return;
+        if (found->second->finished()) {
             paths_.erase(found);
+            return;
+        }
+        try {
+            resting_.add(*found->second);
+        } catch (const std::bad_alloc&) { // it rests; whichever path comes to rest next has both looked at
+        }
     }
 
 private:

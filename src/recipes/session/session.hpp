@@ -267,6 +267,7 @@ private:
     void look_at_later(session_member&);
     void look_for_long_holders();
     void notice_slow_turn(store::scheduler::time_point due) noexcept;
+    bool forget_left_watch(std::string_view path) noexcept;
     void plan(store::scheduler::timer_id& timer, store::scheduler::time_point when, void (session::*what)());
 
     std::function<void(connection_state)> on_state_;

@@ -33,10 +33,19 @@ bool session::stop_listening(std::string_view path, session_member& member, bool
     if (own != last)
         listeners_.erase(own);
     if (!listeners_.contains(path))
-        return left_watches_.erase(std::string(path)) != 0 || watched;
+        return forget_left_watch(path) || watched;
     if (watched)
         left_watches_.emplace(path);
     return false;
+}
+
+bool session::forget_left_watch(std::string_view path) noexcept
+{
+    const auto left = left_watches_.find(path);
+    if (left == left_watches_.end())
+        return false;
+    left_watches_.erase(left);
+    return true;
 }
 
 bool session::leave_watch(std::string_view path)
@@ -45,7 +54,7 @@ bool session::leave_watch(std::string_view path)
         left_watches_.emplace(path);
         return false;
     }
-    left_watches_.erase(std::string(path));
+    forget_left_watch(path);
     return true;
 }
 

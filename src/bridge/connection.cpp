@@ -13,6 +13,7 @@
 namespace zklock::bridge {
 
 namespace asio = boost::asio;
+using asio::ip::tcp;
 using boost::system::error_code;
 
 namespace {
@@ -23,6 +24,43 @@ constexpr int packets_at_once = 64;
 connector::settings settings_of(const client_options& o)
 {
     return {o.session_timeout, o.connect_backoff, o.connect_backoff_limit};
+}
+
+/// The resolver's addresses: what follows the last colon is the port.
+tcp::endpoint endpoint_of(const std::string& address)
+{
+    const auto colon = address.rfind(':');
+    return {asio::ip::make_address(address.substr(0, colon)),
+            static_cast<std::uint16_t>(std::stoul(address.substr(colon + 1)))};
+}
+
+/// Closes the descriptor unless it becomes the socket's.
+template <class Socket> error_code take_over(int descriptor, const tcp& protocol, Socket& socket)
+{
+    error_code ec;
+    try {
+        socket.assign(protocol, descriptor, ec);
+    } catch (...) {
+        ::close(descriptor);
+        throw;
+    }
+    if (ec)
+        ::close(descriptor);
+    return ec;
+}
+
+/// Asio's own open() would leave the socket to programs that are started meanwhile.
+template <class Socket> error_code open_for(const tcp::endpoint& server, Socket& socket)
+{
+    const tcp protocol = server.protocol();
+    const int descriptor =
+        ::socket(protocol.family(), protocol.type() | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol.protocol());
+    if (descriptor == -1)
+        return {errno, boost::system::system_category()};
+    error_code ec = take_over(descriptor, protocol, socket);
+    if (!ec)
+        socket.set_option(tcp::no_delay(true), ec);
+    return ec;
 }
 
 } // namespace
@@ -131,11 +169,44 @@ connector::names connection::known_names() const
 
 void connection::attempt()
 {
+    if (wire_.begin(connector_.address()))
+        dial();
+    else
+        follow_wire();
+}
+
+/// Makes the TCP connection that the wire is to have.
+void connection::dial()
+{
+    drop_socket();
+    const tcp::endpoint server = endpoint_of(connector_.address());
+    auto made = std::make_unique<socket_type>(io_->strand);
+    if (const error_code ec = open_for(server, *made)) {
+        wire_.unreached(ec);
+        follow_wire();
+        return;
+    }
+    io_->socket = std::move(made);
+    auto done = [self = shared_from_this(), generation = io_->socket_generation](const error_code& ec) {
+        if (self->io_ && generation == self->io_->socket_generation && ec != asio::error::operation_aborted)
+            self->turns_->run([&] { self->dialed(ec); });
+    };
+    io_->socket->async_connect(server, asio::bind_allocator(of_write_.get(), std::move(done)));
+    io_->waited_for_writing = true;
+}
+
+void connection::dialed(const error_code& ec)
+{
+    if (wire_.is_forked() || !wire_.is_dialing())
+        return; // it is the parent's, or has had its time
     attempt_began_ = lease_clock::now();
-    if (wire_.connect(connector_.address()))
+    if (ec)
+        wire_.unreached(ec);
+    if (!ec && wire_.connect(io_->socket->native_handle()))
         refresh();
     else
         follow_wire();
+    deliver();
 }
 
 // ---- the log
@@ -200,12 +271,8 @@ void connection::wait_for_wire()
         return;
     // Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited
     // for.
-    const bool anew = !next.write && io_->waited_for_writing && !io_->corked;
-    if (!adopt(next.fd, anew)) {
-        wire_.sever();
-        follow_wire();
-        return;
-    }
+    if (!next.write && io_->waited_for_writing && !io_->corked)
+        watch_anew();
     await_socket(next.write);
     wake_at(std::min(clock::now() + next.within, connector_.due().value_or(clock::time_point::max())));
 }
@@ -215,6 +282,8 @@ void connection::follow_wire()
 {
     if (!inbox_.empty())
         deliver_later();
+    if (wire_.is_dialing())
+        return;
     if (wire_.has_socket()) {
         if (connector_.now_in() == phase::connecting && wire_.is_connected()) {
             connector_.opened(wire_.granted());
@@ -246,43 +315,15 @@ connector::loss connection::loss_of_the_wire()
     return wire_.take_expiry() ? connector::loss::session : connector::loss::connection;
 }
 
-/// Makes Asio watch the library's present socket. The library replaces it at will, mostly by one of the same number;
-/// but while it is connected, only with a new epoch. `anew`: makes a new duplicate even if Asio watches the socket
-/// already, unless there is no descriptor left.
-bool connection::adopt(int fd, bool anew)
+/// Has Asio watch the connection by another duplicate, unless there is no descriptor left.
+void connection::watch_anew()
 {
-    const std::uint64_t epoch = wire_.is_connected() ? wire_.epoch() : 0;
-    if (!anew && io_->socket && epoch != 0 && epoch == io_->connected_epoch && fd == io_->library_socket)
-        return true;
-    struct stat status{};
-    if (::fstat(fd, &status) != 0)
-        return false;
-    io_->connected_epoch = epoch;
-    io_->library_socket = fd;
-    const bool watched = io_->socket && status.st_ino == io_->socket_inode;
-    if (watched && !anew)
-        return true;
     auto made = std::make_unique<socket_type>(io_->strand);
-    const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (own == -1 && watched)
-        return true;
+    const int own = ::fcntl(io_->socket->native_handle(), F_DUPFD_CLOEXEC, 0);
+    if (own == -1 || take_over(own, endpoint_of(connector_.address()).protocol(), *made))
+        return;
     drop_socket();
-    if (own == -1)
-        return false;
-    error_code ec;
-    try {
-        made->assign(own, ec);
-    } catch (...) {
-        ::close(own);
-        throw;
-    }
-    if (ec) {
-        ::close(own);
-        return false;
-    }
     io_->socket = std::move(made);
-    io_->socket_inode = status.st_ino;
-    return true;
 }
 
 void connection::drop_socket()

@@ -12,8 +12,9 @@
 #include "zklock/client_options.hpp"
 #include "zklock/result.hpp"
 
+#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 
 #include <array>
@@ -27,8 +28,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <sys/stat.h>
 
 namespace zklock::bridge {
 
@@ -92,7 +91,7 @@ public:
 private:
     using clock = std::chrono::steady_clock;
     using timer_type = boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, runtime::strand>;
-    using socket_type = boost::asio::posix::basic_stream_descriptor<runtime::strand>;
+    using socket_type = boost::asio::basic_stream_socket<boost::asio::ip::tcp, runtime::strand>;
 
     using phase = connector::phase;
 
@@ -105,11 +104,8 @@ private:
         timer_type timer;
         timer_type pause; // before the caller is asked again
         std::shared_ptr<host_resolver> resolver;
-        std::unique_ptr<socket_type> socket; // a duplicate, because the library closes its own when it likes
+        std::unique_ptr<socket_type> socket; // the library has a duplicate, because it closes its own when it likes
         std::uint64_t socket_generation = 0;
-        ino_t socket_inode = 0;
-        int library_socket = -1;           // what it is a duplicate of
-        std::uint64_t connected_epoch = 0; // and which connection it had then, if any
         bool awaiting_read = false;
         bool awaiting_write = false;
         bool waited_for_writing = false; // at some time since the socket was made
@@ -133,6 +129,8 @@ private:
     void go_on(connector::step);
     void resolve();
     void attempt();
+    void dial();
+    void dialed(const error_code&);
     void names_answered();
     [[nodiscard]] connector::names known_names() const;
 
@@ -142,7 +140,7 @@ private:
     void follow_wire();
     [[nodiscard]] bool attempting_or_connected() const noexcept;
     [[nodiscard]] connector::loss loss_of_the_wire();
-    bool adopt(int fd, bool anew);
+    void watch_anew();
     void drop_socket();
     void part_from_socket(bool told_of_fork = false);
     void leave_socket_to_parent(bool told_of_fork);

@@ -62,7 +62,7 @@ void connection::flush()
 {
     wake_at(*connector_.due());
     auto next = wire_.next_interest();
-    if (!wire_.is_connected() || !adopt(next.fd, false)) {
+    if (!wire_.is_connected()) {
         finish_closing();
         return;
     }

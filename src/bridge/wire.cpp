@@ -16,16 +16,6 @@ namespace zklock::bridge {
 
 namespace {
 
-// TCP refuses to connect to a broadcast or a multicast address before it has sent anything, on any machine.
-constexpr const char* nowhere_ipv4 = "255.255.255.255:9";
-constexpr const char* nowhere_ipv6 = "ff00:::9"; // the C client takes what follows the last colon for the port
-
-/// An address of the same family as that one: the C client knows only the families in which the machine has an address.
-const char* nowhere_like(const std::string& address)
-{
-    return std::ranges::count(address, ':') > 1 ? nowhere_ipv6 : nowhere_ipv4;
-}
-
 // From 2^30 ms on the C client's arithmetic with it overflows, and each attempt is over before it begins.
 constexpr std::int64_t longest_session_timeout = (std::int64_t{1} << 30) - 1;
 
@@ -53,9 +43,8 @@ void wire::push_of_epoch(message m) noexcept
     inbox_.push_reserved(std::move(m));
 }
 
-bool wire::connect(const std::string& address)
+bool wire::begin(const std::string& address)
 {
-    library_call in_library(*this);
     try {
         inbox_.reserve(most_of_epoch - room_of_epoch_);
         room_of_epoch_ = most_of_epoch;
@@ -66,52 +55,80 @@ bool wire::connect(const std::string& address)
         return false;
     }
     believed_ = false;
+    phase_ = phase::dialing;
     log(log_level::debug, "connecting to ", address);
-    if (!open(address))
+    return true;
+}
+
+void wire::unreached(const error_code& why) noexcept
+{
+    phase_ = phase::none;
+    try {
+        attempt_failed(log_level::info, "cannot connect to ", address_, ": ", why.message());
+    } catch (const std::bad_alloc&) { // NOLINT: one less to tell of
+    }
+}
+
+/// The library wants to connect by itself. So it is pointed at a decoy, and finds that it is connected, to the server:
+/// the socket of which it waits for that is replaced in between. It never learns a server's address; so whatever it
+/// makes of a connection that has ended, it sends nothing to anybody unless it is given the next one here.
+bool wire::connect(int socket)
+{
+    library_call in_library(*this);
+    phase_ = phase::none;
+    // The C client knows only the families in which the machine has an address.
+    decoy& last = decoy_ ? *decoy_ : decoys_.front();
+    fd_ = socket_towards(last);
+    if (fd_ == -1)
+        fd_ = socket_towards(&last == &decoys_.front() ? decoys_.back() : decoys_.front());
+    if (fd_ == -1) {
+        if (!attempt_told_)
+            attempt_failed(log_level::warning, "cannot connect to ", address_, ": the ZooKeeper library makes no socket");
+        settle();
         return false;
+    }
+    phase_ = phase::associating;
+    if (::dup3(socket, fd_, O_CLOEXEC) == -1) {
+        attempt_failed(log_level::warning, "cannot connect to ", address_, ": ", std::strerror(errno));
+        must_cut_ = true;
+    } else {
+        zookeeper_process(handle_, ZOOKEEPER_WRITE);
+    }
+    settle();
+    return has_socket();
+}
+
+/// -1 when the library does not want to connect there.
+int wire::socket_towards(decoy& where)
+{
+    if (!point_at(where))
+        return -1;
     int fd = -1, interest = 0;
     timeval within{};
     int code = zookeeper_interest(handle_, &fd, &interest, &within);
     // After a failed attempt the first call only tells of a delay. The caller has waited already.
     if (code == ZOK && fd == -1)
         code = zookeeper_interest(handle_, &fd, &interest, &within);
-    fd_ = code == ZOK ? fd : -1;
-    if (code != ZOK)
-        attempt_failed(log_level::info, "cannot connect to ", address, ": ", describe(code));
-    else if (fd_ != -1)
-        ::fcntl(fd_, F_SETFD, FD_CLOEXEC); // the library does not, and child processes would keep the socket
-    settle();
-    return has_socket();
+    return code == ZOK ? fd : -1;
 }
 
-bool wire::open(const std::string& address)
+/// Keeping the handle keeps the last transaction seen, and with it no server that lags behind it is accepted.
+bool wire::point_at(decoy& where)
 {
-    nowhere_ = nowhere_like(address);
-    if (handle_) {
-        // No socket is open, so this only says where the next goes. Keeping the handle keeps the last transaction seen,
-        // and with it no server that lags behind it is accepted.
-        // The library compares addresses without their ports, and takes a list that it finds equal for no change: it
-        // would go on with the old port. So it is shown another address in between, to which it is never connected.
-        int code = zoo_set_servers(handle_, nowhere_);
-        if (code == ZOK)
-            code = zoo_set_servers(handle_, address.c_str());
-        if (code != ZOK) {
-            attempt_failed(log_level::warning, "the ZooKeeper library refuses ", address, ": ", describe(code));
-            return false;
-        }
-        return true;
-    }
+    if (!where.bind())
+        return false;
+    decoy* const before = std::exchange(decoy_, &where);
+    if (handle_) // which keeps what it is told, also where it finds no address in it
+        return before == &where || zoo_set_servers(handle_, where.address().c_str()) == ZOK;
     clientid_t id{};
     id.client_id = session_id_;
     std::memcpy(id.passwd, session_secret_, sizeof id.passwd);
     auto timeout =
         static_cast<int>(std::clamp<std::int64_t>(options_.session_timeout.count(), 1, longest_session_timeout));
-    handle_ = zookeeper_init2(address.c_str(), &callbacks::on_event, timeout, session_id_ ? &id : nullptr, this,
+    handle_ = zookeeper_init2(where.address().c_str(), &callbacks::on_event, timeout, session_id_ ? &id : nullptr, this,
                               ZOO_NO_LOG_CLIENTENV, &callbacks::on_log);
-    if (!handle_) {
-        attempt_failed(log_level::warning, "the ZooKeeper library refuses ", address, ": ", std::strerror(errno));
+    if (!handle_)
         return false;
-    }
     zoo_set_servers_resolution_delay(handle_, -1);
     for (const auto& who : options_.auth)
         zoo_add_auth(handle_, who.scheme.c_str(), who.secret.data(), static_cast<int>(who.secret.size()), nullptr,
@@ -127,13 +144,12 @@ interest wire::next_interest()
     int fd = -1, interest = 0;
     timeval within{};
     int code = zookeeper_interest(handle_, &fd, &interest, &within);
-    if (code != ZOK) // also a ping that could not be sent, where the library leaves the connection open
-        must_cut_ = true;
+    // Also a ping that could not be sent, where the library leaves the connection open.
+    must_cut_ = must_cut_ || code != ZOK || fd != fd_;
     settle();
     if (!has_socket())
         return {};
-    fd_ = fd;
-    return {fd, (interest & ZOOKEEPER_WRITE) != 0,
+    return {(interest & ZOOKEEPER_WRITE) != 0,
             std::chrono::milliseconds{within.tv_sec * 1000 + (within.tv_usec + 999) / 1000}};
 }
 
@@ -146,13 +162,8 @@ bool wire::process(bool writable, int limit)
             code = ZNOTHING;
             break;
         }
-        // While the TCP connection is being made, only the write side may be looked at.
-        int events = phase_ == phase::connecting && zoo_state(handle_) == ZOO_CONNECTING_STATE
-                         ? ZOOKEEPER_WRITE
-                         : ZOOKEEPER_READ | (writable ? ZOOKEEPER_WRITE : 0);
-        writable = false;
         const auto unanswered = unanswered_;
-        code = zookeeper_process(handle_, events);
+        code = zookeeper_process(handle_, ZOOKEEPER_READ | (std::exchange(writable, false) ? ZOOKEEPER_WRITE : 0));
         if (must_cut_)
             break;
         // Nothing else is expected, and looking for it costs as much as reading it.
@@ -180,28 +191,22 @@ bool wire::server_has_answered()
     return believed_;
 }
 
-std::optional<std::pair<std::string, std::string>> wire::attempt()
+std::optional<std::pair<std::string, std::string>> wire::attempt() const
 {
-    if (phase_ != phase::connecting)
+    if (phase_ != phase::dialing && phase_ != phase::associating)
         return std::nullopt;
-    const library_call in_library(*this);
-    return std::pair(address_, address_ + (zoo_state(handle_) == ZOO_ASSOCIATING_STATE
-                                               ? " has accepted the connection and has not answered yet: it is no "
-                                                 "ZooKeeper server, or overloaded"
-                                               : " has not accepted the connection yet"));
+    return std::pair(address_, address_ + (is_dialing() ? " has not accepted the connection yet"
+                                                        : " has accepted the connection and has not answered yet: it "
+                                                          "is no ZooKeeper server, or overloaded"));
 }
 
 void wire::give_up()
 {
-    {
-        library_call in_library(*this);
-        if (phase_ == phase::connecting)
-            attempt_failed(
-                log_level::info, address_,
-                zoo_state(handle_) == ZOO_ASSOCIATING_STATE
-                    ? " accepted the connection and did not answer in time: it is no ZooKeeper server, or overloaded"
-                    : " did not accept the connection in time");
-    }
+    if (phase_ == phase::dialing)
+        attempt_failed(log_level::info, address_, " did not accept the connection in time");
+    else if (phase_ == phase::associating)
+        attempt_failed(log_level::info, address_,
+                       " accepted the connection and did not answer in time: it is no ZooKeeper server, or overloaded");
     sever();
 }
 

@@ -1,8 +1,10 @@
 #pragma once
+#include "bridge/decoy.hpp"
 #include "bridge/inbox.hpp"
 #include "bridge/log_lines.hpp"
 #include "store/logger.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -21,7 +23,6 @@ namespace zklock::bridge {
 
 /// What the C client waits for next.
 struct interest {
-    int fd = -1; ///< the library's: never close it, never keep it
     bool write = false;
     std::chrono::milliseconds within{0};
 };
@@ -29,9 +30,9 @@ struct interest {
 /// One handle of the C client, made to keep the store's contract: whatever the library does to a connection, its
 /// requests are all answered before `disconnected` enters the inbox, and no watch outlives it.
 ///
-/// It connects to one address at a time, because the order and the pace of attempts are the caller's. Everything that
-/// the library calls back only fills the inbox. No two threads are inside the library at once, whatever handle they
-/// use.
+/// The caller makes the TCP connections, because their order and pace are its own; the library is given one that is
+/// there, in place of the socket with which it connects to a decoy. Everything that the library calls back only fills
+/// the inbox. No two threads are inside the library at once, whatever handle they use.
 class wire {
 public:
     wire(inbox& in, const client_options& options, std::string chroot);
@@ -39,10 +40,18 @@ public:
     wire(const wire&) = delete;
     wire& operator=(const wire&) = delete;
 
-    /// Starts to connect. False, with a line in the log, when that failed at once.
-    [[nodiscard]] bool connect(const std::string& address);
-    /// The library has a socket: connecting or connected. While not, nothing but connect() and abandon() is called.
-    [[nodiscard]] bool has_socket() const noexcept { return phase_ != phase::none; }
+    /// An attempt to connect to that address begins: the caller makes a TCP connection, and calls connect() or
+    /// unreached(). False when there is no memory for it.
+    [[nodiscard]] bool begin(const std::string& address);
+    /// The TCP connection could not be made.
+    void unreached(const error_code& why) noexcept;
+    /// The library goes on with a duplicate of that connected socket, and asks for the session. False, with a line in
+    /// the log, when that failed at once.
+    [[nodiscard]] bool connect(int socket);
+    /// An attempt has begun, and the library has no socket yet.
+    [[nodiscard]] bool is_dialing() const noexcept { return phase_ == phase::dialing; }
+    /// The library has a socket: it waits for a session, or is connected. While not, nothing of the library's is called.
+    [[nodiscard]] bool has_socket() const noexcept { return phase_ == phase::associating || is_connected(); }
     [[nodiscard]] bool is_connected() const noexcept { return phase_ == phase::connected; }
     [[nodiscard]] std::size_t unanswered() const noexcept { return unanswered_; }
     /// Counts the connections made.
@@ -56,7 +65,7 @@ public:
     /// How the last attempt to connect to each address has ended, since there was a connection.
     [[nodiscard]] const std::map<std::string, std::string>& failures() const noexcept { return failures_; }
     /// The address of the present attempt to connect, and how far that has come; nothing if there is none.
-    [[nodiscard]] std::optional<std::pair<std::string, std::string>> attempt();
+    [[nodiscard]] std::optional<std::pair<std::string, std::string>> attempt() const;
 
     /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
     [[nodiscard]] interest next_interest();
@@ -95,7 +104,7 @@ public:
     [[nodiscard]] bool is_forked() const noexcept;
 
 private:
-    enum class phase : std::uint8_t { none, connecting, connected };
+    enum class phase : std::uint8_t { none, dialing, associating, connected };
     class library_call;
     struct access_lists;
     friend struct callbacks;
@@ -113,7 +122,7 @@ private:
     template <class... Parts> void attempt_failed(log_level level, const Parts&... parts) noexcept;
     void keep_failure(std::string line);
     void log_connected(bool renewed, std::chrono::milliseconds granted_before) noexcept;
-    void log_end(int state, bool was_connecting) noexcept;
+    void log_end(int state, bool was_associating) noexcept;
     void note_reason(std::string_view line);
     void log_access_refused() noexcept;
     void watch(request&, const std::string& full, watch_kind);
@@ -121,7 +130,8 @@ private:
     void forget_if_idle(watches::iterator) noexcept;
     void push_of_epoch(message) noexcept;
 
-    bool open(const std::string& address);
+    [[nodiscard]] int socket_towards(decoy&);
+    [[nodiscard]] bool point_at(decoy&);
     [[nodiscard]] bool server_has_answered();
     void settle();
     void follow_state();
@@ -140,8 +150,9 @@ private:
     const unsigned fork_count_; // of the process to which the handle belongs
 
     _zhandle* handle_ = nullptr;
-    std::string address_;           // the last attempt's
-    const char* nowhere_ = nullptr; // an address that cannot be connected to, of the present one's family
+    std::array<decoy, 2> decoys_{decoy(decoy::family::ipv4), decoy(decoy::family::ipv6)};
+    decoy* decoy_ = nullptr; // at which the handle is pointed
+    std::string address_;          // the last attempt's
     phase phase_ = phase::none;
     int fd_ = -1;
     std::uint64_t epoch_ = 0;

@@ -25,7 +25,9 @@ bool is_ready(int fd, short events)
 void wire::sever()
 {
     library_call in_library(*this);
-    if (has_socket()) {
+    if (is_dialing()) {
+        phase_ = phase::none;
+    } else if (has_socket()) {
         if (why_.empty())
             try {
                 why_ = "this client has given it up";
@@ -51,6 +53,8 @@ void wire::abandon()
         return;
     }
     library_call in_library(*this);
+    if (is_dialing())
+        phase_ = phase::none;
     if (!handle_)
         return;
     if (has_socket()) {
@@ -84,7 +88,7 @@ void wire::leave_to_parent()
 /// Brings the inbox in line with what the library did in the call before.
 void wire::settle()
 {
-    if (handle_)
+    if (handle_ && !is_dialing())
         follow_state();
     must_cut_ = false; // cutting gives answers that would ask for it again
 }
@@ -94,23 +98,23 @@ void wire::follow_state()
     if (must_cut_)
         cut();
     int state = zoo_state(handle_);
-    const bool was_connecting = phase_ == phase::connecting;
+    const bool was_associating = phase_ == phase::associating;
     if (state == ZOO_CONNECTED_STATE)
         phase_ = phase::connected;
-    else if (state == ZOO_CONNECTING_STATE || state == ZOO_ASSOCIATING_STATE)
-        phase_ = phase::connecting;
+    else if (state == ZOO_ASSOCIATING_STATE)
+        phase_ = phase::associating;
     else
         phase_ = phase::none;
     if (phase_ == phase::connected)
         return;
 
     if (phase_ == phase::none || epoch_open_)
-        log_end(state, was_connecting);
+        log_end(state, was_associating);
     if (epoch_open_ || unanswered_) {
         fail_unanswered();
         end_epoch();
     }
-    if (phase_ == phase::connecting)
+    if (phase_ == phase::associating)
         return;
     fd_ = -1;
     if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE) {
@@ -153,18 +157,14 @@ void wire::cut()
 }
 
 /// When a send fails, the library closes its socket and says nothing; on the next connection it would go on in the
-/// middle of that request, and take the answers for those of others. A failed attempt to connect clears its queues.
+/// middle of that request, and take the answers for those of others. A failed attempt to connect clears its queues: the
+/// decoy's.
 void wire::fail_unanswered()
 {
     if (unanswered_ && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
-        zoo_set_servers(handle_, nowhere_) == ZOK) {
-        int fd = -1, interest = 0;
-        timeval within{};
-        for (int tries = 0; tries < 2 && unanswered_; ++tries)
-            if (zookeeper_interest(handle_, &fd, &interest, &within) != ZOK)
-                break;
-    }
-    if (unanswered_ || zoo_state(handle_) == ZOO_CONNECTING_STATE) {
+        socket_towards(*decoy_) != -1)
+        zookeeper_process(handle_, ZOOKEEPER_WRITE);
+    if (unanswered_ || zoo_state(handle_) == ZOO_CONNECTING_STATE || zoo_state(handle_) == ZOO_ASSOCIATING_STATE) {
         drop_handle(); // answers all that is left; the session goes on in the next handle
         phase_ = phase::none;
     }

@@ -48,7 +48,7 @@ void wire::log_connected(bool renewed, std::chrono::milliseconds granted_before)
 }
 
 /// The socket is gone, or about to be.
-void wire::log_end(int state, bool was_connecting) noexcept
+void wire::log_end(int state, bool was_associating) noexcept
 {
     const std::string_view why = why_.empty() ? std::string_view("for a reason that is not known") : why_;
     if (epoch_open_) {
@@ -60,7 +60,7 @@ void wire::log_end(int state, bool was_connecting) noexcept
             "; a new one will be opened");
     else if (state == ZOO_AUTH_FAILED_STATE)
         log(log_level::error, address_, " refuses the credentials: this client will not connect any more");
-    else if (was_connecting && !epoch_open_ && !attempt_told_)
+    else if (was_associating && !epoch_open_ && !attempt_told_)
         attempt_failed(log_level::info, "cannot connect to ", address_, ": ", why);
 }
 
@@ -107,7 +107,13 @@ void callbacks::on_log(const char* message) noexcept
         to->note_reason(line);
     } catch (const std::bad_alloc&) { // NOLINT: the log says less
     }
-    to->log(log_level::debug, "the C client says: ", line);
+    // It knows no more of the server than the decoy.
+    const std::string_view decoy = to->decoy_ ? to->decoy_->address() : std::string_view();
+    if (const auto at = decoy.empty() ? line.npos : line.find(decoy); at != line.npos)
+        to->log(log_level::debug, "the C client says: ", line.substr(0, at), to->address_,
+                line.substr(at + decoy.size()));
+    else
+        to->log(log_level::debug, "the C client says: ", line);
 }
 
 } // namespace zklock::bridge

@@ -322,11 +322,17 @@ TEST_CASE("no socket is inherited by child processes")
 TEST_CASE("without a free descriptor, the duplicate of the socket that there is goes on being watched")
 {
     bridge_client c{options_for(server().address())};
-    c.run_until([&] { return sockets_to(server().port()).size() == 2; }); // while it connects it waits for writing, too
+    c.wait_connected();
     const auto first = sockets_to(server().port());
+    REQUIRE(first.size() == 2);
+    const int little = 1;
+    REQUIRE(::setsockopt(first[0], SOL_SOCKET, SO_SNDBUF, &little, sizeof little) == 0);
     {
         no_free_descriptors none;
-        c.wait_connected();
+        auto created = outcome::unknown;
+        c.store().create("/large", std::string(500'000, 'x'), node_kind::ephemeral, nullptr,
+                         [&](const store::create_reply& r) { created = r.result; });
+        c.run_until([&] { return created == outcome::ok; }); // it has waited for writing
         CHECK(c.sync("/") == outcome::ok);
         CHECK(sockets_to(server().port()) == first);
     }

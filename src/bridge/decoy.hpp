@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace zklock::bridge {
+
+/// Where the C client is told to connect: a port of this machine that is bound and that nobody listens on. Nobody else
+/// can listen on it while it is bound, so nothing that the C client sends there of its own accord can reach anybody.
+/// (See `wire::connect()`, which puts a connection in place of that socket.)
+class decoy {
+public:
+    enum class family : std::uint8_t { ipv4, ipv6 };
+
+    explicit decoy(family f) noexcept : family_(f) {}
+    ~decoy();
+    decoy(const decoy&) = delete;
+    decoy& operator=(const decoy&) = delete;
+
+    /// Binds the port, if that was not done. False, with errno, where there is no descriptor or no such family.
+    [[nodiscard]] bool bind();
+    /// In the form in which the C client takes addresses. It does not change once the port is bound.
+    [[nodiscard]] const std::string& address() const noexcept { return address_; }
+
+private:
+    const family family_;
+    int fd_ = -1;
+    std::string address_;
+};
+
+} // namespace zklock::bridge

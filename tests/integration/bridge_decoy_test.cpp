@@ -1,0 +1,105 @@
+// sanitizers: none
+// The C client is never told where a server is: it is pointed at a port on which nobody can listen, and given connections
+// that were made elsewhere. So nothing that it does by itself can reach anybody.
+#include "bridge/decoy.hpp"
+#include "integration/bridge_client.hpp"
+#include "support/expect_clean.hpp"
+#include "support/one_server.hpp"
+#include "support/proxy.hpp"
+#include "support/unique_fd.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <zookeeper/zookeeper.h>
+
+using namespace zklock;
+using namespace zklock::test;
+using bridge::decoy;
+
+namespace {
+
+std::vector<std::string> told; ///< to the C client, as its servers
+
+sockaddr_in loopback_port_of(const std::string& address)
+{
+    const auto colon = address.rfind(':');
+    std::uint16_t port = 0;
+    std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(port);
+    return to;
+}
+
+bool refuses(const std::string& address)
+{
+    const sockaddr_in to = loopback_port_of(address);
+    const unique_fd caller{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    return ::connect(caller.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == -1 && errno == ECONNREFUSED;
+}
+
+} // namespace
+
+// The C client's, called by the bridge.
+extern "C" zhandle_t* zookeeper_init2(const char* host, watcher_fn watcher, int timeout, const clientid_t* id,
+                                      void* context, int flags, log_callback_fn log)
+{
+    static auto real = reinterpret_cast<decltype(&::zookeeper_init2)>(::dlsym(RTLD_NEXT, "zookeeper_init2"));
+    told.emplace_back(host);
+    return real(host, watcher, timeout, id, context, flags, log);
+}
+
+extern "C" int zoo_set_servers(zhandle_t* handle, const char* hosts)
+{
+    static auto real = reinterpret_cast<decltype(&::zoo_set_servers)>(::dlsym(RTLD_NEXT, "zoo_set_servers"));
+    told.emplace_back(hosts);
+    return real(handle, hosts);
+}
+
+TEST_CASE("a decoy's port is its own, and nobody listens there")
+{
+    decoy one{decoy::family::ipv4};
+    REQUIRE(one.bind());
+    const std::string address = one.address();
+    CHECK(address.starts_with("127.0.0.1:"));
+    REQUIRE(one.bind());
+    CHECK(one.address() == address);
+    CHECK(refuses(address));
+
+    const sockaddr_in same = loopback_port_of(address);
+    const unique_fd other{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    CHECK(::bind(other.get(), reinterpret_cast<const sockaddr*>(&same), sizeof same) == -1);
+    CHECK(errno == EADDRINUSE);
+
+    decoy another{decoy::family::ipv4};
+    REQUIRE(another.bind());
+    CHECK(another.address() != address);
+}
+
+TEST_CASE("whatever becomes of its connections, the C client knows of decoys only")
+{
+    told.clear();
+    proxy between{server().port()};
+    bridge_client c{options_for(between.address())};
+    c.wait_connected();
+    for (std::size_t round = 1; round <= 3; ++round) {
+        between.cut();
+        c.wait_connected(round + 1);
+        CHECK(c.sync("/") == outcome::ok);
+    }
+    REQUIRE_FALSE(told.empty());
+    for (const std::string& address : told) {
+        CAPTURE(address);
+        CHECK(refuses(address));
+    }
+    c.close();
+    expect_clean(server());
+}

@@ -12,6 +12,7 @@
 
 namespace zklock::recipes {
 
+using queue::path_fault;
 using store::outcome;
 
 namespace {
@@ -29,23 +30,23 @@ bool is_sequential(node_kind kind)
 }
 
 /// A number follows a sequential node's path, and its last component may be empty.
-bool valid_to_create(const std::string& path, node_kind kind)
+path_fault fault_to_create(const std::string& path, node_kind kind)
 {
-    return queue::valid_path(is_sequential(kind) ? path + '0' : path);
+    return queue::find_node_path_fault(is_sequential(kind) ? path + '0' : path);
 }
 
 /// The root is the client's chroot.
-bool valid_to_use(const std::string& path)
+path_fault fault_to_use(const std::string& path)
 {
-    return path == "/" || queue::valid_path(path);
+    return path == "/" ? std::nullopt : queue::find_node_path_fault(path);
 }
 
-bool valid(const transaction::operation& op)
+path_fault fault_of(const transaction::operation& op)
 {
     using kind = transaction::operation::kind;
     if (op.what == kind::create)
-        return valid_to_create(op.path, op.created);
-    return op.what == kind::remove ? queue::valid_path(op.path) : valid_to_use(op.path);
+        return fault_to_create(op.path, op.created);
+    return op.what == kind::remove ? queue::find_node_path_fault(op.path) : fault_to_use(op.path);
 }
 
 store::batch_write write_of(const transaction::operation& op)
@@ -95,27 +96,26 @@ errc too_long(session& s, std::size_t bytes)
 
 namespace {
 
-/// `valid`: the path is.
-std::optional<errc> why_not_sent(session& s, const std::string& path, bool valid, std::size_t bytes)
+std::optional<errc> why_not_sent(session& s, const std::string& path, path_fault fault, std::size_t bytes)
 {
     if (s.over)
         return s.over;
     const std::size_t all = s.options.chroot.size() + path.size() + bytes + frame_of_a_request + frame_of_an_operation;
     if (all > store::largest_request)
         return too_long(s, all);
-    return valid ? std::nullopt : std::optional(errc::invalid_path);
+    return fault ? std::optional(report_path_fault(s, path, *fault)) : std::nullopt;
 }
 
 } // namespace
 
 std::optional<errc> why_not_asked(session& s, const std::string& path)
 {
-    return why_not_sent(s, path, valid_to_use(path), 0);
+    return why_not_sent(s, path, fault_to_use(path), 0);
 }
 
-std::optional<errc> node_operations::check(const std::string& path, bool valid, std::size_t bytes) const
+std::optional<errc> node_operations::check(const std::string& path, path_fault fault, std::size_t bytes) const
 {
-    return why_not_sent(session_, path, valid, bytes);
+    return why_not_sent(session_, path, fault, bytes);
 }
 
 std::optional<errc> node_operations::check(const std::string& path, const std::optional<access_list>& access) const
@@ -150,8 +150,8 @@ std::optional<errc> node_operations::check(const transaction& t, std::size_t byt
     if (bytes + frame_of_a_request > store::largest_request)
         return too_long(session_, bytes + frame_of_a_request);
     for (const auto& op : t.operations()) {
-        if (!valid(op))
-            return errc::invalid_path;
+        if (const auto fault = fault_of(op))
+            return report_path_fault(session_, op.path, *fault);
         if (const auto why = check(op.path, op.access))
             return why;
         // The C client cannot ask for a container among other operations.
@@ -200,7 +200,7 @@ auto node_operations::create(const std::string& path, const std::string& data, n
 {
     using op = node_operation<std::string>;
     const std::size_t bytes = data.size() + (access ? recipes::size_of(*access) : 0);
-    auto why_not = check(path, valid_to_create(path, kind), data.size() + size_of(access));
+    auto why_not = check(path, fault_to_create(path, kind), data.size() + size_of(access));
     if (!why_not)
         why_not = check(path, access);
     const auto send = [this, path, data, kind, access](op& self) {
@@ -215,7 +215,7 @@ auto node_operations::create(const std::string& path, const std::string& data, n
 auto node_operations::get(const std::string& path, done_function<node_content> d) -> handle
 {
     using op = node_operation<node_content>;
-    const auto why_not = check(path, valid_to_use(path));
+    const auto why_not = check(path, fault_to_use(path));
     return begin<node_content>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.get(path, false, self.answered([](op& o, const store::get_reply& answer) {
             node_content found;
@@ -230,7 +230,7 @@ auto node_operations::set(const std::string& path, const std::string& data, std:
                           done_function<node_stat> d) -> handle
 {
     using op = node_operation<node_stat>;
-    const auto why_not = check(path, valid_to_use(path), data.size());
+    const auto why_not = check(path, fault_to_use(path), data.size());
     const auto send = [this, path, data, version](op& self) {
         session_.store.set(path, data, version, self.answered([](op& o, const store::stat_reply& answer) {
             o.end(answer.result, answer.stat);
@@ -242,7 +242,7 @@ auto node_operations::set(const std::string& path, const std::string& data, std:
 auto node_operations::remove(const std::string& path, std::int32_t version, done_function<> d) -> handle
 {
     using op = node_operation<>;
-    const auto why_not = check(path, queue::valid_path(path));
+    const auto why_not = check(path, queue::find_node_path_fault(path));
     const auto send = [this, path, version](op& self) {
         session_.store.remove(path, version,
                                self.answered([](op& o, const store::reply& answer) { o.end(answer.result); }));
@@ -253,7 +253,7 @@ auto node_operations::remove(const std::string& path, std::int32_t version, done
 auto node_operations::children(const std::string& path, done_function<std::vector<std::string>> d) -> handle
 {
     using op = node_operation<std::vector<std::string>>;
-    const auto why_not = check(path, valid_to_use(path));
+    const auto why_not = check(path, fault_to_use(path));
     return begin<std::vector<std::string>>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.children(path, false, self.answered([](op& o, const store::children_reply& answer) {
             o.end(answer.result, answer.names ? *answer.names : std::vector<std::string>());
@@ -264,7 +264,7 @@ auto node_operations::children(const std::string& path, done_function<std::vecto
 auto node_operations::exists(const std::string& path, done_function<std::optional<node_stat>> d) -> handle
 {
     using op = node_operation<std::optional<node_stat>>;
-    const auto why_not = check(path, valid_to_use(path));
+    const auto why_not = check(path, fault_to_use(path));
     return begin<std::optional<node_stat>>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.exists(path, false, self.answered([](op& o, const store::stat_reply& answer) {
             if (answer.result == outcome::no_node)
@@ -278,7 +278,7 @@ auto node_operations::exists(const std::string& path, done_function<std::optiona
 auto node_operations::get_acl(const std::string& path, done_function<node_access> d) -> handle
 {
     using op = node_operation<node_access>;
-    const auto why_not = check(path, valid_to_use(path));
+    const auto why_not = check(path, fault_to_use(path));
     return begin<node_access>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.get_acl(path, self.answered([](op& o, const store::access_reply& answer) {
             node_access found;
@@ -295,7 +295,7 @@ auto node_operations::set_acl(const std::string& path, const access_list& access
 {
     using op = node_operation<>;
     const std::size_t bytes = recipes::size_of(access);
-    auto why_not = check(path, valid_to_use(path), bytes);
+    auto why_not = check(path, fault_to_use(path), bytes);
     if (!why_not)
         why_not = check(path, access);
     const auto send = [this, path, access, acl_version](op& self) {

@@ -201,6 +201,13 @@ errc report_fault(session& s, const std::string& path, const option_fault& fault
     return errc::invalid_option;
 }
 
+errc report_path_fault(const session& s, std::string_view path, std::string_view fault)
+{
+    if (s.log.on(log_level::error))
+        s.log(log_level::error, "the path ", in_words(path), " is refused: ", fault);
+    return errc::invalid_path;
+}
+
 } // namespace recipes
 
 option_fault::option_fault(std::string the_option, std::string the_value, std::string what_is_accepted)

@@ -1,5 +1,4 @@
 #pragma once
-#include "queue/node_path.hpp"
 #include "recipes/acquisition/acquisition.hpp"
 #include "recipes/requests/node_operation.hpp"
 #include "zklock/access_list.hpp"
@@ -69,7 +68,9 @@ private:
     void send(const std::shared_ptr<commitment>&, node_operation<commit_result>&);
     void on_committed(const commitment&, node_operation<commit_result>&, const store::batch_reply&);
     /// Why it cannot be sent, whatever the servers would say; the log has it.
-    [[nodiscard]] std::optional<errc> check(const std::string& path, queue::path_fault, std::size_t bytes = 0) const;
+    [[nodiscard]] std::optional<errc> check_to_create(const std::string& path, node_kind, std::size_t bytes) const;
+    [[nodiscard]] std::optional<errc> check_to_use(const std::string& path, std::size_t bytes = 0) const;
+    [[nodiscard]] std::optional<errc> check_to_remove(const std::string& path) const;
     [[nodiscard]] std::optional<errc> check(const std::string& path, const std::optional<access_list>&) const;
     [[nodiscard]] std::optional<errc> check(const transaction&, std::size_t bytes) const;
     /// Of that list, or else the client's.

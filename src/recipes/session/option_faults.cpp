@@ -1,9 +1,9 @@
 #include "recipes/session/option_faults.hpp"
 
 #include "queue/owner_data.hpp"
-#include "recipes/session/access_size.hpp"
 #include "recipes/session/lease.hpp"
 #include "recipes/session/session.hpp"
+#include "store/access_size.hpp"
 
 #include <algorithm>
 #include <array>
@@ -157,8 +157,8 @@ std::optional<option_fault> find_fault(const std::optional<access_list>& access)
     if (entries.empty() || entries.size() > most)
         return option_fault("access", "a list of " + std::to_string(entries.size()) + " entries", "one of 1 to 64");
     constexpr std::size_t most_bytes = 8 * 1024; // so that a transaction of 64 creates fits into what servers read
-    if (size_of(*access) > most_bytes)
-        return option_fault("access", "a list of " + std::to_string(size_of(*access)) + " bytes",
+    if (store::size_of(*access) > most_bytes)
+        return option_fault("access", "a list of " + std::to_string(store::size_of(*access)) + " bytes",
                             "one of 8 KiB at most");
     for (const access_entry& entry : entries) {
         if (entry.scheme.empty() || std::ranges::any_of(entry.scheme, is_control))

@@ -1,4 +1,5 @@
-// What a session has its log say of locks that are lost or left, of listeners that cannot be told, and of turns that come late.
+// What a session has its log say of locks that are lost or left, of listeners that cannot be told, and of turns that
+// come late.
 #include "recipes/session/session.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 # cmake -DROOT=<repository> -P check.cmake: fails, naming the row, where a table of tests/README.md names a test that is
-# not there. In the table of what is claimed, each row has to name a test, each test a case, and each file a text that is
-# in it. Fewer rows than LEAST (60) are a sign that some are overlooked.
+# not there. In the table of what is claimed, each row has to name a test, each test a case, and each file a text that
+# is in it. Fewer rows than LEAST (60) are a sign that some are overlooked.
 #
 # A row names, in its last column, `a_test` "the name of a case" "and of another, from its beginning …",
 # `demo.test` as src/demo/tests/CMakeLists.txt has it, or a file or folder below tests/: `chaos/history.cpp` "a text in

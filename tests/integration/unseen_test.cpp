@@ -124,9 +124,9 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
 
 namespace {
 
-/// Plays `what() || timer` in a coroutine of another context, which runs when the scene says so: both operands have ended
-/// before the coroutine hears of one, which is that of the timer, or the operation. `end` has the operation end; `ended`
-/// says whether it has.
+/// Plays `what() || timer` in a coroutine of another context, which runs when the scene says so: both operands have
+/// ended before the coroutine hears of one, which is the timer, or else the operation. `end` has the operation end;
+/// `ended` says whether it has.
 template <class What, class End, class Ended>
 awaitable<void> both_at_once(bool timer_first, What what, End end, Ended ended)
 {

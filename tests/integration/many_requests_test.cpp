@@ -175,6 +175,8 @@ TEST_CASE("a flood without answers: a window of it is under way, and what locks 
     const std::string queue = "/many/unanswered";
     play<2>({.clean = {"/many/held", "/many/free", "/many/kept"}},
             [&](remote_client& ours, remote_client& others) -> awaitable<void> {
+                admin_client admin(server().port());
+                admin.create_all(queue);
                 co_await queue_up(others.zk, queue, length);
                 mutex held_lock(ours.zk, "/many/held"), free_lock(ours.zk, "/many/free"), long_one(ours.zk, queue);
                 guard kept = must(co_await mutex(ours.zk, "/many/kept").acquire());
@@ -182,7 +184,6 @@ TEST_CASE("a flood without answers: a window of it is under way, and what locks 
                 guard first = must(co_await free_lock.acquire());
                 co_await release(std::move(first));
                 auto theirs = begin_acquire(mutex(others.zk, "/many/held"));
-                admin_client admin(server().port());
                 co_await until_queued(admin, "/many/held", 2);
                 auto lost = begin_wait_lost(kept);
 

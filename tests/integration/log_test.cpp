@@ -270,16 +270,16 @@ TEST_CASE("a lock that is lost: which, with what token, after how long, and why"
 TEST_CASE("locks that are held when the execution context is destroyed: which, with what nodes and tokens")
 {
     kept_log log;
-    guard held, both, given_back;
+    guard held, given_back;
+    zklock::multi_guard both;
     permits some;
     std::optional<client> zk;
     {
         asio::io_context io;
         zk.emplace(io, logging(server().address(), log));
         mutex(*zk, "/log/left").acquire([&](auto, guard g) { held = std::move(g); });
-        zklock::multi_lock(mutex(*zk, "/log/left-1"), mutex(*zk, "/log/left-2")).acquire([&](auto, guard g) {
-            both = std::move(g);
-        });
+        zklock::multi_lock(mutex(*zk, "/log/left-1"), mutex(*zk, "/log/left-2")).acquire(
+            [&](auto, zklock::multi_guard g) { both = std::move(g); });
         zklock::semaphore(*zk, "/log/left-permits", 3).acquire(2, [&](auto, permits p) { some = std::move(p); });
         mutex(*zk, "/log/given-back").acquire([&](auto, guard g) { given_back = std::move(g); });
         const auto deadline = steady_clock::now() + 60s;
@@ -306,7 +306,8 @@ TEST_CASE("locks that are held when the execution context is destroyed: which, w
     CHECK(log.count(log_level::warning, "") == 4);
     CHECK(log.count(log_level::error, "") == 0);
     CHECK(lost_by(held) == loss_reason::client_closed);
-    held = both = guard();
+    held = guard();
+    both = zklock::multi_guard();
     some = permits();
     zk.reset();
     CHECK(log.count(log_level::warning, "") == 4);

@@ -7,6 +7,7 @@
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/group_commit.hpp"
 #include "recipes/session/option_faults.hpp"
+#include "store/access_size.hpp"
 
 #include <algorithm>
 

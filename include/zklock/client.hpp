@@ -42,7 +42,9 @@ namespace zklock {
 /// **Lifetime.** The execution context may be destroyed first; its destructor waits for host names that are being
 /// looked up. Pending handlers are destroyed without being called, as Asio does. Clients, locks and guards that are
 /// left over are inert: a guard counts as lost, and operations of a client or a lock end with `errc::closed`, on the
-/// system executor unless the handler has another.
+/// system executor unless the handler has another. What was held goes with the session, which ends
+/// at once if the connection takes one more request at that moment, and else expires: the log names it, at level
+/// warning.
 ///
 /// **Processes.** After a `fork()`, a client that was run before belongs to the parent, with session, connection and
 /// locks. The child's copies are inert: they are `closed`, and hold nothing; it may destroy them and their context. A

@@ -60,7 +60,7 @@ std::string_view expected_of_chroot(std::string_view chroot)
 {
     if (chroot.ends_with(' '))
         return "a path without a blank at its end";
-    if (!is_none(chroot) && !queue::valid_lock_path(chroot, "/any"))
+    if (!is_none(chroot) && find_path_fault("/any", chroot))
         return "a path outside of /zookeeper, which is the servers' own";
     return {};
 }

@@ -2,6 +2,7 @@
 #include "bridge/result_codes.hpp"
 #include "bridge/wire.hpp"
 #include "bridge/wire_library.hpp"
+#include "store/access_size.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -33,14 +34,6 @@ bool is_sequential(store::node_kind kind)
     return kind == store::node_kind::persistent_sequential || kind == store::node_kind::ephemeral_sequential;
 }
 
-std::size_t size_of(const access_list& access)
-{
-    std::size_t size = number;
-    for (const access_entry& entry : access.entries())
-        size += number + text(entry.scheme) + text(entry.id);
-    return size;
-}
-
 constexpr std::size_t most_spare = 4;
 constexpr std::size_t most_spare_writes = 256;
 constexpr std::size_t most_spare_texts = 64 * 1024;
@@ -62,7 +55,7 @@ std::optional<batch_size> measure(std::span<const store::batch_write> writes, st
 {
     using kind = store::batch_write::kind;
     batch_size all{writes.size()};
-    const std::size_t clients_size = size_of(clients);
+    const std::size_t clients_size = store::size_of(clients);
     std::size_t packet = request_header + write_header;
     for (const auto& write : writes) {
         const bool creates = write.what == kind::create;
@@ -74,7 +67,7 @@ std::optional<batch_size> measure(std::span<const store::batch_write> writes, st
         if (creates || write.what == kind::set)
             packet += text(write.data);
         if (creates)
-            packet += write.access ? size_of(*write.access) : clients_size;
+            packet += write.access ? store::size_of(*write.access) : clients_size;
         if (creates && write.access) {
             ++all.lists;
             all.entries += write.access->entries().size();

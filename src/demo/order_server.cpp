@@ -7,10 +7,9 @@
 //   GET  /metrics                     what the lock's client counts, for Prometheus
 #include "http_server.hpp"
 #include "order_desk.hpp"
+#include "run_to_end.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
@@ -20,7 +19,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <exception>
 #include <optional>
 #include <string>
 
@@ -331,19 +329,5 @@ int main(int argc, char** argv)
         return app.exit(e) == 0 ? 0 : 2;
     }
 
-    int status = 1;
-    asio::io_context io(1);
-    asio::co_spawn(io, run(s), [&](std::exception_ptr error, int returned) {
-        if (!error) {
-            status = returned;
-            return;
-        }
-        try {
-            std::rethrow_exception(error);
-        } catch (const std::exception& e) {
-            fmt::print(stderr, "order server {}: {}\n", s.name, e.what());
-        }
-    });
-    io.run();
-    return status;
+    return demo::run_to_end(run(s), "order server " + s.name);
 }

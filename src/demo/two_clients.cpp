@@ -1,10 +1,11 @@
 // Two clients and one lock: A holds it, B waits, and B has it as soon as A lets go. Tells each step as it happens, and
 // ends with status 1 if B had the lock before A gave it back.
+#include "run_to_end.hpp"
+
 #include <zklock/zklock.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -251,19 +252,5 @@ int main(int argc, char** argv)
         return app.exit(e) == 0 ? 0 : 2;
     }
 
-    int status = 1;
-    asio::io_context io(1);
-    asio::co_spawn(io, run(s), [&](std::exception_ptr error, int returned) {
-        if (!error) {
-            status = returned;
-            return;
-        }
-        try {
-            std::rethrow_exception(error);
-        } catch (const std::exception& e) {
-            fmt::print(stderr, "two clients: {}\n", e.what());
-        }
-    });
-    io.run();
-    return status;
+    return demo::run_to_end(run(s), "two clients");
 }

@@ -46,39 +46,42 @@ bool forbidden(std::uint32_t c) noexcept
     return c <= 0x1f || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff) || c >= 0xfff0;
 }
 
-bool valid_component(std::string_view component) noexcept
+path_fault fault_of_component(std::string_view component) noexcept
 {
-    if (component.empty() || component == "." || component == "..")
-        return false;
-    while (!component.empty())
-        if (forbidden(next_character(component)))
-            return false;
-    return true;
+    if (component == "." || component == "..")
+        return "it has a component \".\" or \"..\"";
+    while (!component.empty()) {
+        const std::uint32_t c = next_character(component);
+        if (c == malformed)
+            return "it is not UTF-8";
+        if (forbidden(c))
+            return "it has a control character, or another one that ZooKeeper forbids";
+    }
+    return std::nullopt;
 }
 
 } // namespace
 
-bool valid_path(std::string_view path) noexcept
+path_fault find_node_path_fault(std::string_view path) noexcept
 {
-    if (path.empty() || path.front() != '/' || path.size() > longest_path)
-        return false;
+    if (path.empty())
+        return "it is empty";
+    if (path.front() != '/')
+        return "it is relative: it does not begin with '/'";
+    if (path.size() == 1)
+        return "it is the root";
+    if (path.size() > longest_path)
+        return "it is longer than 4096 bytes";
     do {
         path.remove_prefix(1);
         const std::string_view component = path.substr(0, path.find('/'));
-        if (!valid_component(component))
-            return false;
         path.remove_prefix(component.size());
+        if (component.empty())
+            return path.empty() ? "it ends with '/'" : "it has an empty component: \"//\"";
+        if (const auto fault = fault_of_component(component))
+            return fault;
     } while (!path.empty());
-    return true;
-}
-
-bool valid_lock_path(std::string_view chroot, std::string_view path) noexcept
-{
-    constexpr std::string_view servers_own = "/zookeeper";
-    const std::string_view begins = chroot.empty() || chroot == "/" ? path : chroot;
-    const bool is_theirs =
-        begins.starts_with(servers_own) && (begins.size() == servers_own.size() || begins[servers_own.size()] == '/');
-    return !is_theirs && valid_path(path);
+    return std::nullopt;
 }
 
 std::string_view parent_of(std::string_view path) noexcept
@@ -108,3 +111,18 @@ std::string_view name_of(std::string_view path) noexcept
 }
 
 } // namespace zklock::queue
+
+namespace zklock {
+
+std::optional<std::string_view> find_path_fault(std::string_view path, std::string_view chroot) noexcept
+{
+    constexpr std::string_view servers_own = "/zookeeper";
+    const std::string_view begins = chroot.empty() || chroot == "/" ? path : chroot;
+    if (const auto fault = queue::find_node_path_fault(path))
+        return fault;
+    if (begins.starts_with(servers_own) && (begins.size() == servers_own.size() || begins[servers_own.size()] == '/'))
+        return "it is in /zookeeper, which is the servers' own";
+    return std::nullopt;
+}
+
+} // namespace zklock

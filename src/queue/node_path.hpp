@@ -1,17 +1,23 @@
 #pragma once
+#include "zklock/path_fault.hpp"
+
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace zklock::queue {
 
-/// Whether the servers would take it for the path of a node other than the root. It is absolute UTF-8, has no empty,
-/// `.` or `..` component, no trailing slash, none of the characters that ZooKeeper forbids, and a length (4096) that
-/// fits every packet.
-[[nodiscard]] bool valid_path(std::string_view path) noexcept;
+using path_fault = std::optional<std::string_view>;
 
-/// Whether a lock may be there: the path is valid, and is not `/zookeeper` or below it, which is the servers' own. The
-/// path is below `chroot`, which is empty or `/` if there is none.
-[[nodiscard]] bool valid_lock_path(std::string_view chroot, std::string_view path) noexcept;
+/// Why the servers would not take it for the path of a node other than the root. It has to be absolute UTF-8, with no
+/// empty, `.` or `..` component, no trailing slash, none of the characters that ZooKeeper forbids, and a length (4096)
+/// that fits every packet. find_path_fault() tells that, and what is no place for a lock.
+[[nodiscard]] path_fault find_node_path_fault(std::string_view path) noexcept;
+
+[[nodiscard]] inline bool valid_path(std::string_view path) noexcept
+{
+    return !find_node_path_fault(path);
+}
 
 /// Everything before the last slash of a valid path; empty for a child of the root.
 [[nodiscard]] std::string_view parent_of(std::string_view path) noexcept;

@@ -1,6 +1,6 @@
 # cmake -DROOT=<repository> -P check.cmake: fails, naming the row, where a table of tests/README.md names a test that is
-# not there. In the table of what is claimed, each row has to name a test, and each test a case. Fewer rows than LEAST
-# (60) are a sign that some are overlooked.
+# not there. In the table of what is claimed, each row has to name a test, each test a case, and each file a text that
+# is in it. Fewer rows than LEAST (60) are a sign that some are overlooked.
 #
 # A row names, in its last column, `a_test` "the name of a case" "and of another, from its beginning …",
 # `demo.test` as src/demo/tests/CMakeLists.txt has it, or a file or folder below tests/: `chaos/history.cpp` "a text in
@@ -78,31 +78,39 @@ macro(look_up name)
   endif()
 endmacro()
 
+# The test before may need a case, or the file a text.
+macro(expect_nothing_missing)
+  if(missing)
+    fault("${test} is named without ${missing}")
+  endif()
+  set(missing "")
+endmacro()
+
 # check_row(STRICT): the row's last column.
 function(check_row strict)
   string(REGEX REPLACE "^.*\\|([^|]*)\\|$" "\\1" cell "${row}")
   string(REGEX MATCHALL "`[^`]+`|\"[^\"]+\"" words "${cell}")
   set(test "")
-  set(needs_case FALSE)
+  set(missing "")
   foreach(word ${words})
     string(REGEX REPLACE "^.(.*).$" "\\1" text "${word}")
     if(word MATCHES "^`")
-      if(needs_case)
-        fault("${test} is named without a case")
-      endif()
+      expect_nothing_missing()
       set(test "${text}")
       look_up("${test}")
-      set(needs_case FALSE)
       if(strict AND kind STREQUAL cases)
-        set(needs_case TRUE)
+        set(missing "a case")
+      elseif(strict AND kind STREQUAL file AND files AND NOT IS_DIRECTORY "${files}")
+        set(missing "a text that is in it")
       endif()
     elseif(test AND kind STREQUAL cases)
-      set(needs_case FALSE)
+      set(missing "")
       has_case("${files}" "${text}" found)
       if(NOT found)
         fault("${test} has no case \"${text}\"")
       endif()
-    elseif(strict AND kind STREQUAL file AND files)
+    elseif(test AND kind STREQUAL file AND files)
+      set(missing "")
       if(IS_DIRECTORY ${files})
         fault("${test} is a folder, and has no text \"${text}\"")
         continue()
@@ -114,9 +122,7 @@ function(check_row strict)
       endif()
     endif()
   endforeach()
-  if(needs_case)
-    fault("${test} is named without a case")
-  endif()
+  expect_nothing_missing()
   if(strict AND NOT test)
     fault("no test is named")
   endif()

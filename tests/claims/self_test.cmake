@@ -11,6 +11,7 @@ set(claims [=[
 set(scenarios [=[
 | 1 | a lock | `lock_test` (2) |
 | 2 | a fast one | `fast_test` "it is …", and chaos |
+| 3 | a quiet one | `chaos/quiet.cpp` "nothing"; `chaos/quiet.cpp` |
 ]=])
 
 function(make_tree)
@@ -38,6 +39,7 @@ ${scenarios}")
   file(WRITE ${SCRATCH}/tests/integration/fast_test.cpp "TEST_CASE(\"it is fast\")\n")
   file(WRITE ${SCRATCH}/tests/unit/fast_test.cpp "TEST_CASE_FIXTURE(fixture, \"at once\")\n")
   file(WRITE ${SCRATCH}/tests/chaos/history.cpp "// each event; and its time\n")
+  file(WRITE ${SCRATCH}/tests/chaos/quiet.cpp "// nothing\n")
   file(WRITE ${SCRATCH}/src/demo/tests/CMakeLists.txt "demo_test(sale bash sale.sh)\n")
 endfunction()
 
@@ -77,5 +79,11 @@ fails_with("`unit/fast_test` \"at once\"" "`unit/fast_test` and `chaos`" "unit/f
 fails_with("demo.sale" "demo.sal" "there is no demo.sal")
 fails_with("chaos/history.cpp" "chaos/past.cpp" "there is no chaos/past.cpp")
 fails_with("each event" "every event" "chaos/history.cpp has no text \"every event\"")
+fails_with("\"nothing\"" "\"something\"" "chaos/quiet.cpp has no text \"something\"")
+fails_with("`chaos/history.cpp` \"each event\"" "`chaos/history.cpp`"
+  "chaos/history.cpp is named without a text that is in it")
+fails_with("\"each event\" in `chaos`" "\"each event\" and `chaos/quiet.cpp`"
+  "chaos/quiet.cpp is named without a text that is in it")
+fails_with("`chaos`" "`chaos` \"each event\"" "chaos is a folder, and has no text")
 fails_with("`unit/fast_test` \"at once\"" "everybody knows" "no test is named")
 fails_with("| the unit, too | `unit/fast_test` \"at once\" |\n" "" "3 claims are found")

@@ -8,12 +8,16 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/system/errc.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace zklock;
 using namespace zklock::test;
@@ -263,4 +267,187 @@ TEST_CASE("permits that are taken out meet an exception: they are given back")
     }
     close(io, c);
     expect_clean(server(), {"/memory-of-permits/locks", "/memory-of-permits/leases"});
+}
+
+namespace {
+
+/// What memory that fails once may do to one whom it meets.
+struct told : ending {
+    std::shared_ptr<error_code> how = std::make_shared<error_code>();
+
+    /// Destroys what it is granted.
+    [[nodiscard]] auto handler() const
+    {
+        return [calls = calls, how = how](error_code ec, const auto&...) {
+            ++*calls;
+            *how = ec;
+        };
+    }
+    [[nodiscard]] bool dropped() const { return is_over() && *calls == 0; }
+    [[nodiscard]] bool well() const { return *calls == 1 && !*how; }
+    [[nodiscard]] bool without_memory() const
+    {
+        return *calls == 1 && *how == boost::system::errc::not_enough_memory;
+    }
+    [[nodiscard]] bool cancelled() const { return *calls == 1 && *how == asio::error::operation_aborted; }
+};
+
+struct begun {
+    bool failed = false; ///< there were so many allocations
+    int thrown = 0;      ///< by the call, or out of the context
+};
+
+/// Calls `begin`, and runs the context, until the so-and-so-manieth allocation since then has failed or that is over.
+/// Then there is memory again. If an exception came out of the context, it may be waiting for its cancellation.
+template <class Begin>
+begun begin_short_of_memory(asio::io_context& io, int number, const ending& e, asio::cancellation_signal& cancel,
+                            Begin begin)
+{
+    begun all;
+    {
+        const short_of_memory now(number);
+        try {
+            begin();
+            while (!short_of_memory::has_struck() && !e.is_over()) {
+                io.restart();
+                io.run_one_for(60s);
+            }
+        } catch (const std::bad_alloc&) {
+            ++all.thrown;
+        }
+        all.failed = short_of_memory::has_struck();
+    }
+    if (all.thrown != 0) {
+        const auto begins_no_more = steady_clock::now() + 100ms;
+        run_until(io, [&] { return e.is_over() || steady_clock::now() > begins_no_more; });
+        cancel.emit(asio::cancellation_type::terminal);
+    }
+    all.thrown += run_until(io, [&] { return e.is_over(); });
+    return all;
+}
+
+/// One client, in which memory fails, and another one, with a context of its own, that has memory and waits its turn.
+struct two_clients {
+    asio::io_context io, others_io;
+    client c{io, hasty_options_for(server().address())};
+    client other{others_io, options_for(server().address())};
+
+    int until(const std::function<bool()>& holds)
+    {
+        int thrown = 0;
+        for (const auto deadline = steady_clock::now() + 60s; !holds() && steady_clock::now() < deadline;) {
+            io.restart();
+            try {
+                io.run_one_for(1ms);
+            } catch (const std::bad_alloc&) {
+                ++thrown;
+            }
+            others_io.restart();
+            others_io.poll();
+        }
+        REQUIRE(holds());
+        return thrown;
+    }
+    template <class Lock> void until_queued(Lock& lock, std::size_t count)
+    {
+        for (std::size_t queued = 0; queued != count;) {
+            bool listed = false;
+            lock.contenders([&](error_code, const std::vector<contender>& all) {
+                queued = all.size();
+                listed = true;
+            });
+            until([&] { return listed; });
+        }
+    }
+    void close_both()
+    {
+        close(io, c);
+        close(others_io, other);
+    }
+};
+
+} // namespace
+
+TEST_CASE("memory fails once in a release that is awaited: it reports, nothing stays, and others go on")
+{
+    two_clients both;
+    mutex lock(both.c, "/memory"), others_lock(both.other, "/memory"), held_on(both.c, "/memory-held-on");
+    guard kept = take(both.io, held_on);
+    bool failed = true;
+    for (int number = 1; failed; ++number) {
+        CAPTURE(number);
+        guard held = take(both.io, lock);
+        const told released, lost, next, theirs;
+        held.wait_lost(lost.handler());
+        lock.acquire(next.handler()); // its guard is destroyed in the handler
+        both.until_queued(others_lock, 2);
+        others_lock.acquire(theirs.handler());
+        both.until_queued(others_lock, 3);
+
+        asio::cancellation_signal cancel;
+        const begun met = begin_short_of_memory(both.io, number, released, cancel, [&] {
+            std::move(held).release(asio::bind_cancellation_slot(cancel.slot(), released.handler()));
+        });
+        failed = met.failed;
+        const int thrown =
+            met.thrown + both.until([&] { return lost.is_over() && next.is_over() && theirs.is_over(); });
+        CAPTURE(thrown);
+        CHECK(released.dropped() + lost.dropped() + next.dropped() <= (thrown != 0 ? 1 : 0));
+        CHECK((released.dropped() || released.cancelled() || released.well()));
+        CHECK((lost.dropped() || lost.cancelled())); // silent: it is no loss
+        CHECK((next.dropped() || next.well() || next.without_memory()));
+        CHECK(theirs.well());
+        CHECK(kept);
+        if (!failed) {
+            CHECK(thrown == 0);
+            CHECK(released.well());
+            CHECK(next.well());
+        }
+    }
+    kept = guard();
+    both.close_both();
+    expect_clean(server(), {"/memory", "/memory-held-on"});
+}
+
+TEST_CASE("memory fails once while permits are acquired: the acquire reports, nothing stays, and others go on")
+{
+    two_clients both;
+    const std::string path = "/memory-of-permits";
+    semaphore gate(both.c, path, 2), others_gate(both.other, path, 2);
+    mutex held_on(both.c, "/memory-held-on");
+    guard kept = take(both.io, held_on);
+    bool failed = true;
+    for (int number = 1; failed; ++number) {
+        CAPTURE(number);
+        permits held;
+        gate.acquire(1, [&](error_code, permits p) { held = std::move(p); });
+        both.until([&] { return static_cast<bool>(held); });
+        const told before, acquired, theirs; // permits are destroyed in the handler
+        gate.acquire(2, before.handler());
+        both.until_queued(others_gate, 1);
+
+        asio::cancellation_signal cancel;
+        const begun met = begin_short_of_memory(both.io, number, acquired, cancel, [&] {
+            gate.acquire(1, asio::bind_cancellation_slot(cancel.slot(), acquired.handler()));
+            held = permits();
+        });
+        failed = met.failed;
+        held = permits();
+        others_gate.acquire(2, theirs.handler());
+        const int thrown = met.thrown + both.until([&] { return before.is_over() && theirs.is_over(); });
+        CAPTURE(thrown);
+        CHECK(acquired.dropped() + before.dropped() <= (thrown != 0 ? 1 : 0));
+        CHECK((acquired.dropped() || acquired.well() || acquired.without_memory() || acquired.cancelled()));
+        CHECK((before.dropped() || before.well() || before.without_memory()));
+        CHECK(theirs.well());
+        CHECK(kept);
+        if (!failed) {
+            CHECK(thrown == 0);
+            CHECK(acquired.well());
+            CHECK(before.well());
+        }
+    }
+    kept = guard();
+    both.close_both();
+    expect_clean(server(), {path + "/locks", path + "/leases", "/memory-held-on"});
 }

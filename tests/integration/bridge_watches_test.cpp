@@ -2,6 +2,7 @@
 // Watches of nodes and of their children, over a real server: when they fire, and how they end.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"
+#include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/proxy.hpp"
 #include "support/zookeeper_server.hpp"
@@ -19,7 +20,11 @@ TEST_CASE("a watch of children fires at a create, at a delete, and when the node
     bridge_client c{options_for(server.address())};
     c.wait_connected();
     CHECK(c.children("/none", true).result == outcome::no_node);
-    CHECK(watches(server.port()).empty());
+    CHECK(watch_count(server.port()) == 0);
+    CHECK(c.children("/p", true).result == outcome::ok);
+    CHECK(watch_count(server.port()) == 1);
+    CHECK(watches(server.port()).empty()); // the server does not tell where it is
+    CHECK_THROWS(expect_clean(server, {}, 50ms));
 
     std::size_t seen = 0;
     const auto next_event = [&](auto change) {

@@ -9,6 +9,8 @@
 #include <future>
 #include <thread>
 
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace zklock::test;
@@ -22,6 +24,7 @@ using zklock::guard;
 using zklock::log_level;
 using zklock::loss_reason;
 using zklock::mutex;
+using zklock::permits;
 
 namespace {
 
@@ -261,6 +264,88 @@ TEST_CASE("a lock that is lost: which, with what token, after how long, and why"
         must(co_await short_lived.close());
     };
     run_test(test_limit, body);
+    expect_clean(server());
+}
+
+TEST_CASE("locks that are held when the execution context is destroyed: which, with what nodes and tokens")
+{
+    kept_log log;
+    guard held, given_back;
+    zklock::multi_guard both;
+    permits some;
+    std::optional<client> zk;
+    {
+        asio::io_context io;
+        zk.emplace(io, logging(server().address(), log));
+        mutex(*zk, "/log/left").acquire([&](auto, guard g) { held = std::move(g); });
+        zklock::multi_lock(mutex(*zk, "/log/left-1"), mutex(*zk, "/log/left-2")).acquire(
+            [&](auto, zklock::multi_guard g) { both = std::move(g); });
+        zklock::semaphore(*zk, "/log/left-permits", 3).acquire(2, [&](auto, permits p) { some = std::move(p); });
+        mutex(*zk, "/log/given-back").acquire([&](auto, guard g) { given_back = std::move(g); });
+        const auto deadline = steady_clock::now() + 60s;
+        while (!(held && both && some && given_back) && steady_clock::now() < deadline)
+            io.run_one_for(10ms);
+        REQUIRE((held && both && some && given_back));
+        bool released = false;
+        std::move(given_back).release([&](auto) { released = true; });
+        while (!released && steady_clock::now() < deadline)
+            io.run_one_for(10ms);
+        REQUIRE(released);
+        CHECK(log.count(log_level::warning, "") == 0);
+    }
+    const auto name_of = [](const std::string& node) { return node.substr(node.rfind('/') + 1); };
+    const auto left = [&](std::string path, std::string node, std::int64_t token) {
+        return log.count(log_level::warning,
+                         "left " + path + " held (node " + node + ", token " + std::to_string(token) +
+                             "): the execution context was destroyed");
+    };
+    CHECK(left("/log/left", name_of(held.node()), held.fencing_token()) == 1);
+    CHECK(left("/log/left-permits", name_of(some.node()), some.fencing_token()) == 1);
+    CHECK(log.count(log_level::warning, "left /log/left-1 held (node _c_") == 1);
+    CHECK(log.count(log_level::warning, "left /log/left-2 held (node _c_") == 1);
+    CHECK(log.count(log_level::warning, "") == 4);
+    CHECK(log.count(log_level::error, "") == 0);
+    CHECK(lost_by(held) == loss_reason::client_closed);
+    held = guard();
+    both = zklock::multi_guard();
+    some = permits();
+    zk.reset();
+    CHECK(log.count(log_level::warning, "") == 4);
+    expect_clean(server(), {}, 60s);
+}
+
+TEST_CASE("a client that is closed, or copied by a fork, leaves nothing to be told of when its context is destroyed")
+{
+    kept_log log;
+    guard held;
+    asio::io_context io;
+    client zk(io, logging(server().address(), log));
+    mutex(zk, "/log/copied").acquire([&](auto, guard g) { held = std::move(g); });
+    const auto until_it = [&io](const auto& holds) {
+        for (const auto deadline = steady_clock::now() + 60s; !holds() && steady_clock::now() < deadline;)
+            io.run_one_for(10ms);
+        REQUIRE(holds());
+    };
+    until_it([&] { return static_cast<bool>(held); });
+    for (const bool notified : {true, false}) {
+        CAPTURE(notified);
+        const pid_t child = ::fork();
+        if (child == 0) {
+            if (notified)
+                io.notify_fork(asio::io_context::fork_child);
+            io.~io_context();
+            const bool silent = log.count(log_level::warning, "") == 0;
+            ::_exit(silent ? 0 : 1);
+        }
+        int status = -1;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        CHECK(status == 0);
+    }
+    bool closed = false;
+    zk.close([&](auto) { closed = true; });
+    until_it([&] { return closed; });
+    CHECK(log.count(log_level::warning, "left ") == 0);
+    CHECK(log.count(log_level::warning, "lost /log/copied") == 1);
     expect_clean(server());
 }
 

@@ -52,21 +52,10 @@ pending<stat_or_gone> begin_wait_children(client& zk, const std::string& path, c
     return p;
 }
 
-/// How many watches the server has, with those of children, which `wchs` and `wchp` do not tell of.
-std::size_t all_watches()
-{
-    constexpr std::string_view name = "zk_watch_count";
-    const std::string text = four_letter_word(server().port(), "mntr");
-    const auto at = text.find(name);
-    if (at == text.npos)
-        throw std::runtime_error("mntr: " + text);
-    return std::stoul(text.substr(at + name.size()));
-}
-
 /// Until the server has so many watches.
 awaitable<void> until_watched(std::size_t count)
 {
-    co_await until("so many watches are there", [count] { return all_watches() == count; });
+    co_await until("so many watches are there", [count] { return watch_count(server().port()) == count; });
 }
 
 /// A new path of this program, beside those of locks.
@@ -296,7 +285,7 @@ TEST_CASE("ten thousand wait at one path, and ten thousand elsewhere; locks go o
         mutex lock(zk, new_path());
         guard held = must(co_await lock.acquire()); // not behind them
         co_await release(std::move(held));
-        co_await until("all are watched", [] { return all_watches() >= many + 1; }, 60s);
+        co_await until("all are watched", [] { return watch_count(server().port()) >= many + 1; }, 60s);
         remote.link.cut(); // and once more
         must(co_await zk.exists(path)); // behind all of them
         admin.create(path);

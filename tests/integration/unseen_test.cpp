@@ -122,85 +122,73 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
     expect_clean(server());
 }
 
-TEST_CASE("`acquire() || timer`: if both end in one moment, the lock that the operator drops is no matter to warn of")
+namespace {
+
+/// Plays `what() || timer` in a coroutine of another context, which runs when the scene says so: both operands have
+/// ended before the coroutine hears of one, which is the timer, or else the operation. `end` has the operation end;
+/// `ended` says whether it has.
+template <class What, class End, class Ended>
+awaitable<void> both_at_once(bool timer_first, What what, End end, Ended ended)
 {
     using namespace asio::experimental::awaitable_operators;
+    const auto executor = co_await asio::this_coro::executor;
+    asio::io_context own;
+    const auto idle = asio::make_work_guard(own);
+    asio::steady_timer timer(own, asio::steady_timer::time_point::max());
+    std::optional<std::size_t> first;
+    const auto race = [&]() -> awaitable<void> {
+        auto either = co_await (what() || timer.async_wait(asio::as_tuple(asio::use_awaitable)));
+        first = either.index();
+    };
+    asio::co_spawn(own, race, asio::detached);
+    own.poll();
+    if (timer_first)
+        timer.cancel();
+    end();
+    co_await until("the operation has ended", ended);
+    for (int n = 0; n < 3; ++n) // it goes to the other context
+        co_await asio::post(executor, asio::use_awaitable);
+    if (!timer_first)
+        timer.cancel();
+    const auto decided = [&] {
+        own.poll();
+        return first.has_value();
+    };
+    co_await until("it is decided", decided);
+    CHECK(*first == (timer_first ? 1 : 0));
+}
+
+} // namespace
+
+TEST_CASE("`acquire() || timer`: if both end in one moment, the lock that the operator drops is no matter to warn of; "
+          "`split() || timer`, likewise")
+{
     const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        watched w(executor);
-        // What runs there runs when the test says so: both operands have ended before the coroutine hears of one.
-        asio::io_context own;
-        const auto idle = asio::make_work_guard(own);
+        watched w(co_await asio::this_coro::executor);
+        semaphore gate(w.zk, "/unseen/parted", 2);
+        permits held = must(co_await gate.acquire(2));
         for (const bool timer_first : {true, false}) {
             CAPTURE(timer_first);
             guard before = must(co_await w.lock.acquire(60s));
+            pending<> releasing;
             const auto released = w.releases.size();
-            asio::steady_timer timer(own, asio::steady_timer::time_point::max());
-            std::optional<std::size_t> first;
-            const auto race = [&]() -> awaitable<void> {
-                auto either = co_await (w.lock.acquire() || timer.async_wait(asio::as_tuple(asio::use_awaitable)));
-                first = either.index();
-            };
-            asio::co_spawn(own, race, asio::detached);
-            own.poll();
-            if (timer_first)
-                timer.cancel();
             const auto acquired = w.zk.metrics().all.acquired;
-            co_await release(std::move(before));
+            const auto acquire = [&] { return w.lock.acquire(); };
+            const auto let_go = [&] { std::move(before).release(releasing.handler()); };
             const auto granted = [&] { return w.zk.metrics().all.acquired == acquired + 1; };
-            co_await until("it is granted", granted);
-            for (int n = 0; n < 3; ++n) // it goes to the other context
-                co_await asio::post(executor, asio::use_awaitable);
-            if (!timer_first)
-                timer.cancel();
-            const auto decided = [&] {
-                own.poll();
-                return first.has_value();
-            };
-            co_await until("it is decided", decided);
-            CHECK(*first == (timer_first ? 1 : 0));
+            co_await both_at_once(timer_first, acquire, let_go, granted);
+            CHECK(!co_await releasing.end());
             co_await w.until_released(released + 2);
             CHECK_FALSE(w.releases.back().unseen);
+
+            const auto parts = held.count();
+            const auto split = [&] { return held.split(1); };
+            const auto it_ends_by_itself = [] {};
+            const auto is_split = [&] { return held.count() == parts - 1; };
+            co_await both_at_once(timer_first, split, it_ends_by_itself, is_split);
             CHECK(w.warnings.empty());
             CHECK(w.zk.metrics().unseen == 0);
         }
-        must(co_await w.zk.close());
-    };
-    run_test(test_limit, body);
-    expect_clean(server());
-}
-
-TEST_CASE("`split() || timer`, likewise")
-{
-    using namespace asio::experimental::awaitable_operators;
-    const auto body = [&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        watched w(executor);
-        asio::io_context own;
-        const auto idle = asio::make_work_guard(own);
-        semaphore gate(w.zk, "/unseen/parted", 2);
-        permits held = must(co_await gate.acquire(2));
-        asio::steady_timer timer(own, asio::steady_timer::time_point::max());
-        std::optional<std::size_t> first;
-        const auto race = [&]() -> awaitable<void> {
-            auto either = co_await (held.split(1) || timer.async_wait(asio::as_tuple(asio::use_awaitable)));
-            first = either.index();
-        };
-        asio::co_spawn(own, race, asio::detached);
-        own.poll();
-        timer.cancel();
-        const auto split = [&] { return held.count() == 1; };
-        co_await until("it is split", split);
-        for (int n = 0; n < 3; ++n) // it goes to the other context
-            co_await asio::post(executor, asio::use_awaitable);
-        const auto decided = [&] {
-            own.poll();
-            return first.has_value();
-        };
-        co_await until("it is decided", decided);
-        CHECK(*first == 1);
-        CHECK(w.zk.metrics().unseen == 0);
-        CHECK(w.warnings.empty());
         must(co_await w.zk.close());
     };
     run_test(test_limit, body);

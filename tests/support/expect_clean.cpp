@@ -21,8 +21,10 @@ namespace {
         };
         for (const auto& [session, nodes] : ephemerals(port))
             for (const auto& node : nodes) add("ephemeral node " + node);
-        for (const auto& [path, sessions] : watches(port))
+        const auto watched = watches(port);
+        for (const auto& [path, sessions] : watched)
             if (!clients_live || std::find(paths.begin(), paths.end(), path) == paths.end()) add("watch on " + path);
+        if (!clients_live && watched.empty() && watch_count(port) != 0) add("watch of the children of some node");
         if (!paths.empty()) {
             admin_client admin{port};
             for (const auto& path : paths) {

@@ -50,10 +50,10 @@ try {
 
 std::size_t watch_count(std::uint16_t port)
 {
-    const auto text = four_letter_word(port, "wchs");
-    const auto at = text.find("Total watches:");
-    if (at == std::string::npos) throw std::runtime_error("wchs: " + text);
-    return std::stoul(text.substr(at + 14));
+    const auto told = monitor(port);
+    const auto count = told.find("zk_watch_count");
+    if (count == told.end()) throw std::runtime_error("mntr: the server does not serve");
+    return std::stoul(count->second);
 }
 
 std::map<std::string, std::vector<std::int64_t>> watches(std::uint16_t port)

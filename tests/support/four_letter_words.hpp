@@ -15,10 +15,12 @@ std::string four_letter_word(std::uint16_t port, const std::string& word, millis
 /// "standalone", "leader", "follower", or empty when the server does not serve.
 std::string server_mode(std::uint16_t port);
 
-/// All watches that clients have set on this server: data, exists and children.
+/// All watches that clients have set on this server, of data, of existence and of children, as "mntr" counts them.
+/// ("wchs" leaves out those of children.)
 std::size_t watch_count(std::uint16_t port);
 
-/// The paths with watches, each with the sessions that set them.
+/// The paths with watches of data or of existence, each with the sessions that set them. Nobody tells where those of
+/// children are: "wchp" and "wchc" leave them out.
 std::map<std::string, std::vector<std::int64_t>> watches(std::uint16_t port);
 
 /// The ephemeral nodes of each session that has any. Ask the leader: followers may lag.

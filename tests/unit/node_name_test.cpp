@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace zklock;
@@ -146,18 +149,45 @@ TEST_SUITE("node paths")
         for (const char* path : {"/zookeeper", "/zookeeper/quota", "/zookeeper/a/b"}) {
             CAPTURE(path);
             CHECK(valid_path(path));
-            CHECK_FALSE(valid_lock_path("", path));
-            CHECK_FALSE(valid_lock_path("/", path));
-            CHECK(valid_lock_path("/app", path));
-            CHECK_FALSE(valid_lock_path("/zookeeper", path));
-            CHECK_FALSE(valid_lock_path("/zookeeper/quota", path));
+            CHECK(zklock::find_path_fault(path, ""));
+            CHECK(zklock::find_path_fault(path, "/"));
+            CHECK_FALSE(zklock::find_path_fault(path, "/app"));
+            CHECK(zklock::find_path_fault(path, "/zookeeper"));
+            CHECK(zklock::find_path_fault(path, "/zookeeper/quota"));
         }
         for (const char* path : {"/zookeepers", "/zookeepers/a", "/zoo", "/Zookeeper", "/a/zookeeper"}) {
             CAPTURE(path);
-            CHECK(valid_lock_path("", path));
-            CHECK(valid_lock_path("/zookeepers", path));
+            CHECK_FALSE(zklock::find_path_fault(path, ""));
+            CHECK_FALSE(zklock::find_path_fault(path, "/zookeepers"));
         }
-        CHECK_FALSE(valid_lock_path("/app", "zookeeper"));
+        CHECK(zklock::find_path_fault("zookeeper", "/app"));
+    }
+
+    TEST_CASE("that are refused: the rule that is broken is named")
+    {
+        const std::pair<std::string, std::string_view> all[] = {
+            {"", "it is empty"},
+            {"a/b", "it is relative: it does not begin with '/'"},
+            {"/", "it is the root"},
+            {"/a/", "it ends with '/'"},
+            {"/a//", "it has an empty component: \"//\""},
+            {"//a", "it has an empty component: \"//\""},
+            {"/a/./b", "it has a component \".\" or \"..\""},
+            {"/..", "it has a component \".\" or \"..\""},
+            {"/a\nb", "it has a control character, or another one that ZooKeeper forbids"},
+            {std::string("/a\0b", 4), "it has a control character, or another one that ZooKeeper forbids"},
+            {"/\xef\xbf\xbf", "it has a control character, or another one that ZooKeeper forbids"},
+            {"/a\xc3", "it is not UTF-8"},
+            {"/" + std::string(4096, 'x'), "it is longer than 4096 bytes"},
+            {"/zookeeper", "it is in /zookeeper, which is the servers' own"},
+            {"/zookeeper/a", "it is in /zookeeper, which is the servers' own"}};
+        for (const auto& [path, why] : all) {
+            CAPTURE(path);
+            CHECK(zklock::find_path_fault(path) == why);
+        }
+        CHECK(zklock::find_path_fault("/a", "/zookeeper/b") == "it is in /zookeeper, which is the servers' own");
+        CHECK(zklock::find_path_fault("/zookeeper", "/b") == std::nullopt);
+        CHECK(zklock::find_path_fault("/" + std::string(4095, 'x')) == std::nullopt);
     }
 
     TEST_CASE("come apart and go together")

@@ -4,6 +4,11 @@
 #include "recipes/semaphore/semaphores.hpp"
 #include "zklock/option_fault.hpp"
 
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 using namespace zklock;
 using namespace zklock::unit;
 
@@ -142,6 +147,53 @@ TEST_CASE("a session too short for a lease: the log names what the servers grant
     CHECK(s.errors[0].starts_with("session_timeout is 2000 ms, as the servers grant it (10000 ms were asked for), and "
                                   "has to be 2122 ms or more"));
     CHECK(s.acquire("/a")->ended == errc::invalid_option);
+}
+
+TEST_CASE("paths that are refused: the log names the rule, of locks, permits, lists, requests and nodes")
+{
+    logged_scene s;
+    s.connect();
+    const auto told = [&](const std::string& line) {
+        CHECK(s.errors == std::vector{line});
+        s.errors.clear();
+    };
+    CHECK(s.acquire("shop/stock")->ended == errc::invalid_path);
+    told("the path \"shop/stock\" is refused: it is relative: it does not begin with '/'");
+    CHECK(s.acquire("/zookeeper/a")->ended == errc::invalid_path);
+    told("the path \"/zookeeper/a\" is refused: it is in /zookeeper, which is the servers' own");
+
+    std::optional<error_code> ended;
+    const auto is_refused = [&](const std::string& line) {
+        s.clock.run();
+        CHECK(std::exchange(ended, std::nullopt) == make_error_code(errc::invalid_path));
+        told(line);
+    };
+    recipes::semaphores gates(*s.locks);
+    const auto acquire = [&](const std::string& path, const std::string& count_path) {
+        recipes::permits_request request;
+        request.path = path;
+        request.options.count_path = count_path;
+        request.count = 1;
+        request.done = [&ended](error_code ec, const recipes::grant&) { ended = ec; };
+        static_cast<void>(gates.acquire(std::move(request)));
+    };
+    acquire("/gate", "/count/");
+    is_refused("the path \"/count/\" is refused: it ends with '/'");
+    acquire("/" + std::string(4090, 'x'), {});
+    is_refused("the path \"/" + std::string(199, 'x') +
+               "\" and so on is refused: it leaves no room for the names of nodes below it");
+    s.queues->contenders("/a//b", [&](error_code ec, const std::vector<zklock::contender>&) { ended = ec; });
+    is_refused("the path \"/a//b\" is refused: it has an empty component: \"//\"");
+    s.queues->revoke("/a", "/b/c", [&](error_code ec, std::size_t) { ended = ec; });
+    is_refused("the path \"/b/c\" is refused: it is no node of a contender for /a");
+    s.operations->get("/a\nb", [&](error_code ec, const node_content&) { ended = ec; });
+    is_refused("the path \"/a?b\" is refused: it has a control character, or another one that ZooKeeper forbids");
+    s.operations->remove("/", any_version, [&](error_code ec) { ended = ec; });
+    is_refused("the path \"/\" is refused: it is the root");
+    s.operations->commit(transaction().check("/a").create("/.", ""),
+                         [&](error_code ec, const commit_result&) { ended = ec; });
+    is_refused("the path \"/.\" is refused: it has a component \".\" or \"..\"");
+    CHECK(s.servers.requests.empty());
 }
 
 TEST_CASE("permits: how many are wanted, and a maximum that others of the client do not share")

@@ -272,8 +272,10 @@ void lock_contender::finish_release(error_code ec)
     });
 }
 
-void lock_contender::detach() noexcept
+void lock_contender::detach(std::string_view node) noexcept
 {
+    if (holding())
+        session_.log_left_held(request_.path, node, fencing_token_);
     disarm_deadline();
     path_ = nullptr;
     request_.done = nullptr;

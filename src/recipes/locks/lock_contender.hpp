@@ -77,8 +77,8 @@ public:
     void finish_downgrade(error_code, std::string node);
     /// The node is gone, or could not be deleted now: whoever waits for the release is told.
     void finish_release(error_code);
-    /// Its path goes away. Nobody will be told anything any more.
-    void detach() noexcept;
+    /// Its path goes away, with its node, of that name, if it holds. Nobody will be told anything any more.
+    void detach(std::string_view node) noexcept;
 
     const queue::contender_id id;
     unsigned attempts = 0;                      ///< creates sent

@@ -45,7 +45,7 @@ lock_path::~lock_path()
     session_.scheduler.cancel(linger_timer_);
     forget_look();
     for (auto& [id, contender] : contenders_)
-        contender->detach();
+        contender->detach(node_of_holder(id));
     session_.writes.forget(*this);
     session_.remove(*this);
     try {
@@ -104,7 +104,7 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
         if (!contender->looks_once())
             queue_.join(id, false, contender->kind());
     } catch (...) {
-        contender->detach();
+        contender->detach({});
         contenders_.erase(id);
         throw;
     }

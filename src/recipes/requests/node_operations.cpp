@@ -1,9 +1,7 @@
 #include "recipes/requests/node_operations.hpp"
 
 #include "queue/mutants.hpp"
-#include "queue/node_path.hpp"
-#include "recipes/session/access_size.hpp"
-#include "recipes/session/option_faults.hpp"
+#include "store/access_size.hpp"
 
 #include <string>
 #include <string_view>
@@ -16,37 +14,8 @@ using store::outcome;
 
 namespace {
 
-/// What a request has besides paths, data and access lists, and at most: headers, lengths, numbers.
-constexpr std::size_t frame_of_a_request = 64;
-constexpr std::size_t frame_of_an_operation = 64;
-
 /// Enough for the words of any error.
 constexpr std::size_t message_length = 128;
-
-bool is_sequential(node_kind kind)
-{
-    return kind == node_kind::persistent_sequential || kind == node_kind::ephemeral_sequential;
-}
-
-/// A number follows a sequential node's path, and its last component may be empty.
-bool valid_to_create(const std::string& path, node_kind kind)
-{
-    return queue::valid_path(is_sequential(kind) ? path + '0' : path);
-}
-
-/// The root is the client's chroot.
-bool valid_to_use(const std::string& path)
-{
-    return path == "/" || queue::valid_path(path);
-}
-
-bool valid(const transaction::operation& op)
-{
-    using kind = transaction::operation::kind;
-    if (op.what == kind::create)
-        return valid_to_create(op.path, op.created);
-    return op.what == kind::remove ? queue::valid_path(op.path) : valid_to_use(op.path);
-}
 
 store::batch_write write_of(const transaction::operation& op)
 {
@@ -82,88 +51,7 @@ commit_result results_of(const transaction& t, const store::batch_reply& answer)
     return all;
 }
 
-errc too_long(session& s, std::size_t bytes)
-{
-    s.log(log_level::error, "a request of ", static_cast<std::int64_t>(bytes), " bytes is refused: the servers take ",
-          static_cast<std::int64_t>(store::largest_request), ", unless their jute.maxbuffer says otherwise");
-    return errc::invalid_option;
-}
-
 } // namespace
-
-// --- before anything is sent -----------------------------------------------------------------------------------------
-
-namespace {
-
-/// `valid`: the path is.
-std::optional<errc> why_not_sent(session& s, const std::string& path, bool valid, std::size_t bytes)
-{
-    if (s.over)
-        return s.over;
-    const std::size_t all = s.options.chroot.size() + path.size() + bytes + frame_of_a_request + frame_of_an_operation;
-    if (all > store::largest_request)
-        return too_long(s, all);
-    return valid ? std::nullopt : std::optional(errc::invalid_path);
-}
-
-} // namespace
-
-std::optional<errc> why_not_asked(session& s, const std::string& path)
-{
-    return why_not_sent(s, path, valid_to_use(path), 0);
-}
-
-std::optional<errc> node_operations::check(const std::string& path, bool valid, std::size_t bytes) const
-{
-    return why_not_sent(session_, path, valid, bytes);
-}
-
-std::optional<errc> node_operations::check(const std::string& path, const std::optional<access_list>& access) const
-{
-    const auto fault = find_fault(access, session_.options.auth);
-    return fault ? std::optional(report_fault(session_, path, *fault)) : std::nullopt;
-}
-
-std::size_t node_operations::size_of(const std::optional<access_list>& access) const
-{
-    return recipes::size_of(access ? *access : session_.options.access);
-}
-
-std::size_t node_operations::size_of(const transaction::operation& op) const
-{
-    const std::size_t access = op.what == transaction::operation::kind::create ? size_of(op.access) : 0;
-    return session_.options.chroot.size() + op.path.size() + op.data.size() + access + frame_of_an_operation;
-}
-
-std::size_t node_operations::size_of(const transaction& t) const
-{
-    std::size_t bytes = 0;
-    for (const auto& op : t.operations())
-        bytes += size_of(op);
-    return bytes;
-}
-
-std::optional<errc> node_operations::check(const transaction& t, std::size_t bytes) const
-{
-    if (session_.over)
-        return session_.over;
-    if (bytes + frame_of_a_request > store::largest_request)
-        return too_long(session_, bytes + frame_of_a_request);
-    for (const auto& op : t.operations()) {
-        if (!valid(op))
-            return errc::invalid_path;
-        if (const auto why = check(op.path, op.access))
-            return why;
-        // The C client cannot ask for a container among other operations.
-        if (op.what == transaction::operation::kind::create && op.created == node_kind::container)
-            return report_fault(session_, op.path, {"the node's kind", "node_kind::container",
-                                                   "another one: the C client creates none in a transaction"});
-        bytes += size_of(op);
-        if (bytes + frame_of_a_request > store::largest_request)
-            return too_long(session_, bytes + frame_of_a_request);
-    }
-    return std::nullopt;
-}
 
 template <class... Values, class Send>
 auto node_operations::begin(typename node_operation<Values...>::access access, std::optional<errc> why_not,
@@ -199,8 +87,8 @@ auto node_operations::create(const std::string& path, const std::string& data, n
                              const std::optional<access_list>& access, done_function<std::string> d) -> handle
 {
     using op = node_operation<std::string>;
-    const std::size_t bytes = data.size() + (access ? recipes::size_of(*access) : 0);
-    auto why_not = check(path, valid_to_create(path, kind), data.size() + size_of(access));
+    const std::size_t bytes = data.size() + (access ? store::size_of(*access) : 0);
+    auto why_not = check_to_create(path, kind, data.size() + size_of(access));
     if (!why_not)
         why_not = check(path, access);
     const auto send = [this, path, data, kind, access](op& self) {
@@ -215,7 +103,7 @@ auto node_operations::create(const std::string& path, const std::string& data, n
 auto node_operations::get(const std::string& path, done_function<node_content> d) -> handle
 {
     using op = node_operation<node_content>;
-    const auto why_not = check(path, valid_to_use(path));
+    const auto why_not = check_to_use(path);
     return begin<node_content>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.get(path, false, self.answered([](op& o, const store::get_reply& answer) {
             node_content found;
@@ -230,7 +118,7 @@ auto node_operations::set(const std::string& path, const std::string& data, std:
                           done_function<node_stat> d) -> handle
 {
     using op = node_operation<node_stat>;
-    const auto why_not = check(path, valid_to_use(path), data.size());
+    const auto why_not = check_to_use(path, data.size());
     const auto send = [this, path, data, version](op& self) {
         session_.store.set(path, data, version, self.answered([](op& o, const store::stat_reply& answer) {
             o.end(answer.result, answer.stat);
@@ -242,7 +130,7 @@ auto node_operations::set(const std::string& path, const std::string& data, std:
 auto node_operations::remove(const std::string& path, std::int32_t version, done_function<> d) -> handle
 {
     using op = node_operation<>;
-    const auto why_not = check(path, queue::valid_path(path));
+    const auto why_not = check_to_remove(path);
     const auto send = [this, path, version](op& self) {
         session_.store.remove(path, version,
                                self.answered([](op& o, const store::reply& answer) { o.end(answer.result); }));
@@ -253,7 +141,7 @@ auto node_operations::remove(const std::string& path, std::int32_t version, done
 auto node_operations::children(const std::string& path, done_function<std::vector<std::string>> d) -> handle
 {
     using op = node_operation<std::vector<std::string>>;
-    const auto why_not = check(path, valid_to_use(path));
+    const auto why_not = check_to_use(path);
     return begin<std::vector<std::string>>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.children(path, false, self.answered([](op& o, const store::children_reply& answer) {
             o.end(answer.result, answer.names ? *answer.names : std::vector<std::string>());
@@ -264,7 +152,7 @@ auto node_operations::children(const std::string& path, done_function<std::vecto
 auto node_operations::exists(const std::string& path, done_function<std::optional<node_stat>> d) -> handle
 {
     using op = node_operation<std::optional<node_stat>>;
-    const auto why_not = check(path, valid_to_use(path));
+    const auto why_not = check_to_use(path);
     return begin<std::optional<node_stat>>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.exists(path, false, self.answered([](op& o, const store::stat_reply& answer) {
             if (answer.result == outcome::no_node)
@@ -278,7 +166,7 @@ auto node_operations::exists(const std::string& path, done_function<std::optiona
 auto node_operations::get_acl(const std::string& path, done_function<node_access> d) -> handle
 {
     using op = node_operation<node_access>;
-    const auto why_not = check(path, valid_to_use(path));
+    const auto why_not = check_to_use(path);
     return begin<node_access>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.get_acl(path, self.answered([](op& o, const store::access_reply& answer) {
             node_access found;
@@ -294,8 +182,8 @@ auto node_operations::set_acl(const std::string& path, const access_list& access
                               done_function<> d) -> handle
 {
     using op = node_operation<>;
-    const std::size_t bytes = recipes::size_of(access);
-    auto why_not = check(path, valid_to_use(path), bytes);
+    const std::size_t bytes = store::size_of(access);
+    auto why_not = check_to_use(path, bytes);
     if (!why_not)
         why_not = check(path, access);
     const auto send = [this, path, access, acl_version](op& self) {

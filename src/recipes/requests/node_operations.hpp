@@ -67,8 +67,10 @@ private:
     [[nodiscard]] done_function<commit_result> logged(const commitment&, done_function<commit_result>) const;
     void send(const std::shared_ptr<commitment>&, node_operation<commit_result>&);
     void on_committed(const commitment&, node_operation<commit_result>&, const store::batch_reply&);
-    /// Why it cannot be sent, whatever the servers would say; what is too long is logged. `valid`: the path is.
-    [[nodiscard]] std::optional<errc> check(const std::string& path, bool valid, std::size_t bytes = 0) const;
+    /// Why it cannot be sent, whatever the servers would say; the log has it.
+    [[nodiscard]] std::optional<errc> check_to_create(const std::string& path, node_kind, std::size_t bytes) const;
+    [[nodiscard]] std::optional<errc> check_to_use(const std::string& path, std::size_t bytes = 0) const;
+    [[nodiscard]] std::optional<errc> check_to_remove(const std::string& path) const;
     [[nodiscard]] std::optional<errc> check(const std::string& path, const std::optional<access_list>&) const;
     [[nodiscard]] std::optional<errc> check(const transaction&, std::size_t bytes) const;
     /// Of that list, or else the client's.

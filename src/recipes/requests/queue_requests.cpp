@@ -1,6 +1,7 @@
 #include "recipes/requests/queue_requests.hpp"
 
 #include "queue/node_path.hpp"
+#include "recipes/session/option_faults.hpp"
 
 #include <utility>
 
@@ -24,7 +25,7 @@ std::shared_ptr<user_request> queue_requests::revoke(const std::string& path, co
     const bool of_the_lock = queue::valid_path(node) && queue::parent_of(node) == path &&
                              what.read(queue::name_of(node)).has_value();
     if (!why_not && !of_the_lock)
-        why_not = errc::invalid_path;
+        why_not = report_path_fault(session_, node, "it is no node of a contender for " + path);
     return begin(std::make_shared<revocation>(session_, node, std::move(done)), why_not);
 }
 

@@ -339,6 +339,8 @@ std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t 
 
 void semaphore_acquisition::detach() noexcept
 {
+    if (holding() && path_)
+        session_.log_left_held(path_->path(), first_node(), token_);
     disarm_deadline();
     path_ = nullptr;
     asked_ = nullptr;

@@ -59,7 +59,7 @@ std::optional<option_fault> find_fault(const semaphore_options& o)
 {
     if (auto fault = recipes::find_fault(o.identifier, {}))
         return fault;
-    if (!o.count_path.empty() && !queue::valid_lock_path({}, o.count_path))
+    if (!o.count_path.empty() && find_path_fault(o.count_path))
         return option_fault("count_path", recipes::in_words(o.count_path), "empty, or the path of a node");
     return recipes::fault_of_numbers(o);
 }

@@ -4,10 +4,10 @@
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
 #include "queue/owner_data.hpp"
-#include "recipes/session/access_size.hpp"
 #include "recipes/session/error_mapping.hpp"
 #include "recipes/session/group_commit.hpp"
 #include "recipes/session/option_faults.hpp"
+#include "store/access_size.hpp"
 
 #include <algorithm>
 
@@ -66,7 +66,7 @@ void semaphore_path::send_creates()
     while (!to_create_.empty() && session_.connected) {
         const auto bytes_of = [&](const permit_node& node) {
             const access_list* const own = node.owner->access();
-            return node_cost_ + node.owner->data().size() + size_of(own ? *own : session_.options.access);
+            return node_cost_ + node.owner->data().size() + store::size_of(own ? *own : session_.options.access);
         };
         // Of different heads, which may have different access lists: what is refused to one concerns it alone.
         const auto like = [](const permit_node& a, const permit_node& b) { return a.owner == b.owner; };

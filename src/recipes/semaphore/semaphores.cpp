@@ -19,10 +19,13 @@ std::optional<errc> semaphores::check(const permits_request& request) const
     const semaphore_layout layout(request.path, o.names);
     const std::string longest(layout.longest_name(), 'x');
     const bool shared = !o.count_path.empty();
+    const session& s = locks_.session();
     if (!queue::valid_path(queue::child_of(layout.line, longest)) ||
-        !queue::valid_path(queue::child_of(layout.permits, longest)) ||
-        (shared && !queue::valid_lock_path(locks_.session().options.chroot, o.count_path))) // it may have to be made
-        return errc::invalid_path;
+        !queue::valid_path(queue::child_of(layout.permits, longest)))
+        return report_path_fault(s, request.path, "it leaves no room for the names of nodes below it");
+    if (shared) // it may have to be made
+        if (const auto fault = find_path_fault(o.count_path, s.options.chroot))
+            return report_path_fault(s, o.count_path, *fault);
     auto fault = fault_of_numbers(o);
     if (!fault)
         fault = fault_of_count(o, request.count);

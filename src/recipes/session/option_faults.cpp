@@ -1,9 +1,9 @@
 #include "recipes/session/option_faults.hpp"
 
 #include "queue/owner_data.hpp"
-#include "recipes/session/access_size.hpp"
 #include "recipes/session/lease.hpp"
 #include "recipes/session/session.hpp"
+#include "store/access_size.hpp"
 
 #include <algorithm>
 #include <array>
@@ -157,8 +157,8 @@ std::optional<option_fault> find_fault(const std::optional<access_list>& access)
     if (entries.empty() || entries.size() > most)
         return option_fault("access", "a list of " + std::to_string(entries.size()) + " entries", "one of 1 to 64");
     constexpr std::size_t most_bytes = 8 * 1024; // so that a transaction of 64 creates fits into what servers read
-    if (size_of(*access) > most_bytes)
-        return option_fault("access", "a list of " + std::to_string(size_of(*access)) + " bytes",
+    if (store::size_of(*access) > most_bytes)
+        return option_fault("access", "a list of " + std::to_string(store::size_of(*access)) + " bytes",
                             "one of 8 KiB at most");
     for (const access_entry& entry : entries) {
         if (entry.scheme.empty() || std::ranges::any_of(entry.scheme, is_control))
@@ -199,6 +199,13 @@ errc report_fault(session& s, const std::string& path, const option_fault& fault
     if (s.log.on(log_level::error))
         s.log(log_level::error, path, " is refused: ", to_string(fault));
     return errc::invalid_option;
+}
+
+errc report_path_fault(const session& s, std::string_view path, std::string_view fault)
+{
+    if (s.log.on(log_level::error))
+        s.log(log_level::error, "the path ", in_words(path), " is refused: ", fault);
+    return errc::invalid_path;
 }
 
 } // namespace recipes

@@ -46,6 +46,8 @@ class session;
 
 /// Has the log told, at level error, what is refused at that path and why.
 errc report_fault(session&, const std::string& path, const option_fault&);
+/// The same of a path, with the rule that it breaks.
+errc report_path_fault(const session&, std::string_view path, std::string_view fault);
 /// The same if the servers have refused a lock's own access list. (Of the client's, the bridge tells.)
 void log_refusal(session&, const std::string& path, const std::optional<access_list>&, store::outcome answer);
 

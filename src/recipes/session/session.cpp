@@ -39,8 +39,9 @@ std::optional<errc> session::why_unusable(const std::string& path, bool known) c
 {
     if (over)
         return over;
-    if (!known && !queue::valid_lock_path(options.chroot, path))
-        return errc::invalid_path;
+    if (!known)
+        if (const auto fault = find_path_fault(path, options.chroot))
+            return report_path_fault(*this, path, *fault);
     if (connected && lease_impossible())
         return errc::invalid_option;
     return std::nullopt;

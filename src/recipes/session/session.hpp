@@ -189,6 +189,13 @@ public:
     void log_loss(const lock_loss&, std::string_view path, std::string_view node,
                   std::int64_t fencing_token) const noexcept;
 
+    /// The execution context is destroyed, and the session with it, which was not closed: whoever holds something then
+    /// leaves it to the servers.
+    void context_gone() noexcept { context_gone_ = true; }
+    /// Has the log say that a holder goes away with the execution context; nothing if that is not why. The node's name
+    /// may be missing, likewise.
+    void log_left_held(std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept;
+
     /// The executor of a listener takes no more: what happens goes on, and who runs the client hears of it.
     void listener_refused(std::exception_ptr why) noexcept;
 
@@ -276,6 +283,7 @@ private:
     std::vector<std::function<void()>> closed_; ///< whom to tell, while closing
     bool closing_ = false;
     bool gone_ = false; ///< the store is closed
+    bool context_gone_ = false;
     lease lease_;
     std::chrono::nanoseconds first_granted_{0}; ///< time-out, when the session began
     std::chrono::nanoseconds last_granted_{0};  ///< by the connection before, or by this one

@@ -1,4 +1,5 @@
-// What a session has its log say of locks that are lost, of listeners that cannot be told, and of turns that come late.
+// What a session has its log say of locks that are lost or left, of listeners that cannot be told, and of turns that
+// come late.
 #include "recipes/session/session.hpp"
 
 #include <algorithm>
@@ -52,6 +53,14 @@ void session::log_loss(const lock_loss& lost, std::string_view path, std::string
         say("; nothing was heard from the servers for ", lost.unheard);
     else
         say();
+}
+
+void session::log_left_held(std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept
+{
+    if (context_gone_)
+        log(log_level::warning, "left ", path, " held (node ", node, ", token ", fencing_token,
+            "): the execution context was destroyed before the client was closed; the node goes with the session, when "
+            "that expires at the latest");
 }
 
 void session::listener_refused(std::exception_ptr why) noexcept

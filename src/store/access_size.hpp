@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace zklock::recipes {
+namespace zklock::store {
 
 /// How many bytes of a request it takes.
 [[nodiscard]] inline std::size_t size_of(const access_list& access) noexcept
@@ -15,4 +15,4 @@ namespace zklock::recipes {
     return bytes;
 }
 
-} // namespace zklock::recipes
+} // namespace zklock::store

@@ -1,0 +1,108 @@
+// How a connection makes the TCP connections that the wire goes on with.
+#include "bridge/connection.hpp"
+
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/ip/address.hpp>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace zklock::bridge {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+/// The resolver's addresses: what follows the last colon is the port.
+tcp::endpoint endpoint_of(const std::string& address)
+{
+    const auto colon = address.rfind(':');
+    return {asio::ip::make_address(address.substr(0, colon)),
+            static_cast<std::uint16_t>(std::stoul(address.substr(colon + 1)))};
+}
+
+/// Closes the descriptor unless it becomes the socket's.
+template <class Socket> error_code take_over(int descriptor, const tcp& protocol, Socket& socket)
+{
+    error_code ec;
+    try {
+        socket.assign(protocol, descriptor, ec);
+    } catch (...) {
+        ::close(descriptor);
+        throw;
+    }
+    if (ec)
+        ::close(descriptor);
+    return ec;
+}
+
+/// Asio's own open() would leave the socket to programs that are started meanwhile.
+template <class Socket> error_code open_for(const tcp::endpoint& server, Socket& socket)
+{
+    const tcp protocol = server.protocol();
+    const int descriptor =
+        ::socket(protocol.family(), protocol.type() | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol.protocol());
+    if (descriptor == -1)
+        return {errno, boost::system::system_category()};
+    error_code ec = take_over(descriptor, protocol, socket);
+    if (!ec)
+        socket.set_option(tcp::no_delay(true), ec);
+    return ec;
+}
+
+} // namespace
+
+/// Makes the TCP connection that the wire is to have.
+void connection::dial()
+{
+    drop_socket();
+    const tcp::endpoint server = endpoint_of(connector_.address());
+    auto made = std::make_unique<socket_type>(io_->strand);
+    if (const error_code ec = open_for(server, *made)) {
+        wire_.unreached(ec);
+        follow_wire();
+        return;
+    }
+    io_->socket = std::move(made);
+    auto done = [self = shared_from_this(), generation = io_->socket_generation](const error_code& ec) {
+        if (self->io_ && generation == self->io_->socket_generation && ec != asio::error::operation_aborted)
+            self->turns_->run([&] { self->dialed(ec); });
+    };
+    io_->socket->async_connect(server, asio::bind_allocator(of_write_.get(), std::move(done)));
+    io_->waited_for_writing = true;
+}
+
+void connection::dialed(const error_code& ec)
+{
+    if (wire_.is_forked() || !wire_.is_dialing())
+        return; // it is the parent's, or has had its time
+    attempt_began_ = lease_clock::now();
+    if (ec)
+        wire_.unreached(ec);
+    if (!ec && wire_.connect(io_->socket->native_handle()))
+        refresh();
+    else
+        follow_wire();
+    deliver();
+}
+
+/// Has Asio watch the connection by another duplicate, unless there is no descriptor left.
+void connection::watch_anew()
+{
+    auto made = std::make_unique<socket_type>(io_->strand);
+    const int own = ::fcntl(io_->socket->native_handle(), F_DUPFD_CLOEXEC, 0);
+    if (own == -1 || take_over(own, endpoint_of(connector_.address()).protocol(), *made))
+        return;
+    drop_socket();
+    io_->socket = std::move(made);
+}
+
+} // namespace zklock::bridge

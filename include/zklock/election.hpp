@@ -28,7 +28,7 @@ class leadership {
 public:
     using executor_type = asio::any_io_executor;
 
-    leadership() noexcept = default; ///< nobody leads by it
+    leadership() noexcept = default; ///< an empty one, which is no leadership
 
     [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
 

@@ -157,7 +157,7 @@ void client_state::spare(std::shared_ptr<reserved_task> t) noexcept
     ++spares_;
 }
 
-/// With the mutex locked.
+/// To be called with the mutex locked.
 void client_state::post_tasks()
 {
     run_tasks_.post(*strand_, shared_from_this());
@@ -236,7 +236,7 @@ void client_state::end_batch() noexcept
     in_batch_.store(false, std::memory_order_release);
 }
 
-/// What was not done is done before all that is posted later.
+/// Tasks of the batch that were not done are done before all that is posted later.
 void client_state::go_on_later() noexcept
 {
     if (batch_is_done())
@@ -247,7 +247,7 @@ void client_state::go_on_later() noexcept
         try_to_post_tasks();
 }
 
-/// With the mutex locked. If it fails, the end of the next turn tries again, and whoever posts something.
+/// To be called with the mutex locked. If it fails, the end of the next turn tries again, and so does the next post.
 void client_state::try_to_post_tasks() noexcept
 {
     if (tasks_posted_)

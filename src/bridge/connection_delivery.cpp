@@ -72,7 +72,7 @@ void connection::turn_ends()
         wake_at(*connector_.due());
 }
 
-/// What has failed itself is repeated after a pause, or it would go round and round as long as there is no memory.
+/// A step that has failed is repeated after a pause, or it would go round and round as long as there is no memory.
 void connection::turn_failed()
 {
     if (!io_)

@@ -51,13 +51,13 @@ public:
     [[nodiscard]] std::shared_ptr<acquisition> stand(session&, std::shared_ptr<candidate>, const acquire_function&,
                                                      waiter);
 
-    /// All who stand resign: those who wait give up at once, those who lead are asked to stop. `out` is called later,
-    /// when none of them leads any more. Nobody has resigned if it throws.
+    /// All who stand resign: those who wait end at once, those who lead are asked to stop. `out` is called later, when
+    /// none of them leads any more. Nobody has resigned if it throws.
     void resign(session&, std::function<void()> out);
 
     [[nodiscard]] bool leads(store::scheduler::time_point now) const noexcept;
 
-    /// Calls `f` when this participant leads, with true; or resigns, with false. Later, at any rate.
+    /// Calls `f` with true when this participant leads, or with false when it resigns; never inside this call.
     wait_id wait_for_leadership(session&, std::function<void(bool)> f);
     void remove(wait_id id) { waits_.erase(id); }
 

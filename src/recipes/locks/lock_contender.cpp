@@ -146,7 +146,7 @@ void lock_contender::fail(errc why)
     tell_end(why);
     disarm_deadline();
     state_.end();
-    // Whoever has not the permission will not get the lock before somebody does something.
+    // A client without the permission will not get the lock before somebody grants it.
     const log_level level = why == errc::access_denied ? log_level::warning : log_level::debug;
     session_.log(level, "no lock on ", request_.path, ": ", to_string(why));
     request_.lost = nullptr;
@@ -243,7 +243,7 @@ bool lock_contender::downgrade(std::function<void(error_code, const recipes::gra
     return true;
 }
 
-/// The token stays: it is still larger than that of whoever held before, and smaller than that of whoever comes later.
+/// The token stays: it is still larger than those of all who held before, and smaller than those of all who come later.
 void lock_contender::finish_downgrade(error_code ec, std::string node)
 {
     leaves_its_node_ = false;

@@ -65,7 +65,7 @@ void lock_path::retire_the_rest()
     carry_out_decisions();
 }
 
-/// It need not stay until the answer: whoever uses the path meanwhile may have other options.
+/// This lock_path need not live until the answer: one with other options may take its place meanwhile.
 void lock_path::send_unwatch()
 {
     session_.store.unwatch(path_, [&s = session_](const store::reply& answer) {
@@ -116,7 +116,7 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
     return contender;
 }
 
-/// Whoever looks once writes nothing when it can see that the lock is busy.
+/// A contender that looks once writes nothing when it can see that the lock is busy.
 void lock_path::look(const contender_ptr& contender)
 {
     const auto refuse = [this](lock_contender& c, errc why) {

@@ -32,7 +32,7 @@ private:
         else
             leave_it();
     }
-    /// Whoever listens there now takes it back, also if he never gets so far as to ask for one.
+    /// A recipe that listens there now takes it back, even if it never comes to ask for a watch itself.
     void leave_it()
     {
         session_.hand_over_watch(path_);

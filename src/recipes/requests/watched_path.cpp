@@ -54,7 +54,7 @@ bool node_wait::is_met_by(const std::optional<node_stat>& now)
     return false;
 }
 
-/// What this server has deleted may be a node before the one that was seen.
+/// The node that this server has deleted may be an earlier one than the node that was seen: then the wait goes on.
 bool node_wait::is_met_by_end_of(const std::optional<node_stat>& before) const noexcept
 {
     return for_ != goal::created && before && seen_ && before->czxid >= seen_->czxid;
@@ -163,7 +163,7 @@ void watched_path::epoch_ended()
     leave_if_idle();
 }
 
-/// Also of watches that others have armed. A look that is on its way finds out by itself what has happened.
+/// Events come from watches that others have armed, too. A look under way finds out by itself what has happened.
 void watched_path::on_event(event_kind what)
 {
     for (const side s : {side::data, side::children}) {

@@ -15,10 +15,10 @@ class session;
 
 inline constexpr std::size_t most_bytes_of_a_batch = 256 * 1024; ///< of paths and data: a quarter of what servers read
 
-/// Sends the creates and deletes of all writers of a client. A lone write leaves at once; while others are under way
-/// the next ones gather, and go together as one transaction, in the order in which the writers came, one write of each
-/// in turn. Only a delete that another client may be waiting for does not wait for those under way: it goes at the end
-/// of the turn, and takes along what has gathered.
+/// Sends the creates and deletes of all writers of a client. A lone write leaves at once; while others are under way,
+/// the next ones gather, and go together as one transaction: one write of each writer, in the order in which the
+/// writers came, then the next of each. Only a delete that another client may be waiting for does not wait for those
+/// under way: it goes at the end of the turn, and takes along what has gathered.
 ///
 /// The idea is the group commit of databases: the price of a transaction is shared, and the busier a client is, the
 /// less each of its locks costs.
@@ -68,7 +68,7 @@ private:
 
     session& session_;
     std::deque<node_writer*> line_;         ///< with something to write, each once
-    std::deque<node_writer*> urgent_line_;  ///< likewise, with a delete that does not wait
+    std::deque<node_writer*> urgent_line_;  ///< with a delete that does not wait, each once
     std::vector<node_writer*> asked_;       ///< what they have to write, while a transaction is gathered
     std::vector<shared_transaction> spare_; ///< answered
     std::vector<store::batch_write> batch_; ///< what is being sent

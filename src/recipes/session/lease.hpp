@@ -98,14 +98,14 @@ public:
     using time_point = lease_clock::time_point;
     using duration = lease_clock::duration;
 
-    /// For sessions of any time-out: that of `times` does not matter.
+    /// Makes a lease for sessions of any time-out: `times.timeout` does not count.
     explicit lease(const lease_times& times);
 
     /// A session with this time-out is there. The term of an earlier one ends.
     void open(duration session_timeout);
-    /// The session came into being after `sent`, and the leader knows it. It counts a margin less, so that whoever
-    /// holds hears of the end at least a margin before it, from the first moment on; or half of the rest, if that is
-    /// less: it has to last until the first heartbeat counts.
+    /// The session came into being after `sent`, and the leader knows it. The lease is taken to be a margin shorter, so
+    /// that from the first moment on holders hear of its end at least a margin before it; or shorter by half of the
+    /// rest, if that is less, because it has to last until the first heartbeat counts.
     void opened(time_point sent, time_point now);
     /// The leader knows that the session lived at `sent`.
     void confirmed(time_point sent, time_point now);
@@ -121,7 +121,7 @@ public:
     /// When fresh() turns false, if nothing is answered before.
     [[nodiscard]] time_point ends() const noexcept { return term_->until() - times_.notice; }
     [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return shown_; }
-    /// Of the present session.
+    /// The times of the present session.
     [[nodiscard]] const lease_times& times() const noexcept { return times_; }
     /// When to ask again, to keep it fresh: whatever else is asked meanwhile may come too early to count.
     [[nodiscard]] time_point next_heartbeat() const noexcept;

@@ -81,7 +81,7 @@ protected:
     {
     }
 
-    /// Nothing has been sent yet, or an answer was lost: what is sent next is the first.
+    /// Forgets what was sent: nothing has been, or an answer was lost, and what is sent next is the first request.
     virtual void restart() {}
     /// Makes the next request.
     virtual void send() = 0;
@@ -174,8 +174,8 @@ private:
     bool sent_ = false;
 };
 
-/// One that is made of many, each sent when it comes up. If answers were lost all of it is repeated, once the others
-/// are there.
+/// A user's request that takes many requests to the servers, each sent when it comes up. If answers were lost, all of
+/// it is repeated, once the other answers are there.
 template <class... Values> class request_of_several : public request_for<Values...> {
 protected:
     using request_for<Values...>::request_for;
@@ -203,7 +203,7 @@ protected:
         return taken;
     }
 
-    /// What is to be done when more is known.
+    /// Does what is to be done when more is known.
     void advance()
     {
         if (this->ended())

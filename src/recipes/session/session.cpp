@@ -67,7 +67,7 @@ void session::change(connection_state next)
     });
 }
 
-/// Of each state, even if others follow at once.
+/// Tells the listener of each state, even if others follow at once.
 void session::tell_listener(connection_state now) noexcept
 {
     connection_event event;
@@ -95,7 +95,7 @@ void session::deliver_news()
                 self.deliver_soon();
         }
     } the_rest{*this};
-    // Whoever is told of a grant holds: an end of the lease since the grant was decided is noticed before.
+    // A grant still holds when it is told: an end of the lease since it was decided is noticed here, before.
     attempt([this] { notice_lapse(scheduler.now()); });
     if (!stopped_)
         attempt([this] { stop(*over); });
@@ -245,7 +245,7 @@ void session::close(std::function<void()> closed)
     close_store();
 }
 
-/// Last of all: also after the answers to what was called while this was on its way.
+/// Comes last of all: after the answers to what was called while this was on its way, too.
 void session::tell_closed() noexcept
 {
     const auto last = [this] {

@@ -1,6 +1,6 @@
 // What has to be told even if memory fails meanwhile: the end of an epoch, of the lease and of the session, and news.
-// And after an exception: what a step has left half done is taken for unknown, as at the end of an epoch, and whoever
-// has not heard of something hears of it then.
+// After an exception, what a step has left half done is taken for unknown, as at the end of an epoch; and those who
+// have not been told of something are told then.
 #include "recipes/session/session.hpp"
 
 #include "queue/mutants.hpp"

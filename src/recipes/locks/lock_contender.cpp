@@ -86,7 +86,7 @@ void lock_contender::expect_time_out()
 
 void lock_contender::time_out()
 {
-    session_.attempt([this] { path_->give_up(*this, errc::timed_out); });
+    session_.guarded([this] { path_->give_up(*this, errc::timed_out); });
 }
 
 wait_report lock_contender::waits_for()
@@ -117,7 +117,7 @@ bool lock_contender::withdraw()
     request_.done = nullptr;
     request_.lost = nullptr;
     if (!ZKLOCK_MUTANT(withdrawn_node_stays))
-        session_.attempt([this] { path_->leave(*this); });
+        session_.guarded([this] { path_->leave(*this); });
     return true;
 }
 
@@ -186,7 +186,7 @@ void lock_contender::lose(std::string_view node)
 
 void lock_contender::release(store::unique_function<void(error_code)> released)
 {
-    session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
+    session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
     if (!ZKLOCK_MUTANT(loss_told_after_the_release))
         request_.lost = nullptr;
     if (!ZKLOCK_MUTANT(revocation_told_after_the_release))
@@ -195,7 +195,7 @@ void lock_contender::release(store::unique_function<void(error_code)> released)
     if (holding() && path_) {
         state_.end();
         released_ = std::move(released);
-        session_.attempt([this] { path_->leave(*this); });
+        session_.guarded([this] { path_->leave(*this); });
     } else if (released) {
         const error_code ec = state_.lost() ? errc::lost : errc::not_owner;
         auto room = session_.room_from(to_tell_);
@@ -212,7 +212,7 @@ void lock_contender::on_revoked(std::function<void()> asked)
     if (!holding() || !path_)
         return;
     asked_ = std::move(asked);
-    session_.attempt([this] { path_->watch_for_revocation(*this); });
+    session_.guarded([this] { path_->watch_for_revocation(*this); });
 }
 
 void lock_contender::revoke()
@@ -232,9 +232,9 @@ bool lock_contender::downgrade(std::function<void(error_code, const recipes::gra
 {
     if (request_.kind != queue::contender_kind::writer || waiting() || downgraded_)
         return false;
-    session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
+    session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
     downgraded_ = std::move(done);
-    session_.attempt([this] {
+    session_.guarded([this] {
         if (holding() && path_)
             path_->downgrade(*this);
         else

@@ -108,7 +108,7 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
         contenders_.erase(id);
         throw;
     }
-    session_.attempt([&] {
+    session_.guarded([&] {
         if (contender->looks_once())
             look(contender);
         advance();

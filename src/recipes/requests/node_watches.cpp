@@ -102,7 +102,7 @@ watched_path& node_watches::at(const std::string& path)
 void node_watches::forget(watched_path& idle)
 {
     const auto gone = paths_.extract(idle.path());
-    session_.attempt([&] {
+    session_.guarded([&] {
         if (session_.stop_listening(idle.path(), *this, idle.armed()) && session_.connected)
             take_back(idle);
     });

@@ -78,7 +78,7 @@ std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request r
         forget(*acquisition);
         throw;
     }
-    session_.attempt([this] { advance(); });
+    session_.guarded([this] { advance(); });
     return acquisition;
 }
 

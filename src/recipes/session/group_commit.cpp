@@ -54,7 +54,7 @@ void group_commit::gather_until_the_turn_ends()
         return;
     session_.tell([this] {
         gathering_ = false;
-        session_.attempt([this] { flush(); });
+        session_.guarded([this] { flush(); });
     });
     gathering_ = true;
 }

@@ -96,11 +96,11 @@ void session::deliver_news()
         }
     } the_rest{*this};
     // A grant still holds when it is told: an end of the lease since it was decided is noticed here, before.
-    attempt([this] { notice_lapse(scheduler.now()); });
+    guarded([this] { notice_lapse(scheduler.now()); });
     if (!stopped_)
-        attempt([this] { stop(*over); });
+        guarded([this] { stop(*over); });
     if (expiry_untold_)
-        attempt([this] { settle(); });
+        guarded([this] { settle(); });
     if (lapse_untold_ || expiry_untold_ || !stopped_) {
         // Once more, but not at once: it could go on like that as long as memory fails. Since one of the attempts has
         // failed, settle() comes: with its timer, or behind the end of the epoch.
@@ -177,7 +177,7 @@ void session::on_disconnected()
     if (over)
         return;
     counters_.disconnects.add();
-    attempt([this] {
+    guarded([this] {
         epoch_open_ = false;
         contact_lost(); // known to all before the end of the epoch makes one of them have another do something
         end_epoch();
@@ -191,7 +191,7 @@ void session::on_expired()
     if (over)
         return;
     counters_.expiries.add();
-    attempt([this] {
+    guarded([this] {
         id_ = 0;
         lease_.end();
         expiry_untold_ = true;
@@ -205,7 +205,7 @@ void session::on_authentication_failed()
     if (over)
         return;
     counters_.authentication_failures.add();
-    attempt([this] { stop(errc::authentication_failed); });
+    guarded([this] { stop(errc::authentication_failed); });
     change(connection_state::failed);
 }
 

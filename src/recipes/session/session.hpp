@@ -77,7 +77,7 @@ public:
     /// Does a step that the store does not guard. If memory fails in it, nobody knows how far the protocol has come:
     /// the epoch is given up, and nothing is granted before all has been looked at anew. That is no more than a lost
     /// connection; what users have been told or have asked for still holds. Other exceptions are passed on.
-    template <class Step> void attempt(Step&& step)
+    template <class Step> void guarded(Step&& step)
     {
         try {
             step();

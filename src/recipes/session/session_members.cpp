@@ -113,7 +113,7 @@ node_budget::verdict session::reserve(std::size_t bytes, bool first_of_path)
 void session::release(std::size_t bytes)
 {
     budget_.release(bytes);
-    attempt([this] { share_budget_soon(); });
+    guarded([this] { share_budget_soon(); });
 }
 
 void session::want_no_budget(session_member& member)
@@ -128,7 +128,7 @@ void session::share_budget_soon()
         return;
     tell([this] {
         budget_freed_ = false;
-        attempt([this] { share_budget(); });
+        guarded([this] { share_budget(); });
     });
     budget_freed_ = true;
 }

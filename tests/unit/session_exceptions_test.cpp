@@ -90,7 +90,7 @@ TEST_SUITE("session, exceptions")
         session.remove(member);
     }
 
-    TEST_CASE("a change of the state is told with room that was made before; of several at once, the last")
+    TEST_CASE("a change of the state is told with a slot that was made before; of several at once, the last")
     {
         scene s;
         s.start();

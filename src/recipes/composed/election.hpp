@@ -37,7 +37,7 @@ private:
 
     std::atomic<bool> resigned_{false};
     std::function<void()> stop_;
-    session::room to_stop_; ///< for the news that he is to stop
+    session::news_slot to_stop_; ///< for the news that he is to stop
 };
 
 /// What one participant of an election does: he leads while he holds the lock of its path. It keeps who stands and who

@@ -217,12 +217,12 @@ void reentrant_locks::tenure::enter_again(const hold_ptr& h)
 {
     if (!ours() && !ZKLOCK_MUTANT(reentrant_acquire_after_the_loss))
         return fail_later(h, errc::lost);
-    auto room = all_.locks_.session().make_room();
+    auto slot = all_.locks_.session().make_slot();
     held_.push_back(h);
     ++changes_;
     h->begin(lock_);
     count();
-    all_.locks_.session().tell(std::move(room), [alive = weak_from_this(), h] {
+    all_.locks_.session().tell(std::move(slot), [alive = weak_from_this(), h] {
         if (const auto self = alive.lock())
             self->tell_entered(*h);
     });

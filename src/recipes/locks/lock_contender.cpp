@@ -103,8 +103,8 @@ void lock_contender::resume()
 
 void lock_contender::tell_end(error_code how)
 {
-    auto room = session_.make_room(); // first of all: if that throws, the end of the wait can still be told
-    session_.tell(std::move(room), end_of_wait(shared_from_this(), how));
+    auto slot = session_.make_slot(); // first of all: if that throws, the end of the wait can still be told
+    session_.tell(std::move(slot), end_of_wait(shared_from_this(), how));
 }
 
 bool lock_contender::withdraw()
@@ -167,7 +167,7 @@ void lock_contender::lose(std::string_view node)
 {
     if (!holding())
         return;
-    to_tell_ = session_.make_room();
+    to_tell_ = session_.make_slot();
     const lock_loss how = session_.loss_of(held_since());
     if (session_.log.on(log_level::warning))
         session_.log_loss(how, request_.path, node, fencing_token_);
@@ -198,9 +198,9 @@ void lock_contender::release(store::unique_function<void(error_code)> released)
         session_.guarded([this] { path_->leave(*this); });
     } else if (released) {
         const error_code ec = state_.lost() ? errc::lost : errc::not_owner;
-        auto room = session_.room_from(to_tell_);
+        auto slot = session_.slot_from(to_tell_);
         released_ = std::move(released);
-        session_.tell(std::move(room), [self = shared_from_this(), ec] {
+        session_.tell(std::move(slot), [self = shared_from_this(), ec] {
             if (self->released_)
                 std::exchange(self->released_, nullptr)(ec);
         });

@@ -105,7 +105,7 @@ private:
     acquire_request request_;
     recipes::grant given_; ///< until it is told
     store::unique_function<void(error_code)> released_;
-    session::room to_tell_; ///< how a release ends, once the lock is lost
+    session::news_slot to_tell_; ///< how a release ends, once the lock is lost
     std::string data_;                      ///< if it says more than who it is
     std::unique_ptr<lock_event> last_event_; ///< if it has a listener
     std::function<void()> asked_; ///< to be called when it is revoked

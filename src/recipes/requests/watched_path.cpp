@@ -16,7 +16,7 @@ using store::outcome;
 // --- one who waits ---------------------------------------------------------------------------------------------------
 
 node_wait::node_wait(session& s, goal what, std::optional<node_stat> seen, done_function d)
-    : session_(s), for_(what), seen_(std::move(seen)), done_(std::move(d)), to_tell_(s.make_room())
+    : session_(s), for_(what), seen_(std::move(seen)), done_(std::move(d)), to_tell_(s.make_slot())
 {
 }
 

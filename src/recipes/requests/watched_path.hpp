@@ -50,7 +50,7 @@ private:
     const goal for_;
     std::optional<node_stat> seen_;
     done_function done_;
-    session::room to_tell_;
+    session::news_slot to_tell_;
     bool ended_ = false;
     error_code how_;
     std::optional<node_stat> found_;

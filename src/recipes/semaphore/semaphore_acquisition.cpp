@@ -225,7 +225,7 @@ void semaphore_acquisition::lose()
 {
     if (!holding())
         return;
-    to_tell_ = session_.make_room();
+    to_tell_ = session_.make_slot();
     const lock_loss how = session_.loss_of(held_since());
     if (session_.log.on(log_level::warning))
         session_.log_loss(how, path_->path(), first_node(), token_);
@@ -280,11 +280,11 @@ void semaphore_acquisition::release(store::unique_function<void(error_code)> rel
         });
     } else if (released) {
         const error_code ec = state_.lost() ? errc::lost : errc::not_owner;
-        auto room = session_.room_from(to_tell_);
+        auto slot = session_.slot_from(to_tell_);
         if (!ending_)
             ending_ = std::make_shared<permits_release>();
         ending_->released = std::move(released);
-        session_.tell(std::move(room), [all = std::move(ending_), ec] { all->released(ec); });
+        session_.tell(std::move(slot), [all = std::move(ending_), ec] { all->released(ec); });
     }
 }
 

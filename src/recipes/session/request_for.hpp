@@ -77,7 +77,7 @@ public:
 
 protected:
     request_for(session& s, if_lost what_then, done_function d, std::size_t bytes = 0)
-        : user_request(bytes), session_(s), if_lost_(what_then), done_(std::move(d)), to_tell_(s.make_room())
+        : user_request(bytes), session_(s), if_lost_(what_then), done_(std::move(d)), to_tell_(s.make_slot())
     {
     }
 
@@ -168,7 +168,7 @@ private:
 
     const if_lost if_lost_;
     done_function done_;
-    session::room to_tell_; ///< how it ends
+    session::news_slot to_tell_; ///< how it ends
     std::optional<std::tuple<error_code, Values...>> end_; ///< what its user is to be told
     std::optional<errc> unsent_end_;
     bool sent_ = false;

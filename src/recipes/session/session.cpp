@@ -62,7 +62,7 @@ void session::change(connection_state next)
     if (!on_state_ || to_tell_state_.empty())
         return; // news that are on their way tell of it
     tell(std::move(to_tell_state_), [this] {
-        to_tell_state_ = make_room(); // its own again
+        to_tell_state_ = make_slot(); // its own again
         on_state_(state_);
     });
 }
@@ -257,7 +257,7 @@ void session::tell_closed() noexcept
             each(f);
         each.rethrow();
     };
-    if (to_close_.empty()) // it takes the room of the one that is being told
+    if (to_close_.empty()) // it takes the slot of the one that is being told
         tell(last);
     else
         tell(std::move(to_close_), last);

@@ -131,20 +131,24 @@ public:
         deliver_soon();
     }
 
-    /// Room for one piece of news: made beforehand, by what could not take back what it has to tell of.
-    using room = std::list<store::unique_function<void()>>;
-    [[nodiscard]] room make_room()
+    /// A slot for one piece of news: made beforehand, by what could not take back what it has to tell of.
+    using news_list = std::list<store::unique_function<void()>>;
+    using news_slot = news_list; ///< with one element
+    [[nodiscard]] news_slot make_slot()
     {
         if (spare_news_.empty())
-            return room(1);
-        room one;
+            return news_slot(1);
+        news_slot one;
         one.splice(one.end(), spare_news_, spare_news_.begin());
         return one;
     }
-    /// The room that was made beforehand; or else one made now, which may throw.
-    [[nodiscard]] room room_from(room& beforehand) { return beforehand.empty() ? make_room() : std::move(beforehand); }
-    /// Calls `news` soon, too; the room was made for it, so this cannot fail.
-    template <class News> void tell(room in, News&& news) noexcept
+    /// The slot that was made beforehand; or else one made now, which may throw.
+    [[nodiscard]] news_slot slot_from(news_slot& beforehand)
+    {
+        return beforehand.empty() ? make_slot() : std::move(beforehand);
+    }
+    /// Calls `news` soon, too; the slot was made for it, so this cannot fail.
+    template <class News> void tell(news_slot in, News&& news) noexcept
     {
         static_assert(store::unique_function<void()>::takes_no_memory<News>);
         in.front() = std::forward<News>(news);
@@ -287,10 +291,10 @@ private:
     std::set<std::string, std::less<>> left_watches_; ///< of those who do not listen any more, while others do
     std::deque<session_member*> wanting_budget_;
     bool budget_freed_ = false;
-    room news_;
-    room spare_news_; ///< empty ones, for the next
-    room to_close_ = make_room();
-    room to_tell_state_ = make_room();
+    news_list news_;
+    news_list spare_news_; ///< empty ones, for the next
+    news_slot to_close_ = make_slot();
+    news_slot to_tell_state_ = make_slot();
     bool delivering_ = false;
     bool epoch_open_ = false; ///< also after an answer was lost: others may come
     bool lost_track_ = false;

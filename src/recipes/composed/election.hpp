@@ -46,7 +46,7 @@ class election : public std::enable_shared_from_this<election> {
 public:
     using wait_id = std::uint64_t;
 
-    /// Stands for one term: an acquire, whose grant is the leadership and whose token is its epoch.
+    /// Stands for one term: an acquire, whose grant is the leadership.
     /// `operation_canceled` (of the system category) once the candidate has resigned.
     [[nodiscard]] std::shared_ptr<acquisition> stand(session&, std::shared_ptr<candidate>, const acquire_function&,
                                                      waiter);

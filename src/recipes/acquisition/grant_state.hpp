@@ -60,7 +60,7 @@ public:
         }
     }
     /// End of the lease; long past once it is lost.
-    [[nodiscard]] time_point held_until() const noexcept { return lost() ? time_point{} : lease_.term->until(); }
+    [[nodiscard]] time_point held_until() const noexcept { return lost() ? time_point{} : lease_.span->until(); }
 
 private:
     enum class state : std::uint8_t { waiting, held, lost, done };

@@ -163,11 +163,11 @@ public:
 
     [[nodiscard]] bool lease_fresh() const { return lease_fresh(scheduler.now()); }
     [[nodiscard]] bool lease_fresh(store::scheduler::time_point now) const { return lease_.fresh(now); }
-    [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return lease_.term(); }
+    [[nodiscard]] const std::shared_ptr<const lease_span>& span() const noexcept { return lease_.span(); }
     /// The lease of one that is granted something now.
     [[nodiscard]] held_lease lease_held_since(store::scheduler::time_point now) const noexcept
     {
-        return {term(), lease_.times().notice, now};
+        return {span(), lease_.times().notice, now};
     }
     /// The lease cannot last from one heartbeat to the next: the margin and the notice take too much of it.
     [[nodiscard]] bool lease_impossible() const noexcept { return !lease_.times().possible(); }

@@ -59,7 +59,7 @@ struct batch_scene : busy_scene {
 };
 
 /// Has nodes deleted, as often as it is told to.
-struct remover final : recipes::node_writer {
+struct remover final : recipes::write_source {
     explicit remover(std::string its_node) : node(std::move(its_node)) {}
 
     bool next_write(bool, recipes::node_write& w) override

@@ -2,7 +2,7 @@
 #include "queue/lock_queue.hpp"
 #include "recipes/locks/holder_look.hpp"
 #include "recipes/locks/lock_contender.hpp"
-#include "recipes/session/node_writer.hpp"
+#include "recipes/session/write_source.hpp"
 #include "recipes/session/recipe_path.hpp"
 
 #include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
@@ -37,7 +37,7 @@ inline constexpr unsigned grants_of_a_czxid = 4096; ///< grants that the tokens 
 
 /// All contenders of one client for the lock of one path. It carries out what the lock_queue decides: it sends the
 /// queue's requests, hands it the answers, and tells the callers. Creates and deletes go by way of group_commit.
-class lock_path final : public recipe_path, private node_writer {
+class lock_path final : public recipe_path, private write_source {
 public:
     /// `idle` is called, later, when nobody needs the path any more.
     lock_path(session&, std::string path, path_options, std::function<void()> idle);

@@ -99,7 +99,7 @@ public:
     /// Its path goes away. Nobody will be told anything any more.
     void detach() noexcept;
 
-    std::uint64_t number = 0;      ///< in the order in which its path got to know them
+    std::uint64_t id = 0;      ///< in the order in which its path got to know them
     std::vector<permit_ptr> nodes; ///< one for each permit that it wants or has
 
 private:

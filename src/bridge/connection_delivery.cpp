@@ -167,7 +167,7 @@ template <class F> void connection::guarded(F f)
 }
 
 /// Has the connection given up at the end of the turn.
-void connection::give_up() noexcept
+void connection::give_up_epoch() noexcept
 {
     if (connector_.now_in() < phase::flushing)
         giving_up_ = known_open_;

@@ -126,7 +126,7 @@ public:
 /// to every request that is unanswered then or made after: a caller that sees it makes none until the next epoch.
 /// No watch survives an epoch. (What the wire library does otherwise is the bridge's business to hide.)
 ///
-/// **Lifetime.** After the answer to close() only who calls give_up() then is called; once it is destroyed, nobody is.
+/// **Lifetime.** After the answer to close() only who calls give_up_epoch() then is called; once it is destroyed, nobody is.
 ///
 /// **Exceptions.** A caller that lets one out of a function or an observer that the store calls may have lost track of
 /// what is going on: observer::on_exception() is called. A std::bad_alloc ends there; any other exception comes out of
@@ -188,7 +188,7 @@ public:
 
     /// Ends the epoch as if the connection were lost. Once close() was called, on_exception() may come again in a
     /// while.
-    virtual void give_up() noexcept = 0;
+    virtual void give_up_epoch() noexcept = 0;
 
     /// Ends the session, so that its nodes go away at once if there is a connection. Unanswered requests are answered
     /// `unknown` first. Bounded in time, and never blocks the strand. Once only, at any moment, connected or not.

@@ -107,7 +107,7 @@ public:
     bool given_up = false; ///< and not ended by the test yet
 
     void attach(zklock::store::observer& o) override { observer = &o; }
-    void give_up() noexcept override { given_up = true; }
+    void give_up_epoch() noexcept override { given_up = true; }
     void create(std::string_view path, std::string_view, zklock::store::node_kind kind, const access_list* access,
                 create_done done) override
     {

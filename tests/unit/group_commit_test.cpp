@@ -388,7 +388,7 @@ TEST_SUITE("session, gathered writes")
         CHECK_THROWS_AS(batch.done({}), std::bad_alloc);
         CHECK(a.told == 2);
         a.throws = false;
-        s.session->give_up();
+        s.session->give_up_epoch();
         s.servers.observer->on_disconnected();
         s.connect(5, false);
         b.told = 0;

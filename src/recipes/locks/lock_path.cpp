@@ -52,7 +52,7 @@ lock_path::~lock_path()
         if (session_.stop_listening(path_, *this, queue_.watches_parent()) && session_.connected)
             send_unwatch();
     } catch (...) { // with the epoch, the watch goes
-        session_.give_up();
+        session_.give_up_epoch();
     }
 }
 

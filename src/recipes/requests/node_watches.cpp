@@ -43,7 +43,7 @@ private:
     static void failed(session& s, error_code why)
     {
         if (why == boost::system::errc::not_enough_memory)
-            s.give_up(); // with the epoch, the watch goes
+            s.give_up_epoch(); // with the epoch, the watch goes
     }
 
     node_watches& all_;

@@ -50,7 +50,7 @@ semaphore_path::~semaphore_path()
         if (count_left)
             take_back(options_.count_path);
     } catch (...) {
-        session_.give_up();
+        session_.give_up_epoch();
     }
 }
 

@@ -82,13 +82,13 @@ public:
         try {
             step();
         } catch (const std::bad_alloc&) {
-            give_up();
+            give_up_epoch();
         } catch (...) {
-            give_up();
+            give_up_epoch();
             throw;
         }
     }
-    void give_up() noexcept;
+    void give_up_epoch() noexcept;
     /// An exception has left a step, and what it has left half done has not been seen to yet.
     [[nodiscard]] bool lost_track() const noexcept { return lost_track_; }
 
@@ -247,7 +247,7 @@ private:
     void on_disconnected() override;
     void on_expired() override;
     void on_authentication_failed() override;
-    void on_exception() noexcept override { give_up(); }
+    void on_exception() noexcept override { give_up_epoch(); }
 
     void change(connection_state);
     void tell_listener(connection_state) noexcept;

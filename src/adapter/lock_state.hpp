@@ -36,14 +36,14 @@ public:
     [[nodiscard]] virtual std::span<const std::shared_ptr<const lock_target>> members() const noexcept { return {}; }
 
     /// Where some nodes are, and which.
-    struct place {
+    struct listing {
         std::string path;
         recipes::list_kind what;
     };
     /// The nodes of all who want the lock.
-    [[nodiscard]] virtual place contenders() const { return {path(), recipes::list_kind::queue}; }
+    [[nodiscard]] virtual listing contenders() const { return {path(), recipes::list_kind::queue}; }
     /// The nodes of its holders: the contenders' nodes, or others.
-    [[nodiscard]] virtual place holders() const { return contenders(); }
+    [[nodiscard]] virtual listing holders() const { return contenders(); }
 };
 
 /// A lock as its handles share it.

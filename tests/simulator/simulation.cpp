@@ -70,7 +70,7 @@ void mutex_users::acquire(client& where, const step& s)
     recipes::acquire_request request;
     request.path = path_of(s.path);
     request.options = options;
-    request.mode = s.look_once ? recipes::patience::look_once : recipes::patience::queue;
+    request.mode = s.look_once ? recipes::acquire_mode::look_once : recipes::acquire_mode::wait;
     request.deadline = c.deadline;
     request.done = [this, &c, &where](boost::system::error_code ec, const recipes::grant& g) {
         if (!stage_.may_tell(where)) return;

@@ -85,7 +85,7 @@ TEST_SUITE("granted, and lost before it could be told")
         using enum queue::contender_kind;
         for (const auto& [kind, mark] : {std::pair{mutex, "lock-"}, {writer, "__WRIT__"}, {reader, "__READ__"}}) {
             sleepy_scene s;
-            const auto a = s.acquire("/p", {}, recipes::patience::queue, kind);
+            const auto a = s.acquire("/p", {}, recipes::acquire_mode::wait, kind);
             s.grant_and_sleep(3, "/p", mark);
             CHECK_FALSE(a->handle->held(s.clock.now()));
             s.check_lost(*a);

@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/detail/acquire_mode.hpp"
 #include "zklock/held_lock.hpp"
 #include "zklock/lock_loss.hpp"
 #include "zklock/mutex_options.hpp"
@@ -21,6 +22,7 @@
 namespace zklock::recipes {
 
 using boost::system::error_code;
+using detail::acquire_mode;
 
 /// What a contender is granted.
 struct grant {
@@ -31,15 +33,9 @@ struct grant {
     queue::contender_kind kind = queue::contender_kind::mutex;
 };
 
-/// How long to queue.
-enum class patience : std::uint8_t {
-    queue,    ///< until granted, or until the deadline if there is one: `errc::timed_out`
-    look_once ///< be granted now or fail: `errc::busy`; `errc::not_connected` while disconnected
-};
-
 /// How a caller waits for a lock, and how it is told.
 struct waiter {
-    patience mode = patience::queue;
+    acquire_mode mode = acquire_mode::wait;
     std::optional<store::scheduler::time_point> deadline;
 
     /// Is called at the end of the wait, exactly once, unless withdraw() comes first: with the grant, or with why there

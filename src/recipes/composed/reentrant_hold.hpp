@@ -37,7 +37,7 @@ public:
 
     // --- for its tenure ----------------------------------------------------------------------------------------------
 
-    [[nodiscard]] patience mode() const noexcept { return waiter_.mode; }
+    [[nodiscard]] acquire_mode mode() const noexcept { return waiter_.mode; }
     /// Its owner has that lock, and this hold counts from now on.
     void begin(std::shared_ptr<acquisition> lock) noexcept;
     /// It does not count any more.

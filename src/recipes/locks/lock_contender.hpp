@@ -46,8 +46,8 @@ public:
 
     [[nodiscard]] bool waiting() const noexcept { return state_.waiting(); }
     [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
-    [[nodiscard]] patience mode() const noexcept { return request_.mode; }
-    [[nodiscard]] bool looks_once() const noexcept { return mode() == patience::look_once; }
+    [[nodiscard]] acquire_mode mode() const noexcept { return request_.mode; }
+    [[nodiscard]] bool looks_once() const noexcept { return mode() == acquire_mode::look_once; }
     [[nodiscard]] queue::contender_kind kind() const noexcept { return request_.kind; }
     [[nodiscard]] const mutex_options& options() const noexcept { return *request_.options; }
     /// The access list of its nodes; null: the client's.

@@ -190,7 +190,7 @@ void lock_path::forget(queue::contender_id id)
         session_.release(std::exchange(contender->reserved, 0));
 }
 
-void lock_path::fail_waiting(errc why, std::optional<patience> only)
+void lock_path::fail_waiting(errc why, std::optional<acquire_mode> only)
 {
     std::vector<contender_ptr> waiting;
     for (const auto& [id, contender] : contenders_)

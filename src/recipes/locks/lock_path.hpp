@@ -146,7 +146,7 @@ private:
     void grant(lock_contender&, queue::contender_id from, store::scheduler::time_point now);
     void forget(queue::contender_id);
     /// Ends the wait of all, or only of those who wait like that.
-    void fail_waiting(errc why, std::optional<patience> only = {});
+    void fail_waiting(errc why, std::optional<acquire_mode> only = {});
     [[nodiscard]] std::string full(std::string_view node) const;
 
     const std::string path_;

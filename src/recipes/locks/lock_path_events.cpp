@@ -28,7 +28,7 @@ void lock_path::epoch_ended()
     queue_.epoch_ended();
     if (look_ && !look_->found())
         forget_look();
-    fail_waiting(errc::not_connected, patience::look_once);
+    fail_waiting(errc::not_connected, acquire_mode::look_once);
     advance();
 }
 

@@ -70,7 +70,7 @@ public:
     [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
     [[nodiscard]] bool looks_once() const noexcept
     {
-        return request_.mode == patience::look_once && !ZKLOCK_MUTANT(semaphore_try_waits);
+        return request_.mode == acquire_mode::look_once && !ZKLOCK_MUTANT(semaphore_try_waits);
     }
     [[nodiscard]] const permits_request& request() const noexcept { return request_; }
     /// Of its nodes; null: the client's.

@@ -14,8 +14,8 @@ namespace zklock::bridge {
 /// step; the connection takes that step. (Boost.Redis's `run_fsm` and Boost.MySQL's `sansio_connection_node` are the
 /// models.)
 ///
-/// A *cycle* tries each known address once, in an order drawn by chance. Then the connector pauses, for a time that doubles with
-/// each cycle that fails.
+/// A *cycle* tries each known address once, in an order drawn by chance. Then the connector pauses, for a time that
+/// doubles with each cycle that fails.
 class connector {
 public:
     using clock = std::chrono::steady_clock;

@@ -116,7 +116,7 @@ private:
             each([&] { done(cancelled(), {}); });
         } else {
             state_ = state::leading;
-            if (ZKLOCK_MUTANT(election_epoch_not_told))
+            if (ZKLOCK_MUTANT(election_token_not_told))
                 given.fencing_token = 0;
             const auto keep = election_;
             each([&] { keep->tell_waits(true); });

@@ -10,7 +10,7 @@ namespace zklock::simulator {
 
 namespace {
 
-/// Of the mutex.
+/// The users of the mutex.
 class mutex_users final : public scenario {
 public:
     explicit mutex_users(stage& s) : stage_(s), checker_(s.world, s.ensemble, s.the_plan) {}

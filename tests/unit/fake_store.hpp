@@ -81,7 +81,7 @@ public:
         std::string what; ///< "create /a/b", "sync /", "batch create /a/b, remove /a/c", …
         std::function<void(zklock::store::outcome)> answer;
         std::function<void(const std::vector<std::string>&)> list; ///< of a children request
-        /// And with the parent's Stat.
+        /// The same answer, with the parent's Stat.
         std::function<void(const std::vector<std::string>&, const zklock::store::node_stat&)> list_with;
         std::function<void(std::int64_t czxid, std::int32_t number)> number; ///< of a sequential create
         std::function<void(std::int64_t owner, std::string data)> show;      ///< of a get

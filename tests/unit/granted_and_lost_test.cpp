@@ -56,7 +56,7 @@ struct sleepy_scene : connected_scene {
         asked(*this).to("create " + path + "/" + prefix(1, mark)).number(100 + n, n);
         asked(*this).to("watch " + path).kept().show_stat(last_child(n + 1, 100 + n));
     }
-    /// And then nothing runs for longer than the lease.
+    /// The answer comes, and then nothing runs for longer than the lease.
     void grant_and_sleep(int n, const std::string& path = "/p", const char* mark = "lock-")
     {
         decide(n, path, mark);

@@ -34,7 +34,7 @@ struct busy_scene : scene {
     fake_store::request create_a, create_b;
 };
 
-/// And two creates of /c and one of /d have gathered, and gone together.
+/// Behind the first two, two creates of /c and one of /d have gathered, and gone together.
 struct batch_scene : busy_scene {
     batch_scene()
     {

@@ -162,7 +162,7 @@ struct scene {
             clock.run();
         }
     }
-    /// As that transaction has made a node, and nobody has used it.
+    /// The Stat of a node that was made by that transaction, and used by nobody.
     static store::node_stat fresh(std::int64_t czxid)
     {
         store::node_stat stat;
@@ -201,7 +201,7 @@ struct scene {
     }
     /// What the first writer's node is called after its downgrade.
     static std::string downgraded(const std::string& path) { return path + "/" + node(1, 0, "__READ__"); }
-    /// And by which request it is done.
+    /// The request by which the first writer is downgraded.
     static std::string downgrade(const std::string& path)
     {
         return "batch create " + downgraded(path) + ", remove " + path + "/" + node(1, 0, "__WRIT__") + " at version 0";

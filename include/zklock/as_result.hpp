@@ -34,7 +34,7 @@ public:
     = default;
     constexpr explicit as_result_t(Token token) : token_(std::move(token)) {}
 
-    /// An executor that makes this token the default of the I/O objects that use it.
+    /// An executor type: this token is the default of the I/O objects that use it.
     template <class Inner> struct executor_with_default : Inner {
         using default_completion_token_type = as_result_t;
 

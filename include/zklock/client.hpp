@@ -113,7 +113,7 @@ public:
     {
         return detail::begin<Token, detail::start_wait_connected>(token, state_, detail::saturate(timeout));
     }
-    /// Waits likewise, for as long as it takes.
+    /// Waits for a connection that can be used, for as long as it takes: as `wait_connected(timeout)`, without a limit.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_connected(Token&& token = Token())
     {
@@ -148,7 +148,7 @@ public:
     /// client, shows what became of it: on the new connection a `sync` goes first. (There is one exception: a leader
     /// that the others have just replaced answers the `sync` and the read from the past, for up to a tick.) A write
     /// that meets a connection that is just being lost, or that the servers refuse to look at (the session is another
-    /// connection's by now, say), is known not to be done: it waits for the next connection, in its old place.
+    /// connection's by now, say), has certainly not been done: it waits for the next connection, in its old place.
     ///
     /// @par Order
     /// The servers execute all operations and transactions of a client in the order of the calls; only a read that is
@@ -157,7 +157,8 @@ public:
     /// @par Window
     /// At most 64 of these requests are under way at once, and of those that write, 256 KiB of data or one request; the
     /// others wait in the client, in the order of the calls, and are sent as answers come. So no number of them can
-    /// delay what locks need: heartbeats, creates and deletes never wait in that line, and find little before them.
+    /// delay what locks need: heartbeats, creates and deletes never wait in that line, and few requests are sent before
+    /// them.
     /// Operations that read queues or ask holders (`contenders()`, `holders()`, `participants()`, `leader()`,
     /// `revoke_holders()` and their like) use the same window. An operation that needs many requests shares the window
     /// with the others: the next call does not wait for all of a long list. What is cancelled before it is sent is
@@ -265,18 +266,18 @@ public:
     }
 
     /// Reads a node's access list, from the same server as `get()`.
-    /// @par Completion `void(error_code, node_access)`. `errc::no_node`. `errc::access_denied`: it takes the permission
-    /// to read or to administrate the node. To whoever may not administrate it, servers show `x` for a digest's hash.
+    /// @par Completion `void(error_code, node_access)`. `errc::no_node`. `errc::access_denied`: the client may neither
+    /// read nor administrate the node. If it may only read it, the servers show `x` in place of a digest's hash.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, node_access)) Token = default_token>
     [[nodiscard]] auto get_acl(std::string path, Token&& token = Token())
     {
         return detail::begin<Token, detail::start_get_acl>(token, state_, std::move(path));
     }
 
-    /// Replaces a node's access list, if it was replaced as often before as `acl_version` says. It is no change of the
-    /// node: nobody who waits for one is told, and neither its version nor its `mzxid` changes.
-    /// @par Completion `void(error_code)`. `errc::no_node`, `errc::bad_version`. `errc::access_denied`: it takes the
-    /// permission to administrate the node. `errc::invalid_option` also as for `create()`.
+    /// Replaces a node's access list, if the node's `node_stat::acl_version` is that number. The servers do not count
+    /// it as a change of the node: nobody who waits for one is told, and neither its version nor its `mzxid` changes.
+    /// @par Completion `void(error_code)`. `errc::no_node`, `errc::bad_version`. `errc::access_denied`: the client may
+    /// not administrate the node. `errc::invalid_option` is also told for the reasons that `create()` names.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto set_acl(std::string path, access_list access, std::int32_t acl_version, Token&& token = Token())
     {
@@ -304,25 +305,27 @@ public:
     /// @}
 
     /// @name Waiting for nodes
-    /// Each waits until a node is as the call says, and looks at once whether it is. It is told of a state, not of an
-    /// event: whatever has happened since the node was seen ends the wait, also if it happened while there was no
-    /// connection. What came and went between two looks is not seen: a node, say, that was created and deleted while
-    /// the client was disconnected. A wait goes on over reconnects and expired sessions, and has no limit in time.
+    /// Each operation waits until a node is in a certain state, and begins with a look at the node. Because it compares
+    /// states, a change ends the wait even if it happened before the call, or while there was no connection. But a node
+    /// that was created and deleted between two looks is not noticed. A wait goes on over reconnects and expired
+    /// sessions, and has no limit in time.
     ///
     /// @par Seen
-    /// `seen` is what `get()`, `exists()`, `set()` or another wait of this client gave; the zxids in it count. What
-    /// another client was told may be newer than what this one's server knows: then a node may be said to be gone that
-    /// is not there yet. A leader that the others have just replaced may say so, too (see `get()`).
+    /// `seen` is what `get()`, `exists()`, `set()` or another wait of this client gave; its zxids are compared. If
+    /// another client gave it, it may be newer than what this client's server knows: the wait may then say that a node
+    /// is gone which that server has not heard of yet. A leader that the others have just replaced may cause the same
+    /// (see `get()`).
     ///
     /// @par Requests
-    /// One when it begins, and none if another wait of the client at that path is there to share its look and its watch
-    /// with. When something has happened one more, but none for a deletion. One at each new connection, behind a
-    /// `sync`. A wait that is cancelled, or that has nothing to wait for, takes its watch back, with one more, unless
-    /// another wait or a lock of the client has a use for it. Looks share the window (see Window).
+    /// A wait takes one request when it begins, or none where another wait of the client at that path shares its look
+    /// and its watch; one more when something has happened to the node, unless that is its deletion; and one on each
+    /// new connection, behind a `sync`. A wait that is cancelled, or that has nothing to wait for, takes its watch back
+    /// with one more request, unless another wait or a lock of the client uses that watch. Looks share the window (see
+    /// Window).
     ///
     /// @par Errors
     /// `errc::access_denied`: the client may not read the node (see `exists()`). Servers do not tell what happens to
-    /// such a node: who loses that permission while he waits hears of nothing before the next connection.
+    /// such a node: a client that loses that permission during a wait hears of nothing before its next connection.
     /// `errc::server_error`, `errc::invalid_path`, `errc::invalid_option`, `errc::authentication_failed`,
     /// `errc::closed`; `not_enough_memory` (see Out of memory); `asio::error::operation_aborted` when cancelled.
     ///
@@ -338,7 +341,7 @@ public:
         return detail::begin<Token, detail::start_wait_created>(token, state_, std::move(path));
     }
 
-    /// Waits until there is no such node, or another one than was seen.
+    /// Waits until the node that was seen is gone: there is none at that path, or a new one.
     /// @par Completion `void(error_code)`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_deleted(std::string path, node_stat seen, Token&& token = Token())
@@ -346,7 +349,7 @@ public:
         return detail::begin<Token, detail::start_wait_deleted>(token, state_, std::move(path),
                                                                 std::optional<node_stat>(seen));
     }
-    /// The same, of the node that is there at the first look. It succeeds at once if there is none.
+    /// Waits until the node is gone that the first look finds. It succeeds at once if there is none.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto wait_deleted(std::string path, Token&& token = Token())
     {
@@ -354,19 +357,20 @@ public:
                                                                 std::optional<node_stat>());
     }
 
-    /// Waits until the node's data have been set since it was seen, or it is gone, or another one.
-    /// @par Completion `void(error_code, std::optional<node_stat>)`: the node as it was found, with which the next wait
-    /// begins; nothing if it is gone.
+    /// Waits until the node's data have been set since it was seen, or the node that was seen is gone.
+    /// @par Completion `void(error_code, std::optional<node_stat>)`: the node as it was found, which is what the next
+    /// wait takes as `seen`; nothing if there is no node.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<node_stat>)) Token = default_token>
     [[nodiscard]] auto wait_changed(std::string path, node_stat seen, Token&& token = Token())
     {
         return detail::begin<Token, detail::start_wait_changed>(token, state_, std::move(path), seen);
     }
 
-    /// Waits until a child of the node has come or gone since it was seen, or the node is gone, or another one. Who
-    /// wants to know each list takes `exists()`, then `children()`, then this with what `exists()` gave: what comes in
-    /// between ends the wait. Each look has the servers list all children.
-    /// @par Completion `void(error_code, std::optional<node_stat>)`: as of `wait_changed()`.
+    /// Waits until a child of the node has come or gone since it was seen, or the node that was seen is gone. To follow
+    /// the list of children, call `exists()`, then `children()`, then this with what `exists()` gave: a child that came
+    /// in between ends the wait. For each look, the servers list all children.
+    /// @par Completion `void(error_code, std::optional<node_stat>)`: the node as it was found; nothing if there is
+    /// none.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::optional<node_stat>)) Token = default_token>
     [[nodiscard]] auto wait_children_changed(std::string path, node_stat seen, Token&& token = Token())
     {
@@ -374,7 +378,7 @@ public:
     }
     /// @}
 
-    /// Where the client stands: `failed` also if an option is invalid, `closed` also when the execution context is
+    /// The state of the client: `failed` also if an option is invalid, `closed` also when the execution context is
     /// gone. May be called from any thread.
     [[nodiscard]] connection_state state() const noexcept;
 

@@ -52,8 +52,8 @@ struct client_options {
     /// `host:port,host:port`, or with a chroot `host:port,host:port/chroot`; also IPv6 (`[::1]:2181`). The client looks
     /// names up asynchronously, all together, and again when it needs to.
     std::string servers = "127.0.0.1:2181";
-    /// The client puts it before every path; its node must exist. Empty for none, and where `servers` has one. It has
-    /// no blank at its end, and is not in `/zookeeper`, which is the servers' own.
+    /// The client puts it before every path; its node must exist. Leave it empty if there is none, or if `servers` ends
+    /// with one. It has no blank at its end, and is not in `/zookeeper`, which is the servers' own.
     std::string chroot;
     /// The time-out that the client asks of the servers. They may grant another, but all servers of an ensemble grant
     /// the same. 100 ms to 2^31 - 1 ms; no more than 2^30 - 1 ms (12 days) are asked for, because of the C client. The
@@ -64,6 +64,7 @@ struct client_options {
     /// heartbeats 100 ms (T / 4 if that is less, T / 32 if that is more). With the other options as they are, 2,122 ms
     /// are enough, 1.06 ticks; with ticks of 500 ms 607 ms, 1.21 ticks; with ticks of 200 ms 271 ms, 1.35 ticks.
     std::chrono::milliseconds session_timeout{10'000};
+    /// The identities that the client shows to the servers at every connect.
     std::vector<credentials> auth;
     access_list access; ///< of all nodes that the client creates, unless a lock or a call says another; `acl::open`
 

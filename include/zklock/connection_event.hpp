@@ -15,7 +15,7 @@ struct connection_event {
     lease_clock::time_point at{};
     /// How many events the listener has left out since the call before: see `listen_to_connection()`.
     std::uint64_t dropped = 0;
-    /// Of `failed`: `errc::authentication_failed`, or `errc::invalid_option`. Else it is empty.
+    /// Why the state is `failed`: `errc::authentication_failed` or `errc::invalid_option`. Else it is empty.
     error_code why{};
 };
 

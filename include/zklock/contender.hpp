@@ -21,8 +21,8 @@ struct contender {
     std::chrono::system_clock::time_point created; ///< by the clock of the ensemble's leader
     bool shared = false;        ///< a reader of a `shared_mutex`
 
-    /// How long its node has existed at `now`, never less than 0. It is as exact as this machine's clock agrees with
-    /// that of the leader: ZooKeeper tells the time only of what is written, and this is a reading.
+    /// How long its node has existed at `now`, never less than 0. `created` is by the clock of the ensemble's leader,
+    /// and `now` by this machine's: the result is wrong by as much as the two differ.
     [[nodiscard]] std::chrono::system_clock::duration
     age(std::chrono::system_clock::time_point now = std::chrono::system_clock::now()) const
     {

@@ -28,7 +28,7 @@ class leadership {
 public:
     using executor_type = asio::any_io_executor;
 
-    leadership() noexcept = default; ///< nobody leads by it
+    leadership() noexcept = default; ///< an empty one, which is no leadership
 
     [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
 
@@ -37,7 +37,7 @@ public:
 
     /// A positive number, larger for each term of a path than for all before it, of any leader: the fencing token.
     /// What a leader writes should carry it, and be refused where a larger one has been seen. From any thread.
-    [[nodiscard]] std::int64_t epoch() const noexcept { return held_.fencing_token(); }
+    [[nodiscard]] std::int64_t fencing_token() const noexcept { return held_.fencing_token(); }
 
     /// Full path of the leader's node. From any thread.
     [[nodiscard]] const std::string& node() const noexcept { return held_.node(); }
@@ -176,7 +176,7 @@ public:
     /// the leadership is lost, and when `resign()` is called. The leadership is given up however the body ends.
     ///
     /// With `election_options::requeue` the participant stands again, behind all who wait, when the body has returned a
-    /// value or the leadership was lost; the body is then run once for each term, each with a larger epoch. An error or
+    /// value or the leadership was lost; the body is then run once for each term, each with a larger token. An error or
     /// an exception of the body ends the call.
     ///
     /// Several calls at once are several candidates of this participant.

@@ -11,10 +11,11 @@ namespace zklock {
 
 /// What an operation of this library can fail with, besides `boost::asio::error::operation_aborted` (cancelled).
 enum class errc {
-    timed_out = 1,         ///< the deadline passed; of an acquire, its node is gone or its delete is queued
-    busy,                  ///< a try: somebody holds the lock or queues for it, or too few permits are free
-    lost,                  ///< the lock was lost before it was released. From an acquire: it was lost before its grant
-                           ///< could be told, or others deleted its node and no attempts were left
+    timed_out = 1,         ///< the deadline passed; the node of an acquire is gone, or its delete is queued
+    busy,                  ///< an acquire that looks once: somebody holds the lock or queues for it, or too few permits
+                           ///< are free
+    lost,                  ///< the lock was lost before it was released. An acquire ends with it if the lock was lost
+                           ///< before the grant could be told, or if others deleted its node and no attempts were left
     session_expired,       ///< expired sessions used up the attempts that the options allow
     not_connected,         ///< there is no connection to an ensemble, and the operation does not wait for one
     not_owner,             ///< the guard is empty, or holds nothing that can be released, downgraded, committed by, …

@@ -65,7 +65,7 @@ public:
     [[nodiscard]] std::int64_t fencing_token() const noexcept;
 
     /// Until when the lock is ours at least, under the stated assumptions: the end of the lease. It moves on while the
-    /// servers answer. It is the clock's epoch for an empty guard, and once the lock is lost. The loss is declared
+    /// servers answer. It is `time_point()` for an empty guard, and once the lock is lost. The loss is declared
     /// `client_options::loss_notice` earlier. The clock goes on while the machine is suspended. From any thread.
     [[nodiscard]] lease_clock::time_point held_until() const noexcept;
 

@@ -35,7 +35,7 @@ enum class loss_reason : std::uint8_t {
 struct lock_loss {
     loss_reason reason = loss_reason::lease_ended;
     lease_clock::duration held{};    ///< from the grant to the loss
-    lease_clock::duration unheard{}; ///< for how long, at the loss, nothing had come through the servers' leader
+    lease_clock::duration unheard{}; ///< how long before the loss the servers' leader was last heard of
 };
 
 } // namespace zklock

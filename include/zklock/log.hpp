@@ -10,8 +10,8 @@ namespace zklock {
 
 /// How much a line of the log matters.
 enum class log_level : std::uint8_t {
-    error,   ///< nothing goes on until somebody does something: no server can be reached, credentials are refused
-    warning, ///< it goes on, but somebody has lost something, or is about to: a lock, a session, time
+    error,   ///< nothing goes on until somebody acts: no server can be reached, credentials are refused
+    warning, ///< the client goes on, but somebody has lost something, or is about to: a lock, a session, time
     info,    ///< what has changed: connections, sessions, revocations
     debug    ///< what happens all the time: attempts, acquires that were refused, what the C client says
 };

@@ -47,7 +47,7 @@ struct latency_histogram {
     std::chrono::nanoseconds sum{};
 };
 
-inline constexpr std::size_t loss_reasons = 6; ///< how many there are
+inline constexpr std::size_t loss_reasons = 6; ///< how many values `loss_reason` has
 
 /// What became of acquires: of all of a client, or of those of one name. Each acquire of a user counts once, whatever
 /// the lock: also one of a multi-lock, of several permits, of an owner who holds already, and each term of an election.
@@ -57,15 +57,15 @@ struct lock_metrics {
     /// The options of the locks give it (`mutex_options::metrics_name`); empty for locks without a name.
     std::string name;
 
-    // Of these, each acquire that has ended counts in one: in what its caller was told.
+    // Each acquire that has ended counts in one of these five, by what its caller was told.
     std::uint64_t acquired = 0;
     std::uint64_t timed_out = 0;
     std::uint64_t cancelled = 0;
-    std::uint64_t busy = 0;   ///< of `try_acquire()`
+    std::uint64_t busy = 0;   ///< only `try_acquire()` ends so
     std::uint64_t failed = 0; ///< all else, such as `errc::not_connected`, `access_denied` or `closed`
 
-    // Of what was acquired, each that has ended counts in one: as its guard tells, when the guard hears of it. Permits
-    // that were split off, or released one by one, are not counted apart from the guard they were acquired with.
+    // Each hold that has ended counts in one of these, when its guard hears of the end. Permits that were split off, or
+    // released one by one, are not counted apart from the guard they were acquired with.
     std::uint64_t released = 0;
     std::array<std::uint64_t, loss_reasons> lost_by{}; ///< by the value of `loss_reason`
     [[nodiscard]] std::uint64_t lost(loss_reason why) const noexcept { return lost_by[static_cast<std::size_t>(why)]; }
@@ -102,14 +102,14 @@ struct metrics {
     latency_histogram heartbeat_delays; ///< how much later than planned it was sent: the strand was busy, or stopped
 
     lock_metrics all;                  ///< of all locks
-    std::vector<lock_metrics> by_name; ///< the same by name, first those without one
+    std::vector<lock_metrics> by_name; ///< of the locks of each name; first those without one
 
     /// For `prometheus_text()`: what is put on each sample, besides the labels of its own. `client::metrics()` leaves
     /// it empty.
     std::map<std::string, std::string> labels;
 };
 
-/// How many names of locks a client tells apart. What has later ones is counted under `other_locks`.
+/// How many names of locks a client tells apart. Locks with further names are counted together, as `other_locks`.
 inline constexpr std::size_t most_metrics_names = 64;
 inline constexpr char other_locks[] = "(other)";
 
@@ -122,7 +122,7 @@ inline constexpr char other_locks[] = "(other)";
 /// @throws std::bad_alloc
 [[nodiscard]] std::string prometheus_text(const metrics&);
 
-/// The same of several clients, which need distinct `labels`.
+/// The metrics of several clients as one text. The clients need distinct `labels`.
 [[nodiscard]] std::string prometheus_text(std::span<const metrics>);
 
 } // namespace zklock

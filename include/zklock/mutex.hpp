@@ -42,7 +42,7 @@ public:
 
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
-    /// For `multi_lock`.
+    /// This lock as a member of a `multi_lock`.
     [[nodiscard]] operator lockable() const { return detail::access::make<lockable>(state_); }
 
     /// Waits for the lock, for as long as it takes.
@@ -101,17 +101,18 @@ public:
 
     /// What the last of its acquires has waited for that ended with `errc::timed_out`, `run()` included: who held the
     /// lock, and how many were before us; or since when there was no connection, and why. It is there before the
-    /// acquire completes. Copies of a lock share it: where several acquires of one lock are under way, it may be
-    /// another's than one's own. Nothing if none has timed out, or for lack of memory. An acquire with no time to wait
-    /// is not told of.
+    /// acquire completes. Copies of a lock share it: where several acquires of one lock are under way, the report may
+    /// be of another acquire than one's own. There is none if no acquire has timed out, or for lack of memory. An
+    /// acquire with no time to wait leaves none.
     ///
     ///     auto held = co_await lock.acquire(5s);
     ///     if (!held && held.error() == zklock::errc::timed_out)
     ///         if (const auto why = lock.last_timeout())
     ///             std::cerr << to_string(*why) << '\n';
     ///
-    /// The log tells the same. To know it costs one read for each holder, a quarter of the time-out before its end, but
-    /// no more than 250 ms: acquires that are granted before that pay nothing. From any thread. Throws std::bad_alloc.
+    /// The log tells the same. For the report the client reads each holder's node once, when a quarter of the time-out
+    /// is left, or 250 ms if that is less: acquires that are granted before that pay nothing. From any thread. Throws
+    /// std::bad_alloc.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
 
     /// Whether an acquire of this object, or of a copy of it, holds the lock, as far as this process can know: one of
@@ -187,9 +188,10 @@ public:
     /// @returns `awaitable<result<T>>` (`result<void>` for a body of `awaitable<void>`):
     /// - what the body gave;
     /// - an error of `acquire()`, when the body was not run;
-    /// - `errc::lost` when the lock was lost before the body was done and the lock released: that outranks any result
-    ///   of the body. An exception of the body passes through after the release, except the
-    ///   `operation_aborted` that it was cancelled with because of the loss.
+    /// - `errc::lost` when the lock was lost before the body was done and the lock released, whatever the body gave.
+    ///
+    /// An exception of the body passes through after the release, except the `operation_aborted` that it was cancelled
+    /// with because of the loss.
     ///
     /// @par Cancellation It is passed on to the acquire or to the body, whatever its type; a body reacts to those types
     /// that its cancellation state lets through (terminal, unless it says otherwise). The lock is then released in the

@@ -8,8 +8,8 @@
 
 namespace zklock {
 
-/// How long a node lives, and who names it. With `sequential` the servers put the sequence number behind the path that
-/// was asked for, in ten digits: how many children its parent has had before.
+/// How long a node lives, and who names it. To the path of a sequential node the servers append ten digits, its
+/// sequence number: how many children its parent has had before.
 enum class node_kind : std::uint8_t {
     persistent, ///< until somebody removes it
     persistent_sequential,

@@ -31,8 +31,8 @@ struct option_fault {
 /// What only turns out later is told by `client_options::log`, at level error, with the same words: servers that grant
 /// a session too short for a lease, and options that contradict those of another lock of the client on the same path.
 [[nodiscard]] std::optional<option_fault> find_fault(const client_options&);
-/// Of mutexes, re-entrant mutexes and elections. (What an acquire writes into its node is the client's `identifier`
-/// where this one is empty: of properties that are just not too long, more can be too long together with that.)
+/// The first wrong option of a mutex, a re-entrant mutex or an election. (Where `identifier` is empty, an acquire
+/// writes the client's into its node: properties that just fit by themselves may be too long together with that one.)
 [[nodiscard]] std::optional<option_fault> find_fault(const mutex_options&);
 [[nodiscard]] std::optional<option_fault> find_fault(const shared_mutex_options&);
 [[nodiscard]] std::optional<option_fault> find_fault(const semaphore_options&);

@@ -39,7 +39,7 @@ public:
     transaction() = default; // no aggregate: see client_options
 
     /// Creates a node, which must not exist yet; its parent must. It cannot be a container: the C client cannot ask for
-    /// one among other operations. It gets the client's access list, or this one.
+    /// one among other operations. Without `access` it gets the client's access list.
     transaction& create(std::string path, std::string data, node_kind kind = node_kind::persistent,
                         std::optional<access_list> access = {})
     {

@@ -14,10 +14,11 @@ namespace zklock {
 struct wait_report {
     wait_report() {} // no aggregate: see client_options
 
-    /// `before_us` counts no further.
+    /// `before_us` counts up to this.
     static constexpr std::size_t most_counted = 1000;
 
-    /// How the last attempt to connect to an address has ended, or the first one stands; or why a name has no address.
+    /// How the last attempt to connect to an address has ended, or how far the first one has come; or why a name has no
+    /// address.
     struct failed_address {
         std::string address; ///< such as `192.0.2.7:2181`, or the name
         std::string why;     ///< in words, with the address: `cannot connect to 192.0.2.7:2181: Connection refused`
@@ -28,12 +29,13 @@ struct wait_report {
     lease_clock::duration waited{};   ///< since the acquire was started
     std::size_t before_us = 0;        ///< how many were before us in the queue, those who held the lock among them
     /// The first in the queue; of a semaphore, one who holds permits. Its node is read shortly before the deadline. If
-    /// no answer has come by then, nothing is known but `node`, `sequence`, `shared` and `ours`, and `created` is the
-    /// clock's epoch. `created` is when it came to the queue: it has held the lock no longer than that.
+    /// no answer has come by then, only `node`, `sequence`, `shared` and `ours` are known, and `created` is
+    /// `time_point()`. `created` is when it came to the queue: it has held the lock no longer than that.
     std::optional<contender> held_by;
     /// Set if there was no connection at the deadline. Then `before_us` and `held_by` are as last seen.
     std::optional<lease_clock::duration> not_connected_for;
-    std::vector<failed_address> addresses; ///< all that were tried since there was a connection (16 that have failed)
+    /// All addresses that were tried since there was a connection; of those that failed, 16 at most.
+    std::vector<failed_address> addresses;
 };
 
 /// One line: `waited 5.000 s for /stock: held by "billing" (session 0x100012ab, node …, there since

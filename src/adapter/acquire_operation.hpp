@@ -21,9 +21,9 @@ public:
                       handle_handler<Handle> handler)
         : operation<Handle>(lock.client(), std::move(handler)), target_(lock.target()), counters_(lock.counters()),
           once_(mode == acquire_mode::wait && timeout && *timeout <= lease_clock::duration::zero()),
-          mode_(mode == acquire_mode::look_once || once_ ? recipes::patience::look_once : recipes::patience::queue)
+          mode_(once_ ? acquire_mode::look_once : mode)
     {
-        if (mode_ == recipes::patience::queue && timeout) {
+        if (mode_ == acquire_mode::wait && timeout) {
             deadline_ = deadline_after(*timeout);
             timeout_ = *timeout;
         }
@@ -112,7 +112,7 @@ private:
     std::optional<lease_clock::time_point> deadline_;
     lease_clock::duration timeout_{};
     const bool once_;
-    const recipes::patience mode_;
+    const acquire_mode mode_;
 };
 
 template <class Handle>

@@ -23,14 +23,14 @@ namespace zklock::detail {
 
 namespace asio = boost::asio;
 
-/// What works for one client: made, used and destroyed on its strand.
+/// The parts that work for one client. They are made, used and destroyed on its strand.
 struct client_core {
     client_core(const runtime::strand& strand, const client_options& options,
                 std::shared_ptr<recipes::hold_counts> holds, counters::connection_counters& counters)
         : scheduler(strand, turns), store(bridge::make_connection(strand, options, counters.requests, turns)),
           session(*store, scheduler, counters, options, [this] { return to_string(uuids()); }),
-          locks(session), queue_requests(session), nodes(session), watches(session), reentrant(locks, scheduler, std::move(holds)),
-          semaphores(locks),
+          locks(session), queue_requests(session), nodes(session), watches(session),
+          reentrant(locks, scheduler, std::move(holds)), semaphores(locks),
           waits(*store, scheduler, session,
                 (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
     {

@@ -43,7 +43,7 @@ public:
             at_.emplace<asio::any_io_executor>(asio::prefer(of.executor, asio::execution::outstanding_work.tracked));
     }
 
-    /// Not when it was made without an executor.
+    /// Must not be called if it was made without an executor.
     template <class Function> void post(Function&& f) const
     {
         if (const auto* const io = std::get_if<io_work>(&at_))

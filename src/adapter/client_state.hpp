@@ -69,8 +69,8 @@ private:
     std::shared_ptr<pending_operation> self_;
 };
 
-/// Something to do on the client's strand that nothing can keep from being done: made by whoever may need it, when an
-/// exception still has somebody to go to.
+/// Something to do on the client's strand that nothing can keep from being done. One who may need it makes it
+/// beforehand, when an exception still has somebody to go to.
 class reserved_task {
 public:
     reserved_task() = default;
@@ -87,7 +87,7 @@ private:
 
 using pending_list = boost::intrusive::list<pending_operation, boost::intrusive::constant_time_size<false>>;
 
-/// What clients, mutexes, guards and operations share.
+/// The state that a client's handles, locks, guards and operations share.
 ///
 /// It may outlive the execution context; what must not is the strand, the executor and the core, which go in
 /// context_gone(). Everything is done on the strand unless it says otherwise.
@@ -176,7 +176,7 @@ private:
     };
 
     client_state(const asio::any_io_executor&, client_options);
-    /// What is posted before the strand comes to it is done in one turn of it.
+    /// All tasks that are posted before the strand comes to them are done in one turn of it.
     struct task {
         void (*run)(void* what) = nullptr;
         std::shared_ptr<void> what;
@@ -245,7 +245,7 @@ private:
     bool closed_ = false;
 };
 
-/// What clients and mutexes share: the client closes when the last one goes.
+/// What the handles of clients and locks share: the client closes when the last one goes.
 class client_handle {
 public:
     explicit client_handle(std::shared_ptr<client_state> state) : state_(std::move(state)) {}

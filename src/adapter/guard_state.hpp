@@ -18,7 +18,7 @@
 
 namespace zklock::detail {
 
-/// Who is told when a guard's hold ends, or is to end.
+/// One who is told when a guard's hold ends, or is to end.
 class guard_watcher {
 public:
     virtual void guard_lost() = 0;
@@ -54,7 +54,7 @@ public:
 
     /// It ends now, released or lost, if it has not ended before.
     void count_end(lease_clock::time_point now) noexcept;
-    /// Nobody who asks finds it any more.
+    /// From now on it is not among what is held of its lock.
     void leave() noexcept;
 
 private:
@@ -78,9 +78,9 @@ public:
     /// The lock was granted, after prepare(); before that, this is nobody's.
     void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept;
     void count_in(counters::lock_counters& in) noexcept { hold_->counted.begin(in, client_->turn_time()); }
-    /// Whoever asks what is held of that lock, or of its members, finds it from now on.
+    /// From now on it is among what is held of that lock, and of its members.
     void enter_in(std::shared_ptr<const lock_target> lock) noexcept;
-    /// So many of its permits were given back, or are that one's now.
+    /// So many of its permits were given back, or belong to `part` now.
     void gave_back(std::size_t permits) noexcept { hold_->live.give_back(permits); }
     void split_off(guard_state& part, std::size_t permits) noexcept
     {
@@ -88,11 +88,11 @@ public:
     }
     void lost();
     void revoked();
-    /// Until lost() or the release, or until it is removed or has waited for revoked().
+    /// Adds one who watches until the guard is lost or released, or until he is removed or has heard of a revocation.
     [[nodiscard]] watchers::iterator add(std::shared_ptr<guard_watcher> watcher);
     void remove(watchers::iterator gone) { hold_->watchers.erase(gone); }
     [[nodiscard]] bool is_lost() const noexcept { return lost_; }
-    /// Has been asked to let go. It is looked for from now on.
+    /// Whether it has been asked to let go. From the first call on, that is looked for.
     [[nodiscard]] bool is_revoked();
     [[nodiscard]] bool is_released() const noexcept { return !hold_ || emptied_; }
     [[nodiscard]] bool is_downgrading() const noexcept { return downgrading_; }
@@ -100,10 +100,11 @@ public:
     {
         return hold_->acquisition;
     }
-    /// Goes on as a reader: `done` is called when that is so, or why not. False, and nothing happens, if it is not a
-    /// writer's.
+    /// Makes a reader's of a writer's: `done` is called when that is so, or with why it is not. If it is not a
+    /// writer's, nothing happens, and the result is false.
     [[nodiscard]] bool downgrade(std::function<void(error_code)> done);
-    /// False, and nothing happens, when it was released before. What a watcher throws comes out when all is done.
+    /// Releases it, unless it was released before: then the result is false. What a watcher throws comes out when all
+    /// is done.
     [[nodiscard]] bool release(store::unique_function<void(error_code)> released);
     /// All that was held by it has been taken out.
     void emptied();

@@ -13,7 +13,7 @@ namespace zklock::detail {
 class client_state;
 class lock_target;
 
-/// Of one lock: what the last of its acquires has waited for that timed out. From any thread.
+/// What the last acquire of one lock that timed out has waited for. From any thread.
 class last_timeout {
 public:
     void set(std::shared_ptr<const wait_report> report) noexcept
@@ -32,8 +32,8 @@ private:
     std::shared_ptr<const wait_report> report_;
 };
 
-/// An acquire of that lock has timed out: keeps what it has waited for, and has the log tell. On the strand. Where
-/// memory fails, nothing is known of it.
+/// An acquire of that lock has timed out: keeps what it has waited for, and has the log tell. To be called on the
+/// strand. Where memory fails, nothing is kept.
 void note_timeout(client_state&, const lock_target&, recipes::acquisition&, lease_clock::duration waited) noexcept;
 
 } // namespace zklock::detail

@@ -8,7 +8,7 @@
 namespace zklock::detail {
 namespace {
 
-void list(const lock_state& lock, lock_target::place where, contenders_handler handler)
+void list(const lock_state& lock, lock_target::listing where, contenders_handler handler)
 {
     auto ask = [where = std::move(where)](client_core& core, auto answer) {
         return core.queue_requests.contenders(where.path, std::move(answer), where.what);

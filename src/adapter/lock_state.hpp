@@ -26,24 +26,24 @@ public:
     /// Starts an acquire, on the strand, with an open client.
     [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> acquire(client_core&, recipes::waiter) const = 0;
 
-    /// What is told of its acquires that time out. This and live() are all of it that changes.
+    /// What its users are told of acquires that time out. This and live() are the only parts of it that change.
     [[nodiscard]] virtual last_timeout& timeouts() const noexcept = 0;
-    /// What is held of it; null where the recipe itself knows.
+    /// Counts what is held of it; null where the recipe itself does so.
     [[nodiscard]] virtual live_holds* live() const noexcept { return nullptr; }
-    /// What an acquire takes of it.
+    /// What one acquire takes of it: all, a reader's share, or some permits.
     [[nodiscard]] virtual lock_share takes() const noexcept { return {}; }
-    /// Those that are acquired with it, of a lock made of several.
+    /// The locks that it is made of, if it is made of several.
     [[nodiscard]] virtual std::span<const std::shared_ptr<const lock_target>> members() const noexcept { return {}; }
 
     /// Where some nodes are, and which.
-    struct place {
+    struct listing {
         std::string path;
         recipes::list_kind what;
     };
     /// The nodes of all who want the lock.
-    [[nodiscard]] virtual place contenders() const { return {path(), recipes::list_kind::queue}; }
+    [[nodiscard]] virtual listing contenders() const { return {path(), recipes::list_kind::queue}; }
     /// The nodes of its holders: the contenders' nodes, or others.
-    [[nodiscard]] virtual place holders() const { return contenders(); }
+    [[nodiscard]] virtual listing holders() const { return contenders(); }
 };
 
 /// A lock as its handles share it.
@@ -54,7 +54,7 @@ public:
           counters_(this->client()->lock_counters().of(target_->metrics_name()))
     {
     }
-    /// What is made of another, and counts as that.
+    /// Makes one out of another, which counts with that in the metrics.
     lock_state(const lock_state& like, std::shared_ptr<const lock_target> target)
         : client_(like.client_), target_(std::move(target)), counters_(like.counters_)
     {

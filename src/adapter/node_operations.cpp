@@ -65,7 +65,7 @@ private:
         return withdrawn;
     }
 
-    // With the client's session the lock is lost.
+    // The client is closed: the lock was lost with its session.
     void end_as_closed() override
     {
         guard_.reset();

@@ -27,10 +27,10 @@
 
 namespace zklock::detail {
 
-/// What as_result delivers with more care than a result.
+/// The types that as_result delivers as an `acquired`.
 template <class T> concept holds_lock = !std::is_same_v<typename delivered<T>::type, result<T>>;
 
-/// It is delivered to somebody who has cancelled its operation: nobody has to look at it.
+/// The guard is delivered to somebody who has cancelled the operation: nobody has to look at it.
 void note_unwanted(guard_state*) noexcept;
 
 /// An operation with its handler: what is common to all of them. Its end is decided in one place, complete(): the first
@@ -137,13 +137,13 @@ private:
         handler_work_ = nullptr;
     }
 
-    /// What is done right before the handler is called: nothing.
+    /// Does nothing right before the handler is called.
     struct nothing_before {
         explicit nothing_before(const std::shared_ptr<pending_operation>&) noexcept {}
         void look(error_code, const Values&...) const noexcept {}
     };
-    /// Before one that gets a lock: a cancellation finds the operation until then. `acquire() || timer` drops what it
-    /// gets after the timer.
+    /// Looks, right before a handler that gets a lock is called, whether the operation was cancelled after all:
+    /// `acquire() || timer` drops a lock that it gets after the timer.
     class look_for_cancellation {
     public:
         explicit look_for_cancellation(std::shared_ptr<pending_operation>& self) noexcept
@@ -187,7 +187,7 @@ void post_error(asio::any_completion_handler<void(error_code, Values...)> handle
                }));
 }
 
-/// Nothing for a deadline beyond the end of the clock.
+/// The deadline of a wait that begins now; nothing if it is beyond the end of the clock.
 [[nodiscard]] inline std::optional<lease_clock::time_point> deadline_after(lease_clock::duration timeout)
 {
     const auto now = lease_clock::now();

@@ -43,8 +43,8 @@ public:
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return settings_->timeouts; }
     [[nodiscard]] live_holds* live() const noexcept override { return &settings_->live; }
     [[nodiscard]] lock_share takes() const noexcept override { return {.permits = count_}; }
-    [[nodiscard]] place contenders() const override { return {layout().line, recipes::list_kind::queue}; }
-    [[nodiscard]] place holders() const override { return {layout().permits, recipes::list_kind::permits}; }
+    [[nodiscard]] listing contenders() const override { return {layout().line, recipes::list_kind::queue}; }
+    [[nodiscard]] listing holders() const override { return {layout().permits, recipes::list_kind::permits}; }
     [[nodiscard]] const std::shared_ptr<const semaphore_settings>& settings() const noexcept { return settings_; }
 
 private:

@@ -46,7 +46,7 @@ private:
             finish(make_error_code(errc::not_owner));
     }
 
-    /// What is still held goes back to the caller.
+    /// Gives what is still held back to the caller.
     void finish(error_code ec)
     {
         auto held = std::move(held_);

@@ -6,14 +6,15 @@
 
 namespace zklock::detail {
 
-/// Of one client: the guards that were destroyed in the turn in which they were delivered, before anybody looked.
+/// Counts the guards of one client that were destroyed in the turn in which they were delivered, before anybody looked.
 class unseen_guards {
 public:
     // From any thread.
     void count() noexcept { counted_.fetch_add(1, std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t counted() const noexcept { return counted_.load(std::memory_order_relaxed); }
 
-    /// By path, because a program that does it at one place does it each time it comes there. On the strand.
+    /// Says which line of the log is due, by path, because a program that does it at one place does it each time it
+    /// comes there. To be used on the strand.
     store::repeats_by_key told;
 
 private:

@@ -72,7 +72,7 @@ void connection::turn_ends()
         wake_at(*connector_.due());
 }
 
-/// What has failed itself is repeated after a pause, or it would go round and round as long as there is no memory.
+/// A step that has failed is repeated after a pause, or it would go round and round as long as there is no memory.
 void connection::turn_failed()
 {
     if (!io_)
@@ -167,7 +167,7 @@ template <class F> void connection::guarded(F f)
 }
 
 /// Has the connection given up at the end of the turn.
-void connection::give_up() noexcept
+void connection::give_up_epoch() noexcept
 {
     if (connector_.now_in() < phase::flushing)
         giving_up_ = known_open_;

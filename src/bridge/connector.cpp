@@ -42,7 +42,7 @@ bool connector::take_names_missing() noexcept
 
 auto connector::begin(clock::time_point now) -> step
 {
-    return phase_ == phase::resting ? resolve(now) : step::wait;
+    return phase_ == phase::pausing ? resolve(now) : step::wait;
 }
 
 auto connector::resolve(clock::time_point now) -> step
@@ -58,7 +58,7 @@ auto connector::names_known(names known, clock::time_point now) -> step
     known_ = std::move(known);
     if (phase_ == phase::resolving)
         return known_.answers_due ? step::wait : try_known(now);
-    if (phase_ == phase::resting || phase_ == phase::connecting || phase_ == phase::connected)
+    if (phase_ == phase::pausing || phase_ == phase::connecting || phase_ == phase::connected)
         for (const auto& address : known_.addresses)
             join_cycle(address, now);
     return step::wait;
@@ -99,9 +99,9 @@ void connector::join_cycle(const std::string& address, clock::time_point now)
         return;
     const bool all_tried = attempts_ >= addresses_.size();
     next_ = addresses_.empty() ? 0 : next_ % addresses_.size();
-    const bool after_the_present = phase_ != phase::resting && !addresses_.empty();
+    const bool after_the_present = phase_ != phase::pausing && !addresses_.empty();
     addresses_.insert(addresses_.begin() + static_cast<std::ptrdiff_t>(next_ + (after_the_present ? 1 : 0)), address);
-    if (phase_ == phase::resting && all_tried)
+    if (phase_ == phase::pausing && all_tried)
         due_ = now;
 }
 
@@ -159,7 +159,7 @@ auto connector::lost(loss what, clock::time_point now) -> step
 
 void connector::attempt_failed(clock::time_point now)
 {
-    phase_ = phase::resting;
+    phase_ = phase::pausing;
     ++next_;
     if (attempts_ < addresses_.size()) {
         due_ = now;
@@ -173,7 +173,7 @@ void connector::attempt_failed(clock::time_point now)
 /// A server did answer. The next attempt comes at once, unless the last was a moment ago.
 void connector::reconnect(bool to_the_same, clock::time_point now)
 {
-    phase_ = phase::resting;
+    phase_ = phase::pausing;
     next_ += to_the_same ? 0 : 1;
     attempts_ = 0;
     silent_cycles_ = 0;
@@ -182,7 +182,7 @@ void connector::reconnect(bool to_the_same, clock::time_point now)
     due_ = std::max(now, last_attempt_ + pause(first_backoff_, now));
 }
 
-/// The rest is drawn by chance, so that clients do not come all at once. While the session may live, what it holds
+/// The pause is drawn by chance, so that clients do not come all at once. While the session may live, what it holds
 /// depends on how soon the client finds out that the servers are back.
 auto connector::pause(clock::duration longest, clock::time_point now) -> clock::duration
 {
@@ -196,7 +196,7 @@ auto connector::time_passed(clock::time_point now) -> step
     if (now < due_)
         return step::wait;
     switch (phase_) {
-    case phase::resting: return attempts_ < addresses_.size() ? attempt(now) : resolve(now);
+    case phase::pausing: return attempts_ < addresses_.size() ? attempt(now) : resolve(now);
     case phase::resolving: return try_known(now);
     case phase::connecting: return step::give_up;
     case phase::flushing:

@@ -9,13 +9,13 @@
 
 namespace zklock::bridge {
 
-/// Decides when a client connects and to which server, how long an attempt may last, how long to rest between two, and
+/// Decides when a client connects and to which server, how long an attempt may last, how long to pause between two, and
 /// how long closing may take. It is pure: it is told what has happened and what time it is, and answers with the next
 /// step; the connection takes that step. (Boost.Redis's `run_fsm` and Boost.MySQL's `sansio_connection_node` are the
 /// models.)
 ///
-/// A *cycle* tries each known address once, in an order drawn by chance. Then it rests, for a time that doubles with
-/// each cycle that fails.
+/// A *cycle* tries each known address once, in an order drawn by chance. Then the connector pauses, for a time that
+/// doubles with each cycle that fails.
 class connector {
 public:
     using clock = std::chrono::steady_clock;
@@ -27,7 +27,7 @@ public:
     };
 
     enum class phase : std::uint8_t {
-        resting,    ///< until the next attempt
+        pausing,    ///< until the next attempt
         resolving,  ///< the names; for a moment only, if an address is known
         connecting, ///< the attempt is limited in time
         connected,
@@ -67,7 +67,7 @@ public:
     /// A whole cycle has failed, and the next has not begun.
     [[nodiscard]] bool all_failed() const noexcept
     {
-        return phase_ == phase::resting && attempts_ >= addresses_.size();
+        return phase_ == phase::pausing && attempts_ >= addresses_.size();
     }
     /// True, once, if the present cycle, or the pause because no address is known, began before all names were looked
     /// up.
@@ -102,7 +102,7 @@ private:
     const clock::duration longest_backoff_;
     std::minstd_rand random_;
 
-    phase phase_ = phase::resting;
+    phase phase_ = phase::pausing;
     clock::time_point due_{};
     names known_;
     bool names_missing_ = false;

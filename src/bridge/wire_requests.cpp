@@ -233,7 +233,7 @@ void callbacks::finish(answer a, int code, const void* context)
     sender->accept(std::move(a), code);
 }
 
-/// The same for an answer that takes memory.
+/// Finishes an answer that takes memory, which `fill` puts into it.
 template <class Fill> void callbacks::finish_with(Fill fill, int code, const void* context)
 {
     answer a;

@@ -20,7 +20,7 @@ private:
     std::atomic<std::uint64_t> count_{0};
 };
 
-/// The same for a histogram.
+/// A histogram that one thread at a time counts in, and any thread may read.
 class latency_counter {
 public:
     void add(std::chrono::nanoseconds time) noexcept

@@ -15,7 +15,7 @@
 
 namespace zklock::counters {
 
-/// What is counted of the acquires of one name. Counted on the client's strand, read by any thread.
+/// The counters of the acquires of one name. The client's strand counts, any thread may read.
 struct lock_counters {
     explicit lock_counters(std::string n) : name(std::move(n)) {}
 
@@ -27,10 +27,10 @@ struct lock_counters {
     latency_counter waits, holds;
 };
 
-/// Those of a client, for as many names as it tells apart.
+/// The counters of a client, for as many names as it tells apart.
 class by_name {
 public:
-    /// Of one name, as long as this lives. May be called from any thread.
+    /// The counters of one name, which live as long as this. May be called from any thread.
     [[nodiscard]] lock_counters& of(std::string_view name);
     /// May be called from any thread.
     [[nodiscard]] std::vector<lock_metrics> read() const;
@@ -56,7 +56,7 @@ public:
         in_->waits.add(now - since_);
         end(in_->acquired);
     }
-    /// As its caller is told; nothing if that was counted.
+    /// Counts how it ended, as its caller is told, unless that was counted.
     void ended(const error_code& how) noexcept;
 
 private:
@@ -80,7 +80,7 @@ public:
         since_ = now;
         in.held.add();
     }
-    // Nothing if its end was counted before, or it never began.
+    // The next two do nothing if its end was counted before, or it never began.
     void released(lease_clock::time_point now) noexcept
     {
         if (in_)

@@ -47,9 +47,9 @@ std::string name_of(int buyer)
     static constexpr std::array names{"Ada",  "Ben",  "Cleo", "Dan",  "Eva",  "Finn", "Gia",  "Hugo", "Ivy",
                                       "Jon",  "Kim",  "Leo",  "Mia",  "Ned",  "Olga", "Paul", "Quin", "Rosa",
                                       "Sam",  "Tess", "Uma",  "Vic",  "Wim",  "Xena", "Yan",  "Zoe"};
-    int turn = buyer / static_cast<int>(names.size());
+    int round = buyer / static_cast<int>(names.size());
     std::string name = names[static_cast<std::size_t>(buyer) % names.size()];
-    return turn == 0 ? name : fmt::format("{}-{}", name, turn + 1);
+    return round == 0 ? name : fmt::format("{}-{}", name, round + 1);
 }
 
 /// ADDRESS:PORT, as the order servers print it.

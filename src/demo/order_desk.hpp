@@ -27,7 +27,7 @@ struct receipt {
     outcome what = outcome::sold;
     order_row order;
     int stock_written = 0; ///< when sold
-    double held_ms = 0;    ///< how long the order took once it had its turn
+    double held_ms = 0;    ///< how long it took, from the lock on if there is one
 };
 
 /// Where the lock is, and how long an order waits for it.

@@ -14,8 +14,8 @@
 
 namespace zklock::queue {
 
-/// Where a node that is looked for stands: by the sequence number alone; the name only tells apart what others gave the
-/// same number.
+/// The place of a node that is looked for. The sequence number decides; the name only tells nodes apart to which others
+/// gave the same number.
 struct place_name {
     std::int32_t sequence;
     std::string_view node;
@@ -26,7 +26,7 @@ struct place_name {
         return a.node <=> b.node;
     }
 };
-/// Where a node stands.
+/// The place of a node in the queue.
 struct place {
     std::int32_t sequence;
     std::string node;

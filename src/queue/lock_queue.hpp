@@ -91,16 +91,16 @@ public:
 
     // --- creates: pulled by the owner, who counts the bytes of live nodes -----------------------------------------
 
-    /// The contender whose node is to be created next, or 0 when there is none or creates have to wait. Asked when a
-    /// step is complete, and after each create_sent().
+    /// The contender whose node is to be created next, or 0 when there is none or creates have to wait. To be asked
+    /// when a step is complete, and after each create_sent().
     [[nodiscard]] contender_id next_to_create() const;
-    /// Its create was sent, for a node whose name is `prefix` and a number.
+    /// The contender's create was sent, for a node whose name is `prefix` and a number.
     void create_sent(contender_id, std::string prefix);
-    /// Its create has to be sent again: later than all that was sent since.
+    /// The contender's create has to be sent again: later than all that was sent since.
     void create_sent_again(contender_id);
-    /// Its node was created. `czxid` is known only of a create that was sent alone.
+    /// The contender's node was created. `czxid` is known only of a create that was sent alone.
     void created(contender_id, std::string_view node, std::int32_t sequence, std::int64_t czxid = 0);
-    /// The czxid of a contender's node is known, and so its token, which can count that many grants more.
+    /// The czxid of a contender's node is known, and so is its token, which can count that many grants more.
     void token_known(contender_id, unsigned further_grants, std::int64_t czxid = 0);
     /// The czxid could not be read together with others: the node is to be inspected.
     void token_missed(contender_id);
@@ -111,18 +111,18 @@ public:
 
     // --- answers and events, in the order of arrival ----------------------------------------------------------------
 
-    /// Answer to read_children: all children, or none when the path does not exist, and how many its node ever had.
-    /// `synced`: the sync that was asked for before it went well; without such a sync it means nothing.
+    /// The answer to read_children: all children, or none when the path does not exist, and how many its node ever had.
+    /// `synced`: the sync that was asked for before the read went well; it means nothing if none was asked for.
     void children_read(const std::vector<std::string>& names, std::int32_t ever, bool synced);
     void read_failed();
     /// The server refused to list. Lost creates are looked for again after look_up_again(), or in the next epoch.
     void read_refused();
     void look_up_again();
-    /// Answer to watch_parent: how many children the path's node has, and ever had, and the transaction that created or
-    /// deleted the last one.
+    /// The answer to watch_parent: how many children the path's node has, and ever had, and the transaction that
+    /// created or deleted the last one.
     void parent_watched(std::int32_t children, std::int32_t ever, std::int64_t changed_by);
     void parent_absent(); ///< there is no such node; also the answer to remove_parent, when it is done
-    /// For remove_parent: the path's node ever had so many children. Whether to delete it, should it be empty.
+    /// Whether remove_parent is to delete the path's node, should it be empty. It ever had so many children.
     [[nodiscard]] bool may_remove_parent(std::int32_t ever);
     void parent_occupied(); ///< answer to remove_parent: it has children, or was changed meanwhile
     void parent_stays();    ///< answer to remove_parent: it is not to be deleted, or may not be
@@ -135,7 +135,7 @@ public:
     /// The server has refused something at the path. Whoever may not read it hears of no event: so the path's node may
     /// have been deleted and made again.
     void path_refused();
-    /// Answer to inspect: whether the node lives and belongs to this session.
+    /// The answer to inspect: whether the node lives and belongs to this session.
     void inspected(contender_id, std::string_view node, bool ours);
     void inspect_unknown(contender_id);
     /// The watch is confirmed. `lasting`: no session owns the node.

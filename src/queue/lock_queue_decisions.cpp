@@ -231,7 +231,8 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
 {
     contender& c = *lingering_;
     const bool alone = undisturbed(c);
-    // Also when the node is passed on at once: its cohort is not counted then, and those who queue have to be noticed.
+    // The children are watched even if the node is passed on at once: its cohort is not counted then, and those who
+    // queue have to be noticed.
     if (alone && connected_ && children_ == watch_state::off) {
         children_ = watch_state::arming;
         read(actions, action::kind::watch_children, false);

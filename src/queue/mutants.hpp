@@ -32,12 +32,12 @@
     X(dense_view_outlives_its_epoch) \
     X(dense_without_the_parents_watch) \
     X(disconnection_counts_as_deletion) \
-    X(election_epoch_not_told) \
     X(election_loss_not_told) \
     X(election_resign_does_not_wait) \
     X(election_resigned_candidate_stays) \
     X(election_resigned_leader_not_stopped) \
     X(election_stands_again_after_resigning) \
+    X(election_token_not_told) \
     X(every_event_is_a_deletion) \
     X(every_number_is_a_contender) \
     X(exception_ignored) \

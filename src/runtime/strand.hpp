@@ -32,7 +32,8 @@ struct kept_target {
     }
 
     const boost::asio::any_io_executor user;
-    /// The same. Through the first, with its type erased, a function takes memory of its own.
+    /// The user's executor with its own type, where that is known: with the type erased, a function takes memory of its
+    /// own.
     std::variant<boost::asio::any_io_executor, boost::asio::io_context::executor_type,
                  boost::asio::thread_pool::executor_type>
         at;
@@ -45,7 +46,7 @@ struct kept_target {
 /// as wake-ups and waits do, cannot fail. On other executors the strand may still stay locked.
 template <class Allocator = std::allocator<void>> class kept_executor {
 public:
-    // Not from the user's executor, into which this would have to be convertible.
+    // It is not made of the user's executor itself, into which this would have to be convertible.
     explicit kept_executor(std::shared_ptr<kept_target> to) noexcept : to_(std::move(to)) {}
 
     [[nodiscard]] boost::asio::execution_context& query(boost::asio::execution::context_t) const noexcept
@@ -68,7 +69,7 @@ public:
     {
         return {to_, work_, false, allocator_};
     }
-    /// What is posted to those of Asio is work for them anyhow.
+    /// Asio's own executors count what is posted to them as work anyhow.
     [[nodiscard]] kept_executor require(boost::asio::execution::outstanding_work_t::tracked_t tracked) const
     {
         const auto* const other = std::get_if<boost::asio::any_io_executor>(&to_->at);

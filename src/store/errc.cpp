@@ -42,7 +42,7 @@ public:
         return "unknown error";
     }
 
-    /// So that callers may compare with the standard's conditions where there is one of the same meaning.
+    /// Lets callers compare with the standard's conditions where there is one of the same meaning.
     boost::system::error_condition default_error_condition(int value) const noexcept override
     {
         switch (static_cast<errc>(value)) {

@@ -34,15 +34,16 @@ struct session_name {
     std::int64_t id = 0;
 };
 
-/// How often a line was left out since it was said last: a remark at its end, if it was.
+/// How often a line was left out since it was said last. If it was, a remark at its end tells so.
 struct times_left_out {
     std::uint64_t times = 0;
 };
 
-/// How the parts of a client write to its log. What nobody would read is not put together, and costs a comparison.
+/// What the parts of a client write to its log with. A line that nobody would read is not put together, and costs a
+/// comparison.
 class logger {
 public:
-    /// The function has to live as long.
+    /// `to` has to live as long as this.
     explicit logger(const log_function& to);
 
     [[nodiscard]] bool on(log_level level) const noexcept { return level <= most_; }
@@ -66,7 +67,7 @@ public:
     static void add(std::string& line, lease_clock::duration);
     static void add(std::string& line, session_name);
     static void add(std::string& line, times_left_out);
-    /// In UTC, to the millisecond.
+    /// Adds a time, in UTC, to the millisecond.
     static void add(std::string& line, std::chrono::system_clock::time_point);
 
 private:

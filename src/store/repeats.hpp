@@ -14,8 +14,8 @@
 
 namespace zklock::store {
 
-/// Of a line that comes again and again: it is said at once, and then at distances that double, up to ten minutes. When
-/// it has not come for a minute, or for as long as that distance, it begins anew.
+/// Decides when a line that comes again and again is said: at once, and then at distances that double, up to ten
+/// minutes. When it has not come for a minute, or for as long as that distance, it begins anew.
 class repeats {
 public:
     using time_point = lease_clock::time_point;
@@ -44,8 +44,8 @@ private:
     std::uint64_t left_out_ = 0;
 };
 
-/// The same of several lines, each known by a key: its text, or what it is about. So many are remembered, and the one
-/// that could be said first is forgotten for one more.
+/// Decides so for several lines, each known by a key: its text, or what it is about. It remembers 64; for one more, it
+/// forgets the one that could be said first.
 class repeats_by_key {
 public:
     /// What repeats::say() says of that line.

@@ -124,9 +124,10 @@ public:
 /// **Epochs.** From on_connected to on_disconnected is one epoch. Requests may be made only inside an epoch; each is
 /// answered exactly once, before the epoch's on_disconnected. `outcome::unknown` is only ever given on the way to it,
 /// to every request that is unanswered then or made after: a caller that sees it makes none until the next epoch.
-/// No watch survives an epoch. (What the wire library does otherwise is the bridge's business to hide.)
+/// No watch survives an epoch. (Where the C client does otherwise, the bridge hides it.)
 ///
-/// **Lifetime.** After the answer to close() only who calls give_up() then is called; once it is destroyed, nobody is.
+/// **Lifetime.** After the answer to close() nobody is called but who calls give_up_epoch() then; once the store is
+/// destroyed, nobody at all.
 ///
 /// **Exceptions.** A caller that lets one out of a function or an observer that the store calls may have lost track of
 /// what is going on: observer::on_exception() is called. A std::bad_alloc ends there; any other exception comes out of
@@ -177,7 +178,7 @@ public:
     /// Reads a node's access list.
     virtual void get_acl(std::string_view path, access_done) = 0;
 
-    /// Replaces a node's access list, if that was replaced so often before. The list need not outlive the call.
+    /// Replaces a node's access list, if its version is that one. The list need not outlive the call.
     virtual void set_acl(std::string_view path, const access_list&, std::int32_t acl_version, reply_done) = 0;
 
     /// Takes back the watches of exists(), get() and children() on a node, here and on the server.
@@ -188,7 +189,7 @@ public:
 
     /// Ends the epoch as if the connection were lost. Once close() was called, on_exception() may come again in a
     /// while.
-    virtual void give_up() noexcept = 0;
+    virtual void give_up_epoch() noexcept = 0;
 
     /// Ends the session, so that its nodes go away at once if there is a connection. Unanswered requests are answered
     /// `unknown` first. Bounded in time, and never blocks the strand. Once only, at any moment, connected or not.

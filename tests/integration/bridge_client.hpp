@@ -216,7 +216,7 @@ public:
         run_until([&] { return closed; });
     }
 
-    // As store::observer.
+    // What the store tells its observer.
     void on_connected(const store::connect_reply& answer) override
     {
         ++connections;

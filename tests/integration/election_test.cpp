@@ -30,7 +30,7 @@ constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio:
 struct reign {
     bool leading = false;
     int terms = 0;
-    std::int64_t epoch = 0;
+    std::int64_t token = 0;
     error_code seen_by_body;
     std::optional<error_code> outcome;
     asio::cancellation_signal cancel;
@@ -41,8 +41,8 @@ awaitable<void> lead_for_ever(election chair, reign& r)
 {
     auto body = [&r](leadership& term) -> awaitable<void> {
         CHECK(term);
-        CHECK(term.epoch() > r.epoch);
-        r.epoch = term.epoch();
+        CHECK(term.fencing_token() > r.token);
+        r.token = term.fencing_token();
         ++r.terms;
         r.leading = true;
         r.seen_by_body = co_await sleep_for_ever();
@@ -79,7 +79,7 @@ TEST_CASE("first come, first elected; who stands, who leads; one create and one 
         bool ran = false;
         auto once = [&](leadership& term) -> awaitable<result<std::string>> {
             ran = true;
-            CHECK(term.epoch() > 0);
+            CHECK(term.fencing_token() > 0);
             CHECK(term.held_until() > lease_clock::now());
             CHECK_FALSE(term.resigning());
             co_return term.node();
@@ -123,7 +123,7 @@ TEST_CASE("first come, first elected; who stands, who leads; one create and one 
         CHECK_FALSE(*a.outcome); // what the body gave
         CHECK_FALSE(co_await waiting.end());
         co_await until("the second leads", [&] { return b.leading; });
-        CHECK(b.epoch > a.epoch);
+        CHECK(b.token > a.token);
         must(co_await second.resign());
         must(co_await second.resign()); // nothing left to resign from
         co_await until("lead() has returned", [&] { return b.outcome.has_value(); });
@@ -141,10 +141,10 @@ TEST_CASE("requeue: again after the body and after a loss, until it resigns; los
         reign r;
         spawn_lead(executor, again, r);
         co_await until("it leads", [&] { return r.leading; });
-        const auto first_epoch = r.epoch;
+        const auto first_token = r.token;
         host.link.expire_session();
         co_await until("it leads again", [&] { return r.terms == 2 && r.leading; });
-        CHECK(r.epoch > first_epoch);
+        CHECK(r.token > first_token);
         CHECK(r.seen_by_body == asio::error::operation_aborted);
 
         // Resigned while it waits for its next term: what the last term gave.
@@ -175,8 +175,8 @@ TEST_CASE("requeue: again after the body and after a loss, until it resigns; los
         int terms = 0;
         std::int64_t last = 0;
         auto counts = [&](leadership& term) -> awaitable<result<void>> {
-            CHECK(term.epoch() > last);
-            last = term.epoch();
+            CHECK(term.fencing_token() > last);
+            last = term.fencing_token();
             if (++terms == 3)
                 co_return error_code(asio::error::eof);
             co_return result<void>(boost::outcome_v2::success());

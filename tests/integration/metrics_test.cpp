@@ -20,7 +20,7 @@ mutex_options named(std::string name)
     return options;
 }
 
-/// Of one name; all zero if there is none.
+/// The metrics of one name; all zero if there is none.
 lock_metrics of(const client& zk, std::string_view name)
 {
     for (const lock_metrics& l : zk.metrics().by_name)

@@ -341,10 +341,10 @@ TEST_CASE("below a chroot, with credentials and an access list, on deep paths th
         }
         must(co_await std::move(held).release());
 
-        auto reign = [](leadership& term) -> awaitable<result<std::int64_t>> { co_return term.epoch(); };
+        auto reign = [](leadership& term) -> awaitable<result<std::int64_t>> { co_return term.fencing_token(); };
         election chair(zk, "/deep/chair");
-        result<std::int64_t> epoch = co_await chair.lead(20s, reign);
-        CHECK(must(epoch) > 0);
+        result<std::int64_t> token = co_await chair.lead(20s, reign);
+        CHECK(must(token) > 0);
         co_await nothing_left(server().port());
         must(co_await zk.close());
     };

@@ -45,7 +45,7 @@ TEST_CASE("never two inside: several sessions on one thread")
 
 namespace {
 
-/// As critical_section, for visitors on several threads.
+/// A critical_section for visitors on several threads.
 class shared_section {
 public:
     void enter(const guard& held)

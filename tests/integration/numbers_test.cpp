@@ -67,7 +67,7 @@ struct member {
     };
     /// `ended` is called when it has.
     std::shared_ptr<attempt> acquire(const std::string& path, std::function<void(attempt&)> ended = nullptr,
-                                     recipes::patience mode = recipes::patience::queue)
+                                     recipes::acquire_mode mode = recipes::acquire_mode::wait)
     {
         const auto a = std::make_shared<attempt>();
         recipes::acquire_request request;
@@ -191,7 +191,7 @@ TEST_CASE("a contender of another program is waited for, and data of somebody el
         const auto held_back = m.acquire(path);
         CHECK(first->handle->withdraw()); // so that the client has no node there
         s.until("its node is gone", [&] { return admin.children(path).size() == 1; });
-        const auto tried = m.acquire(path, nullptr, recipes::patience::look_once);
+        const auto tried = m.acquire(path, nullptr, recipes::acquire_mode::look_once);
         s.until("busy", [&] { return tried->ended.has_value(); });
         CHECK(*tried->ended == make_error_code(errc::busy));
         CHECK_FALSE(held_back->ended);

@@ -39,7 +39,7 @@ void play(Story story, std::source_location where = std::source_location::curren
     play<Clients>(play_options(), std::move(story), where);
 }
 
-/// The same for a story in which it matters what happens first: it begins anew if its process stood still for longer
+/// Plays a story in which it matters what happens first: it begins anew if its process stood still for longer
 /// than `tolerable`, and says to its first parameter, a timed_scene, what was not in time.
 template <std::size_t Clients, class Story>
 void play_timed(milliseconds tolerable, const play_options& o, Story story,

@@ -201,7 +201,7 @@ TEST_CASE("several locks as one, of which some linger and some serve cohorts")
     play<1>({.sessions = {120s}, .clean = {lingers, cohorts, plain}}, story);
 }
 
-TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: each term has its own epoch")
+TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: each term has its own token")
 {
     const std::string path = "/reuse/election";
     const auto story = [&](admin_client& admin, remote_client& remote) -> awaitable<void> {
@@ -211,11 +211,11 @@ TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: e
         election_options options;
         options.linger = 1h;
         election chair(remote.zk, path, options);
-        std::int64_t epoch = 0;
+        std::int64_t token = 0;
         std::string node;
         auto reigns = [&](leadership& term) -> awaitable<result<void>> {
-            CHECK(term.epoch() > epoch);
-            epoch = term.epoch();
+            CHECK(term.fencing_token() > token);
+            token = term.fencing_token();
             node = term.node();
             co_return boost::outcome_v2::success();
         };
@@ -251,8 +251,8 @@ TEST_CASE("an election whose leader lingers, or whose candidates are a cohort: e
         std::int64_t last = 0;
         auto counts = [&](leadership& term) -> awaitable<void> {
             CHECK(leading++ == 0);
-            CHECK(term.epoch() > last);
-            last = term.epoch();
+            CHECK(term.fencing_token() > last);
+            last = term.fencing_token();
             ++terms;
             const auto on = co_await asio::this_coro::executor;
             asio::steady_timer turn(on, 0ms);

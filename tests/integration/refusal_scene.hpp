@@ -22,7 +22,7 @@ inline awaitable<void> expect_refused(mutex lock, errc why)
     CHECK_FALSE(ran);
 }
 
-/// As good as new.
+/// The client works as before.
 inline awaitable<void> expect_usable(const client& zk, const std::string& path)
 {
     mutex lock(zk, path);

@@ -35,7 +35,7 @@ namespace zklock::test {
     return p;
 }
 
-/// Of a program of another kind, on a path whose readers and writers are named like Curator's.
+/// The node of a program of another kind, on a path whose readers and writers are named like Curator's.
 [[nodiscard]] inline std::string foreign_reader(admin_client& admin, const std::string& path)
 {
     return admin.create(path + "/_c_f0-__READ__", {}, create_mode::ephemeral_sequential);
@@ -44,7 +44,7 @@ namespace zklock::test {
 {
     return admin.create(path + "/_c_f1-__WRIT__", {}, create_mode::ephemeral_sequential);
 }
-/// As Curator's writers downgrade: a reader's node with the number of the writer's, which goes after that.
+/// Downgrades as Curator's writers do: makes a reader's node with the number of the writer's, which goes after that.
 [[nodiscard]] inline std::string foreign_downgrade(admin_client& admin, const std::string& writer)
 {
     std::string reader = writer;

@@ -18,12 +18,12 @@ namespace {
 
 /// Has it time out until the holder's node was read in time: on a loaded
 /// machine that may take another try.
-template <class Lock, class TryOnce> awaitable<wait_report> told_of(Lock& lock, TryOnce try_once)
+template <class Lock, class AcquireOnce> awaitable<wait_report> told_of(Lock& lock, AcquireOnce acquire_once)
 {
     std::optional<wait_report> told;
     const auto deadline = steady_clock::now() + default_limit;
     do {
-        co_await try_once();
+        co_await acquire_once();
         told = lock.last_timeout();
         if (!told)
             throw std::runtime_error("nothing is told");

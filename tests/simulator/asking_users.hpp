@@ -83,7 +83,7 @@ private:
             if (contender_sequence(name)) nodes.push_back(path_of(path) + '/' + name);
         return nodes;
     }
-    /// Of a holder. A downgrade gives it another one.
+    /// The node of a holder. A downgrade gives it another one.
     [[nodiscard]] const znode_tree::node* node_of(const use& u) const
     {
         const auto& tree = stage_.ensemble.leaders_tree();

@@ -1,4 +1,4 @@
-// Of the election: participants who lead for some terms, and resign.
+// The users of the election: participants who lead for some terms, and resign.
 #include "users.hpp"
 
 #include "recipes/composed/election.hpp"

@@ -31,7 +31,7 @@ public:
         std::int64_t session = 0;
         std::string path;
     };
-    /// Of clients that are still connected.
+    /// The watches of clients that are still connected.
     [[nodiscard]] std::vector<watch> watches() const;
 
     // a client's side

@@ -1,4 +1,5 @@
-// Of the multi-lock: overlapping sets of paths, given in any order: mutexes, and shared ones to write or read.
+// The users of the multi-lock: they take overlapping sets of paths, given in any order: mutexes, and shared ones to
+// write or read.
 #include "users.hpp"
 
 #include "recipes/composed/multi_acquisition.hpp"

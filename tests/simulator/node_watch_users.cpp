@@ -1,7 +1,7 @@
-// Of waiting for nodes: users who acquire a lock also wait, through the same client, for what becomes of the lock's
-// path, of others' contenders there, of registers that are made, set, filled and deleted meanwhile, and of what never
-// comes. What they are told must have been so, after what they had seen; what stays so they must be told. And since
-// they share their watches with the locks, those must go on as ever: the checkers of the mutex are at work, too.
+// The users who wait for nodes: users who acquire a lock also wait, through the same client, for what becomes of the
+// lock's path, of others' contenders there, of registers that are made, set, filled and deleted meanwhile, and of what
+// never comes. What they are told must have been so, after what they had seen; what stays so they must be told. And
+// since they share their watches with the locks, those must go on as ever: the checkers of the mutex are at work, too.
 #include "users.hpp"
 
 #include "checker.hpp"

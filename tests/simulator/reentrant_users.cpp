@@ -1,4 +1,4 @@
-// Of the re-entrant mutex: two owners in each client, who acquire again and again.
+// The users of the re-entrant mutex: two owners in each client, who acquire again and again.
 #include "users.hpp"
 
 #include "recipes/composed/reentrant_locks.hpp"

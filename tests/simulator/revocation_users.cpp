@@ -1,4 +1,4 @@
-// Of revocation: mutexes, or readers and writers, whose holders are asked to let go.
+// The users of revocation: mutexes, or readers and writers, whose holders are asked to let go.
 #include "asking_users.hpp"
 
 namespace zklock::simulator {

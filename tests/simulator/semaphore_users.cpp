@@ -1,5 +1,5 @@
-// Of the semaphore: users who want one permit or several, and give them back at once or in two parts. Their number is a
-// convention, is compared, or is a shared count that an administrator changes.
+// The users of the semaphore: users who want one permit or several, and give them back at once or in two parts. Their
+// number is a convention, is compared, or is a shared count that an administrator changes.
 #include "users.hpp"
 
 #include "recipes/semaphore/semaphores.hpp"

@@ -1,4 +1,4 @@
-// Of the shared mutex: readers, writers, and writers who read on.
+// The users of the shared mutex: readers, writers, and writers who read on.
 #include "asking_users.hpp"
 #include "users.hpp"
 

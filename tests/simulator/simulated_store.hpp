@@ -39,7 +39,7 @@ public:
     void unwatch(std::string_view path, reply_done) override;
     void sync(std::string_view path, reply_done) override;
     void close(std::function<void()> closed) override;
-    void give_up() noexcept override { cut(); }
+    void give_up_epoch() noexcept override { cut(); }
 
     // faults
     void cut();                                  ///< notices at once

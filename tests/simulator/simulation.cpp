@@ -10,7 +10,7 @@ namespace zklock::simulator {
 
 namespace {
 
-/// Of the mutex.
+/// The users of the mutex.
 class mutex_users final : public scenario {
 public:
     explicit mutex_users(stage& s) : stage_(s), checker_(s.world, s.ensemble, s.the_plan) {}
@@ -70,7 +70,7 @@ void mutex_users::acquire(client& where, const step& s)
     recipes::acquire_request request;
     request.path = path_of(s.path);
     request.options = options;
-    request.mode = s.look_once ? recipes::patience::look_once : recipes::patience::queue;
+    request.mode = s.look_once ? recipes::acquire_mode::look_once : recipes::acquire_mode::wait;
     request.deadline = c.deadline;
     request.done = [this, &c, &where](boost::system::error_code ec, const recipes::grant& g) {
         if (!stage_.may_tell(where)) return;

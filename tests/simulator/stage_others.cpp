@@ -43,8 +43,8 @@ void stage::delete_node(const std::string& node)
     ensemble.administrate(std::move(t));
 }
 
-/// Of a node that the watcher may not read the servers tell nothing, not even its end: to take that permission, delete
-/// the path and make it again is more than zklock promises to notice.
+/// The servers tell nothing of a node to a watcher that may not read it, not even its end: to take that permission,
+/// delete the path and make it again is more than zklock promises to notice.
 void stage::make_readable(const std::string& path)
 {
     transaction t;
@@ -170,7 +170,7 @@ void stage::join_foreign(const step& s)
     });
 }
 
-/// As Curator does it: a reader with the writer's number is made, and then the writer's node deleted.
+/// Downgrades a writer as Curator does: a reader with its number is made, and then the writer's node deleted.
 void stage::downgrade_foreign(const step& s, const std::string& writer)
 {
     const auto some = std::max<std::chrono::milliseconds>(s.duration, 2ms);

@@ -1,6 +1,6 @@
-// Of transactions guarded by the mutex: whoever holds it writes a register in the simulated ZooKeeper. No write may be
-// done when another client has had the lock since, whatever its writer believes: that is more than the lease can
-// promise. And of reads: whoever reads the register while it holds the lock sees all that holders have written before.
+// The users of transactions guarded by the mutex: its holder writes a register in the simulated ZooKeeper. No write may
+// be done when another client has had the lock since, whatever its writer believes: that is more than the lease can
+// promise. A holder that reads the register sees all that holders have written before.
 #include "users.hpp"
 
 #include "recipes/requests/node_operations.hpp"

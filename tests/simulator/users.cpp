@@ -110,7 +110,7 @@ void acquisition_users::acquire(client& c, use& u)
     check_begin(u);
     check_look_once(u);
     recipes::waiter w;
-    w.mode = u.wish.look_once ? recipes::patience::look_once : recipes::patience::queue;
+    w.mode = u.wish.look_once ? recipes::acquire_mode::look_once : recipes::acquire_mode::wait;
     w.deadline = u.deadline;
     w.done = [this, &c, &u](boost::system::error_code ec, const recipes::grant& g) {
         if (!stage_.may_tell(c)) return;

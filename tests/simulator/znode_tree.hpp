@@ -30,7 +30,7 @@ using shared_access = std::shared_ptr<const access_list>; ///< null: anybody may
 [[nodiscard]] bool is_valid(const access_list&);
 /// What it lets such sessions do.
 [[nodiscard]] permissions allowed_by(const access_list&);
-/// As it is shown to a session that may not set it.
+/// The list as it is shown to a session that may not set it.
 [[nodiscard]] access_list without_hashes(const access_list&);
 
 /// One write as the leader orders it. Every replica that executes the same ones in the same order has the same tree.
@@ -112,7 +112,7 @@ public:
     /// Empty containers that had a child once.
     [[nodiscard]] std::vector<std::string> idle_containers() const;
     [[nodiscard]] static store::node_stat stat(const node& n);
-    /// As if `creates` children had been made already. For the beginning of a schedule.
+    /// Makes it as if `creates` children had been made already: for the beginning of a schedule.
     void set_creates(std::string_view path, std::uint32_t creates);
 
 private:

@@ -113,7 +113,8 @@ TEST_SUITE("access lists")
         scene s;
         s.start();
         s.connect();
-        const auto writer = s.acquire("/p", with_own_list(), recipes::patience::queue, queue::contender_kind::writer);
+        const auto writer =
+            s.acquire("/p", with_own_list(), recipes::acquire_mode::wait, queue::contender_kind::writer);
         asked(s).to("create /p/" + prefix(1, "__WRIT__")).has_access(own_text).number(42, 0);
         asked(s).to("watch /p").show(one_child(42));
         REQUIRE(writer->ended == error_code());

@@ -195,7 +195,7 @@ private:
         take(connector_.lost(what, now_));
         if (was_open)
             tried_.clear();
-        CHECK(connector_.now_in() == phase::resting);
+        CHECK(connector_.now_in() == phase::pausing);
         REQUIRE(connector_.due());
         const auto pause = *connector_.due() - now_;
         CHECK(pause <= std::max(settings_.backoff, settings_.backoff_limit));

@@ -81,7 +81,7 @@ public:
         std::string what; ///< "create /a/b", "sync /", "batch create /a/b, remove /a/c", …
         std::function<void(zklock::store::outcome)> answer;
         std::function<void(const std::vector<std::string>&)> list; ///< of a children request
-        /// And with the parent's Stat.
+        /// The same answer, with the parent's Stat.
         std::function<void(const std::vector<std::string>&, const zklock::store::node_stat&)> list_with;
         std::function<void(std::int64_t czxid, std::int32_t number)> number; ///< of a sequential create
         std::function<void(std::int64_t owner, std::string data)> show;      ///< of a get
@@ -107,7 +107,7 @@ public:
     bool given_up = false; ///< and not ended by the test yet
 
     void attach(zklock::store::observer& o) override { observer = &o; }
-    void give_up() noexcept override { given_up = true; }
+    void give_up_epoch() noexcept override { given_up = true; }
     void create(std::string_view path, std::string_view, zklock::store::node_kind kind, const access_list* access,
                 create_done done) override
     {

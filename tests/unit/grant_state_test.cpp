@@ -39,7 +39,7 @@ TEST_SUITE("grant_state")
         CHECK(s.waiting());
         CHECK_FALSE(s.held(moment(1000s)));
         CHECK_FALSE(s.loss(moment(1000s)));
-        s.grant({l.term(), 0s, moment(1000s)});
+        s.grant({l.span(), 0s, moment(1000s)});
         CHECK(s.holding());
         CHECK(s.held(moment(1000s)));
         CHECK_FALSE(s.loss(moment(1000s)));
@@ -54,7 +54,7 @@ TEST_SUITE("grant_state")
     {
         const recipes::lease l = new_lease();
         grant_state s;
-        s.grant({l.term(), 0s, moment(1000s)});
+        s.grant({l.span(), 0s, moment(1000s)});
         REQUIRE(s.loss(l.ends()));
         CHECK(s.loss(l.ends())->reason == loss_reason::lease_ended);
         CHECK(s.loss(l.ends())->held == l.ends() - moment(1000s));
@@ -72,7 +72,7 @@ TEST_SUITE("grant_state")
         const recipes::lease l = new_lease();
         for (int round = 0; round < 100; ++round) {
             grant_state s;
-            s.grant({l.term(), 0s, moment(1000s)});
+            s.grant({l.span(), 0s, moment(1000s)});
             std::atomic<bool> asked = false;
             std::optional<lock_loss> seen;
             std::thread asks([&] {

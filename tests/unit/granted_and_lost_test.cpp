@@ -56,7 +56,7 @@ struct sleepy_scene : connected_scene {
         asked(*this).to("create " + path + "/" + prefix(1, mark)).number(100 + n, n);
         asked(*this).to("watch " + path).kept().show_stat(last_child(n + 1, 100 + n));
     }
-    /// And then nothing runs for longer than the lease.
+    /// The answer comes, and then nothing runs for longer than the lease.
     void grant_and_sleep(int n, const std::string& path = "/p", const char* mark = "lock-")
     {
         decide(n, path, mark);
@@ -85,7 +85,7 @@ TEST_SUITE("granted, and lost before it could be told")
         using enum queue::contender_kind;
         for (const auto& [kind, mark] : {std::pair{mutex, "lock-"}, {writer, "__WRIT__"}, {reader, "__READ__"}}) {
             sleepy_scene s;
-            const auto a = s.acquire("/p", {}, recipes::patience::queue, kind);
+            const auto a = s.acquire("/p", {}, recipes::acquire_mode::wait, kind);
             s.grant_and_sleep(3, "/p", mark);
             CHECK_FALSE(a->handle->held(s.clock.now()));
             s.check_lost(*a);

@@ -34,7 +34,7 @@ struct busy_scene : scene {
     fake_store::request create_a, create_b;
 };
 
-/// And two creates of /c and one of /d have gathered, and gone together.
+/// Behind the first two, two creates of /c and one of /d have gathered, and gone together.
 struct batch_scene : busy_scene {
     batch_scene()
     {
@@ -59,7 +59,7 @@ struct batch_scene : busy_scene {
 };
 
 /// Has nodes deleted, as often as it is told to.
-struct remover final : recipes::node_writer {
+struct remover final : recipes::write_source {
     explicit remover(std::string its_node) : node(std::move(its_node)) {}
 
     bool next_write(bool, recipes::node_write& w) override
@@ -388,7 +388,7 @@ TEST_SUITE("session, gathered writes")
         CHECK_THROWS_AS(batch.done({}), std::bad_alloc);
         CHECK(a.told == 2);
         a.throws = false;
-        s.session->give_up();
+        s.session->give_up_epoch();
         s.servers.observer->on_disconnected();
         s.connect(5, false);
         b.told = 0;

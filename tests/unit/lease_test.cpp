@@ -35,7 +35,7 @@ lease::duration least_left(const lease_times& times, lease::duration round_trip,
     auto now = at(1000s);
     const auto end = now + length;
     l.opened(now, now + round_trip);
-    const auto term = l.term();
+    const auto span = l.span();
     lease::duration least = length;
     for (now += round_trip; now < end;) {
         const auto sent = std::max(now, l.next_heartbeat());
@@ -44,7 +44,7 @@ lease::duration least_left(const lease_times& times, lease::duration round_trip,
         l.answered(sent, now);
         l.heartbeat_answered(sent, now);
     }
-    CHECK((least < 0s || l.term() == term));
+    CHECK((least < 0s || l.span() == span));
     return least;
 }
 
@@ -60,7 +60,7 @@ TEST_SUITE("lease")
         l.open(10s);
         CHECK_FALSE(l.fresh(at(1000s)));
         l.opened(at(1000s), at(1001s));
-        CHECK(l.term()->until() == at(1000s + 9900ms - 2500ms));
+        CHECK(l.span()->until() == at(1000s + 9900ms - 2500ms));
         CHECK(l.fresh(at(1007s + 399ms)));
         CHECK_FALSE(l.fresh(at(1007s + 400ms)));
         CHECK(l.next_heartbeat() < at(1001s));
@@ -68,7 +68,7 @@ TEST_SUITE("lease")
         l.heartbeat_answered(at(1001s), at(1001s + 1ms));
         CHECK(l.next_heartbeat() == at(1003s + 501ms));
         l.answered(at(1003s + 501ms), at(1003s + 502ms));
-        CHECK(l.term()->until() == at(1001s + 9900ms));
+        CHECK(l.span()->until() == at(1001s + 9900ms));
     }
 
     TEST_CASE("an answer confirms what was sent a margin before it, not itself")
@@ -76,16 +76,16 @@ TEST_SUITE("lease")
         lease l(with(0.0, 2s, 0ms));
         l.open(10s);
         l.confirmed(at(100s), at(100s));
-        const auto term = l.term();
+        const auto span = l.span();
         l.answered(at(102s), at(102s));
-        CHECK(term->until() == at(110s));
+        CHECK(span->until() == at(110s));
         l.answered(at(103s), at(103s));
-        CHECK(term->until() == at(110s));
+        CHECK(span->until() == at(110s));
         l.answered(at(104s), at(104s)); // the leader has counted 102
-        CHECK(term->until() == at(112s));
+        CHECK(span->until() == at(112s));
         l.answered(at(106s), at(106s)); // and 104
-        CHECK(term->until() == at(114s));
-        CHECK(l.term() == term);
+        CHECK(span->until() == at(114s));
+        CHECK(l.span() == span);
     }
 
     TEST_CASE("a request that was long on its way is a late sign of life")
@@ -97,7 +97,7 @@ TEST_SUITE("lease")
         l.answered(at(106s), at(106s));
         CHECK_FALSE(l.fresh(at(106s)));
         l.answered(at(107s), at(107s)); // 105 is a margin ago
-        CHECK(l.term()->until() == at(110s));
+        CHECK(l.span()->until() == at(110s));
     }
 
     TEST_CASE("remembers a bounded number of a flood of answers, and loses little by it")
@@ -106,8 +106,8 @@ TEST_SUITE("lease")
         l.open(10s);
         for (auto t = 100'000ms; t <= 104'000ms; t += 1ms)
             l.answered(at(t), at(t));
-        CHECK(l.term()->until() <= at(112'400ms));
-        CHECK(l.term()->until() > at(112'200ms));
+        CHECK(l.span()->until() <= at(112'400ms));
+        CHECK(l.span()->until() > at(112'200ms));
     }
 
     TEST_CASE("with no margin counts from the answered request itself")
@@ -115,7 +115,7 @@ TEST_SUITE("lease")
         lease l(with(0.0, 0s, 0ms));
         l.open(10s);
         l.answered(at(100s), at(101s));
-        CHECK(l.term()->until() == at(110s));
+        CHECK(l.span()->until() == at(110s));
     }
 
     TEST_CASE("that has ended stays ended for who was granted in it")
@@ -123,12 +123,12 @@ TEST_SUITE("lease")
         lease l(with(0.0, 1s, 0ms));
         l.open(10s);
         l.confirmed(at(100s), at(100s));
-        const auto term = l.term();
+        const auto span = l.span();
         l.confirmed(at(109s), at(110s)); // the answer came in the very moment of the end
         CHECK(l.fresh(at(110s)));
-        CHECK(l.term() != term);
-        CHECK(term->until() < at(110s));
-        CHECK(l.term()->until() == at(119s));
+        CHECK(l.span() != span);
+        CHECK(span->until() < at(110s));
+        CHECK(l.span()->until() == at(119s));
     }
 
     TEST_CASE("ends earlier for the notice")
@@ -136,7 +136,7 @@ TEST_SUITE("lease")
         lease l(with(0.0, 1s, 2s));
         l.open(10s);
         l.confirmed(at(100s), at(100s));
-        CHECK(l.term()->until() == at(110s));
+        CHECK(l.span()->until() == at(110s));
         CHECK(l.ends() == at(108s));
         CHECK_FALSE(l.fresh(at(108s)));
     }
@@ -147,15 +147,15 @@ TEST_SUITE("lease")
         l.open(10s);
         l.confirmed(at(100s), at(100s));
         l.answered(at(101s), at(101s));
-        const auto term = l.term();
+        const auto span = l.span();
         l.end();
-        CHECK(term->until() < at(100s));
+        CHECK(span->until() < at(100s));
         CHECK_FALSE(l.fresh(at(101s)));
         l.open(4s);
         l.answered(at(103s), at(103s)); // confirms nothing of the new one
         CHECK_FALSE(l.fresh(at(103s)));
         l.answered(at(104s), at(104s));
-        CHECK(l.term()->until() == at(107s));
+        CHECK(l.span()->until() == at(107s));
         l.heartbeat_answered(at(104s), at(104s));
         l.answered(at(104s + 100ms), at(104s + 200ms)); // what else is answered puts it off by nothing
         CHECK(l.next_heartbeat() == at(105s));
@@ -194,7 +194,7 @@ TEST_SUITE("lease")
                     l.answered(now, now);
                     l.heartbeat_answered(sent, now);
                 }
-                CHECK(l.term()->until() <= end + times.timeout);
+                CHECK(l.span()->until() <= end + times.timeout);
             }
         }
     }

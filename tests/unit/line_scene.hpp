@@ -57,7 +57,7 @@ struct line_scene : node_scene {
             },
             recipes::list_kind::queue, most);
     }
-    /// Of so many contenders, the last one first.
+    /// The names of so many contenders, the last one first.
     static std::vector<std::string> crowd(std::size_t count)
     {
         std::vector<std::string> names;

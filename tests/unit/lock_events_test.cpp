@@ -99,7 +99,7 @@ TEST_SUITE("lock events")
         asked(h.s).to("create /q/" + prefix(2)).ends(outcome::no_auth);
         CHECK(h.told->text() == "3 failed: " + make_error_code(errc::access_denied).message());
         h.s.servers.requests.clear();
-        const auto c = h.s.acquire("/r", h.options, recipes::patience::look_once);
+        const auto c = h.s.acquire("/r", h.options, recipes::acquire_mode::look_once);
         asked(h.s).to("children /r").list({scene::node(9, 1)});
         CHECK(h.told->text() == "4 failed: " + make_error_code(errc::busy).message());
     }

@@ -251,7 +251,7 @@ TEST_SUITE("log")
     {
         logging_scene s;
         const auto held = s.hold("/p", 0);
-        const auto tried = s.acquire("/p", {}, recipes::patience::look_once);
+        const auto tried = s.acquire("/p", {}, recipes::acquire_mode::look_once);
         CHECK(tried->ended == make_error_code(errc::busy));
         CHECK(s.lines == std::vector<std::string>{"debug no lock on /p: busy"});
         s.lines.clear();

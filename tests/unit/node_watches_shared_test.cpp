@@ -14,7 +14,7 @@ using store::event_kind;
 
 namespace {
 
-/// Of a lock's path with two contenders, who are all that there ever were.
+/// The Stat of a lock's path with two contenders, who are all that there ever were.
 node_stat two_children()
 {
     node_stat stat;

@@ -121,7 +121,7 @@ TEST_CASE("options that contradict those of another lock of the client: both are
     mutex_options o;
     const auto refused = [&](const mutex_options& with, queue::contender_kind kind = queue::contender_kind::mutex) {
         s.errors.clear();
-        CHECK(s.acquire("/a", with, recipes::patience::queue, kind)->ended == errc::invalid_option);
+        CHECK(s.acquire("/a", with, recipes::acquire_mode::wait, kind)->ended == errc::invalid_option);
         REQUIRE(s.errors.size() == 1);
         return s.errors[0];
     };

@@ -12,7 +12,8 @@
 
 namespace zklock::unit {
 
-/// Of a path that has had `ever` children, of which the last one lives, made by that transaction, the last there was.
+/// The Stat of a path that has had `ever` children, of which the last one lives, made by that transaction, the last
+/// there was.
 inline store::node_stat last_child(int ever, std::int64_t czxid)
 {
     store::node_stat stat;
@@ -22,7 +23,7 @@ inline store::node_stat last_child(int ever, std::int64_t czxid)
     return stat;
 }
 
-/// Of a path that has had one child, which lives, made by that transaction.
+/// The Stat of a path that has had one child, which lives, made by that transaction.
 inline store::node_stat one_child(std::int64_t czxid) { return last_child(1, czxid); }
 
 /// Says what a step has asked the store for, in whatever order, and answers it:
@@ -32,7 +33,7 @@ inline store::node_stat one_child(std::int64_t czxid) { return last_child(1, czx
 /// What is not answered waits: kept() gives it to the test, to be answered later.
 class asked {
 public:
-    /// Of a scene with a clock and a store.
+    /// `s`: a scene with a clock and a store.
     template <class Scene> explicit asked(Scene& s) : servers_(s.servers), clock_(s.clock) {}
 
     /// There is such a request. What follows is about the oldest of them.
@@ -47,7 +48,7 @@ public:
         all.erase(found);
         return *this;
     }
-    /// And there was no other when it was asked.
+    /// There is such a request, and no other.
     asked& only(const std::string& what)
     {
         CHECK(servers_.pending() == what);

@@ -23,7 +23,7 @@ struct semaphore_path_scene : semaphore_scene {
         return std::make_unique<recipes::semaphore_path>(*locks, "/s", recipes::semaphore_path_options(o),
                                                          [this] { ++told_idle; });
     }
-    std::shared_ptr<attempt> want(std::size_t count, recipes::patience mode = recipes::patience::queue)
+    std::shared_ptr<attempt> want(std::size_t count, recipes::acquire_mode mode = recipes::acquire_mode::wait)
     {
         return want_of(*path, count, permits_of(2), mode, "/s");
     }
@@ -72,7 +72,7 @@ TEST_SUITE("semaphore path")
     TEST_CASE("somebody who looks once and finds no room leaves nothing")
     {
         semaphore_path_scene s;
-        const auto a = s.want(1, recipes::patience::look_once);
+        const auto a = s.want(1, recipes::acquire_mode::look_once);
         asked(s).to("children /s/leases").list({"x", "y"}).nothing_else();
         CHECK(a->ended == make_error_code(errc::busy));
         CHECK(s.path->idle());

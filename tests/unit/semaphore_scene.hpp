@@ -32,7 +32,7 @@ struct semaphore_scene : scene {
     }
     /// Of whatever gives permits: the client's semaphores, or one path.
     template <class Giver>
-    std::shared_ptr<attempt> want_of(Giver& giver, std::size_t count, semaphore_options o, recipes::patience mode,
+    std::shared_ptr<attempt> want_of(Giver& giver, std::size_t count, semaphore_options o, recipes::acquire_mode mode,
                                      std::string path)
     {
         const auto a = std::make_shared<attempt>();
@@ -53,7 +53,7 @@ struct semaphore_scene : scene {
         return a;
     }
     std::shared_ptr<attempt> want(std::size_t count, semaphore_options o,
-                                  recipes::patience mode = recipes::patience::queue, std::string path = "/s")
+                                  recipes::acquire_mode mode = recipes::acquire_mode::wait, std::string path = "/s")
     {
         return want_of(*semaphores, count, std::move(o), mode, std::move(path));
     }

@@ -76,7 +76,7 @@ TEST_SUITE("semaphore")
         asked(s).to("create " + s.permit_prefix(2)).number(60, 7);
         asked(s).to("children /s/leases").list({"x", s.permit(2, 7)});
         asked(s).only("watch children /s/leases").list({"x", s.permit(2, 7)}).nothing_else();
-        const auto refused = s.want(1, permits_of(1), recipes::patience::look_once);
+        const auto refused = s.want(1, permits_of(1), recipes::acquire_mode::look_once);
         asked(s).only("children /s/leases").ends(outcome::no_auth);
         CHECK(refused->ended == make_error_code(errc::access_denied));
         CHECK_FALSE(a->ended);
@@ -147,10 +147,10 @@ TEST_SUITE("semaphore")
     TEST_CASE("a try reads, and writes nothing when there is no room")
     {
         semaphore_scene s;
-        const auto a = s.want(2, permits_of(2), recipes::patience::look_once);
+        const auto a = s.want(2, permits_of(2), recipes::acquire_mode::look_once);
         asked(s).only("children /s/leases").list({"x"}).nothing_else();
         CHECK(a->ended == make_error_code(errc::busy));
-        const auto b = s.want(1, permits_of(2), recipes::patience::look_once);
+        const auto b = s.want(1, permits_of(2), recipes::acquire_mode::look_once);
         asked(s).to("children /s/leases").list({"x"});
         asked(s).only("children /s/locks").list({});
         asked(s).all_of({s.line_up(1), "watch /s/locks"});
@@ -164,7 +164,7 @@ TEST_SUITE("semaphore")
     TEST_CASE("a try that ends with the connection has nothing sent any more for those behind it in the line")
     {
         semaphore_scene s;
-        const auto tries = s.want(1, permits_of(1), recipes::patience::look_once);
+        const auto tries = s.want(1, permits_of(1), recipes::acquire_mode::look_once);
         asked(s).to("children /s/leases").list({}).to("children /s/locks").list({});
         const auto waits = s.want(1, permits_of(1));
         s.clock.skip(15s); // the lease is over: nobody is granted

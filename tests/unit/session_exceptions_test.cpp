@@ -20,7 +20,7 @@ TEST_SUITE("session, exceptions")
         const auto look_once = [&](const std::string& path, const std::function<void()>& done) {
             recipes::acquire_request request;
             request.path = path;
-            request.mode = recipes::patience::look_once;
+            request.mode = recipes::acquire_mode::look_once;
             request.done = [done](error_code, const recipes::grant&) { done(); };
             return s.locks->acquire(std::move(request));
         };
@@ -90,7 +90,7 @@ TEST_SUITE("session, exceptions")
         session.remove(member);
     }
 
-    TEST_CASE("a change of the state is told with room that was made before; of several at once, the last")
+    TEST_CASE("a change of the state is told with a slot that was made before; of several at once, the last")
     {
         scene s;
         s.start();

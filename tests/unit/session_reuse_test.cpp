@@ -75,7 +75,7 @@ TEST_SUITE("session, watches that are left")
         asked(s).to("remove /p/" + scene::node(1, 0)).ends(outcome::ok);
         mutex_options lingering;
         lingering.linger = 1s;
-        const auto look = s.acquire("/p", lingering, recipes::patience::look_once);
+        const auto look = s.acquire("/p", lingering, recipes::acquire_mode::look_once);
         asked(s).only("children /p").list({scene::node(7, 7)});
         CHECK(look->ended == make_error_code(errc::busy));
         CHECK(s.servers.pending() == "unwatch /p");

@@ -84,7 +84,7 @@ struct scene {
         clock.run();
     }
     std::shared_ptr<attempt> acquire(const std::string& path, mutex_options o = {},
-                                     recipes::patience mode = recipes::patience::queue,
+                                     recipes::acquire_mode mode = recipes::acquire_mode::wait,
                                      queue::contender_kind kind = queue::contender_kind::mutex)
     {
         const auto a = std::make_shared<attempt>();
@@ -162,7 +162,7 @@ struct scene {
             clock.run();
         }
     }
-    /// As that transaction has made a node, and nobody has used it.
+    /// The Stat of a node that was made by that transaction, and used by nobody.
     static store::node_stat fresh(std::int64_t czxid)
     {
         store::node_stat stat;
@@ -193,7 +193,7 @@ struct scene {
     /// A writer's grant, of number 0 and alone.
     std::shared_ptr<attempt> hold_as_writer(const std::string& path)
     {
-        const auto a = acquire(path, {}, recipes::patience::queue, queue::contender_kind::writer);
+        const auto a = acquire(path, {}, recipes::acquire_mode::wait, queue::contender_kind::writer);
         asked(*this).to("create " + path + "/" + prefix(uuids, "__WRIT__")).number(100, 0);
         asked(*this).to("watch " + path).alone(1, 100);
         REQUIRE(a->ended == error_code());
@@ -201,7 +201,7 @@ struct scene {
     }
     /// What the first writer's node is called after its downgrade.
     static std::string downgraded(const std::string& path) { return path + "/" + node(1, 0, "__READ__"); }
-    /// And by which request it is done.
+    /// The request by which the first writer is downgraded.
     static std::string downgrade(const std::string& path)
     {
         return "batch create " + downgraded(path) + ", remove " + path + "/" + node(1, 0, "__WRIT__") + " at version 0";

@@ -134,19 +134,19 @@ TEST_SUITE("session")
     {
         scene s;
         s.start();
-        const auto early = s.acquire("/p", {}, recipes::patience::look_once);
+        const auto early = s.acquire("/p", {}, recipes::acquire_mode::look_once);
         CHECK(early->ended == make_error_code(errc::not_connected));
         s.connect();
-        const auto a = s.acquire("/p", {}, recipes::patience::look_once);
+        const auto a = s.acquire("/p", {}, recipes::acquire_mode::look_once);
         asked(s).only("children /p").list({"_c_x-lock-0000000000"});
         CHECK(a->ended == make_error_code(errc::busy));
         CHECK(s.servers.pending() == "");
-        const auto b = s.acquire("/p", {}, recipes::patience::look_once);
+        const auto b = s.acquire("/p", {}, recipes::acquire_mode::look_once);
         asked(s).to("children /p").ends(outcome::no_node)
             .to("create /p/" + prefix(1)).number(50, 1)
             .to("watch /p").alone(2, 50);
         CHECK(b->ended == error_code());
-        const auto c = s.acquire("/p", {}, recipes::patience::look_once);
+        const auto c = s.acquire("/p", {}, recipes::acquire_mode::look_once);
         CHECK(c->ended == make_error_code(errc::busy));
         CHECK(s.servers.pending() == "");
     }
@@ -157,7 +157,7 @@ TEST_SUITE("session")
         s.options.node_budget = 1;
         s.start();
         s.connect();
-        const auto a = s.acquire("/p", {}, recipes::patience::look_once);
+        const auto a = s.acquire("/p", {}, recipes::acquire_mode::look_once);
         const auto b = s.acquire("/p");
         asked(s).to("children /p").list({});
         CHECK(a->ended == make_error_code(errc::busy));

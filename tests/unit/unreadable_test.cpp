@@ -78,7 +78,7 @@ TEST_SUITE("unreadable nodes")
         SUBCASE("of a list")
         {
             asked(s).only(removed).ends(outcome::ok);
-            const auto refused = s.acquire("/p", {}, recipes::patience::look_once);
+            const auto refused = s.acquire("/p", {}, recipes::acquire_mode::look_once);
             asked(s).only("children /p").ends(outcome::no_auth);
             CHECK(refused->ended == make_error_code(errc::access_denied));
         }
@@ -112,7 +112,7 @@ TEST_SUITE("unreadable nodes")
         CHECK(downgraded == make_error_code(errc::access_denied));
         s.release(*a);
         asked(s).only("remove /p/" + scene::node(1, 0, "__WRIT__")).ends(outcome::ok).nothing_else();
-        looks_again(s, *s.acquire("/p", {}, recipes::patience::queue, queue::contender_kind::writer), 2, "__WRIT__");
+        looks_again(s, *s.acquire("/p", {}, recipes::acquire_mode::wait, queue::contender_kind::writer), 2, "__WRIT__");
     }
 
     TEST_CASE("after a refused look at a path that was to be deleted, too")

@@ -13,7 +13,8 @@
 
 namespace zklock::unit {
 
-/// Of a node that was made by that transaction, had its data set by the second, and its children changed by the third.
+/// The Stat of a node that was made by the first transaction, had its data set by the second, and its children changed
+/// by the third.
 inline node_stat made(std::int64_t czxid, std::int64_t mzxid = 0, std::int64_t pzxid = 0)
 {
     node_stat stat;

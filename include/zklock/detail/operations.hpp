@@ -1,6 +1,7 @@
 #pragma once
 #include "zklock/as_result.hpp"
 #include "zklock/contender.hpp"
+#include "zklock/detail/acquire_mode.hpp"
 #include "zklock/detail/built_alike.hpp"
 #include "zklock/detail/initiation.hpp"
 #include "zklock/held_lock.hpp"
@@ -40,8 +41,6 @@ template <class Handle> using handle_handler = asio::any_completion_handler<void
 using guard_handler = handle_handler<guard>;
 using count_handler = asio::any_completion_handler<void(error_code, std::size_t)>;
 using contenders_handler = asio::any_completion_handler<void(error_code, std::vector<contender>)>;
-
-enum class acquire_mode : std::uint8_t { wait, look_once };
 
 void start_wait_connected(std::shared_ptr<client_handle>, lease_clock::duration timeout, void_handler);
 void start_close(std::shared_ptr<client_handle>, void_handler);

@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/detail/acquire_mode.hpp"
 #include "zklock/held_lock.hpp"
 #include "zklock/lock_loss.hpp"
 #include "zklock/mutex_options.hpp"
@@ -21,6 +22,7 @@
 namespace zklock::recipes {
 
 using boost::system::error_code;
+using detail::acquire_mode;
 
 /// What a contender is granted.
 struct grant {
@@ -31,23 +33,17 @@ struct grant {
     queue::contender_kind kind = queue::contender_kind::mutex;
 };
 
-/// How long to queue.
-enum class patience : std::uint8_t {
-    queue,    ///< until granted, or until the deadline if there is one: `errc::timed_out`
-    look_once ///< be granted now or fail: `errc::busy`; `errc::not_connected` while disconnected
-};
-
 /// How a caller waits for a lock, and how it is told.
 struct waiter {
-    patience mode = patience::queue;
+    acquire_mode mode = acquire_mode::wait;
     std::optional<store::scheduler::time_point> deadline;
 
-    /// The end of the wait, exactly once, unless withdraw() comes first: granted, or why not. Who is told of a grant
-    /// holds at that moment. If a grant has ended before it could be told, that is an error (`errc::lost`, or why
-    /// nothing can be done any more) with the node that it had, unless memory failed in between. There is nothing to
-    /// release then.
+    /// Is called at the end of the wait, exactly once, unless withdraw() comes first: with the grant, or with why there
+    /// is none. At the moment of the call a grant still holds. If it has ended before it could be told, the call has an
+    /// error (`errc::lost`, or why nothing can be done any more) and the node that it had, unless memory failed in
+    /// between. There is nothing to release then.
     store::unique_function<void(error_code, grant)> done;
-    /// The lock was lost: once, after a grant was told, and not after release() was called.
+    /// Is called when the lock is lost: once, after a grant was told, and not after release() was called.
     store::unique_function<void()> lost;
 };
 
@@ -80,23 +76,24 @@ class acquisition {
 public:
     virtual ~acquisition() = default;
 
-    /// Stops waiting: `done` will not be called, and the node's delete is queued before this returns.
-    /// False, and nothing happens, when `done` was called already. It does not fail.
+    /// Stops waiting: `done` will not be called, and the node's delete is queued before this returns. When `done` was
+    /// called already, nothing happens, and the result is false. It does not fail.
     virtual bool withdraw() = 0;
 
     /// Its caller will not wait much longer: what describe_wait() is to tell is looked for, if it is not known.
     virtual void expect_time_out() {}
 
-    /// What it waits for, or what it had waited for when it ended with `errc::timed_out`; that is told once. The path,
-    /// the node, and who is before it: what the recipes know. It may throw std::bad_alloc.
+    /// Tells what it waits for, or, once, what it had waited for when it ended with `errc::timed_out`: the path, its
+    /// node, and who is before it, as far as the recipes know. It may throw std::bad_alloc.
     [[nodiscard]] virtual wait_report describe_wait() { return {}; }
 
-    /// Gives the lock back. `released` is called later, once, when the node is gone or its session is; with
-    /// `errc::lost` if the lock was lost before, and why it cannot be told if the session is closed first or the server
-    /// refuses. May be empty. Only after a grant, and once. It does not fail: what memory it needs was taken before.
+    /// Gives the lock back. `released` is called later, once, when the node is gone or its session is: with
+    /// `errc::lost` if the lock was lost before, and with another error if the session is closed first or the server
+    /// refuses. It may be empty. To be called only after a grant, and once. It does not fail: what memory it needs was
+    /// taken before.
     virtual void release(store::unique_function<void(error_code)> released) = 0;
 
-    /// Before release(): what was granted was given back before anybody looked at it.
+    /// Called before release() where what was granted is given back before anybody has looked at it.
     virtual void note_unseen() noexcept {}
 
     /// Calls `asked`, later and once, when somebody asks the holder to let go, or has done so: its node is looked at
@@ -104,23 +101,23 @@ public:
     /// before. Only after a grant.
     virtual void on_revoked(std::function<void()> asked) = 0;
 
-    /// Of a writer: goes on as a reader, with nobody in between who excludes readers. `done` is called later, once:
-    /// with the reader's grant; with an error and the writer's own, which it still has; or with `errc::lost`. Not after
-    /// release(). Only after a writer's grant: for any other it is false, and nothing happens.
+    /// Makes a reader of a writer, with nobody in between who excludes readers. `done` is called later, once: with the
+    /// reader's grant; with an error and the writer's grant, which it still has; or with `errc::lost`. It is not to be
+    /// called after release(). When the grant is not a writer's, nothing happens, and the result is false.
     virtual bool downgrade(std::function<void(error_code, const grant&)> done)
     {
         static_cast<void>(done);
         return false;
     }
 
-    /// Whether its node is still the one that was given so, and no request is under way that makes another of it.
+    /// Whether its node is still the one in that grant, and no request is under way that replaces it by another.
     [[nodiscard]] virtual bool stands_on(const grant& given) const noexcept
     {
         static_cast<void>(given);
         return true;
     }
 
-    /// The nodes that are there as long as what was granted is held. Only while it is.
+    /// The nodes that exist as long as what was granted is held. To be called only while it is.
     [[nodiscard]] virtual std::vector<std::string> nodes_of(const grant& given) const { return {given.node}; }
 
     /// Granted, not released, not lost. Turns false at held_until() less the notice. From any thread.

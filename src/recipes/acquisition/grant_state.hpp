@@ -24,7 +24,7 @@ public:
     /// Waited in vain, or has given back what it held.
     [[nodiscard]] bool done() const noexcept { return now_ == state::done; }
 
-    /// Once, at the grant.
+    /// To be called once, at the grant.
     void grant(held_lease lease) noexcept
     {
         lease_ = std::move(lease);
@@ -47,7 +47,7 @@ public:
         lose(how);
     }
 
-    /// As it was granted.
+    /// The lease under which it was granted.
     [[nodiscard]] const held_lease& lease() const noexcept { return lease_; }
     [[nodiscard]] bool held(time_point now) const noexcept { return holding() && lease_.lasts(now); }
     /// How it was lost, if it was, or is being lost unnoticed.
@@ -60,7 +60,7 @@ public:
         }
     }
     /// End of the lease; long past once it is lost.
-    [[nodiscard]] time_point held_until() const noexcept { return lost() ? time_point{} : lease_.term->until(); }
+    [[nodiscard]] time_point held_until() const noexcept { return lost() ? time_point{} : lease_.span->until(); }
 
 private:
     enum class state : std::uint8_t { waiting, held, lost, done };

@@ -33,7 +33,7 @@ void timed_acquisition::arm_deadline()
 
 void timed_acquisition::deadline_is_near()
 {
-    session_.attempt([this] {
+    session_.guarded([this] {
         await_deadline();
         expect_time_out();
     });

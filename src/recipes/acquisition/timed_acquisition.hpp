@@ -20,21 +20,21 @@ public:
         return report_.tell([this] { return waits_for(); });
     }
 
-    /// Nothing happens when it has no deadline, or when that is armed.
+    /// Arms the timer for the deadline, if there is a deadline and the timer is not armed.
     void arm_deadline();
-    /// When its wait is over, at the latest before it is destroyed.
+    /// To be called when the wait is over, and at the latest before this is destroyed.
     void disarm_deadline() noexcept;
 
 protected:
     explicit timed_acquisition(session& s) noexcept : session_(s) {}
 
     [[nodiscard]] virtual std::optional<store::scheduler::time_point> deadline() const noexcept = 0;
-    /// Nothing once it does not wait.
+    /// The result is empty once it does not wait.
     [[nodiscard]] virtual wait_report waits_for() = 0;
     /// Ends the wait with `errc::timed_out`. Called once, at the deadline, in no step of the session's.
     virtual void time_out() = 0;
-    /// Arms the second timer, and has what it waits for looked for. After an exception, whoever looks at everything
-    /// again arms the deadline, too.
+    /// Arms the timer for the deadline itself, and has what it waits for looked for. After an exception, the look at
+    /// everything that follows arms the deadline again.
     virtual void deadline_is_near();
     void await_deadline();
 

@@ -14,7 +14,7 @@ namespace zklock::recipes {
 class election::term final : public acquisition, public std::enable_shared_from_this<term> {
 public:
     term(session& s, std::shared_ptr<election> where, std::shared_ptr<candidate> who, waiter w)
-        : election_(std::move(where)), candidate_(std::move(who)), waiter_(std::move(w)), to_cancel_(s.make_room())
+        : election_(std::move(where)), candidate_(std::move(who)), waiter_(std::move(w)), to_cancel_(s.make_slot())
     {
     }
 
@@ -116,7 +116,7 @@ private:
             each([&] { done(cancelled(), {}); });
         } else {
             state_ = state::leading;
-            if (ZKLOCK_MUTANT(election_epoch_not_told))
+            if (ZKLOCK_MUTANT(election_token_not_told))
                 given.fencing_token = 0;
             const auto keep = election_;
             each([&] { keep->tell_waits(true); });
@@ -138,7 +138,7 @@ private:
     store::unique_function<void(error_code)> released_;
     std::shared_ptr<acquisition> lock_;
     state state_ = state::waiting;
-    session::room to_cancel_;
+    session::news_slot to_cancel_;
 };
 
 std::shared_ptr<acquisition> election::stand(session& s, std::shared_ptr<candidate> who,
@@ -150,7 +150,7 @@ std::shared_ptr<acquisition> election::stand(session& s, std::shared_ptr<candida
         return standing;
     }
     if (who->to_stop_.empty())
-        who->to_stop_ = s.make_room();
+        who->to_stop_ = s.make_slot();
     std::erase_if(candidates_, [&](const auto& c) { return c.expired() || c.lock() == who; });
     candidates_.push_back(who);
     terms_.push_back(standing);
@@ -165,8 +165,8 @@ std::shared_ptr<acquisition> election::stand(session& s, std::shared_ptr<candida
 
 void election::resign(session& s, std::function<void()> out)
 {
-    auto for_waits = s.make_room();
-    auto for_caller = s.make_room();
+    auto for_waits = s.make_slot();
+    auto for_caller = s.make_slot();
     const auto terms = terms_;
     std::list<resignation> leaving(1);
     leaving.front().due.reserve(terms.size());
@@ -202,7 +202,7 @@ bool election::leads(store::scheduler::time_point now) const noexcept
 
 auto election::wait_for_leadership(session& s, std::function<void(bool)> f) -> wait_id
 {
-    auto for_news = s.make_room();
+    auto for_news = s.make_slot();
     const wait_id id = ++last_wait_;
     waits_.emplace(id, std::move(f));
     if (leads(s.scheduler.now()))

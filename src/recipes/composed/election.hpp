@@ -37,7 +37,7 @@ private:
 
     std::atomic<bool> resigned_{false};
     std::function<void()> stop_;
-    session::room to_stop_; ///< for the news that he is to stop
+    session::news_slot to_stop_; ///< for the news that he is to stop
 };
 
 /// What one participant of an election does: he leads while he holds the lock of its path. It keeps who stands and who
@@ -46,18 +46,18 @@ class election : public std::enable_shared_from_this<election> {
 public:
     using wait_id = std::uint64_t;
 
-    /// Stands for one term: an acquire, whose grant is the leadership and whose token is its epoch.
+    /// Stands for one term: an acquire, whose grant is the leadership.
     /// `operation_canceled` (of the system category) once the candidate has resigned.
     [[nodiscard]] std::shared_ptr<acquisition> stand(session&, std::shared_ptr<candidate>, const acquire_function&,
                                                      waiter);
 
-    /// All who stand resign: those who wait give up at once, those who lead are asked to stop. `out` is called later,
-    /// when none of them leads any more. Nobody has resigned if it throws.
+    /// All who stand resign: those who wait end at once, those who lead are asked to stop. `out` is called later, when
+    /// none of them leads any more. Nobody has resigned if it throws.
     void resign(session&, std::function<void()> out);
 
     [[nodiscard]] bool leads(store::scheduler::time_point now) const noexcept;
 
-    /// Calls `f` when this participant leads, with true; or resigns, with false. Later, at any rate.
+    /// Calls `f` with true when this participant leads, or with false when it resigns; never inside this call.
     wait_id wait_for_leadership(session&, std::function<void(bool)> f);
     void remove(wait_id id) { waits_.erase(id); }
 

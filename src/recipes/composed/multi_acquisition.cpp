@@ -131,7 +131,7 @@ void multi_acquisition::on_lost()
 void multi_acquisition::begin_anew()
 {
     roll_back();
-    if (waiter_.mode == patience::look_once)
+    if (waiter_.mode == acquire_mode::look_once)
         fail(make_error_code(errc::lost));
     else
         go_on();

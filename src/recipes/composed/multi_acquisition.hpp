@@ -37,10 +37,10 @@ public:
     multi_acquisition(session&, std::vector<member>, waiter); ///< for start()
 
     bool withdraw() override;
-    /// In reverse, whatever becomes of each. `released` is called when all have ended: with `errc::lost` if any was
-    /// lost, else with the first error.
+    /// Releases all members in reverse, whatever becomes of each. `released` is called when all have ended: with
+    /// `errc::lost` if any was lost, else with the first error.
     void release(store::unique_function<void(error_code)> released) override;
-    /// For the member that it waits for.
+    /// Tells the member that it waits for.
     void expect_time_out() override;
     [[nodiscard]] wait_report describe_wait() override;
     void note_unseen() noexcept override
@@ -48,12 +48,12 @@ public:
         for (const part& p : parts_)
             p.now->handle->note_unseen();
     }
-    /// When the holder of any of them is asked.
+    /// `asked` is called when the holder of any of them is asked.
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
     [[nodiscard]] const std::string& path() const noexcept override;
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;
-    /// The first that is lost, in the order of the paths.
+    /// The loss of the first member that is lost, in the order of the paths.
     [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override;
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
 

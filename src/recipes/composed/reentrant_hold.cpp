@@ -8,7 +8,7 @@
 namespace zklock::recipes {
 
 reentrant_locks::hold::hold(session& s, std::weak_ptr<tenure> where, waiter w)
-    : timed_acquisition(s), where_(std::move(where)), waiter_(std::move(w)), to_tell_(s.make_room())
+    : timed_acquisition(s), where_(std::move(where)), waiter_(std::move(w)), to_tell_(s.make_slot())
 {
 }
 

@@ -37,7 +37,7 @@ public:
 
     // --- for its tenure ----------------------------------------------------------------------------------------------
 
-    [[nodiscard]] patience mode() const noexcept { return waiter_.mode; }
+    [[nodiscard]] acquire_mode mode() const noexcept { return waiter_.mode; }
     /// Its owner has that lock, and this hold counts from now on.
     void begin(std::shared_ptr<acquisition> lock) noexcept;
     /// It does not count any more.
@@ -77,7 +77,7 @@ private:
     std::shared_ptr<acquisition> lock_; ///< set before the grant is told, and not changed after
     std::function<void()> asked_;       ///< to be called when its owner is asked to let go
     store::unique_function<void(error_code)> released_;
-    session::room to_tell_;           ///< how its release ends
+    session::news_slot to_tell_;           ///< how its release ends
     std::atomic<bool> active_{false}; ///< granted and not released
     bool told_ = false;
 };

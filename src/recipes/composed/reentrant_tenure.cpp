@@ -48,7 +48,7 @@ void reentrant_locks::tenure::add(const hold_ptr& h)
 {
     if (granted_)
         return enter_again(h);
-    if (lock_ && mode_ == patience::queue && h->mode() == patience::look_once)
+    if (lock_ && mode_ == acquire_mode::wait && h->mode() == acquire_mode::look_once)
         return fail_later(h, errc::busy); // its owner queues for it
     waiting_.push_back(h);
     try {
@@ -66,11 +66,11 @@ void reentrant_locks::tenure::add(const hold_ptr& h)
 void reentrant_locks::tenure::start()
 {
     const bool queues = std::any_of(waiting_.begin(), waiting_.end(),
-                                    [](const hold_ptr& h) { return h->mode() == patience::queue; });
+                                    [](const hold_ptr& h) { return h->mode() == acquire_mode::wait; });
     acquire_request request;
     request.path = who_.first;
     request.options = options_;
-    request.mode = mode_ = queues ? patience::queue : patience::look_once;
+    request.mode = mode_ = queues ? acquire_mode::wait : acquire_mode::look_once;
     request.done = [alive = weak_from_this()](error_code ec, grant given) {
         if (const auto self = alive.lock())
             self->on_done(ec, std::move(given));
@@ -217,12 +217,12 @@ void reentrant_locks::tenure::enter_again(const hold_ptr& h)
 {
     if (!ours() && !ZKLOCK_MUTANT(reentrant_acquire_after_the_loss))
         return fail_later(h, errc::lost);
-    auto room = all_.locks_.session().make_room();
+    auto slot = all_.locks_.session().make_slot();
     held_.push_back(h);
     ++changes_;
     h->begin(lock_);
     count();
-    all_.locks_.session().tell(std::move(room), [alive = weak_from_this(), h] {
+    all_.locks_.session().tell(std::move(slot), [alive = weak_from_this(), h] {
         if (const auto self = alive.lock())
             self->tell_entered(*h);
     });

@@ -67,7 +67,7 @@ private:
     const key who_;
     const shared_options options_;
     std::shared_ptr<acquisition> lock_; ///< the contender, from its start to its release
-    patience mode_ = patience::queue;   ///< the contender's
+    acquire_mode mode_ = acquire_mode::wait;   ///< the contender's
     bool granted_ = false;
     bool lost_ = false;
     bool revoked_ = false; ///< asked to let go

@@ -12,12 +12,12 @@ namespace zklock::recipes {
 /// with what users ask for.
 class holder_look final : public request_of_several<> {
 public:
-    /// One of a path's children; an empty name if there is none.
+    /// Chooses one of a path's children; gives an empty name if there is none to be looked at.
     using chooser = std::string (*)(const std::vector<std::string>& children);
 
-    /// At that child of the path.
+    /// Looks at that child of the path.
     holder_look(session&, std::string path, std::string child);
-    /// At the child that is chosen when the children are known: one request more.
+    /// Looks at the child that `choose` takes when the children are known, which costs one request more.
     holder_look(session&, std::string path, chooser);
 
     /// The name of that child; empty as long as it is not known.

@@ -86,7 +86,7 @@ void lock_contender::expect_time_out()
 
 void lock_contender::time_out()
 {
-    session_.attempt([this] { path_->give_up(*this, errc::timed_out); });
+    session_.guarded([this] { path_->give_up(*this, errc::timed_out); });
 }
 
 wait_report lock_contender::waits_for()
@@ -103,8 +103,8 @@ void lock_contender::resume()
 
 void lock_contender::tell_end(error_code how)
 {
-    auto room = session_.make_room(); // first of all: if that throws, the end of the wait can still be told
-    session_.tell(std::move(room), end_of_wait(shared_from_this(), how));
+    auto slot = session_.make_slot(); // first of all: if that throws, the end of the wait can still be told
+    session_.tell(std::move(slot), end_of_wait(shared_from_this(), how));
 }
 
 bool lock_contender::withdraw()
@@ -117,7 +117,7 @@ bool lock_contender::withdraw()
     request_.done = nullptr;
     request_.lost = nullptr;
     if (!ZKLOCK_MUTANT(withdrawn_node_stays))
-        session_.attempt([this] { path_->leave(*this); });
+        session_.guarded([this] { path_->leave(*this); });
     return true;
 }
 
@@ -146,7 +146,7 @@ void lock_contender::fail(errc why)
     tell_end(why);
     disarm_deadline();
     state_.end();
-    // Whoever has not the permission will not get the lock before somebody does something.
+    // A client without the permission will not get the lock before somebody grants it.
     const log_level level = why == errc::access_denied ? log_level::warning : log_level::debug;
     session_.log(level, "no lock on ", request_.path, ": ", to_string(why));
     request_.lost = nullptr;
@@ -167,7 +167,7 @@ void lock_contender::lose(std::string_view node)
 {
     if (!holding())
         return;
-    to_tell_ = session_.make_room();
+    to_tell_ = session_.make_slot();
     const lock_loss how = session_.loss_of(held_since());
     if (session_.log.on(log_level::warning))
         session_.log_loss(how, request_.path, node, fencing_token_);
@@ -186,7 +186,7 @@ void lock_contender::lose(std::string_view node)
 
 void lock_contender::release(store::unique_function<void(error_code)> released)
 {
-    session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
+    session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
     if (!ZKLOCK_MUTANT(loss_told_after_the_release))
         request_.lost = nullptr;
     if (!ZKLOCK_MUTANT(revocation_told_after_the_release))
@@ -195,12 +195,12 @@ void lock_contender::release(store::unique_function<void(error_code)> released)
     if (holding() && path_) {
         state_.end();
         released_ = std::move(released);
-        session_.attempt([this] { path_->leave(*this); });
+        session_.guarded([this] { path_->leave(*this); });
     } else if (released) {
         const error_code ec = state_.lost() ? errc::lost : errc::not_owner;
-        auto room = session_.room_from(to_tell_);
+        auto slot = session_.slot_from(to_tell_);
         released_ = std::move(released);
-        session_.tell(std::move(room), [self = shared_from_this(), ec] {
+        session_.tell(std::move(slot), [self = shared_from_this(), ec] {
             if (self->released_)
                 std::exchange(self->released_, nullptr)(ec);
         });
@@ -212,7 +212,7 @@ void lock_contender::on_revoked(std::function<void()> asked)
     if (!holding() || !path_)
         return;
     asked_ = std::move(asked);
-    session_.attempt([this] { path_->watch_for_revocation(*this); });
+    session_.guarded([this] { path_->watch_for_revocation(*this); });
 }
 
 void lock_contender::revoke()
@@ -232,9 +232,9 @@ bool lock_contender::downgrade(std::function<void(error_code, const recipes::gra
 {
     if (request_.kind != queue::contender_kind::writer || waiting() || downgraded_)
         return false;
-    session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
+    session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
     downgraded_ = std::move(done);
-    session_.attempt([this] {
+    session_.guarded([this] {
         if (holding() && path_)
             path_->downgrade(*this);
         else
@@ -243,7 +243,7 @@ bool lock_contender::downgrade(std::function<void(error_code, const recipes::gra
     return true;
 }
 
-/// The token stays: it is still larger than that of whoever held before, and smaller than that of whoever comes later.
+/// The token stays: it is still larger than those of all who held before, and smaller than those of all who come later.
 void lock_contender::finish_downgrade(error_code ec, std::string node)
 {
     leaves_its_node_ = false;

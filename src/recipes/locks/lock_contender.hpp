@@ -17,7 +17,7 @@ class lock_path;
 /// One acquire on a lock_path: what its caller asked, and what it has been told so far.
 class lock_contender final : public timed_acquisition, public std::enable_shared_from_this<lock_contender> {
 public:
-    /// Without a path it can only fail.
+    /// If the path is null, it can only fail.
     lock_contender(session&, lock_path*, queue::contender_id, acquire_request);
 
     bool withdraw() override;
@@ -46,11 +46,11 @@ public:
 
     [[nodiscard]] bool waiting() const noexcept { return state_.waiting(); }
     [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
-    [[nodiscard]] patience mode() const noexcept { return request_.mode; }
-    [[nodiscard]] bool looks_once() const noexcept { return mode() == patience::look_once; }
+    [[nodiscard]] acquire_mode mode() const noexcept { return request_.mode; }
+    [[nodiscard]] bool looks_once() const noexcept { return mode() == acquire_mode::look_once; }
     [[nodiscard]] queue::contender_kind kind() const noexcept { return request_.kind; }
     [[nodiscard]] const mutex_options& options() const noexcept { return *request_.options; }
-    /// Of its nodes; null: the client's.
+    /// The access list of its nodes; null: the client's.
     [[nodiscard]] const access_list* access() const noexcept
     {
         return options().access && !ZKLOCK_MUTANT(locks_access_ignored) ? &*options().access : nullptr;
@@ -60,22 +60,21 @@ public:
 
     void resume();
     [[nodiscard]] bool listens() const noexcept { return options().listener != nullptr; }
-    /// It has a node, of that full path; for its listener, if it has one. Nothing happens when that is known, or when
-    /// it does not wait.
+    /// Its node was created, and has that full path: tells the listener, unless it knows or the wait is over.
     void queued(const std::string& node);
     void grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now);
     [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
-    /// The wait ends without the lock; nothing happens if it has ended.
+    /// Ends the wait without the lock, if it has not ended.
     void fail(errc);
-    /// The lock is gone, and perhaps its node, of that name; nothing happens if it is not held.
+    /// The lock is lost, if it is held; `node` is the name of its node, which may be gone, too.
     void lose(std::string_view node);
-    /// Others have asked it to let go: whoever wants to know is told.
+    /// Others have asked it to let go: tells its holder, if he wants to know.
     void revoke();
     /// Its downgrade is being sent.
     void leaves_its_node() noexcept { leaves_its_node_ = true; }
-    /// It is a reader, whose node that is; or the downgrade was refused. Nothing happens if nobody waits for that.
+    /// It has become a reader, whose node that is; or the downgrade was refused. Tells who waits for that, if anybody.
     void finish_downgrade(error_code, std::string node);
-    /// The node is gone, or could not be deleted now: whoever waits for the release is told.
+    /// The node is gone, or could not be deleted now: tells whoever waits for the release.
     void finish_release(error_code);
     /// Its path goes away, with its node, of that name, if it holds. Nobody will be told anything any more.
     void detach(std::string_view node) noexcept;
@@ -106,7 +105,7 @@ private:
     acquire_request request_;
     recipes::grant given_; ///< until it is told
     store::unique_function<void(error_code)> released_;
-    session::room to_tell_; ///< how a release ends, once the lock is lost
+    session::news_slot to_tell_; ///< how a release ends, once the lock is lost
     std::string data_;                      ///< if it says more than who it is
     std::unique_ptr<lock_event> last_event_; ///< if it has a listener
     std::function<void()> asked_; ///< to be called when it is revoked

@@ -52,7 +52,7 @@ lock_path::~lock_path()
         if (session_.stop_listening(path_, *this, queue_.watches_parent()) && session_.connected)
             send_unwatch();
     } catch (...) { // with the epoch, the watch goes
-        session_.give_up();
+        session_.give_up_epoch();
     }
 }
 
@@ -65,7 +65,7 @@ void lock_path::retire_the_rest()
     carry_out_decisions();
 }
 
-/// It need not stay until the answer: whoever uses the path meanwhile may have other options.
+/// This lock_path need not live until the answer: one with other options may take its place meanwhile.
 void lock_path::send_unwatch()
 {
     session_.store.unwatch(path_, [&s = session_](const store::reply& answer) {
@@ -108,7 +108,7 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
         contenders_.erase(id);
         throw;
     }
-    session_.attempt([&] {
+    session_.guarded([&] {
         if (contender->looks_once())
             look(contender);
         advance();
@@ -116,7 +116,7 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
     return contender;
 }
 
-/// Whoever looks once writes nothing when it can see that the lock is busy.
+/// A contender that looks once writes nothing when it can see that the lock is busy.
 void lock_path::look(const contender_ptr& contender)
 {
     const auto refuse = [this](lock_contender& c, errc why) {
@@ -190,7 +190,7 @@ void lock_path::forget(queue::contender_id id)
         session_.release(std::exchange(contender->reserved, 0));
 }
 
-void lock_path::fail_waiting(errc why, std::optional<patience> only)
+void lock_path::fail_waiting(errc why, std::optional<acquire_mode> only)
 {
     std::vector<contender_ptr> waiting;
     for (const auto& [id, contender] : contenders_)

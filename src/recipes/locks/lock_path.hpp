@@ -2,7 +2,7 @@
 #include "queue/lock_queue.hpp"
 #include "recipes/locks/holder_look.hpp"
 #include "recipes/locks/lock_contender.hpp"
-#include "recipes/session/node_writer.hpp"
+#include "recipes/session/write_source.hpp"
 #include "recipes/session/recipe_path.hpp"
 
 #include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
@@ -35,9 +35,9 @@ struct path_options {
 
 inline constexpr unsigned grants_of_a_czxid = 4096; ///< grants that the tokens of one czxid can tell apart
 
-/// All contenders of one client for the lock of one path. Carries out what the lock_queue decides: sends its requests,
-/// hands it the answers, and tells the callers. Creates and deletes go by way of group_commit.
-class lock_path final : public recipe_path, private node_writer {
+/// All contenders of one client for the lock of one path. It carries out what the lock_queue decides: it sends the
+/// queue's requests, hands it the answers, and tells the callers. Creates and deletes go by way of group_commit.
+class lock_path final : public recipe_path, private write_source {
 public:
     /// `idle` is called, later, when nobody needs the path any more.
     lock_path(session&, std::string path, path_options, std::function<void()> idle);
@@ -63,11 +63,11 @@ public:
     void watch_for_revocation(lock_contender&);
     /// A writer wants to go on as a reader.
     void downgrade(lock_contender&);
-    /// It will have to stop soon. Who holds the lock is looked at, if that was not done: one look serves all who wait.
+    /// The contender's deadline is near. Looks once, for all who wait, at who holds the lock.
     void look_at_holder(const lock_contender&);
-    /// Who is before it now.
+    /// Tells who is before the contender now.
     [[nodiscard]] wait_report describe_wait(const lock_contender&) const;
-    /// It has waited, and has to stop.
+    /// Ends the contender's wait, with `why`, if it waits.
     void give_up(lock_contender&, errc why);
 
     // --- called by the session ---------------------------------------------------------------------------------------
@@ -146,14 +146,14 @@ private:
     void grant(lock_contender&, queue::contender_id from, store::scheduler::time_point now);
     void forget(queue::contender_id);
     /// Ends the wait of all, or only of those who wait like that.
-    void fail_waiting(errc why, std::optional<patience> only = {});
+    void fail_waiting(errc why, std::optional<acquire_mode> only = {});
     [[nodiscard]] std::string full(std::string_view node) const;
 
     const std::string path_;
     const path_options options_;
     const std::size_t node_cost_; ///< of one node, in the node budget
     parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
-    std::optional<access_list> access_;                ///< likewise
+    std::optional<access_list> access_;                ///< of the path, as the last acquire wants it
     queue::lock_queue queue_;
     std::unordered_map<queue::contender_id, contender_ptr> contenders_;
     const std::vector<queue::action>* actions_ = nullptr; ///< of the queue's, lately

@@ -28,7 +28,7 @@ void lock_path::epoch_ended()
     queue_.epoch_ended();
     if (look_ && !look_->found())
         forget_look();
-    fail_waiting(errc::not_connected, patience::look_once);
+    fail_waiting(errc::not_connected, acquire_mode::look_once);
     advance();
 }
 
@@ -146,8 +146,8 @@ void lock_path::log_deletion(std::string_view node) const
                      ", which queues again: ", node);
 }
 
-/// Of an answer about the path itself: whoever was refused a create or a delete there may have been refused to read,
-/// too, and has missed events then.
+/// Takes note of how an answer about the path itself ended: a client that was refused a create or a delete there may
+/// not be allowed to read either, and has then missed events.
 void lock_path::notice_refusal(store::outcome result)
 {
     if (result == store::outcome::no_auth)

@@ -309,7 +309,7 @@ void lock_path::plan_end_of_lingering()
         return;
     linger_timer_ = session_.scheduler.call_at(lingers_since_ + options_.linger, [this] {
         linger_timer_ = 0;
-        session_.attempt([this] { end_lingering(); });
+        session_.guarded([this] { end_lingering(); });
     });
 }
 

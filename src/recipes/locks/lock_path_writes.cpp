@@ -69,7 +69,7 @@ bool lock_path::next_create(node_write& next)
     return found;
 }
 
-/// One that has made as many attempts as it may fails.
+/// A contender that has sent as many creates as it may ends with why the last one was not enough.
 bool lock_path::may_attempt(lock_contender& contender)
 {
     const unsigned allowed = contender.options().max_attempts;
@@ -103,7 +103,7 @@ void lock_path::create(lock_contender& contender, node_write& next)
     answer_due();
 }
 
-/// Room for the contender's node. Where there is none it waits, or fails.
+/// Reserves room in the node budget for the contender's node. Where there is none, the contender waits, or fails.
 bool lock_path::reserve(lock_contender& contender)
 {
     if (contender.reserved != 0)

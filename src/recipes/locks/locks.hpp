@@ -27,7 +27,7 @@ public:
     // --- for the recipes that are made of locks ----------------------------------------------------------------------
 
     [[nodiscard]] recipes::session& session() const noexcept { return session_; }
-    /// Why acquire() would fail at once with such a request, if it would; the log is told of options with a fault.
+    /// Tells why acquire() would fail at once with such a request, if it would. Faults of options are logged.
     [[nodiscard]] std::optional<errc> check(const std::string& path, const mutex_options&) const;
     /// The containers above the path that were made for it.
     [[nodiscard]] made_containers containers_above(const std::string& path) const;

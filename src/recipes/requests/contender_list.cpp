@@ -66,7 +66,7 @@ bool contender_list::has_more() const noexcept
     return !ended() && !to_read_.empty() && found_.size() + answers_due() < most_;
 }
 
-/// What an earlier connection has told is read again.
+/// Begins anew: what an earlier connection has told is read again.
 void contender_list::restart()
 {
     listing_ = false;
@@ -108,7 +108,7 @@ void contender_list::read()
     to_read_.pop();
 }
 
-/// They were read in the order of their numbers.
+/// The nodes were read in the order of their numbers, which need not be the order of the list.
 void contender_list::finish()
 {
     if (!std::is_sorted(found_.begin(), found_.end(), what_.before))

@@ -32,7 +32,7 @@ public:
     {
         return request_for<Values...>::answered([this, f = std::move(f)](const auto& answer) {
             if (access_ == access::write && answer.result == store::outcome::ok)
-                this->session_.attempt([&] { this->session_.wrote(answer); });
+                this->session_.guarded([&] { this->session_.wrote(answer); });
             f(*this, answer);
         });
     }

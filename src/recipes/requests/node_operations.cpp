@@ -259,7 +259,7 @@ auto node_operations::begin_commit(std::shared_ptr<commitment> c, done_function<
 void node_operations::send(const std::shared_ptr<commitment>& c, node_operation<commit_result>& self)
 {
     if (c->guard && !ZKLOCK_MUTANT(transaction_after_the_loss)) {
-        session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
+        session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
         if (!c->guard->lock->held(session_.scheduler.now()))
             return self.fail(errc::lost);
         if (!c->guard->lock->stands_on(c->guard->given)) // it has another node meanwhile, or is about to
@@ -292,7 +292,7 @@ void node_operations::on_committed(const commitment& c, node_operation<commit_re
     }
     if (answer.result != outcome::no_node)
         return self.end(answer.result, {});
-    session_.attempt([&] { // its guard hears of it first
+    session_.guarded([&] { // its guard hears of it first
         session_.on_node_event(store::event_kind::deleted, c.checks[answer.failed].path);
     });
     self.fail(errc::lost);

@@ -73,7 +73,7 @@ private:
     [[nodiscard]] std::optional<errc> check_to_remove(const std::string& path) const;
     [[nodiscard]] std::optional<errc> check(const std::string& path, const std::optional<access_list>&) const;
     [[nodiscard]] std::optional<errc> check(const transaction&, std::size_t bytes) const;
-    /// Of that list, or else the client's.
+    /// How many bytes that list takes in a request, or the client's where there is none.
     [[nodiscard]] std::size_t size_of(const std::optional<access_list>&) const;
     [[nodiscard]] std::size_t size_of(const transaction::operation&) const;
     [[nodiscard]] std::size_t size_of(const transaction&) const;

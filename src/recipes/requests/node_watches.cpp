@@ -32,7 +32,7 @@ private:
         else
             leave_it();
     }
-    /// Whoever listens there now takes it back, also if he never gets so far as to ask for one.
+    /// A recipe that listens there now takes it back, even if it never comes to ask for a watch itself.
     void leave_it()
     {
         session_.hand_over_watch(path_);
@@ -43,7 +43,7 @@ private:
     static void failed(session& s, error_code why)
     {
         if (why == boost::system::errc::not_enough_memory)
-            s.give_up(); // with the epoch, the watch goes
+            s.give_up_epoch(); // with the epoch, the watch goes
     }
 
     node_watches& all_;
@@ -102,7 +102,7 @@ watched_path& node_watches::at(const std::string& path)
 void node_watches::forget(watched_path& idle)
 {
     const auto gone = paths_.extract(idle.path());
-    session_.attempt([&] {
+    session_.guarded([&] {
         if (session_.stop_listening(idle.path(), *this, idle.armed()) && session_.connected)
             take_back(idle);
     });

@@ -9,7 +9,7 @@
 
 namespace zklock::recipes {
 
-/// A request to let go of a lock: to one contender, or to whoever holds it. Nobody is forced.
+/// A request to let go of a lock, which goes to one contender or to all holders. Nobody is forced.
 ///
 /// It is repeated, to the same contenders, when the connection ends before the answer: to be asked twice is no harm.
 /// The answer is how many were asked: those that were still there.
@@ -25,7 +25,7 @@ public:
 private:
     void restart() override;
     void send() override;
-    /// To ask a contender that is named tells nothing of what others have written.
+    /// Only a revocation that has to look for the holders tells its user something that others have written.
     [[nodiscard]] bool reads() const noexcept override { return unseen_.has_value(); }
     void look();
     void ask();

@@ -16,7 +16,7 @@ using store::outcome;
 // --- one who waits ---------------------------------------------------------------------------------------------------
 
 node_wait::node_wait(session& s, goal what, std::optional<node_stat> seen, done_function d)
-    : session_(s), for_(what), seen_(std::move(seen)), done_(std::move(d)), to_tell_(s.make_room())
+    : session_(s), for_(what), seen_(std::move(seen)), done_(std::move(d)), to_tell_(s.make_slot())
 {
 }
 
@@ -54,7 +54,7 @@ bool node_wait::is_met_by(const std::optional<node_stat>& now)
     return false;
 }
 
-/// What this server has deleted may be a node before the one that was seen.
+/// The node that this server has deleted may be an earlier one than the node that was seen: then the wait goes on.
 bool node_wait::is_met_by_end_of(const std::optional<node_stat>& before) const noexcept
 {
     return for_ != goal::created && before && seen_ && before->czxid >= seen_->czxid;
@@ -163,7 +163,7 @@ void watched_path::epoch_ended()
     leave_if_idle();
 }
 
-/// Also of watches that others have armed. A look that is on its way finds out by itself what has happened.
+/// Events come from watches that others have armed, too. A look under way finds out by itself what has happened.
 void watched_path::on_event(event_kind what)
 {
     for (const side s : {side::data, side::children}) {
@@ -220,7 +220,7 @@ void watched_path::look_failed(side s, error_code why)
 {
     const auto failed = std::move(of(s).looking);
     if (failed->watches() && failed->under_way()) // it has armed a watch, though its answer does not count
-        session_.attempt([this] { session_.hand_over_watch(path_); });
+        session_.guarded([this] { session_.hand_over_watch(path_); });
     fail(of(s), why);
     leave_if_idle();
 }

@@ -33,16 +33,16 @@ public:
     node_wait(const node_wait&) = delete;
     node_wait& operator=(const node_wait&) = delete;
 
-    /// Its user wants to hear no more of it. False: it has ended, and the news is on its way, or told.
+    /// Its user wants to hear no more of it. False if it has ended, and its user is told, or will be.
     bool withdraw();
 
 private:
     friend class watched_path;
     friend class node_watches;
 
-    /// Whether what a look has found is what it waits for.
+    /// Whether a look that found `now` ends the wait.
     [[nodiscard]] bool is_met_by(const std::optional<node_stat>& now);
-    /// Likewise of a deletion: `before` is the node as it was.
+    /// Whether the deletion of the node that a look had found as `before` ends the wait.
     [[nodiscard]] bool is_met_by_end_of(const std::optional<node_stat>& before) const noexcept;
     void end(error_code, const std::optional<node_stat>& = {}) noexcept;
 
@@ -50,7 +50,7 @@ private:
     const goal for_;
     std::optional<node_stat> seen_;
     done_function done_;
-    session::room to_tell_;
+    session::news_slot to_tell_;
     bool ended_ = false;
     error_code how_;
     std::optional<node_stat> found_;
@@ -58,15 +58,16 @@ private:
     std::list<std::shared_ptr<node_wait>>::iterator place_;
 };
 
-/// What the users of a client wait for at one path. All who wait likewise share one look and one watch.
+/// What the users of a client wait for at one path. All who wait for the node share one look and one watch; all who
+/// wait for its children share another of each.
 ///
 /// **State, not events.** A wait ends because a look has found what it waits for, or because the node has been deleted.
 /// Any other event only says that it is time to look. So it does no harm if several changes are told as one, or if they
 /// happen while there is no connection: the first look of each connection finds out.
-/// **Nothing between look and watch.** A look arms the watch. Whoever comes while it is under way, or while the watch
-/// is armed, is judged by what that look has found: what happens after it is told.
-/// **Later, not other.** What a look finds counts if it is later than what was seen, by the node's zxids. For what was
-/// seen may have been told by a server that knows more than this one: another client's, say.
+/// **Nothing between look and watch.** A look arms the watch. A wait that begins while the look is under way, or while
+/// the watch is armed, is judged by what that look finds: the watch tells what happens after it.
+/// **Later, not other.** What a look finds counts only if it is later than what was seen, by the node's zxids, because
+/// what was seen may come from a server that knows more than this one: another client's, say.
 class watched_path {
 public:
     watched_path(session&, node_watches& all, std::string path);
@@ -90,7 +91,7 @@ public:
     void on_event(store::event_kind);
     void end_all(errc why);
 
-    /// For the end of a step: may destroy it.
+    /// To be called at the end of a step: it may destroy this object.
     void leave_if_idle();
 
 private:

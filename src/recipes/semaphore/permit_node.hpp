@@ -42,7 +42,7 @@ struct permit_node {
         gone
     };
 
-    std::uint64_t number = 0; ///< in the order in which they were wanted
+    std::uint64_t id = 0; ///< in the order in which they were wanted
     std::string asked; ///< its name, without the number
     std::string name;  ///< once it is known
     phase now = phase::unsent;

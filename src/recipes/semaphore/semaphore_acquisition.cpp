@@ -25,7 +25,7 @@ void semaphore_acquisition::begin()
 {
     arm_deadline();
     if (looks_once())
-        session_.attempt([this] { path_->look(shared_from_this()); });
+        session_.guarded([this] { path_->look(shared_from_this()); });
     else
         line_up();
 }
@@ -64,11 +64,11 @@ void semaphore_acquisition::line_up()
     lock.options = std::move(line);
     const auto mine = std::make_shared<place>();
     lock.done = [self = shared_from_this(), mine](error_code ec, const grant& given) {
-        self->session_.attempt([&] { self->on_place(mine, ec, given); });
+        self->session_.guarded([&] { self->on_place(mine, ec, given); });
     };
     lock.lost = [weak = weak_from_this(), mine] {
         if (const auto self = weak.lock(); self && !mine->dropped)
-            self->session_.attempt([&] { self->begin_anew(); });
+            self->session_.guarded([&] { self->begin_anew(); });
     };
     mine->lock = path_->take_place(std::move(lock));
     place_ = mine;
@@ -170,7 +170,7 @@ bool semaphore_acquisition::withdraw()
     request_.done = nullptr;
     request_.lost = nullptr;
     path_->forget(*this);
-    session_.attempt([this] {
+    session_.guarded([this] {
         let_go();
         path_->advance();
     });
@@ -225,7 +225,7 @@ void semaphore_acquisition::lose()
 {
     if (!holding())
         return;
-    to_tell_ = session_.make_room();
+    to_tell_ = session_.make_slot();
     const lock_loss how = session_.loss_of(held_since());
     if (session_.log.on(log_level::warning))
         session_.log_loss(how, path_->path(), first_node(), token_);
@@ -261,7 +261,7 @@ void semaphore_acquisition::node_gone()
 
 void semaphore_acquisition::release(store::unique_function<void(error_code)> released)
 {
-    session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
+    session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
     request_.lost = nullptr;
     if (holding() && path_) {
         if (revoked_ && session_.log.on(log_level::info))
@@ -274,17 +274,17 @@ void semaphore_acquisition::release(store::unique_function<void(error_code)> rel
         ending->due = nodes.size();
         ending->released = std::move(released);
         path_->forget(*this);
-        session_.attempt([&] {
+        session_.guarded([&] {
             drop_nodes(ending);
             path_->advance();
         });
     } else if (released) {
         const error_code ec = state_.lost() ? errc::lost : errc::not_owner;
-        auto room = session_.room_from(to_tell_);
+        auto slot = session_.slot_from(to_tell_);
         if (!ending_)
             ending_ = std::make_shared<permits_release>();
         ending_->released = std::move(released);
-        session_.tell(std::move(room), [all = std::move(ending_), ec] { all->released(ec); });
+        session_.tell(std::move(slot), [all = std::move(ending_), ec] { all->released(ec); });
     }
 }
 
@@ -293,7 +293,7 @@ void semaphore_acquisition::on_revoked(std::function<void()> asked)
     if (!holding() || !path_)
         return;
     asked_ = std::move(asked);
-    session_.attempt([this] { path_->watch(*this); });
+    session_.guarded([this] { path_->watch(*this); });
 }
 
 void semaphore_acquisition::revoked()
@@ -309,7 +309,7 @@ void semaphore_acquisition::revoked()
 
 std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t count, std::function<void()> lost)
 {
-    session_.attempt([this] { session_.notice_lapse(session_.scheduler.now()); });
+    session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
     if (!holding() || !path_ || count == 0 || count > nodes.size())
         return nullptr;
     permits_request request;

@@ -70,7 +70,7 @@ public:
     [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
     [[nodiscard]] bool looks_once() const noexcept
     {
-        return request_.mode == patience::look_once && !ZKLOCK_MUTANT(semaphore_try_waits);
+        return request_.mode == acquire_mode::look_once && !ZKLOCK_MUTANT(semaphore_try_waits);
     }
     [[nodiscard]] const permits_request& request() const noexcept { return request_; }
     /// Of its nodes; null: the client's.
@@ -99,7 +99,7 @@ public:
     /// Its path goes away. Nobody will be told anything any more.
     void detach() noexcept;
 
-    std::uint64_t number = 0;      ///< in the order in which its path got to know them
+    std::uint64_t id = 0;      ///< in the order in which its path got to know them
     std::vector<permit_ptr> nodes; ///< one for each permit that it wants or has
 
 private:
@@ -127,7 +127,7 @@ private:
     permits_request request_;
     std::shared_ptr<place> place_;
     std::shared_ptr<permits_release> ending_; ///< for the release, which needs no memory then
-    session::room to_tell_;                   ///< how the release ends, once the permits are lost
+    session::news_slot to_tell_;                   ///< how the release ends, once the permits are lost
     std::function<void()> asked_;             ///< to be called when the holder is asked to let go
     bool revoked_ = false;                    ///< as the log says
     std::int64_t token_ = 0;

@@ -31,7 +31,7 @@ semaphore_path::semaphore_path(locks& l, const std::string& path, semaphore_path
 semaphore_path::~semaphore_path()
 {
     forget_holder();
-    for (const auto& [number, acquisition] : acquisitions_)
+    for (const auto& [id, acquisition] : acquisitions_)
         acquisition->detach();
     session_.remove(*this);
     // What was left to others, who have gone, is taken back. To stop listening takes no memory; to ask the servers does.
@@ -50,7 +50,7 @@ semaphore_path::~semaphore_path()
         if (count_left)
             take_back(options_.count_path);
     } catch (...) {
-        session_.give_up();
+        session_.give_up_epoch();
     }
 }
 
@@ -78,7 +78,7 @@ std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request r
         forget(*acquisition);
         throw;
     }
-    session_.attempt([this] { advance(); });
+    session_.guarded([this] { advance(); });
     return acquisition;
 }
 
@@ -107,9 +107,9 @@ void semaphore_path::want_nodes(semaphore_acquisition& head)
     heads_.push_back(&head);
     for (std::size_t i = 0; i < head.request().count; ++i) {
         const auto node = std::make_shared<permit_node>();
-        node->number = ++last_number_;
+        node->id = ++last_id_;
         node->owner = &head;
-        nodes_.emplace(node->number, node);
+        nodes_.emplace(node->id, node);
         head.nodes.push_back(node); // there is room
         to_create_.push_back(node);
     }
@@ -139,7 +139,7 @@ void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
     node->now = permit_node::phase::gone;
     if (!node->name.empty())
         by_name_.erase(node->name);
-    if (nodes_.erase(node->number) != 0)
+    if (nodes_.erase(node->id) != 0)
         session_.release(node_cost_);
 }
 
@@ -164,14 +164,14 @@ void semaphore_path::watch(semaphore_acquisition& holder)
 
 void semaphore_path::forget(semaphore_acquisition& acquisition)
 {
-    acquisitions_.erase(acquisition.number);
+    acquisitions_.erase(acquisition.id);
 }
 
 std::vector<std::shared_ptr<semaphore_acquisition>> semaphore_path::acquisitions() const
 {
     std::vector<std::shared_ptr<semaphore_acquisition>> all;
     all.reserve(acquisitions_.size());
-    for (const auto& [number, acquisition] : acquisitions_)
+    for (const auto& [id, acquisition] : acquisitions_)
         all.push_back(acquisition);
     return all;
 }

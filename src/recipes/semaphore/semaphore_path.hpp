@@ -84,8 +84,8 @@ public:
     void watch(semaphore_acquisition&);
     void adopt(const std::shared_ptr<semaphore_acquisition>& part)
     {
-        part->number = ++last_number_;
-        acquisitions_.emplace(part->number, part);
+        part->id = ++last_id_;
+        acquisitions_.emplace(part->id, part);
     }
     /// Sends the deletes that are due, before anything else is sent.
     void flush();
@@ -174,12 +174,12 @@ private:
     const semaphore_layout layout_;
     const std::size_t node_cost_;   ///< of one node, in the node budget
     shared_count count_;            ///< the maximum
-    std::uint64_t last_number_ = 0; ///< of an acquisition or a node
-    std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_; ///< by their numbers
+    std::uint64_t last_id_ = 0; ///< of an acquisition or a node
+    std::map<std::uint64_t, std::shared_ptr<semaphore_acquisition>> acquisitions_; ///< by their ids
     std::vector<semaphore_acquisition*> heads_; ///< with the lock of the line: one, unless that lock was lost
     std::size_t waiting_ = 0;                   ///< acquires that have not ended
 
-    std::map<std::uint64_t, permit_ptr> nodes_; ///< all that are not gone, by their numbers
+    std::map<std::uint64_t, permit_ptr> nodes_; ///< all that are not gone, by their ids
     std::unordered_map<std::string, permit_ptr> by_name_;
     std::vector<permit_ptr> to_create_;
     std::vector<permit_ptr> to_remove_;

@@ -13,7 +13,7 @@ void semaphore_path::epoch_began()
     if (!unknown_.empty())
         look_up_ = look_up::due;
     to_watch_.clear();
-    for (const auto& [number, node] : nodes_)
+    for (const auto& [id, node] : nodes_)
         if (std::exchange(node->watched, false) && node->owner)
             to_watch_.push_back(node);
     stale_ = true;
@@ -63,7 +63,7 @@ void semaphore_path::distrust()
     for (auto* list : {&to_create_, &to_remove_, &to_watch_, &unknown_})
         list->clear();
     std::vector<permit_ptr> all;
-    for (const auto& [number, node] : nodes_)
+    for (const auto& [id, node] : nodes_)
         all.push_back(node);
     for (const permit_ptr& node : all)
         put_in_order(node);
@@ -118,7 +118,7 @@ bool semaphore_path::notice_long_holder(store::scheduler::time_point now)
 {
     constexpr std::chrono::milliseconds long_hold{100};
     bool others = false;
-    for (const auto& [number, acquisition] : acquisitions_) {
+    for (const auto& [id, acquisition] : acquisitions_) {
         if (!acquisition->holding())
             continue;
         if (now - acquisition->held_since() < long_hold) {

@@ -27,7 +27,7 @@ namespace zklock::recipes {
     return {ECANCELED, boost::system::system_category()};
 }
 
-/// Of an operation on a node that its user has named, and may be wrong about.
+/// What a user is told of an operation on a node that he has named himself, and that may not be as he thinks.
 [[nodiscard]] inline errc node_error_of(store::outcome result) noexcept
 {
     switch (result) {

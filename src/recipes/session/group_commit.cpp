@@ -13,7 +13,7 @@ constexpr unsigned most_under_way = 2;
 constexpr std::size_t most_writes = 64;
 constexpr std::size_t most_spare = 2 * most_under_way; // of others the number is being looked for
 
-/// Whether such an answer to one create is the answer to all of the same writer, which are below one path (that no
+/// Whether such an answer to one create is the answer to all of the same source, which are below one path (that no
 /// server takes the access list: to those which have the same).
 constexpr bool concerns_the_path(store::outcome result) noexcept
 {
@@ -28,13 +28,13 @@ bool have_one_list(const node_write& a, const node_write& b) noexcept
 
 } // namespace
 
-void group_commit::join(node_writer& writer, bool urgent)
+void group_commit::join(write_source& source, bool urgent)
 {
     auto& line = urgent ? urgent_line_ : line_;
-    bool& in_line = urgent ? writer.in_urgent_line_ : writer.in_line_;
+    bool& in_line = urgent ? source.in_urgent_line_ : source.in_line_;
     if (in_line)
         return;
-    line.push_back(&writer);
+    line.push_back(&source);
     in_line = true;
 }
 
@@ -54,7 +54,7 @@ void group_commit::gather_until_the_turn_ends()
         return;
     session_.tell([this] {
         gathering_ = false;
-        session_.attempt([this] { flush(); });
+        session_.guarded([this] { flush(); });
     });
     gathering_ = true;
 }
@@ -69,24 +69,24 @@ void group_commit::flush()
 
 void group_commit::epoch_ended()
 {
-    for (node_writer* writer : std::exchange(line_, {}))
-        writer->in_line_ = false;
-    for (node_writer* writer : std::exchange(urgent_line_, {}))
-        writer->in_urgent_line_ = false;
-    for (node_writer* writer : asked_) // an exception has come between
-        writer->touched_ = false;
+    for (write_source* source : std::exchange(line_, {}))
+        source->in_line_ = false;
+    for (write_source* source : std::exchange(urgent_line_, {}))
+        source->in_urgent_line_ = false;
+    for (write_source* source : asked_) // an exception has come between
+        source->touched_ = false;
     asked_.clear();
     under_way_ = 0;
     sending_ = false;
 }
 
-void group_commit::forget(node_writer& writer)
+void group_commit::forget(write_source& source)
 {
-    if (writer.in_line_)
-        std::erase(line_, &writer);
-    if (writer.in_urgent_line_)
-        std::erase(urgent_line_, &writer);
-    std::erase(asked_, &writer);
+    if (source.in_line_)
+        std::erase(line_, &source);
+    if (source.in_urgent_line_)
+        std::erase(urgent_line_, &source);
+    std::erase(asked_, &source);
 }
 
 // --- sending ---------------------------------------------------------------------------------------------------------
@@ -118,21 +118,21 @@ void group_commit::put_back(const shared_transaction& done)
 }
 
 /// The next write of the one who is first in line.
-void group_commit::take_one(std::deque<node_writer*>& line, bool urgent, transaction& to, std::size_t& bytes)
+void group_commit::take_one(std::deque<write_source*>& line, bool urgent, transaction& to, std::size_t& bytes)
 {
-    node_writer& writer = *line.front();
+    write_source& source = *line.front();
     line.pop_front();
-    (urgent ? writer.in_urgent_line_ : writer.in_line_) = false;
-    if (!writer.touched_)
-        asked_.push_back(&writer);
-    writer.touched_ = true;
+    (urgent ? source.in_urgent_line_ : source.in_line_) = false;
+    if (!source.touched_)
+        asked_.push_back(&source);
+    source.touched_ = true;
     if (to.count == to.room.size())
         to.room.emplace_back();
     node_write& next = to.room[to.count];
-    if (!writer.next_write(urgent, next))
+    if (!source.next_write(urgent, next))
         return;
-    if (writer.has_write(urgent))
-        join(writer, urgent);
+    if (source.has_write(urgent))
+        join(source, urgent);
     bytes += next.node.size() + next.data.size();
     ++to.count;
 }
@@ -151,9 +151,9 @@ void group_commit::send()
     }
     // They may have found that somebody is not to have a node after all; what they do about it must not go before the
     // writes.
-    for (node_writer* writer : asked_) {
-        writer->touched_ = false;
-        writer->writes_sent();
+    for (write_source* source : asked_) {
+        source->touched_ = false;
+        source->writes_sent();
     }
     asked_.clear();
 }
@@ -175,10 +175,10 @@ void group_commit::send_alone(const node_write& w)
         });
 }
 
-void group_commit::alone_answered(node_writer& writer)
+void group_commit::alone_answered(write_source& source)
 {
     --under_way_;
-    writer.writes_answered();
+    source.writes_answered();
     proceed();
 }
 
@@ -220,14 +220,14 @@ void group_commit::on_answer(const shared_transaction& together, const store::ba
     const bool made = !answer.created.empty();
     if (made)
         learn_czxid(together, answer.created.back());
-    tell_writers(together->all());
+    tell_sources(together->all());
     if (!made)
         put_back(together);
     proceed();
 }
 
 /// One write was refused, and so none was done. It has its answer; the others go alone. Where the answer shows that
-/// none of its writer's creates can be done, they need not be tried.
+/// none of its source's creates can be done, they need not be tried.
 void group_commit::on_failure(writes together, const store::batch_reply& answer)
 {
     const bool one_failed = answer.failed < together.size() && answer.result != store::outcome::bad_arguments;
@@ -269,14 +269,14 @@ void group_commit::learn_czxid(const shared_transaction& together, std::string_v
         for (const node_write& w : together->all())
             if (w.creates)
                 w.by->on_czxid(w, answer.result == store::outcome::ok ? answer.stat.czxid : 0);
-        tell_writers(together->all(), [](const node_write& w) { return w.creates; }); // the others may be gone by now
+        tell_sources(together->all(), [](const node_write& w) { return w.creates; }); // the others may be gone by now
         put_back(together);
         proceed();
     });
 }
 
 /// Lets each who has one of those writes do what is next, once.
-template <class Which> void group_commit::tell_writers(writes together, Which which)
+template <class Which> void group_commit::tell_sources(writes together, Which which)
 {
     for (const node_write& w : together)
         if (which(w))

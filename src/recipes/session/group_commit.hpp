@@ -1,5 +1,5 @@
 #pragma once
-#include "recipes/session/node_writer.hpp"
+#include "recipes/session/write_source.hpp"
 #include "store/store.hpp"
 
 #include <cstddef>
@@ -15,10 +15,10 @@ class session;
 
 inline constexpr std::size_t most_bytes_of_a_batch = 256 * 1024; ///< of paths and data: a quarter of what servers read
 
-/// Sends the creates and deletes of all writers of a client. A lone write leaves at once; while others are under way
-/// the next ones gather, and go together as one transaction, in the order in which the writers came, one write of each
-/// in turn. Only a delete that another client may be waiting for does not wait for those under way: it goes at the end
-/// of the turn, and takes along what has gathered.
+/// Sends the creates and deletes of all sources of a client. A lone write leaves at once; while others are under way,
+/// the next ones gather, and go together as one transaction: one write of each source, in the order in which the
+/// sources came, then the next of each. Only a delete that another client may be waiting for does not wait for those
+/// under way: it goes at the end of the turn, and takes along what has gathered.
 ///
 /// The idea is the group commit of databases: the price of a transaction is shared, and the busier a client is, the
 /// less each of its locks costs.
@@ -28,13 +28,13 @@ public:
     group_commit(const group_commit&) = delete;
     group_commit& operator=(const group_commit&) = delete;
 
-    /// The writer has something to write. It is asked what, by next_write(), when it comes up.
-    void join(node_writer&, bool urgent);
-    /// Sends what may go now. Called when a step of a writer is complete.
+    /// The source has something to write. It is asked what, by next_write(), when it comes up.
+    void join(write_source&, bool urgent);
+    /// Sends what may go now. Called when a step of a source is complete.
     void proceed();
     /// Nothing is under way any more, and nothing may be sent.
     void epoch_ended();
-    void forget(node_writer&);
+    void forget(write_source&);
 
 private:
     using writes = std::span<const node_write>;
@@ -51,10 +51,10 @@ private:
     void flush();
     [[nodiscard]] shared_transaction take();
     void put_back(const shared_transaction&);
-    void take_one(std::deque<node_writer*>& line, bool urgent, transaction& to, std::size_t& bytes);
+    void take_one(std::deque<write_source*>& line, bool urgent, transaction& to, std::size_t& bytes);
     void send();
     void send_alone(const node_write&);
-    void alone_answered(node_writer&);
+    void alone_answered(write_source&);
     void send_together(const shared_transaction&);
     void on_answer(const shared_transaction&, const store::batch_reply&);
     void on_failure(writes, const store::batch_reply&);
@@ -64,12 +64,12 @@ private:
     struct all {
         bool operator()(const node_write&) const noexcept { return true; }
     };
-    template <class Which = all> static void tell_writers(writes, Which which = {});
+    template <class Which = all> static void tell_sources(writes, Which which = {});
 
     session& session_;
-    std::deque<node_writer*> line_;         ///< with something to write, each once
-    std::deque<node_writer*> urgent_line_;  ///< likewise, with a delete that does not wait
-    std::vector<node_writer*> asked_;       ///< what they have to write, while a transaction is gathered
+    std::deque<write_source*> line_;         ///< with something to write, each once
+    std::deque<write_source*> urgent_line_;  ///< with a delete that does not wait, each once
+    std::vector<write_source*> asked_;       ///< what they have to write, while a transaction is gathered
     std::vector<shared_transaction> spare_; ///< answered
     std::vector<store::batch_write> batch_; ///< what is being sent
     unsigned under_way_ = 0;

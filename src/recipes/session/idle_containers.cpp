@@ -56,7 +56,7 @@ void idle_containers::proceed()
         return;
     session_.tell([this] {
         gathering_ = false;
-        session_.attempt([this] { begin_round(); });
+        session_.guarded([this] { begin_round(); });
     });
     gathering_ = true;
 }

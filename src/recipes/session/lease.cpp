@@ -40,22 +40,22 @@ bool lease_times::possible() const noexcept
 lease::lease(const lease_times& times) : times_(times)
 {
     times_.timeout = {};
-    begin_term();
+    begin_span();
 }
 
-void lease::begin_term()
+void lease::begin_span()
 {
-    const auto next = std::make_shared<lease_term>();
-    if (term_)
-        next->heard_ = term_->heard_.load();
-    term_ = next;
-    shown_ = term_;
+    const auto next = std::make_shared<lease_span>();
+    if (span_)
+        next->heard_ = span_->heard_.load();
+    span_ = next;
+    shown_ = span_;
     ended_ = false;
 }
 
 void lease::heard(time_point now) noexcept
 {
-    term_->heard_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+    span_->heard_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 void lease::open(duration session_timeout)
@@ -78,14 +78,14 @@ void lease::opened(time_point sent, time_point now)
 
 void lease::confirmed(time_point sent, time_point now)
 {
-    // A reader may have seen the term end: it stays ended, whatever came in too late.
+    // A reader may have seen the span end: it stays ended, whatever came in too late.
     if (lapsed(now))
         end();
     const time_point until = sent + sure_;
     if (ended_)
-        begin_term();
-    if (until > term_->until())
-        term_->until_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
+        begin_span();
+    if (until > span_->until())
+        span_->until_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 void lease::answered(time_point sent, time_point now)
@@ -132,9 +132,9 @@ lease::time_point lease::next_heartbeat() const noexcept
 
 void lease::end() noexcept
 {
-    if (term_->until() == time_point{})
+    if (span_->until() == time_point{})
         return;
-    term_->until_.store(0, std::memory_order_relaxed);
+    span_->until_.store(0, std::memory_order_relaxed);
     ended_ = true;
 }
 

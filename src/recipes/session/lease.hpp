@@ -10,11 +10,11 @@
 
 namespace zklock::recipes {
 
-/// One unbroken stretch of time for which the client may believe that its session lives. Guards keep the term they were
-/// granted in; a term that has ended never begins again.
+/// One unbroken stretch of time for which the client may believe that its session lives. Guards keep the span they were
+/// granted in; a span that has ended never begins again.
 ///
 /// Thread safety: the observers may be called from any thread.
-class lease_term {
+class lease_span {
 public:
     using time_point = lease_clock::time_point;
 
@@ -23,7 +23,7 @@ public:
     {
         return time_point(time_point::duration(until_.load(std::memory_order_relaxed)));
     }
-    /// When something came through the servers' leader last, in this term or before it.
+    /// When something came through the servers' leader last, in this span or before it.
     [[nodiscard]] time_point heard() const noexcept
     {
         return time_point(time_point::duration(heard_.load(std::memory_order_relaxed)));
@@ -98,14 +98,14 @@ public:
     using time_point = lease_clock::time_point;
     using duration = lease_clock::duration;
 
-    /// For sessions of any time-out: that of `times` does not matter.
+    /// Makes a lease for sessions of any time-out: `times.timeout` does not count.
     explicit lease(const lease_times& times);
 
-    /// A session with this time-out is there. The term of an earlier one ends.
+    /// A session with this time-out is there. The span of an earlier one ends.
     void open(duration session_timeout);
-    /// The session came into being after `sent`, and the leader knows it. It counts a margin less, so that whoever
-    /// holds hears of the end at least a margin before it, from the first moment on; or half of the rest, if that is
-    /// less: it has to last until the first heartbeat counts.
+    /// The session came into being after `sent`, and the leader knows it. The lease is taken to be a margin shorter, so
+    /// that from the first moment on holders hear of its end at least a margin before it; or shorter by half of the
+    /// rest, if that is less, because it has to last until the first heartbeat counts.
     void opened(time_point sent, time_point now);
     /// The leader knows that the session lived at `sent`.
     void confirmed(time_point sent, time_point now);
@@ -114,21 +114,21 @@ public:
     /// The session is over, or no longer ours to use.
     void end() noexcept;
 
-    /// Whether a grant may be given now, in term().
+    /// Whether a grant may be given now, in span().
     [[nodiscard]] bool fresh(time_point now) const noexcept { return now < ends(); }
     /// It has ended, and end() was not called.
-    [[nodiscard]] bool lapsed(time_point now) const noexcept { return term_->until() != time_point{} && !fresh(now); }
+    [[nodiscard]] bool lapsed(time_point now) const noexcept { return span_->until() != time_point{} && !fresh(now); }
     /// When fresh() turns false, if nothing is answered before.
-    [[nodiscard]] time_point ends() const noexcept { return term_->until() - times_.notice; }
-    [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return shown_; }
-    /// Of the present session.
+    [[nodiscard]] time_point ends() const noexcept { return span_->until() - times_.notice; }
+    [[nodiscard]] const std::shared_ptr<const lease_span>& span() const noexcept { return shown_; }
+    /// The times of the present session.
     [[nodiscard]] const lease_times& times() const noexcept { return times_; }
     /// When to ask again, to keep it fresh: whatever else is asked meanwhile may come too early to count.
     [[nodiscard]] time_point next_heartbeat() const noexcept;
     void heartbeat_answered(time_point sent, time_point now) noexcept;
 
 private:
-    void begin_term();
+    void begin_span();
     void heard(time_point now) noexcept;
 
     lease_times times_;
@@ -139,9 +139,9 @@ private:
     };
     time_point last_beat_{}; ///< what the next is counted from
     std::deque<exchange> uncounted_; ///< by the leader, for all we know; some way apart
-    bool ended_ = false; ///< the term: another begins with the next sign of life
-    std::shared_ptr<lease_term> term_;
-    std::shared_ptr<const lease_term> shown_;
+    bool ended_ = false; ///< the span: another begins with the next sign of life
+    std::shared_ptr<lease_span> span_;
+    std::shared_ptr<const lease_span> shown_;
 };
 
 } // namespace zklock::recipes

@@ -52,7 +52,7 @@ void lost_creates::look_up(const std::string& parent)
     });
 }
 
-/// For what the server has refused, and may not refuse for ever.
+/// Looks again after a second, because the server has refused the look, and may not refuse it for ever.
 void lost_creates::look_up_later(const std::string& parent)
 {
     constexpr std::chrono::seconds before_next_try{1};

@@ -37,7 +37,7 @@ public:
     void session_ended() { doubts_.clear(); }
 
 private:
-    using names = std::map<std::string, bool, std::less<>>; ///< and whether it was looked for in this epoch, in vain
+    using names = std::map<std::string, bool, std::less<>>; ///< true: this epoch has looked for it, in vain
 
     void look_up(const std::string& parent);
     void look_up_later(const std::string& parent);

@@ -21,10 +21,10 @@ class session;
 [[nodiscard]] std::string in_words(double);
 [[nodiscard]] std::string in_words(naming);
 [[nodiscard]] std::string in_words(const access_list&);
-/// In quotes; no more of it than fits into a line.
+/// The text in quotes; no more of it than fits into a line.
 [[nodiscard]] std::string in_words(std::string_view);
 
-/// Of a value that is not within these bounds, which are accepted both. `bound_by` says where the upper one is from.
+/// The fault of a value that is less than `least` or more than `most`. `bound_by` says where the upper bound is from.
 [[nodiscard]] std::optional<option_fault> out_of_bounds(std::string option, std::chrono::milliseconds value,
                                                         std::chrono::milliseconds least,
                                                         std::chrono::milliseconds most);
@@ -34,13 +34,13 @@ class session;
 /// Why no lock can be held with the sessions that the servers grant.
 [[nodiscard]] std::string too_short_for_a_lease(const client_options&, std::chrono::milliseconds granted);
 
-/// What cannot be written into a node. `identifier` is the one that is used: the client's, say.
+/// Finds what cannot be written into a node. `identifier` is the one that is used: the client's, say.
 [[nodiscard]] std::optional<option_fault> find_fault(std::string_view identifier,
                                                      const std::map<std::string, std::string>& properties);
 [[nodiscard]] std::optional<option_fault> find_fault(naming, parent_kind);
-/// What no server would take, if there is a list.
+/// Finds what no server would accept in the list, if there is one.
 [[nodiscard]] std::optional<option_fault> find_fault(const std::optional<access_list>&);
-/// Likewise of a client with these credentials.
+/// Finds also what the servers would not accept of a client with these credentials.
 [[nodiscard]] std::optional<option_fault> find_fault(const std::optional<access_list>&,
                                                      const std::vector<credentials>&);
 
@@ -48,7 +48,8 @@ class session;
 errc report_fault(session&, const std::string& path, const option_fault&);
 /// The same of a path, with the rule that it breaks.
 errc report_path_fault(const session&, std::string_view path, std::string_view fault);
-/// The same if the servers have refused a lock's own access list. (Of the client's, the bridge tells.)
+/// Has the log told, at level error, if the answer is that the servers do not accept a lock's own access list. (If they
+/// do not accept the client's, the bridge tells.)
 void log_refusal(session&, const std::string& path, const std::optional<access_list>&, store::outcome answer);
 
 } // namespace zklock::recipes

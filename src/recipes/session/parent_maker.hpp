@@ -25,25 +25,26 @@ struct made_container {
     [[nodiscard]] bool may_go(const store::node_stat&) const noexcept;
 };
 
-/// All of those.
+/// All containers that this client has made for one path, at it and above it.
 class made_containers {
 public:
     [[nodiscard]] bool any() const noexcept { return !made_.empty(); }
-    /// Instead of what was known of its level.
+    /// Adds one, in place of what was known of its level.
     void add(const made_container&);
     /// Where both know a level, the later one counts.
     void add(const made_containers& others);
     void clear() noexcept { made_.clear(); }
     /// The next add() will not fail.
     void make_room() { made_.reserve(made_.size() + 1); }
-    /// There has to be one.
+    /// The one to be deleted first. There has to be one.
     [[nodiscard]] const made_container& lowest() const noexcept { return made_.front(); }
-    /// Forgets that one, and all above it: or nothing, if it was made again meanwhile.
+    /// Forgets that one, unless it was made again meanwhile.
     void remove(const made_container&) noexcept;
+    /// Forgets that one and all above it, unless it was made again meanwhile.
     void remove_from(const made_container&) noexcept;
     /// This client has set the data of the node at that level.
     void written(std::size_t level, const store::node_stat&) noexcept;
-    /// All but the path itself.
+    /// All but the one at the path itself.
     [[nodiscard]] made_containers upper() const;
 
 private:

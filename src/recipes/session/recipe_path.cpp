@@ -20,7 +20,7 @@ void recipe_path::tell_if_idle()
 {
     if (place_ != place::nowhere || idle_told_ || !idle())
         return;
-    session_.tell([this_ones = on_idle_, &s = session_] { s.attempt(this_ones); });
+    session_.tell([this_ones = on_idle_, &s = session_] { s.guarded(this_ones); });
     idle_told_ = true;
 }
 
@@ -103,7 +103,7 @@ void resting_paths::plan_look()
     const auto when = session_.scheduler.now() + session_.options.session_timeout / 2;
     timer_ = session_.scheduler.call_at(when, [this] {
         timer_ = 0;
-        session_.attempt([this] {
+        session_.guarded([this] {
             for (std::size_t n = members_.size(); n != 0; --n)
                 look_at_first(true);
         });

@@ -17,9 +17,9 @@ namespace zklock::recipes {
 
 class resting_paths;
 
-/// What a recipe does at one path. It stays for a while when nobody uses it any more, for what it knows is worth
-/// requests to whoever comes next. Before it goes, the containers that this client has made for it are deleted, as far
-/// as they are empty: servers clear away so few in a second that those of a path for each order, say, would pile up.
+/// What a recipe does at one path. It stays for a while when nobody uses it any more, because what it knows saves the
+/// next user requests. Before it goes, the containers that this client has made for it are deleted, as far as they are
+/// empty: servers clear away so few in a second that those of a path for each order, say, would pile up.
 class recipe_path : public requesting_member, public boost::intrusive::list_base_hook<> {
 public:
     ~recipe_path() override;

@@ -12,8 +12,8 @@
 
 namespace zklock::recipes {
 
-/// What a recipe does at each path that is in use, and at those that are kept for a while when nobody uses them any
-/// more, for what is known of them is worth requests to whoever comes next.
+/// The paths at which a recipe is at work, and those that are kept for a while when nobody uses them any more, because
+/// what is known of them saves the next user requests.
 template <class Path> class recipe_paths {
 public:
     explicit recipe_paths(session& s) : resting_(s, most_resting) {}
@@ -51,7 +51,7 @@ public:
         return entry.get();
     }
 
-    /// Whoever was to use the path could not begin, for want of memory. So nobody else will tell that it is idle.
+    /// An acquire that was to use the path could not begin, for want of memory: so nothing else tells that it is idle.
     void unused(const std::string& path) noexcept
     {
         const auto found = paths_.find(path);

@@ -77,11 +77,11 @@ public:
 
 protected:
     request_for(session& s, if_lost what_then, done_function d, std::size_t bytes = 0)
-        : user_request(bytes), session_(s), if_lost_(what_then), done_(std::move(d)), to_tell_(s.make_room())
+        : user_request(bytes), session_(s), if_lost_(what_then), done_(std::move(d)), to_tell_(s.make_slot())
     {
     }
 
-    /// Nothing has been sent yet, or an answer was lost: what is sent next is the first.
+    /// Forgets what was sent: nothing has been, or an answer was lost, and what is sent next is the first request.
     virtual void restart() {}
     /// Makes the next request.
     virtual void send() = 0;
@@ -168,14 +168,14 @@ private:
 
     const if_lost if_lost_;
     done_function done_;
-    session::room to_tell_; ///< how it ends
+    session::news_slot to_tell_; ///< how it ends
     std::optional<std::tuple<error_code, Values...>> end_; ///< what its user is to be told
     std::optional<errc> unsent_end_;
     bool sent_ = false;
 };
 
-/// One that is made of many, each sent when it comes up. If answers were lost all of it is repeated, once the others
-/// are there.
+/// A user's request that takes many requests to the servers, each sent when it comes up. If answers were lost, all of
+/// it is repeated, once the other answers are there.
 template <class... Values> class request_of_several : public request_for<Values...> {
 protected:
     using request_for<Values...>::request_for;
@@ -203,7 +203,7 @@ protected:
         return taken;
     }
 
-    /// What is to be done when more is known.
+    /// Does what is to be done when more is known.
     void advance()
     {
         if (this->ended())

@@ -28,13 +28,13 @@ public:
 
     /// It has come up, and there is a connection: makes the next request that it has to make, if there is one.
     virtual void send_next() = 0;
-    /// Whether it has one to make besides the first.
+    /// Whether it has a request to make besides the first.
     [[nodiscard]] virtual bool has_more() const noexcept { return false; }
     /// The connection has ended, and no answer is due, but it has more to send: begins again.
     virtual void begin_again() = 0;
     /// Ends it, unless it has ended.
     virtual void fail(errc why) = 0;
-    /// Ends it likewise, because memory has failed in a step of it: with `not_enough_memory`, or with
+    /// Ends it, unless it has ended, because memory has failed in a step of it: with `not_enough_memory`, or with
     /// `errc::outcome_unknown` if it may have been done.
     virtual void fail_for_memory() noexcept = 0;
     /// Its user wants to hear no more of it. Not called again, unless it has ended.
@@ -84,7 +84,7 @@ public:
     void leave(user_request&) noexcept;
     /// One of its requests is being made.
     void sends(user_request&) noexcept;
-    /// One of its requests was answered. Whoever says so calls proceed() when it has taken the answer.
+    /// One of its requests was answered. The caller then takes the answer, and calls proceed().
     void answered(user_request&) noexcept;
     /// Sends what may go now.
     void proceed();

@@ -15,10 +15,10 @@ protected:
     explicit requesting_member(session& s) : session_(s) {}
 
     [[nodiscard]] bool answers_due() const noexcept { return answers_due_ + waits_ != 0; }
-    /// An answer is due that does not come by way of expect(); and it has come.
+    /// An answer is due that does not come by way of expect(); answer_came() is called when it has come.
     void answer_due() noexcept { ++answers_due_; }
     void answer_came() noexcept { --answers_due_; }
-    /// None is, for the epoch is over; also none of which an exception has kept the rest from hearing.
+    /// No answer is due any more, because the epoch is over: not even one that an exception has left uncounted.
     void no_answer_due() noexcept { answers_due_ = 0; }
 
     /// Wraps the function that takes an answer.
@@ -34,7 +34,7 @@ protected:
         };
     }
 
-    /// For what the server has refused, and may not refuse for ever.
+    /// Calls `f` after a second: for requests that the server has refused, and may not refuse for ever.
     void after_a_while(std::function<void()> f)
     {
         constexpr std::chrono::seconds before_next_try{1};

@@ -63,12 +63,12 @@ void session::change(connection_state next)
     if (!on_state_ || to_tell_state_.empty())
         return; // news that are on their way tell of it
     tell(std::move(to_tell_state_), [this] {
-        to_tell_state_ = make_room(); // its own again
+        to_tell_state_ = make_slot(); // its own again
         on_state_(state_);
     });
 }
 
-/// Of each state, even if others follow at once.
+/// Tells the listener of each state, even if others follow at once.
 void session::tell_listener(connection_state now) noexcept
 {
     connection_event event;
@@ -96,12 +96,12 @@ void session::deliver_news()
                 self.deliver_soon();
         }
     } the_rest{*this};
-    // Whoever is told of a grant holds: an end of the lease since the grant was decided is noticed before.
-    attempt([this] { notice_lapse(scheduler.now()); });
+    // A grant still holds when it is told: an end of the lease since it was decided is noticed here, before.
+    guarded([this] { notice_lapse(scheduler.now()); });
     if (!stopped_)
-        attempt([this] { stop(*over); });
+        guarded([this] { stop(*over); });
     if (expiry_untold_)
-        attempt([this] { settle(); });
+        guarded([this] { settle(); });
     if (lapse_untold_ || expiry_untold_ || !stopped_) {
         // Once more, but not at once: it could go on like that as long as memory fails. Since one of the attempts has
         // failed, settle() comes: with its timer, or behind the end of the epoch.
@@ -178,7 +178,7 @@ void session::on_disconnected()
     if (over)
         return;
     counters_.disconnects.add();
-    attempt([this] {
+    guarded([this] {
         epoch_open_ = false;
         contact_lost(); // known to all before the end of the epoch makes one of them have another do something
         end_epoch();
@@ -192,7 +192,7 @@ void session::on_expired()
     if (over)
         return;
     counters_.expiries.add();
-    attempt([this] {
+    guarded([this] {
         id_ = 0;
         lease_.end();
         expiry_untold_ = true;
@@ -206,7 +206,7 @@ void session::on_authentication_failed()
     if (over)
         return;
     counters_.authentication_failures.add();
-    attempt([this] { stop(errc::authentication_failed); });
+    guarded([this] { stop(errc::authentication_failed); });
     change(connection_state::failed);
 }
 
@@ -246,7 +246,7 @@ void session::close(std::function<void()> closed)
     close_store();
 }
 
-/// Last of all: also after the answers to what was called while this was on its way.
+/// Comes last of all: after the answers to what was called while this was on its way, too.
 void session::tell_closed() noexcept
 {
     const auto last = [this] {
@@ -258,7 +258,7 @@ void session::tell_closed() noexcept
             each(f);
         each.rethrow();
     };
-    if (to_close_.empty()) // it takes the room of the one that is being told
+    if (to_close_.empty()) // it takes the slot of the one that is being told
         tell(last);
     else
         tell(std::move(to_close_), last);

@@ -58,9 +58,9 @@ public:
     /// 0 when there is none. From any thread.
     [[nodiscard]] std::int64_t id() const noexcept { return id_; }
 
-    /// Ends it. What waits, and releases under way, end with `errc::closed`: a session that cannot be told to end takes
-    /// its nodes with it later. What is held is lost. Then `closed` is called. Again: called when the first is done.
-    /// The first `closed` is taken whatever is thrown.
+    /// Ends it. What waits, and releases under way, end with `errc::closed`; what is held is lost. Then `closed` is
+    /// called: at a second call, too, when the first is done. The nodes go with the session, at once if the servers can
+    /// be told. The first `closed` is taken whatever is thrown.
     void close(std::function<void()> closed);
 
     // --- for the recipes ---------------------------------------------------------------------------------------------
@@ -77,35 +77,36 @@ public:
     /// Does a step that the store does not guard. If memory fails in it, nobody knows how far the protocol has come:
     /// the epoch is given up, and nothing is granted before all has been looked at anew. That is no more than a lost
     /// connection; what users have been told or have asked for still holds. Other exceptions are passed on.
-    template <class Step> void attempt(Step&& step)
+    template <class Step> void guarded(Step&& step)
     {
         try {
             step();
         } catch (const std::bad_alloc&) {
-            give_up();
+            give_up_epoch();
         } catch (...) {
-            give_up();
+            give_up_epoch();
             throw;
         }
     }
-    void give_up() noexcept;
+    void give_up_epoch() noexcept;
     /// An exception has left a step, and what it has left half done has not been seen to yet.
     [[nodiscard]] bool lost_track() const noexcept { return lost_track_; }
 
-    /// Has the server catch up with all that was done before this epoch: one sync serves everybody who asks. Whoever
-    /// sends a read after this call asks caught_up() when its answer comes.
+    /// Has the server catch up with all that was done before this epoch: one sync serves everybody who asks. A caller
+    /// that sends a read after this call asks caught_up() when the answer comes.
     void catch_up();
     /// The sync of this epoch went well. So what is answered from now on was read after it.
     [[nodiscard]] bool caught_up() const noexcept { return catching_up_ == catch_up_state::done; }
-    /// Before something is read for a user: he may hold a lock, and shall see what others wrote who held it before. It
-    /// may be known from an event of an earlier connection that they have let go, and the server of this one may not
-    /// have got so far. (Events do not count in the zxid by which the C client keeps away from such servers.) What is
-    /// known from this connection, this server knows. So the first epoch needs nothing, and the next ones a sync each,
-    /// if somebody reads. A write whose outcome is unknown is seen likewise, or will never be done.
+    /// To be called before something is read for a user: he may hold a lock, and shall see what others wrote who held
+    /// it before. The client may know from an event of an earlier connection that they have let go, and the server of
+    /// this connection may not have got so far. (Events do not count in the zxid by which the C client keeps away from
+    /// such servers.) What the client knows from this connection, this server knows. So the first epoch needs nothing,
+    /// and each later one a sync, if somebody reads. After that sync, a write whose outcome is unknown is seen, or will
+    /// never be done.
     void catch_up_for_users();
     /// Whether an answer to a read may be older than that: the sync was refused, or its answer lost.
     [[nodiscard]] bool behind_users() const noexcept;
-    /// What users are told whose reads were answered behind a sync that was refused.
+    /// The error for users whose reads were answered behind a sync that was refused.
     [[nodiscard]] errc refusal_to_catch_up() const noexcept { return refusal_to_catch_up_; }
 
     bool connected = false; ///< and no answer has been lost
@@ -130,20 +131,24 @@ public:
         deliver_soon();
     }
 
-    /// Room for one piece of news: made beforehand, by what could not take back what it has to tell of.
-    using room = std::list<store::unique_function<void()>>;
-    [[nodiscard]] room make_room()
+    /// A slot for one piece of news: made beforehand, by what could not take back what it has to tell of.
+    using news_list = std::list<store::unique_function<void()>>;
+    using news_slot = news_list; ///< with one element
+    [[nodiscard]] news_slot make_slot()
     {
         if (spare_news_.empty())
-            return room(1);
-        room one;
+            return news_slot(1);
+        news_slot one;
         one.splice(one.end(), spare_news_, spare_news_.begin());
         return one;
     }
-    /// The room that was made beforehand; or else one made now, which may throw.
-    [[nodiscard]] room room_from(room& beforehand) { return beforehand.empty() ? make_room() : std::move(beforehand); }
-    /// Calls `news` soon, too; the room was made for it, so this cannot fail.
-    template <class News> void tell(room in, News&& news) noexcept
+    /// The slot that was made beforehand; or else one made now, which may throw.
+    [[nodiscard]] news_slot slot_from(news_slot& beforehand)
+    {
+        return beforehand.empty() ? make_slot() : std::move(beforehand);
+    }
+    /// Calls `news` soon, too; the slot was made for it, so this cannot fail.
+    template <class News> void tell(news_slot in, News&& news) noexcept
     {
         static_assert(store::unique_function<void()>::takes_no_memory<News>);
         in.front() = std::forward<News>(news);
@@ -158,11 +163,11 @@ public:
 
     [[nodiscard]] bool lease_fresh() const { return lease_fresh(scheduler.now()); }
     [[nodiscard]] bool lease_fresh(store::scheduler::time_point now) const { return lease_.fresh(now); }
-    [[nodiscard]] const std::shared_ptr<const lease_term>& term() const noexcept { return lease_.term(); }
-    /// For who is granted something now.
+    [[nodiscard]] const std::shared_ptr<const lease_span>& span() const noexcept { return lease_.span(); }
+    /// The lease of one that is granted something now.
     [[nodiscard]] held_lease lease_held_since(store::scheduler::time_point now) const noexcept
     {
-        return {term(), lease_.times().notice, now};
+        return {span(), lease_.times().notice, now};
     }
     /// The lease cannot last from one heartbeat to the next: the margin and the notice take too much of it.
     [[nodiscard]] bool lease_impossible() const noexcept { return !lease_.times().possible(); }
@@ -170,7 +175,8 @@ public:
     /// Takes note of an answer that came through the leader: to a write or a sync. A follower cut off from its leader
     /// answers reads for a while, although the leader may have ended the session.
     void heard(const store::reply&);
-    /// The same of a write. That one was done also shows that the server is none that others have replaced unawares.
+    /// Takes note of the answer to a write. A write that was done also shows that the server is not a leader that
+    /// others have replaced unawares.
     void wrote(const store::reply&);
     /// Whether a write was done over the present connection.
     [[nodiscard]] bool server_proved() const noexcept { return server_proved_; }
@@ -183,9 +189,9 @@ public:
     /// the node.
     void granted(session_member&);
 
-    /// How a lock is being lost that is held since then: now, as far as anybody knows.
+    /// The loss of a lock that was granted at `held_since`: it is lost now, for the reason that is known.
     [[nodiscard]] lock_loss loss_of(store::scheduler::time_point held_since) const noexcept;
-    /// Has the log say so. The node's name may be missing, for lack of memory.
+    /// Writes a loss to the log. The node's name may be missing, for lack of memory.
     void log_loss(const lock_loss&, std::string_view path, std::string_view node,
                   std::int64_t fencing_token) const noexcept;
 
@@ -196,7 +202,7 @@ public:
     /// may be missing, likewise.
     void log_left_held(std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept;
 
-    /// The executor of a listener takes no more: what happens goes on, and who runs the client hears of it.
+    /// The executor of a listener has thrown: the client goes on, and its log, or who runs its context, hears of it.
     void listener_refused(std::exception_ptr why) noexcept;
 
     /// Calls `f` after a while, unless the session is destroyed before.
@@ -208,7 +214,7 @@ public:
     void release(std::size_t bytes);
     /// The member has contenders without a node, for want of budget.
     void wait_for_budget(session_member&);
-    /// Those have given up: whoever waits behind the member may find room.
+    /// Those contenders do not wait any more: a member behind this one may find room.
     void want_no_budget(session_member&);
 
     // --- members -----------------------------------------------------------------------------------------------------
@@ -224,13 +230,13 @@ public:
     bool leave_watch(std::string_view path);
     /// Whether others listen to the path, too: a watch that is taken back is taken from all.
     [[nodiscard]] bool shares(std::string_view path) const { return listeners_.count(path) > 1; }
-    /// Whoever does not listen there has no use for a watch any more. True when those who listen take it over; else it
+    /// One who does not listen there has no use for a watch any more. True when those who listen take it over; else it
     /// should be taken back.
     bool hand_over_watch(std::string_view path);
     /// Whether anybody may have a use for a watch on that node: then it must not be taken back.
     [[nodiscard]] bool wanted(std::string_view node) const;
 
-    /// In the order in which they came; a copy, because they may go while it is gone through.
+    /// All members in the order in which they came; a copy, because they may go while it is gone through.
     [[nodiscard]] std::vector<session_member*> members() const { return {members_.begin(), members_.end()}; }
 
     /// Something has happened to a node: an event tells, or an answer.
@@ -248,7 +254,7 @@ private:
     void on_disconnected() override;
     void on_expired() override;
     void on_authentication_failed() override;
-    void on_exception() noexcept override { give_up(); }
+    void on_exception() noexcept override { give_up_epoch(); }
 
     void change(connection_state);
     void tell_listener(connection_state) noexcept;
@@ -293,16 +299,16 @@ private:
     std::set<std::string, std::less<>> left_watches_; ///< of those who do not listen any more, while others do
     std::deque<session_member*> wanting_budget_;
     bool budget_freed_ = false;
-    room news_;
-    room spare_news_; ///< empty ones, for the next
-    room to_close_ = make_room();
-    room to_tell_state_ = make_room();
+    news_list news_;
+    news_list spare_news_; ///< empty ones, for the next
+    news_slot to_close_ = make_slot();
+    news_slot to_tell_state_ = make_slot();
     bool delivering_ = false;
     bool epoch_open_ = false; ///< also after an answer was lost: others may come
     bool lost_track_ = false;
     bool stopped_ = true;        ///< or not over yet
-    bool lapse_untold_ = false;  ///< members have not all heard of it yet
-    bool expiry_untold_ = false; ///< likewise
+    bool lapse_untold_ = false;  ///< not all members have heard of the lease's end yet
+    bool expiry_untold_ = false; ///< not all members have heard of the session's end yet
     std::optional<store::scheduler::time_point> unopened_; ///< a session that has no lease yet began after that
     store::scheduler::time_point began_{}; ///< the present session, for all we know
     store::repeats slow_turns_;

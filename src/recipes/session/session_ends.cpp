@@ -1,6 +1,6 @@
 // What has to be told even if memory fails meanwhile: the end of an epoch, of the lease and of the session, and news.
-// And after an exception: what a step has left half done is taken for unknown, as at the end of an epoch, and whoever
-// has not heard of something hears of it then.
+// After an exception, what a step has left half done is taken for unknown, as at the end of an epoch; and those who
+// have not been told of something are told then.
 #include "recipes/session/session.hpp"
 
 #include "queue/mutants.hpp"
@@ -9,14 +9,14 @@
 
 namespace zklock::recipes {
 
-void session::give_up() noexcept
+void session::give_up_epoch() noexcept
 {
     if (ZKLOCK_MUTANT(exception_ignored))
         return;
     lost_track_ = true;
     contact_lost();
     if (epoch_open_ && !over)
-        return store.give_up(); // the epoch, whose end comes
+        return store.give_up_epoch(); // the epoch, whose end comes
     constexpr std::chrono::milliseconds before_next_try{10};
     constexpr int most_tries = 16; // for a shortage of a moment; in a longer one the store sees to it
     for (int tries = 0; settle_timer_ == 0 && tries < most_tries; ++tries)
@@ -26,7 +26,7 @@ void session::give_up() noexcept
             continue;
         }
     if (!over || settle_timer_ == 0)
-        store.give_up(); // until all is over, it connects anew; after that it has this called again
+        store.give_up_epoch(); // until all is over, it connects anew; after that it has this called again
 }
 
 /// Makes up for what an exception has kept from being done. To be called again if it throws.
@@ -99,7 +99,7 @@ void session::deliver_soon() noexcept
         });
         delivering_ = true;
     } catch (const std::bad_alloc&) {
-        give_up();
+        give_up_epoch();
     }
 }
 

@@ -149,7 +149,7 @@ void session::later(lease_clock::duration delay, std::function<void()> f)
     // The timer stays with the scheduler: it may run after this object is gone.
     static_cast<void>(scheduler.call_at(scheduler.now() + delay, [alive = std::weak_ptr(alive_), f = std::move(f)] {
         if (const auto self = alive.lock())
-            (*self)->attempt(f);
+            (*self)->guarded(f);
     }));
 }
 
@@ -160,7 +160,7 @@ void session::plan(store::scheduler::timer_id& timer, store::scheduler::time_poi
     timer = scheduler.call_at(when, [this, &timer, what, due] {
         timer = 0;
         notice_slow_turn(due);
-        attempt([this, what] { (this->*what)(); });
+        guarded([this, what] { (this->*what)(); });
     });
 }
 

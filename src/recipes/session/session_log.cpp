@@ -32,7 +32,7 @@ std::string_view describe(loss_reason why) noexcept
 lock_loss session::loss_of(store::scheduler::time_point held_since) const noexcept
 {
     const auto now = scheduler.now();
-    lock_loss lost{loss_reason::node_deleted, now - held_since, now - term()->heard()};
+    lock_loss lost{loss_reason::node_deleted, now - held_since, now - span()->heard()};
     if (over)
         lost.reason = *over == errc::closed ? loss_reason::client_closed : loss_reason::authentication_failed;
     else if (id_ == 0 || held_since < began_)

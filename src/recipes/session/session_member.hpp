@@ -8,22 +8,22 @@
 
 namespace zklock::recipes {
 
-/// Whoever keeps nodes in the session, or has to hear what becomes of it: what a recipe does at one path, for all users
-/// of one client. Called by session, on the strand, in the order in which the members came; a member must not be
-/// destroyed by what another one is told, but only by what session::tell() brings.
+/// One that keeps nodes in the session, or has to hear what becomes of it: what a recipe does at one path, for all
+/// users of one client. The session calls its members on the strand, in the order in which they came. A member must not
+/// be destroyed inside such a call to another one, but only by what session::tell() brings.
 class session_member {
 public:
     virtual ~session_member() = default;
 
-    /// There is a connection. Nothing is watched.
+    /// A new epoch: there is a connection, and nothing is watched.
     virtual void epoch_began() = 0;
     /// An outcome is unknown: the end of the epoch is on its way, and nothing is to be sent any more.
     virtual void contact_lost() {}
     virtual void epoch_ended() = 0;
     /// The nodes of the session are gone.
     virtual void session_ended() = 0;
-    /// Before the end of an epoch in which an exception has left a step: what is half done counts as not known. May be
-    /// called again if it throws.
+    /// Is called before the end of an epoch in which an exception has left a step: what is half done counts as not
+    /// known. It is called again if it throws.
     virtual void distrust() {}
     /// What is held is lost, although its session may live on.
     virtual void lease_lapsed() = 0;
@@ -33,21 +33,21 @@ public:
     virtual void stop(errc why) = 0;
     /// Does whatever can be done now: the lease is fresh again, say.
     virtual void advance() = 0;
-    /// Some time after session::granted(): has the nodes of a holder that holds on watched. False when there is
-    /// none to look at again.
+    /// Is called some time after session::granted(), and has the nodes of those watched that still hold. False when
+    /// there is none to look at again.
     virtual bool notice_long_holder(store::scheduler::time_point /*now*/) { return false; }
     /// There is room again in the node budget, for which it has waited.
     virtual void budget_freed() {}
 
-    /// It has a use for the watch on that child of a path that it listens to, or has asked for it.
+    /// Whether it uses a watch on that child of a path that it listens to, or has asked for one.
     [[nodiscard]] virtual bool watches_child(std::string_view /*path*/, std::string_view /*child*/) const
     {
         return false;
     }
 
-    /// A node event for a path that it listens to.
+    /// An event of the node at a path that it listens to.
     virtual void on_own_event(store::event_kind, std::string_view path) = 0;
-    /// And for a child of such a path.
+    /// An event of a child of such a path.
     virtual void on_node_event(store::event_kind, std::string_view path, std::string_view child) = 0;
 
 private:

@@ -77,7 +77,7 @@ bool session::wanted(std::string_view node) const
     });
 }
 
-/// Whom it is told may listen to something else then.
+/// Calls `tell` with each member that listens to the path. A member that is told may listen to something else then.
 template <class F> void session::tell_listeners(std::string_view path, F tell)
 {
     const auto [first, last] = listeners_.equal_range(path);
@@ -104,7 +104,7 @@ void session::on_node_event(store::event_kind kind, std::string_view node)
 
 node_budget::verdict session::reserve(std::size_t bytes, bool first_of_path)
 {
-    // Whoever has waited longer comes first, also when it is the path itself that has freed some.
+    // The member that has waited longest comes first, even if another has just freed some of its own.
     if (!first_of_path && !wanting_budget_.empty())
         return node_budget::verdict::wait;
     return budget_.reserve(bytes, first_of_path);
@@ -113,7 +113,7 @@ node_budget::verdict session::reserve(std::size_t bytes, bool first_of_path)
 void session::release(std::size_t bytes)
 {
     budget_.release(bytes);
-    attempt([this] { share_budget_soon(); });
+    guarded([this] { share_budget_soon(); });
 }
 
 void session::want_no_budget(session_member& member)
@@ -128,7 +128,7 @@ void session::share_budget_soon()
         return;
     tell([this] {
         budget_freed_ = false;
-        attempt([this] { share_budget(); });
+        guarded([this] { share_budget(); });
     });
     budget_freed_ = true;
 }

@@ -7,25 +7,25 @@
 
 namespace zklock::recipes {
 
-class node_writer;
+class write_source;
 
-/// A create or a delete that a writer wants done.
+/// A create or a delete that a source wants done.
 struct node_write {
-    node_writer* by = nullptr;
-    std::uint64_t id = 0; ///< the writer's own, by which it knows the node
+    write_source* by = nullptr;
+    std::uint64_t id = 0; ///< the source's own, by which it knows the node
     bool creates = false; ///< an ephemeral sequential node; or deletes
     std::string node;     ///< full path; of a create, without the number
-    std::string_view data; ///< of a create; to be kept by the writer until the answer
+    std::string_view data; ///< of a create; to be kept by the source until the answer
     const access_list* access = nullptr; ///< of a create, likewise; null: the client's
 };
 
 /// Who makes and deletes nodes by way of group_commit: it joins the line there, and is asked what it has to write when
 /// that can be sent.
-class node_writer {
+class write_source {
 public:
-    node_writer() = default;
-    node_writer(const node_writer&) = delete;
-    node_writer& operator=(const node_writer&) = delete;
+    write_source() = default;
+    write_source(const write_source&) = delete;
+    write_source& operator=(const write_source&) = delete;
 
     /// What it has to write next; false if there is nothing after all. Only a delete that does not wait, if `urgent`.
     virtual bool next_write(bool urgent, node_write&) = 0;
@@ -45,7 +45,7 @@ public:
     virtual void writes_answered() = 0;
 
 protected:
-    ~node_writer() = default;
+    ~write_source() = default;
 
 private:
     friend class group_commit;

@@ -18,6 +18,10 @@ namespace zklock {
 /// `failed`, at any point before `acquired`. `queued` comes again when the acquire got a new node, because its session
 /// or its node came to an end while it waited.
 ///
+/// **Of a semaphore** `queued` tells of the place in the waiting line: its node, and its `sequence`, which later events
+/// keep. From `acquired` on `node` is that of the first permit. All permits of an acquire are one hold, also those that
+/// were split off: `released` comes when the last of them is back, and `lost` instead of it when the first are lost.
+///
 /// With `began` and `at` these are what a tracer needs to make spans of, without a dependency of this library on one:
 /// the wait (`began` to `acquired` or `failed`, with `queued` in it) and the hold (to `lost` or `released`).
 /// For a time of another clock, subtract how long ago it is: `system_clock::now() - (lease_clock::now() - e.at)`.

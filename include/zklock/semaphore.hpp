@@ -209,7 +209,9 @@ public:
     ///   ensemble.
     /// - `errc::access_denied`, `errc::no_such_chroot`, `errc::server_error`, `errc::sequence_exhausted`,
     ///   `errc::token_exhausted`, `errc::invalid_path`, `errc::authentication_failed`, `errc::closed` mean what they
-    ///   mean of `mutex::acquire()`. An acquire whose session expires, or whose nodes others delete, queues again.
+    ///   mean of `mutex::acquire()`. An acquire whose session expires, or whose nodes others delete, queues again, as
+    ///   often as `semaphore_options::max_attempts` allows: then it ends with `errc::lost`, `errc::not_connected` or
+    ///   `errc::session_expired`, as it says.
     ///
     /// @par Cancellation Terminal, partial and total all withdraw, at whatever point: it completes at once, and the
     /// deletes of its nodes are already queued. But if the permits had been granted and that result posted, the handler

@@ -1,15 +1,17 @@
 #pragma once
 #include "zklock/access_list.hpp"
 #include "zklock/client_options.hpp"
+#include "zklock/lock_event.hpp"
 #include "zklock/mutex_options.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 
 namespace zklock {
 
-/// Options of a semaphore. All but `parents`, `access`, `identifier` and `metrics_name` hold for the path: semaphores
-/// of one client on one path must agree on them, or their operations fail with `errc::invalid_option`.
+/// Options of a semaphore. `permits`, `count_path`, `check_permits` and `names` hold for the path: semaphores of one
+/// client on one path must agree on them, or their operations fail with `errc::invalid_option`.
 struct semaphore_options {
     semaphore_options() = default; // no aggregate: see client_options
 
@@ -32,10 +34,22 @@ struct semaphore_options {
     /// Who may do what with the nodes that this semaphore makes: those of its permits and of its waiting line, the
     /// paths of both, the shared count, and what is missing above them. See `mutex_options::access`.
     std::optional<access_list> access;
-    /// First line of the data of each node, up to 64 KiB. Empty: the client's.
+    /// First line of the data of each node: of the permits, and of the place in the waiting line. Empty: the client's.
+    /// See `mutex_options::identifier`.
     std::string identifier;
+    /// What else `holders()` and `contenders()` are to tell of it: see `mutex_options::properties`. Each of those nodes
+    /// carries them.
+    std::map<std::string, std::string> properties;
+    /// Who is told what happens to the acquires: see `listen()`, and `lock_event` for what that is for permits.
+    lock_listener listener;
     /// Under what name its acquires are counted: see `mutex_options::metrics_name`.
     std::string metrics_name;
+    /// How often one acquire may try to get its nodes: first that of its place in the waiting line, then those of its
+    /// permits. An attempt is used up by each lost connection (a create that was not done, or the end of the lease at
+    /// the head of the line), expired session or outside deletion that costs the acquire one of these nodes before it
+    /// is granted. It ends with what cost it the last: `errc::not_connected`, `errc::session_expired` or `errc::lost`.
+    /// 0: as often as the deadline allows.
+    unsigned max_attempts = 0;
 };
 
 } // namespace zklock

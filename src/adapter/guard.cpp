@@ -163,25 +163,22 @@ bool guard_state::downgrade(std::function<void(error_code)> done)
     // From here on others may read, though it may last until somebody here learns of that. So nobody is told any more
     // that the lock is held alone.
     hold_->live.set_shared(true);
-    try {
-        // The acquisition keeps the function, and is kept by this.
-        downgrading_ = hold_->acquisition->downgrade([weak = weak_from_this(), done = std::move(done)](
-                                                         error_code ec, const recipes::grant& now) {
-            if (const auto self = weak.lock()) { // nobody else has the guard meanwhile
-                self->downgrading_ = false;
-                if (!ec)
-                    self->hold_->grant = now;
-                else if (self->hold_)
-                    self->hold_->live.set_shared(false); // refused; or lost, so that it is not held at all
-            }
-            done(ec);
-        });
-    } catch (...) {
-        hold_->live.set_shared(false);
-        throw;
-    }
-    if (!downgrading_)
-        hold_->live.set_shared(false);
+    const auto take_back = [](live_hold* live) { live->set_shared(false); };
+    std::unique_ptr<live_hold, decltype(take_back)> unless_it_begins(&hold_->live, take_back);
+    // The acquisition keeps the function, and is kept by this.
+    downgrading_ = hold_->acquisition->downgrade([weak = weak_from_this(), done = std::move(done)](
+                                                     error_code ec, const recipes::grant& now) {
+        if (const auto self = weak.lock()) { // nobody else has the guard meanwhile
+            self->downgrading_ = false;
+            if (!ec)
+                self->hold_->grant = now;
+            else if (self->hold_)
+                self->hold_->live.set_shared(false); // refused; or lost, so that it is not held at all
+        }
+        done(ec);
+    });
+    if (downgrading_)
+        unless_it_begins.release();
     return downgrading_;
 }
 

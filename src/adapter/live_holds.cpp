@@ -1,7 +1,9 @@
 #include "adapter/live_holds.hpp"
 
 #include "adapter/lock_state.hpp"
+#include "runtime/forks.hpp"
 
+#include <thread>
 #include <utility>
 
 namespace zklock::detail {
@@ -17,7 +19,8 @@ void live_hold::enter(std::shared_ptr<const lock_target> lock, const recipes::ac
     among_ = list;
     what_ = &what;
     takes_ = takes;
-    const std::lock_guard locked(list->mutex_);
+    forks_ = runtime::fork_count();
+    const live_holds::change made(*list);
     list->all_.push_back(*this);
 }
 
@@ -25,7 +28,7 @@ void live_hold::set_shared(bool shared) noexcept
 {
     if (!among_)
         return;
-    const std::lock_guard locked(among_->mutex_);
+    const live_holds::change made(*among_);
     takes_.shared = shared;
 }
 
@@ -33,7 +36,7 @@ void live_hold::give_back(std::size_t permits) noexcept
 {
     if (!among_)
         return;
-    const std::lock_guard locked(among_->mutex_);
+    const live_holds::change made(*among_);
     takes_.permits -= permits;
 }
 
@@ -47,7 +50,8 @@ void live_hold::split_off(live_hold& part, const recipes::acquisition& what, std
     part.what_ = &what;
     part.takes_ = takes_;
     part.takes_.permits = permits;
-    const std::lock_guard locked(among_->mutex_); // whoever asks finds as many as before
+    part.forks_ = forks_;
+    const live_holds::change made(*among_); // whoever asks finds as many as before
     takes_.permits -= permits;
     among_->all_.push_back(part);
 }
@@ -55,21 +59,60 @@ void live_hold::split_off(live_hold& part, const recipes::acquisition& what, std
 void live_hold::leave() noexcept
 {
     const auto lock = std::move(lock_); // perhaps the last pointer to the list
-    if (live_holds* const list = std::exchange(among_, nullptr)) {
-        const std::lock_guard locked(list->mutex_);
-        list->all_.erase(list->all_.iterator_to(*this));
-    }
+    live_holds* const list = std::exchange(among_, nullptr);
+    if (!list || forks_ != runtime::fork_count())
+        return;
+    const live_holds::change made(*list);
+    list->all_.erase(list->all_.iterator_to(*this));
+}
+
+live_holds::change::change(live_holds& in) noexcept : in_(in)
+{
+    in_.waiting_.fetch_add(1, std::memory_order_relaxed);
+    in_.mutex_.lock();
+    in_.waiting_.fetch_sub(1, std::memory_order_relaxed);
+    ++in_.changes_;
+}
+
+live_holds::change::~change()
+{
+    in_.mutex_.unlock();
 }
 
 std::size_t live_holds::held(bool shared) const noexcept
 {
+    constexpr int most_tries = 4;
+    counted all;
+    for (int tries = 0; tries < most_tries; ++tries)
+        if (all = count(shared); all.unchanged)
+            break;
+    return all.permits;
+}
+
+auto live_holds::count(bool shared) const noexcept -> counted
+{
+    constexpr std::size_t most_at_once = 64;
     const auto now = lease_clock::now();
-    const std::lock_guard locked(mutex_);
-    std::size_t permits = 0;
-    for (const live_hold& one : all_)
-        if (one.takes_.shared == shared && one.what_->held(now))
-            permits += one.takes_.permits;
-    return permits;
+    counted all;
+    live_hold so_far; // its place in the list, while others may change that
+    std::unique_lock locked(mutex_);
+    const std::size_t changes = changes_;
+    auto next = all_.begin();
+    for (std::size_t looked_at = 1; next != all_.end(); ++looked_at) {
+        const live_hold& one = *next++;
+        if (one.what_ && one.takes_.shared == shared && one.what_->held(now))
+            all.permits += one.takes_.permits;
+        if (looked_at % most_at_once != 0 || waiting_.load(std::memory_order_relaxed) == 0)
+            continue;
+        const auto place = all_.insert(next, so_far);
+        locked.unlock();
+        while (waiting_.load(std::memory_order_relaxed) != 0)
+            std::this_thread::yield();
+        locked.lock();
+        next = all_.erase(place);
+        all.unchanged = all.unchanged && changes_ == changes;
+    }
+    return all;
 }
 
 std::size_t count_held(const std::shared_ptr<lock_state>& lock, bool shared) noexcept

@@ -3,6 +3,7 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -18,9 +19,13 @@ struct lock_share {
     std::size_t permits = 1; ///< of a semaphore
 };
 
+/// Its destructor leaves the list alone: in a process that was forked off nobody can take anything out of that.
+using place_among_holds =
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+
 /// The place of a hold among those of its lock, for whoever asks what is held. To enter takes no memory. All functions
 /// are for one thread at a time.
-class live_hold : public boost::intrusive::list_base_hook<> {
+class live_hold : public place_among_holds {
 public:
     live_hold() noexcept = default;
     ~live_hold() { leave(); }
@@ -36,16 +41,18 @@ public:
     void give_back(std::size_t permits) noexcept;
     /// So many of its permits are held by `part` from now on; `what` says whether they are.
     void split_off(live_hold& part, const recipes::acquisition& what, std::size_t permits) noexcept;
-    /// It counts no more. Nothing happens if it does not.
+    /// It counts no more. Nothing happens if it does not, nor in a process that was forked off since it did: there the
+    /// list is as it was at that moment, half changed perhaps, and its mutex may be locked by a thread that is missing.
     void leave() noexcept;
 
 private:
     friend class live_holds;
 
     std::shared_ptr<const lock_target> lock_;
-    live_holds* among_ = nullptr; ///< while it counts
-    const recipes::acquisition* what_ = nullptr;
+    live_holds* among_ = nullptr;               ///< while it counts
+    const recipes::acquisition* what_ = nullptr; ///< null: not a hold, but how far somebody has counted
     lock_share takes_;
+    unsigned forks_ = 0; ///< when it entered
 };
 
 /// What is held of one lock. From any thread.
@@ -56,13 +63,35 @@ public:
     live_holds& operator=(const live_holds&) = delete;
 
     /// How many permits are held now, by readers or by others. Where there are no permits, each holder counts for one.
+    /// Whoever changes what is held does not wait until many are counted, but goes first: then it is counted anew. If
+    /// that happens again and again, those who come and those who go meanwhile may both be counted.
     [[nodiscard]] std::size_t held(bool shared) const noexcept;
 
 private:
     friend class live_hold;
 
-    mutable std::mutex mutex_; // guards the list, and what its members say
-    boost::intrusive::list<live_hold, boost::intrusive::constant_time_size<false>> all_;
+    /// For one change of what is held.
+    class change {
+    public:
+        explicit change(live_holds& in) noexcept;
+        ~change();
+        change(const change&) = delete;
+        change& operator=(const change&) = delete;
+
+    private:
+        live_holds& in_;
+    };
+    struct counted {
+        std::size_t permits = 0;
+        bool unchanged = true; ///< meanwhile
+    };
+    [[nodiscard]] counted count(bool shared) const noexcept;
+
+    using list = boost::intrusive::list<live_hold, boost::intrusive::constant_time_size<false>>;
+    mutable std::mutex mutex_; // guards the list, what its members say, and the number of changes
+    mutable list all_;
+    std::size_t changes_ = 0;
+    std::atomic<unsigned> waiting_{0}; ///< changes that are to be made
 };
 
 } // namespace zklock::detail

@@ -67,6 +67,8 @@ recipes::semaphore_acquisition& held_by(const guard_state& held)
 /// An operation that takes some of the permits out.
 template <class... Values> class part_operation : public operation<Values...> {
 protected:
+    using part = recipes::semaphore_acquisition::part;
+
     part_operation(std::shared_ptr<guard_state> held, std::size_t count,
                    asio::any_completion_handler<void(error_code, Values...)> handler)
         : operation<Values...>(held->client(), std::move(handler)), held_(std::move(held)), count_(count)
@@ -75,7 +77,8 @@ protected:
 
     /// Null, and the operation has ended, if they cannot be had. Else the path keeps them until they are released: the
     /// caller sees to that, whatever is thrown, and then calls taken().
-    [[nodiscard]] std::shared_ptr<recipes::semaphore_acquisition> take(guard_state& from, std::function<void()> lost)
+    [[nodiscard]] part take(guard_state& from, std::function<void()> lost = {},
+                            const std::function<void(const part&)>& both_hold = {})
     {
         if (!this->client()->open_core()) {
             this->end_as_closed();
@@ -91,10 +94,10 @@ protected:
             this->complete(make_error_code(why), Values()...);
             return nullptr;
         }
-        auto part = held_by(from).split(count_, std::move(lost));
-        if (!part)
+        auto taken = held_by(from).split(count_, std::move(lost), both_hold);
+        if (!taken)
             this->complete(make_error_code(errc::lost), Values()...);
-        return part;
+        return taken;
     }
     /// Last of all: tells those who wait for the end of what is empty now.
     static void taken(guard_state& from)
@@ -127,13 +130,13 @@ private:
     void begin() override
     {
         const auto from = held();
-        const auto part = take(*from, {});
-        if (!part)
+        const part given_back = take(*from);
+        if (!given_back)
             return;
-        from->gave_back(part->count());
+        from->gave_back(given_back->count());
         // Cancelled or not: that only concerns the waiting.
         enter(client()->pending(), shared_from_this());
-        part->release([this, self = shared_from_this()](error_code ec) { complete(ec); });
+        given_back->release([this, self = shared_from_this()](error_code ec) { complete(ec); });
         store::each_told each;
         each([this] {
             if (cancelled())
@@ -161,17 +164,22 @@ private:
         }
         auto own = std::make_shared<guard_state>(client());
         own->prepare();
-        const auto part = take(*from, [weak = std::weak_ptr(own)] {
+        const auto lost = [weak = std::weak_ptr(own)] {
             if (const auto held = weak.lock())
                 held->lost();
-        });
-        if (!part)
+        };
+        // From its first moment on the part is given back, whatever is thrown; and whoever asks how many are held finds
+        // as many as before.
+        const auto both_hold = [&](const part& taken) {
+            own->granted(taken, {});
+            from->split_off(*own, taken->count());
+        };
+        const part apart = take(*from, lost, both_hold);
+        if (!apart)
             return;
-        own->granted(part, {}); // so that it is given back, whatever is thrown
-        from->split_off(*own, part->count());
         store::each_told each;
         each([&] {
-            own->granted(part, part->given());
+            own->granted(apart, apart->given());
             enter(client()->pending(), shared_from_this()); // a cancellation finds it until the handler is called
             complete({}, access::make<permits>(std::move(own)));
         });

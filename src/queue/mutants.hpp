@@ -105,9 +105,11 @@
     X(revocation_node_passed_on) \
     X(revocation_told_after_the_release) \
     X(revocation_told_twice) \
+    X(semaphore_attempts_without_end) \
     X(semaphore_count_changes_ignored) \
     X(semaphore_counts_without_own_nodes) \
     X(semaphore_deleted_node_ignored) \
+    X(semaphore_deletion_told_as_a_release) \
     X(semaphore_grant_told_after_the_loss) \
     X(semaphore_granted_by_an_outdated_count) \
     X(semaphore_granted_without_the_line) \
@@ -115,10 +117,13 @@
     X(semaphore_list_without_watch) \
     X(semaphore_look_up_without_sync) \
     X(semaphore_loss_not_told) \
+    X(semaphore_loss_not_told_to_the_listener) \
     X(semaphore_maxima_not_compared) \
     X(semaphore_node_of_a_cancelled_create_stays) \
     X(semaphore_node_stays_after_the_wait) \
     X(semaphore_permits_without_the_locks_access) \
+    X(semaphore_place_not_told) \
+    X(semaphore_release_told_with_the_first_permit) \
     X(semaphore_try_waits) \
     X(semaphore_unknown_create_forgotten) \
     X(semaphore_unknown_delete_counts_as_done) \

@@ -14,6 +14,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -171,6 +172,53 @@ TEST_CASE("a child that destroys its copies leaves the parent's session, connect
         }
         f.end();
     }
+}
+
+TEST_CASE("a child that is forked off while other threads ask what is held can destroy its copies")
+{
+    constexpr std::size_t most = 300;
+    zookeeper_server server;
+    asio::io_context io;
+    auto work = asio::make_work_guard(io);
+    client_options options;
+    options.servers = server.address();
+    options.session_timeout = 60s;
+    client own(io, options);
+    semaphore gate(own, "/fork/gate", most);
+    std::thread running([&io] { io.run(); });
+    std::vector<permits> held;
+    held.push_back(gate.acquire(most, asio::use_future).get());
+    while (held.size() < most)
+        held.push_back(held.front().split(1, asio::use_future).get());
+    std::atomic<bool> done = false;
+    std::atomic<long> asked = 0;
+    std::vector<std::thread> asking;
+    for (int i = 0; i < 2; ++i)
+        asking.emplace_back([&] {
+            while (!done)
+                asked += gate.permits_held() == most;
+        });
+    while (asked < 10)
+        std::this_thread::yield();
+    for (int children = 0; children < 30; ++children) {
+        const int result = in_child([&] {
+            const bool inert = gate.permits_held() == 0 && !held.front();
+            held.clear();
+            return inert ? 0 : 1;
+        });
+        CHECK(result == 0);
+        if (result != 0)
+            break;
+    }
+    done = true;
+    for (auto& each : asking)
+        each.join();
+    CHECK(gate.permits_held() == most);
+    held.clear();
+    own.close(asio::use_future).get();
+    work.reset();
+    running.join();
+    expect_clean(server, {"/fork/gate/locks", "/fork/gate/leases"});
 }
 
 TEST_CASE("a child that is forked off inside a handler, and ends its copies there, asks the servers for nothing")

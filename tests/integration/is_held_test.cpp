@@ -300,6 +300,38 @@ TEST_CASE("where the context is gone nothing is held, and the guards that are le
     expect_clean(server());
 }
 
+TEST_CASE("while permits go from one handle to another, as many are held as before")
+{
+    asio::io_context io;
+    auto work = asio::make_work_guard(io);
+    client c(io, usual_options());
+    const semaphore gate(c, new_path(), 3);
+    std::thread running([&io] { io.run(); });
+    permits held = semaphore(gate).acquire(3, asio::use_future).get();
+    std::atomic<bool> done = false;
+    std::atomic<long> asked = 0, fewer = 0;
+    std::vector<std::thread> asking;
+    for (int i = 0; i < 3; ++i)
+        asking.emplace_back([&] {
+            while (!done) {
+                fewer += gate.permits_held() < 3;
+                ++asked;
+            }
+        });
+    for (std::size_t n = 0; n < scaled(3000); ++n)
+        held = held.split(3, asio::use_future).get();
+    done = true;
+    for (auto& each : asking)
+        each.join();
+    CHECK(asked > 0);
+    CHECK(fewer == 0);
+    std::move(held).release(asio::use_future).get();
+    c.close(asio::use_future).get();
+    work.reset();
+    running.join();
+    expect_clean(server());
+}
+
 TEST_CASE("many threads ask, while others acquire, split and release")
 {
     constexpr std::size_t most = 4;

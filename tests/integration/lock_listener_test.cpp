@@ -212,6 +212,65 @@ TEST_CASE("lost, when the session is; closed; and through the other recipes")
     expect_clean(server(), {path, "/listener/other", "/listener/book"});
 }
 
+TEST_CASE("permits: a place in the line, all of them at once, and one end when the last are back")
+{
+    const std::string path = "/listener/permits";
+    const auto told = std::make_shared<record>();
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client zk(executor, fault_options(server().address(), long_session));
+        admin_client admin(server().port(), 60s);
+        semaphore_options options;
+        options.permits = 3;
+        options.listener = listen_with(executor, told);
+        options.properties = {{"zone", "7"}};
+        semaphore gate(zk, path, options);
+        permits three = must(co_await gate.acquire(3));
+        const std::string first_node = three.node();
+        co_await until_told(told, 2);
+        const std::vector<contender> holders = must(co_await gate.holders());
+        REQUIRE(holders.size() == 3);
+        for (const contender& c : holders)
+            CHECK(c.properties == options.properties);
+        permits one = must(co_await three.split(1));
+        pending<permits> waits;
+        gate.acquire(1, waits.handler());
+        co_await until_told(told, 3); // queued, while it waits
+        CHECK(must(co_await gate.contenders()).at(0).properties == options.properties);
+        must(co_await std::move(three).release());
+        REQUIRE(!co_await waits.end());
+        permits next = std::move(waits.value());
+        co_await until_told(told, 4);
+        CHECK(kinds(told->events().begin()->second).back() == kind::acquired); // one permit of it is still held
+        must(co_await std::move(one).release());
+        co_await until_told(told, 5);
+        REQUIRE(admin.remove(next.node()));
+        must(co_await next.wait_lost());
+        co_await until_told(told, 6);
+        CHECK(error_in(co_await gate.acquire(4)) == errc::invalid_option);
+        co_await until_told(told, 7);
+
+        std::vector<std::deque<lock_event>> lives;
+        for (const auto& [acquire, of_it] : told->events())
+            lives.push_back(of_it);
+        REQUIRE(lives.size() == 3);
+        REQUIRE(kinds(lives[0]) == whole_life);
+        CHECK(lives[0][0].node.starts_with(path + "/locks/"));
+        CHECK(lives[0][1].node == first_node);
+        CHECK(lives[0][2].node == first_node);
+        CHECK(lives[0][1].sequence == lives[0][0].sequence);
+        CHECK(lives[0][1].fencing_token > 0);
+        REQUIRE(kinds(lives[1]) == std::vector<kind>{kind::queued, kind::acquired, kind::lost});
+        CHECK(lives[1][2].loss.reason == loss_reason::node_deleted);
+        REQUIRE(kinds(lives[2]) == std::vector<kind>{kind::failed});
+        CHECK(lives[2][0].error == errc::invalid_option);
+        admin.close();
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {path + "/locks", path + "/leases"});
+}
+
 TEST_CASE("owner data: who they are, since when, and what else they say; foreign data as they are")
 {
     const std::string path = "/listener/owners";

@@ -223,6 +223,50 @@ TEST_CASE("others delete nodes: of a holder, of the head of the line, and all of
     play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }
 
+TEST_CASE("with a limit on its attempts an acquire of permits says what used them up")
+{
+    const std::string path = "/semaphore/attempts";
+    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
+        semaphore gate(remote.zk, path, 1);
+        semaphore_options once;
+        once.permits = 1;
+        once.max_attempts = 1;
+        semaphore same(other.zk, path, once);
+        permits held = must(co_await gate.acquire(1));
+
+        auto at_head = begin(same, 1);
+        co_await until_permits(admin, path, 2);
+        for (const contender& c : must(co_await gate.holders()))
+            if (!c.ours)
+                REQUIRE(admin.remove(c.node));
+        CHECK(co_await at_head.end() == errc::lost);
+
+        auto before = begin(gate, 1);
+        co_await until_permits(admin, path, 2);
+        auto in_line = begin(same, 1);
+        co_await until_queued(admin, path + "/locks", 2);
+        REQUIRE(admin.remove(path + "/locks/" + queue_of(admin, path + "/locks").back()));
+        CHECK(co_await in_line.end() == errc::lost);
+        before.cancel();
+        CHECK(co_await before.end() == asio::error::operation_aborted);
+
+        for (const std::size_t skip : {0, 1}) { // the creates in the line, and of the permit
+            other.link.on_next(opcode::create2, moment::request, fate::cut, skip);
+            auto cut_off = begin(same, 1);
+            CHECK(co_await cut_off.end() == errc::not_connected);
+            co_await until_permits(admin, path, 1);
+        }
+
+        auto expired = begin(same, 1);
+        co_await until_permits(admin, path, 2);
+        other.link.expire_session();
+        CHECK(co_await expired.end() == errc::session_expired);
+        co_await release(std::move(held));
+        co_await no_permit_left(server().port(), path);
+    };
+    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
+}
+
 TEST_CASE("two clients, many coroutines: never more than there are")
 {
     for (const naming names : {naming::curator, naming::kazoo}) {

@@ -380,6 +380,8 @@ void checker::finish()
 {
     for (auto& c : records_) {
         check_told(c);
+        const bool late_releases = expects_refusals_ || plan_.set.scarce_memory != 0;
+        if (c.heard && c.now != phase::died) c.heard->check_ended(late_releases);
         switch (c.now) {
         case phase::waiting: world_.violate(label(c) + ": left waiting"); break;
         case phase::holding: world_.violate(label(c) + ": holds, and its release was never run"); break;

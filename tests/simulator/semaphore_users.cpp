@@ -82,6 +82,7 @@ private:
     {
         auto& own = semaphores_[&c];
         if (!own) own = std::make_unique<recipes::semaphores>(*c.locks);
+        const std::size_t wanted = 1 + u.wish.choice % std::min(permits_, 3u);
         recipes::permits_request request;
         static_cast<recipes::waiter&>(request) = std::move(w);
         const auto common = options_of(u);
@@ -91,10 +92,12 @@ private:
         request.options.parents = common.parents;
         request.options.identifier = common.identifier;
         request.options.access = common.access;
+        request.options.listener = common.listener;
+        request.options.max_attempts = u.wish.max_attempts;
+        request.options.properties = {{"count", std::to_string(wanted)}};
         request.options.check_permits = compared_;
         if (counted_) request.options.count_path = count_path(u.paths.front());
-        request.count = 1 + u.wish.choice % std::min(permits_, 3u);
-        wanted_[&u] = request.count;
+        request.count = wanted_[&u] = wanted;
         auto& started = acquisitions_[&u];
         started = own->acquire(std::move(request));
         return started;
@@ -133,6 +136,9 @@ private:
                 return violate(u, "granted to a session that is over");
             if (found != nullptr && !has_access_of_locks(*found, stage_.the_plan))
                 return violate(u, "its node has another access list");
+            const auto data = u.tag + "\ncount=" + std::to_string(nodes.size());
+            if (found != nullptr && found->version == 0 && found->data != data)
+                return violate(u, "its node says " + found->data);
         }
         if (excused(u)) return;
         // Nobody deletes the path, nor changes what it says: all go by the number that came first.
@@ -205,8 +211,32 @@ private:
         });
     }
 
+    unsigned most_attempts(const use& u) const override { return u.wish.max_attempts; }
+
+    void heard(use& u, const lock_event& e) override
+    {
+        if (e.what != lock_event::kind::released || e.error) return;
+        const auto& tree = stage_.ensemble.leaders_tree();
+        for (const auto& l : u.given)
+            if (tree.find(l.node) != nullptr) violate(u, "its listener hears of a release, and there is " + l.node);
+    }
+
+    void check_heard(const use& u, lock_event::kind what, boost::system::error_code ec) override
+    {
+        if (!u.heard) return;
+        const auto* const last = u.heard->last();
+        if (last == nullptr || last->what != what || last->error != ec)
+            violate(u, "its listener has not heard that before: " + std::string(to_string(what)));
+        else if (what == lock_event::kind::acquired && last->node != u.given.front().node)
+            violate(u, "its listener has heard of another node");
+    }
+
     bool may_fail(const use& u, boost::system::error_code ec) const override
     {
+        if (u.wish.max_attempts != 0 && (!calm_ || stage_.the_plan.set.leases_may_end_in_calm()) &&
+            (ec == make_error_code(errc::lost) || ec == make_error_code(errc::not_connected) ||
+             ec == make_error_code(errc::session_expired)))
+            return true;
         if (ec == make_error_code(errc::lost)) return u.wish.look_once;
         return other_maximum_ && ec == make_error_code(errc::invalid_option);
     }

@@ -67,6 +67,11 @@ void mutex_users::acquire(client& where, const step& s)
     options.parents =
         stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
     options.access = access_of_locks(stage_.the_plan);
+    if (has_listeners(stage_.the_plan)) {
+        const auto wrong = [this, &c](const std::string& what) { stage_.world.violate(c.tag + ": " + what); };
+        c.heard = std::make_shared<heard_events>(s.max_attempts, wrong, [](const lock_event&) {});
+        options.listener = c.heard;
+    }
     recipes::acquire_request request;
     request.path = path_of(s.path);
     request.options = options;

@@ -2,6 +2,8 @@
 
 #include "zklock/errc.hpp"
 
+#include <boost/asio/error.hpp>
+
 #include <algorithm>
 
 namespace zklock::simulator {
@@ -53,6 +55,7 @@ mutex_options acquisition_users::options_of(const use& u, queue::contender_kind 
     options.names = stage_.the_plan.seed % 2 == 0 ? naming::curator : naming::kazoo;
     options.parents = stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
     options.access = access_of_locks(stage_.the_plan);
+    options.listener = u.heard;
     if (kind == queue::contender_kind::mutex) { // a shared mutex does not have these
         options.linger = stage_.the_plan.set.linger;
         options.cohort = stage_.the_plan.set.cohort;
@@ -91,10 +94,12 @@ void acquisition_users::give_up(client& c, use& u)
     bool answer = false;
     if (!stage_.try_call(c, [&](recipes::session&) { answer = u.handle->withdraw(); })) violate(u, "withdraw() throws");
     say(u, answer ? "withdraws" : "is too late to withdraw");
-    if (answer)
-        u.now = phase::withdrawn;
-    else
+    if (!answer) {
         u.gave_up_late = true;
+        return;
+    }
+    u.now = phase::withdrawn;
+    check_heard(u, lock_event::kind::failed, boost::asio::error::operation_aborted);
 }
 
 void acquisition_users::acquire(client& c, use& u)
@@ -104,6 +109,14 @@ void acquisition_users::acquire(client& c, use& u)
     u.lost = false;
     u.seen_lost.reset();
     u.given.clear();
+    if (has_listeners(stage_.the_plan)) {
+        const auto wrong = [this, &u](const std::string& what) { violate(u, what); };
+        const auto told = [this, &u](const lock_event& e) {
+            say(u, "hears: " + std::string(to_string(e.what)) + ' ' + e.node);
+            heard(u, e);
+        };
+        u.heard = std::make_shared<heard_events>(most_attempts(u), wrong, told);
+    }
     if (u.wish.deadline && !u.wish.look_once) u.deadline = u.where->now() + *u.wish.deadline;
     say(u, label(u) + (u.owner != 0 ? ", owner " + std::to_string(u.owner) : std::string()) + ", wants it" +
                (u.wish.look_once ? ", looking once" : ""));
@@ -123,6 +136,7 @@ void acquisition_users::acquire(client& c, use& u)
         if (u.lost) return violate(u, "lost twice");
         if (u.now != phase::holding) return violate(u, "lost while it does not hold");
         if (u.believes()) return violate(u, "lost, and yet its lease goes on");
+        check_heard(u, lock_event::kind::lost, {});
         u.lost = true;
         u.now = phase::lost;
     };
@@ -151,6 +165,7 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
         if (found == u.given.end()) return violate(u, "granted without " + path_of(path));
         if (u.believes()) check_lock(u, *found, path);
     }
+    check_heard(u, lock_event::kind::acquired, {});
     check_granted(u);
     (void)c.where.call_at(c.where.now() + u.wish.duration, [this, &c, &u] { release(c, u); });
 }
@@ -254,6 +269,9 @@ void acquisition_users::failed(use& u, boost::system::error_code ec, const recip
 {
     say(u, "fails: " + ec.message());
     u.now = phase::failed;
+    const bool was_granted = u.heard && u.heard->last() && u.heard->last()->what == lock_event::kind::lost;
+    check_heard(u, was_granted ? lock_event::kind::lost : lock_event::kind::failed,
+                was_granted ? boost::system::error_code() : ec);
     const auto is = [&](errc e) { return ec == make_error_code(e); };
     const auto& set = stage_.the_plan.set;
     if (is(errc::timed_out)) {
@@ -307,6 +325,8 @@ void acquisition_users::finish()
 {
     for (auto& u : uses_) {
         check_told(u);
+        const bool late_releases = refusals_ || stage_.the_plan.set.scarce_memory != 0;
+        if (u.heard && u.now != phase::died) u.heard->check_ended(late_releases);
         switch (u.now) {
         case phase::waiting: violate(u, "left waiting"); break;
         case phase::holding:

@@ -1,4 +1,5 @@
 #pragma once
+#include "heard_events.hpp"
 #include "recipes/acquisition/acquisition.hpp"
 #include "stage.hpp"
 
@@ -32,6 +33,7 @@ struct use {
     std::vector<held_lock> given; ///< as granted
     instant granted_at{0};
     bool lost = false;
+    std::shared_ptr<heard_events> heard; ///< if it has a listener
     std::optional<instant> seen_lost; ///< when it was first seen that its handle says so
 
     /// Holds, as far as its own process can know.
@@ -80,6 +82,12 @@ protected:
     {
         return !reads(a, path) || !reads(b, path);
     }
+    /// How many nodes one acquire may get while it waits, if that is limited.
+    [[nodiscard]] virtual unsigned most_attempts(const use&) const { return 0; }
+    /// Its listener was told that.
+    virtual void heard(use&, const lock_event&) {}
+    /// Its listener has to have been told that last: each acquire of these users is one of the lock's.
+    virtual void check_heard(const use&, lock_event::kind, boost::system::error_code) {}
     /// Its hold is over and given back.
     virtual void ended(client&, use&) {}
     virtual void reads_on(use&) {} ///< it was a writer, and goes on as a reader

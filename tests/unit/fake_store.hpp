@@ -23,9 +23,12 @@ public:
     [[nodiscard]] time_point now() const override { return now_; }
     [[nodiscard]] timer_id call_at(time_point when, std::function<void()> f) override
     {
+        if (std::exchange(out_of_memory, false))
+            throw std::bad_alloc();
         timers_.emplace(std::pair(when, ++last_), std::move(f));
         return last_;
     }
+    bool out_of_memory = false; ///< for the next timer
     void cancel(timer_id id) override
     {
         std::erase_if(timers_, [id](const auto& timer) { return timer.first.second == id; });
@@ -94,6 +97,7 @@ public:
         std::function<void(std::int32_t version, std::string data)> show_version; ///< likewise
         std::function<void(const zklock::store::node_stat&, std::string data)> show_node; ///< of a get
         std::string access; ///< of a create or a set_acl, as text; empty: the client's
+        std::string data;   ///< of a create
         std::function<void(const access_list&, const zklock::store::node_stat&)> show_access; ///< of a get_acl
     };
 
@@ -108,7 +112,7 @@ public:
 
     void attach(zklock::store::observer& o) override { observer = &o; }
     void give_up_epoch() noexcept override { given_up = true; }
-    void create(std::string_view path, std::string_view, zklock::store::node_kind kind, const access_list* access,
+    void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, const access_list* access,
                 create_done done) override
     {
         using zklock::store::node_kind;
@@ -117,6 +121,7 @@ public:
                                                                            : "persistent ";
         request& r = add(verb, path);
         r.access = as_text(access);
+        r.data = data;
         const auto sent = clock_.now();
         r.answer = [done, sent](zklock::store::outcome o) { done({{o, sent}, {}, {}}); };
         r.strand = [done] { done({never_left, {}, {}}); };

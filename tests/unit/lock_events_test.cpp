@@ -1,3 +1,4 @@
+#include "journal.hpp"
 #include "session_scene.hpp"
 
 #include "store/logger.hpp"
@@ -14,26 +15,6 @@ using namespace zklock;
 using namespace zklock::unit;
 
 namespace {
-
-struct journal final : detail::event_sink<lock_event> {
-    void notify(const lock_event& e) override { events.push_back(e); }
-
-    /// What happened since the last look, as text.
-    std::string text()
-    {
-        static constexpr const char* names[] = {"queued", "acquired", "lost", "released", "failed"};
-        std::string all;
-        for (const lock_event& e : events)
-            all += (all.empty() ? "" : ", ") + std::to_string(e.acquire) + ' ' + names[static_cast<int>(e.what)] +
-                   (e.error ? ": " + e.error.message() : "");
-        last = events.empty() ? lock_event() : events.back();
-        events.clear();
-        return all;
-    }
-
-    std::vector<lock_event> events;
-    lock_event last;
-};
 
 /// Its executor takes nothing more.
 struct refusing final : detail::event_sink<lock_event> {

@@ -80,6 +80,9 @@ public:
     /// called already, nothing happens, and the result is false. It does not fail.
     virtual bool withdraw() = 0;
 
+    /// How often it has asked for a node, as `mutex_options::max_attempts` counts that.
+    [[nodiscard]] virtual unsigned attempts() const noexcept { return 0; }
+
     /// Its caller will not wait much longer: what describe_wait() is to tell is looked for, if it is not known.
     virtual void expect_time_out() {}
 

@@ -1,14 +1,10 @@
 #include "recipes/locks/lock_contender.hpp"
 
 #include "queue/mutants.hpp"
-#include "queue/node_name.hpp"
-#include "queue/node_path.hpp"
 #include "queue/owner_data.hpp"
 #include "recipes/locks/lock_path.hpp"
 #include "recipes/session/error_mapping.hpp"
-#include "zklock/detail/event_sink.hpp"
 
-#include <exception>
 #include <utility>
 
 namespace zklock::recipes {
@@ -32,16 +28,11 @@ private:
 };
 
 lock_contender::lock_contender(session& s, lock_path* path, queue::contender_id the_id, acquire_request request)
-    : timed_acquisition(s), id(the_id), path_(path), request_(std::move(request))
+    : timed_acquisition(s), id(the_id), path_(path), request_(std::move(request)),
+      events_(options().listener ? std::make_unique<acquire_events>(options().listener, s, id, request_.path) : nullptr)
 {
     if (!options().properties.empty())
         data_ = queue::write_owner_data(identifier(), options().properties);
-    if (listens()) {
-        last_event_ = std::make_unique<lock_event>();
-        last_event_->acquire = id;
-        last_event_->path = request_.path;
-        last_event_->began = session_.scheduler.now();
-    }
 }
 
 const std::string& lock_contender::identifier() const noexcept
@@ -53,29 +44,6 @@ const std::string& lock_contender::identifier() const noexcept
 const std::string& lock_contender::data() const noexcept
 {
     return data_.empty() ? identifier() : data_;
-}
-
-void lock_contender::notify(lock_event::kind what, error_code ec)
-{
-    if (!listens())
-        return;
-    last_event_->what = what;
-    last_event_->error = ec;
-    last_event_->at = session_.scheduler.now();
-    try {
-        options().listener->notify(*last_event_);
-    } catch (...) {
-        session_.listener_refused(std::current_exception());
-    }
-}
-
-void lock_contender::queued(const std::string& node)
-{
-    if (!waiting() || last_event_->node == node)
-        return;
-    last_event_->node = node;
-    last_event_->sequence = queue::sequence_of(queue::name_of(node)).value_or(0);
-    notify(lock_event::kind::queued);
 }
 
 void lock_contender::expect_time_out()
@@ -113,7 +81,8 @@ bool lock_contender::withdraw()
         return false;
     disarm_deadline();
     state_.end();
-    notify(lock_event::kind::failed, cancelled());
+    if (events_)
+        events_->failed(cancelled());
     request_.done = nullptr;
     request_.lost = nullptr;
     if (!ZKLOCK_MUTANT(withdrawn_node_stays))
@@ -125,15 +94,14 @@ void lock_contender::grant(std::string node, std::int64_t fencing_token, store::
 {
     if (!waiting())
         return;
-    fencing_token_ = fencing_token;
-    if (listens()) {
-        queued(node); // if it took over the node of another one
-        last_event_->fencing_token = fencing_token;
-        notify(lock_event::kind::acquired);
-    }
     tell_end({});
+    fencing_token_ = fencing_token;
     disarm_deadline();
     state_.grant(session_.lease_held_since(now));
+    if (events_) {
+        events_->queued(node); // if it took over the node of another one
+        events_->acquired(node, fencing_token);
+    }
     given_ = {std::move(node), fencing_token};
     given_.kind = request_.kind;
 }
@@ -142,10 +110,11 @@ void lock_contender::fail(errc why)
 {
     if (!waiting())
         return;
-    notify(lock_event::kind::failed, why);
     tell_end(why);
     disarm_deadline();
     state_.end();
+    if (events_)
+        events_->failed(why);
     // A client without the permission will not get the lock before somebody grants it.
     const log_level level = why == errc::access_denied ? log_level::warning : log_level::debug;
     session_.log(level, "no lock on ", request_.path, ": ", to_string(why));
@@ -171,9 +140,6 @@ void lock_contender::lose(std::string_view node)
     const lock_loss how = session_.loss_of(held_since());
     if (session_.log.on(log_level::warning))
         session_.log_loss(how, request_.path, node, fencing_token_);
-    if (listens())
-        last_event_->loss = how;
-    notify(lock_event::kind::lost);
     finish_downgrade(errc::lost, {});
     if (!ZKLOCK_MUTANT(loss_not_told))
         session_.tell([self = shared_from_this()] {
@@ -182,6 +148,8 @@ void lock_contender::lose(std::string_view node)
         });
     state_.lose(how);
     asked_ = nullptr;
+    if (events_)
+        events_->lost(how);
 }
 
 void lock_contender::release(store::unique_function<void(error_code)> released)
@@ -261,15 +229,13 @@ void lock_contender::finish_downgrade(error_code ec, std::string node)
 
 void lock_contender::finish_release(error_code ec)
 {
-    const bool given_back = state_.done() && last_event_ && last_event_->what == lock_event::kind::acquired;
-    if (given_back && (!ec || session_.over)) // else it is tried again
-        notify(lock_event::kind::released, ec);
-    if (!released_)
-        return;
-    session_.tell([self = shared_from_this(), ec] {
-        if (self->released_)
-            std::exchange(self->released_, nullptr)(ec);
-    });
+    if (released_)
+        session_.tell([self = shared_from_this(), ec] {
+            if (self->released_)
+                std::exchange(self->released_, nullptr)(ec);
+        });
+    if (events_ && state_.done() && (!ec || session_.over)) // else it is tried again
+        events_->released(ec);
 }
 
 void lock_contender::detach(std::string_view node) noexcept

@@ -1,10 +1,10 @@
 #pragma once
 #include "queue/lock_queue.hpp"
 #include "queue/mutants.hpp"
+#include "recipes/acquisition/acquire_events.hpp"
 #include "recipes/acquisition/grant_state.hpp"
 #include "recipes/acquisition/timed_acquisition.hpp"
 #include "recipes/session/session.hpp"
-#include "zklock/lock_event.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -21,12 +21,13 @@ public:
     lock_contender(session&, lock_path*, queue::contender_id, acquire_request);
 
     bool withdraw() override;
+    [[nodiscard]] unsigned attempts() const noexcept override { return creates; }
     void expect_time_out() override;
     void release(store::unique_function<void(error_code)> released) override;
     void note_unseen() noexcept override
     {
-        if (last_event_)
-            last_event_->unseen = true;
+        if (events_)
+            events_->note_unseen();
     }
     void on_revoked(std::function<void()> asked) override;
     bool downgrade(std::function<void(error_code, const recipes::grant&)> done) override;
@@ -59,9 +60,10 @@ public:
     [[nodiscard]] const std::string& data() const noexcept;
 
     void resume();
-    [[nodiscard]] bool listens() const noexcept { return options().listener != nullptr; }
-    /// Its node was created, and has that full path: tells the listener, unless it knows or the wait is over.
-    void queued(const std::string& node);
+    [[nodiscard]] bool listens() const noexcept { return events_ != nullptr; }
+    /// Its node was created, and has that full path; to be called only if it has a listener. Tells that, unless it is
+    /// known or the wait is over.
+    void queued(std::string_view node) noexcept { events_->queued(node); }
     void grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now);
     [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
     /// Ends the wait without the lock, if it has not ended.
@@ -80,7 +82,7 @@ public:
     void detach(std::string_view node) noexcept;
 
     const queue::contender_id id;
-    unsigned attempts = 0;                      ///< creates sent
+    unsigned creates = 0;                       ///< that were sent
     errc setback = errc::lost;                  ///< why the last one was not enough
     std::int64_t czxid = 0;                     ///< of its node
     unsigned grants_before = 0;                 ///< of that czxid: what its token counts
@@ -99,7 +101,6 @@ private:
     void tell_end(error_code);
     void tell_done(error_code);
     [[nodiscard]] const std::string& identifier() const noexcept;
-    void notify(lock_event::kind, error_code = {});
 
     lock_path* path_;
     acquire_request request_;
@@ -107,7 +108,7 @@ private:
     store::unique_function<void(error_code)> released_;
     session::news_slot to_tell_; ///< how a release ends, once the lock is lost
     std::string data_;                      ///< if it says more than who it is
-    std::unique_ptr<lock_event> last_event_; ///< if it has a listener
+    std::unique_ptr<acquire_events> events_; ///< if it has a listener
     std::function<void()> asked_; ///< to be called when it is revoked
     std::function<void(error_code, const recipes::grant&)> downgraded_;
     bool leaves_its_node_ = false;

@@ -73,7 +73,7 @@ bool lock_path::next_create(node_write& next)
 bool lock_path::may_attempt(lock_contender& contender)
 {
     const unsigned allowed = contender.options().max_attempts;
-    if (allowed == 0 || contender.attempts < allowed)
+    if (allowed == 0 || contender.creates < allowed)
         return true;
     contender.fail(contender.setback);
     queue_.leave(contender.id);
@@ -90,7 +90,7 @@ void lock_path::create(lock_contender& contender, node_write& next)
     next.access = contender.access();
     queue::child_of(path_, prefix, next.node);
     queue_.create_sent(contender.id, std::move(prefix));
-    ++contender.attempts;
+    ++contender.creates;
     contender.setback = errc::lost;
     // Nodes of one transaction share a czxid, and only the last of them can count on from its own place.
     contender.grants_before = 0;
@@ -163,7 +163,7 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
         queue_.create_unknown(id);
         break;
     case outcome::no_node:
-        --contender.attempts; // there was nothing to attempt
+        --contender.creates; // there was nothing to attempt
         queue_.create_failed(id);
         choose_next_create();
         if (to_create_ != 0)

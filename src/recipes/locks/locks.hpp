@@ -7,6 +7,7 @@
 #include "store/store.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ public:
     [[nodiscard]] recipes::session& session() const noexcept { return session_; }
     /// Tells why acquire() would fail at once with such a request, if it would. Faults of options are logged.
     [[nodiscard]] std::optional<errc> check(const std::string& path, const mutex_options&) const;
+    /// For the listener of an acquire that is made of others.
+    [[nodiscard]] std::uint64_t new_id() noexcept { return ++last_contender_; }
     /// The containers above the path that were made for it.
     [[nodiscard]] made_containers containers_above(const std::string& path) const;
     /// This client has set the data of the node so many levels above the path.

@@ -11,6 +11,7 @@
 
 namespace zklock::recipes {
 
+class permit_events;
 class semaphore_acquisition;
 
 /// The release of some permits, which ends with the last of their nodes.
@@ -49,6 +50,7 @@ struct permit_node {
     bool watched = false;                           ///< or about to be
     semaphore_acquisition* owner = nullptr;         ///< null when nobody wants it any more
     std::shared_ptr<permits_release> ending{}; ///< who is told when it is gone, if anybody
+    std::shared_ptr<permit_events> events{};   ///< whose listener hears of that, if any does
 };
 using permit_ptr = std::shared_ptr<permit_node>;
 

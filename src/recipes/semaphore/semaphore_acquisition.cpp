@@ -2,7 +2,9 @@
 
 #include "queue/mutants.hpp"
 #include "queue/node_path.hpp"
+#include "queue/owner_data.hpp"
 #include "recipes/semaphore/semaphore_path.hpp"
+#include "recipes/session/error_mapping.hpp"
 
 #include <algorithm>
 #include <new>
@@ -10,15 +12,26 @@
 
 namespace zklock::recipes {
 
-semaphore_acquisition::semaphore_acquisition(session& s, semaphore_path* path, permits_request request)
+semaphore_acquisition::semaphore_acquisition(session& s, semaphore_path* path, std::uint64_t id,
+                                             permits_request request)
     : timed_acquisition(s), path_(path), request_(std::move(request))
 {
+    const semaphore_options& o = request_.options;
+    if (!o.properties.empty())
+        data_ = queue::write_owner_data(identifier(), o.properties);
+    if (o.listener)
+        events_ = std::make_shared<permit_events>(o.listener, s, id, request_.path);
+}
+
+const std::string& semaphore_acquisition::identifier() const noexcept
+{
+    const std::string& own = request_.options.identifier;
+    return own.empty() ? session_.options.identifier : own;
 }
 
 const std::string& semaphore_acquisition::data() const noexcept
 {
-    const std::string& own = request_.options.identifier;
-    return own.empty() ? session_.options.identifier : own;
+    return data_.empty() ? identifier() : data_;
 }
 
 void semaphore_acquisition::begin()
@@ -37,14 +50,18 @@ void semaphore_acquisition::resume()
     const bool lacks_some = std::any_of(nodes.begin(), nodes.end(), is_gone);
     if (waiting() && looks_once())
         return fail(errc::not_connected);
+    if (waiting() && !may_try_again())
+        return fail(setback_);
     if (waiting())
         arm_deadline();
-    if (waiting() && !place_)
+    if (waiting() && !place_) {
         line_up();
-    else if (waiting() && place_->granted && (lacks_some || nodes.size() != request_.count))
+    } else if (waiting() && place_->granted && (lacks_some || nodes.size() != request_.count)) {
+        note_setback(errc::not_connected);
         begin_anew();
-    else if (holding() && lacks_some)
+    } else if (holding() && lacks_some) {
         lose();
+    }
 }
 
 // --- the line --------------------------------------------------------------------------------------------------------
@@ -56,11 +73,16 @@ void semaphore_acquisition::line_up()
     lock.mode = request_.mode;
     using queue::contender_kind;
     lock.kind = ZKLOCK_MUTANT(semaphore_line_lets_several_in) ? contender_kind::reader : contender_kind::mutex;
+    const semaphore_options& own = request_.options;
     mutex_options line;
     line.names = path_->layout().names;
-    line.parents = request_.options.parents;
-    line.identifier = request_.options.identifier;
-    line.access = request_.options.access;
+    line.parents = own.parents;
+    line.identifier = own.identifier;
+    line.properties = own.properties;
+    line.access = own.access;
+    if (!ZKLOCK_MUTANT(semaphore_place_not_told))
+        line.listener = events_;
+    line.max_attempts = own.max_attempts == 0 ? 0 : own.max_attempts - setbacks_;
     lock.options = std::move(line);
     const auto mine = std::make_shared<place>();
     lock.done = [self = shared_from_this(), mine](error_code ec, const grant& given) {
@@ -79,14 +101,19 @@ void semaphore_acquisition::on_place(const std::shared_ptr<place>& mine, error_c
     if (mine->dropped) {
         if (const auto late = std::exchange(mine->lock, nullptr); !ec)
             late->release({});
-    } else if (ec == errc::lost && !looks_once()) { // before it could be told
+        return;
+    }
+    setbacks_ += std::max(mine->lock->attempts(), 1u) - 1;
+    if (ec == errc::lost && !looks_once()) { // before it could be told; or that was the last attempt
         place_ = nullptr;
-        line_up();
+        if (try_again(errc::lost))
+            line_up();
     } else if (ec) {
         place_ = nullptr;
         fail(ec);
     } else {
         mine->granted = true;
+        setback_ = errc::lost;
         token_ = given.fencing_token;
         path_->make_nodes(*this);
     }
@@ -111,12 +138,29 @@ void semaphore_acquisition::leave_line()
         std::exchange(mine->lock, nullptr)->release({});
 }
 
+bool semaphore_acquisition::may_try_again() const noexcept
+{
+    const unsigned allowed = request_.options.max_attempts;
+    return allowed == 0 || setbacks_ < allowed || ZKLOCK_MUTANT(semaphore_attempts_without_end);
+}
+
+bool semaphore_acquisition::try_again(errc why)
+{
+    ++setbacks_;
+    setback_ = why;
+    if (!may_try_again())
+        fail(why);
+    return waiting();
+}
+
 void semaphore_acquisition::begin_anew()
 {
     if (!waiting())
         return;
     if (looks_once())
         return fail(errc::lost);
+    if (!try_again(setback_))
+        return;
     path_->step_back(*this);
     let_go();
     line_up();
@@ -166,6 +210,8 @@ bool semaphore_acquisition::withdraw()
         return false;
     const auto self = shared_from_this();
     state_.end();
+    if (events_)
+        events_->failed(cancelled());
     end_wait();
     request_.done = nullptr;
     request_.lost = nullptr;
@@ -187,6 +233,8 @@ void semaphore_acquisition::fail(error_code why)
             std::exchange(self->request_.done, nullptr)(why, {});
     });
     state_.end();
+    if (events_)
+        events_->failed(why);
     end_wait();
     request_.lost = nullptr;
     if (path_) {
@@ -206,7 +254,9 @@ void semaphore_acquisition::grant_all()
     const auto self = shared_from_this();
     count_ = nodes.size();
     ending_ = std::make_shared<permits_release>();
-    session_.tell([self, what = given()]() mutable {
+    grant what = given();
+    const std::string first = events_ ? what.node : std::string();
+    session_.tell([self, what = std::move(what)]() mutable {
         if (!self->request_.done) // its path is gone
             return;
         const auto done = std::exchange(self->request_.done, nullptr);
@@ -216,6 +266,10 @@ void semaphore_acquisition::grant_all()
         done(self->session_.granted_and_lost(), std::move(what));
     });
     state_.grant(session_.lease_held_since(session_.scheduler.now()));
+    for (const permit_ptr& node : nodes)
+        node->events = events_;
+    if (events_)
+        events_->granted(first, token_, count_);
     end_wait();
     leave_line();
     session_.granted(*path_);
@@ -236,6 +290,8 @@ void semaphore_acquisition::lose()
                 std::exchange(self->request_.lost, nullptr)();
         });
     state_.lose(how);
+    if (events_ && !ZKLOCK_MUTANT(semaphore_loss_not_told_to_the_listener))
+        events_->lost(how);
     asked_ = nullptr;
     path_->forget(*this);
     drop_nodes(nullptr);
@@ -307,7 +363,8 @@ void semaphore_acquisition::revoked()
         });
 }
 
-std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t count, std::function<void()> lost)
+auto semaphore_acquisition::split(std::size_t count, std::function<void()> lost,
+                                  const std::function<void(const part&)>& both_hold) -> part
 {
     session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
     if (!holding() || !path_ || count == 0 || count > nodes.size())
@@ -316,11 +373,19 @@ std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t 
     request.path = request_.path;
     request.lost = std::move(lost);
     const auto self = shared_from_this();
-    const auto part = std::make_shared<semaphore_acquisition>(session_, path_, std::move(request));
+    const auto taken = std::make_shared<semaphore_acquisition>(session_, path_, 0, std::move(request));
     const auto first = nodes.end() - static_cast<std::ptrdiff_t>(count);
-    part->nodes.assign(first, nodes.end());
-    part->ending_ = std::make_shared<permits_release>();
-    path_->adopt(part);
+    taken->nodes.assign(first, nodes.end());
+    taken->ending_ = std::make_shared<permits_release>();
+    path_->adopt(taken);
+    for (const permit_ptr& node : taken->nodes)
+        node->owner = taken.get();
+    taken->events_ = events_;
+    taken->token_ = token_;
+    taken->count_ = count;
+    taken->state_.grant(state_.lease());
+    if (both_hold)
+        both_hold(taken);
     nodes.erase(first, nodes.end());
     count_ = nodes.size();
     if (nodes.empty()) {
@@ -329,12 +394,7 @@ std::shared_ptr<semaphore_acquisition> semaphore_acquisition::split(std::size_t 
         request_.lost = nullptr;
         path_->forget(*this);
     }
-    for (const permit_ptr& node : part->nodes)
-        node->owner = part.get();
-    part->token_ = token_;
-    part->count_ = count;
-    part->state_.grant(state_.lease());
-    return part;
+    return taken;
 }
 
 void semaphore_acquisition::detach() noexcept

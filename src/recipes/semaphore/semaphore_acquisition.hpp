@@ -2,6 +2,7 @@
 #include "queue/mutants.hpp"
 #include "recipes/acquisition/grant_state.hpp"
 #include "recipes/acquisition/timed_acquisition.hpp"
+#include "recipes/semaphore/permit_events.hpp"
 #include "recipes/semaphore/permit_node.hpp"
 #include "recipes/session/session.hpp"
 #include "zklock/semaphore_options.hpp"
@@ -31,12 +32,18 @@ struct permits_request : waiter {
 class semaphore_acquisition final : public timed_acquisition,
                                     public std::enable_shared_from_this<semaphore_acquisition> {
 public:
-    /// Without a path it can only fail.
-    semaphore_acquisition(session&, semaphore_path*, permits_request);
+    /// Without a path it can only fail. `id`: for its listener; no other acquire of the client has it.
+    semaphore_acquisition(session&, semaphore_path*, std::uint64_t id, permits_request);
 
     bool withdraw() override;
+    [[nodiscard]] unsigned attempts() const noexcept override { return 1 + setbacks_; }
     void expect_time_out() override;
     void release(store::unique_function<void(error_code)> released) override;
+    void note_unseen() noexcept override
+    {
+        if (events_)
+            events_->note_unseen();
+    }
     void on_revoked(std::function<void()> asked) override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
     [[nodiscard]] const std::string& path() const noexcept override { return request_.path; }
@@ -52,9 +59,12 @@ public:
 
     /// How many permits it has. From any thread, after a grant.
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
+    using part = std::shared_ptr<semaphore_acquisition>;
     /// Takes so many of them out, at least one: an acquisition of their own holds them from now on, and calls `lost`
-    /// when they are lost. Null, and nothing happens, when this one does not hold, or not so many.
-    [[nodiscard]] std::shared_ptr<semaphore_acquisition> split(std::size_t count, std::function<void()> lost);
+    /// when they are lost. `both_hold` is called with it once it holds them, and before this one holds them no more; it
+    /// must not throw. Null, and nothing happens, when this one does not hold, or not so many.
+    [[nodiscard]] part split(std::size_t count, std::function<void()> lost,
+                             const std::function<void(const part&)>& both_hold = {});
     /// The grant of its permits: the node of the first, and the token of all.
     [[nodiscard]] grant given() const;
 
@@ -79,7 +89,7 @@ public:
         const auto& own = request_.options.access;
         return own && !ZKLOCK_MUTANT(semaphore_permits_without_the_locks_access) ? &*own : nullptr;
     }
-    /// What its nodes' data says: the identifier on the first line.
+    /// What the data of its permits' nodes says.
     [[nodiscard]] const std::string& data() const noexcept;
     /// It has the lock of the line.
     [[nodiscard]] bool at_head() const;
@@ -90,6 +100,10 @@ public:
     void fail(error_code why);
     /// The permits are gone; nothing happens if none are held.
     void lose();
+    /// Something is happening to its session or its lease that may cost it its place in the line.
+    void note_setback(errc why) noexcept { setback_ = why; }
+    /// Something has cost it a node before it was granted. False: that was its last attempt, and it has failed.
+    bool try_again(errc why);
     /// It has lost its place at the head of the line, or a node that it made there: it lines up once more.
     void begin_anew();
     /// Others have deleted one of its nodes.
@@ -117,6 +131,8 @@ private:
     [[nodiscard]] wait_report waits_for() override;
     void time_out() override;
     void end_wait();
+    [[nodiscard]] const std::string& identifier() const noexcept;
+    [[nodiscard]] bool may_try_again() const noexcept;
     [[nodiscard]] std::string first_node() const noexcept;
     void leave_line();
     void drop_nodes(const std::shared_ptr<permits_release>& ending);
@@ -125,6 +141,10 @@ private:
 
     semaphore_path* path_;
     permits_request request_;
+    std::shared_ptr<permit_events> events_; ///< if it has a listener
+    std::string data_;                      ///< if it says more than who it is
+    unsigned setbacks_ = 0;                 ///< attempts that were used up
+    errc setback_ = errc::lost;             ///< what the next one would be
     std::shared_ptr<place> place_;
     std::shared_ptr<permits_release> ending_; ///< for the release, which needs no memory then
     session::news_slot to_tell_;                   ///< how the release ends, once the permits are lost

@@ -57,7 +57,7 @@ option_fault contradiction(const semaphore_path_options& there, const semaphore_
 
 std::optional<option_fault> find_fault(const semaphore_options& o)
 {
-    if (auto fault = recipes::find_fault(o.identifier, {}))
+    if (auto fault = recipes::find_fault(o.identifier, o.properties))
         return fault;
     if (!o.count_path.empty() && find_path_fault(o.count_path))
         return option_fault("count_path", recipes::in_words(o.count_path), "empty, or the path of a node");

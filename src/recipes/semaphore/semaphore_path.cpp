@@ -34,7 +34,7 @@ semaphore_path::~semaphore_path()
     for (const auto& [id, acquisition] : acquisitions_)
         acquisition->detach();
     session_.remove(*this);
-    // What was left to others, who have gone, is taken back. To stop listening takes no memory; to ask the servers does.
+    // What was left to others, who have gone, is taken back. That takes memory; to stop listening does not.
     const bool permits_left = session_.stop_listening(layout_.permits, *this);
     const bool count_left = count_.stop_listening();
     const auto take_back = [&s = session_](const std::string& path) {
@@ -66,7 +66,8 @@ bool semaphore_path::idle() const noexcept
 std::shared_ptr<semaphore_acquisition> semaphore_path::acquire(permits_request request)
 {
     use();
-    const auto acquisition = std::make_shared<semaphore_acquisition>(session_, this, std::move(request));
+    const auto acquisition =
+        std::make_shared<semaphore_acquisition>(session_, this, locks_.new_id(), std::move(request));
     count_.listen();
     adopt(acquisition);
     ++waiting_;
@@ -139,8 +140,14 @@ void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
     node->now = permit_node::phase::gone;
     if (!node->name.empty())
         by_name_.erase(node->name);
+    // What is taken from its owner is no release.
+    const auto events = !node->owner || ZKLOCK_MUTANT(semaphore_deletion_told_as_a_release)
+                            ? std::exchange(node->events, nullptr)
+                            : nullptr;
     if (nodes_.erase(node->id) != 0)
         session_.release(node_cost_);
+    if (events)
+        events->returned(ec);
 }
 
 /// Others have deleted it, or the session has taken it along.

@@ -37,6 +37,7 @@ void semaphore_path::session_ended()
 {
     for (const auto& acquisition : acquisitions()) {
         acquisition->lose();
+        acquisition->note_setback(errc::session_expired);
         acquisition->nodes.clear(); // its lock went with the session, too: it will hear of that, and begin anew
     }
     while (!nodes_.empty()) {
@@ -92,8 +93,10 @@ void semaphore_path::put_in_order(const permit_ptr& node)
 
 void semaphore_path::lease_lapsed()
 {
-    for (const auto& acquisition : acquisitions())
+    for (const auto& acquisition : acquisitions()) {
         acquisition->lose();
+        acquisition->note_setback(errc::not_connected);
+    }
     advance();
 }
 

@@ -178,6 +178,7 @@ void semaphore_path::send_look_up()
 void semaphore_path::on_look_up(const std::vector<std::string>& names)
 {
     stale_ = true;
+    std::vector<std::shared_ptr<semaphore_acquisition>> set_back; // each once: its nodes stand together
     for (const permit_ptr& node : std::exchange(unknown_, {})) {
         const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
             return layout_.made_from(node->asked, name);
@@ -187,12 +188,16 @@ void semaphore_path::on_look_up(const std::vector<std::string>& names)
         if (found != names.end()) {
             take_name(node, *found);
         } else if (node->owner) {
+            if (set_back.empty() || set_back.back().get() != node->owner)
+                set_back.push_back(node->owner->shared_from_this());
             node->now = phase::unsent;
             to_create_.push_back(node);
         } else {
             gone(node);
         }
     }
+    for (const auto& owner : set_back)
+        owner->try_again(errc::not_connected);
 }
 
 // --- watches ---------------------------------------------------------------------------------------------------------

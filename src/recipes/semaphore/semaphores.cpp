@@ -13,6 +13,7 @@ std::optional<errc> semaphores::check(const permits_request& request) const
     const semaphore_options& o = request.options;
     mutex_options of_the_line;
     of_the_line.identifier = o.identifier;
+    of_the_line.properties = o.properties;
     of_the_line.access = o.access;
     if (const auto why_not = locks_.check(request.path, of_the_line))
         return why_not;
@@ -54,7 +55,8 @@ std::shared_ptr<semaphore_acquisition> semaphores::acquire(permits_request reque
             paths_.unused(path->path());
             throw;
         }
-    const auto refused = std::make_shared<semaphore_acquisition>(locks_.session(), nullptr, std::move(request));
+    const auto refused =
+        std::make_shared<semaphore_acquisition>(locks_.session(), nullptr, locks_.new_id(), std::move(request));
     refused->fail(*why_not);
     return refused;
 }

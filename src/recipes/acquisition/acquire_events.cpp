@@ -1,0 +1,76 @@
+#include "recipes/acquisition/acquire_events.hpp"
+
+#include "queue/node_name.hpp"
+#include "queue/node_path.hpp"
+#include "recipes/session/session.hpp"
+#include "zklock/detail/event_sink.hpp"
+
+#include <cstddef>
+#include <exception>
+#include <utility>
+
+namespace zklock::recipes {
+namespace {
+
+/// For what stands behind the lock's path in the path of a node: of a semaphore the folder, too.
+constexpr std::size_t longest_name = 96;
+
+} // namespace
+
+acquire_events::acquire_events(lock_listener listener, session& s, std::uint64_t id, const std::string& path)
+    : session_(s), listener_(std::move(listener))
+{
+    event_.acquire = id;
+    event_.path = path;
+    event_.node.reserve(path.size() + longest_name);
+    event_.began = session_.scheduler.now();
+}
+
+void acquire_events::queued(std::string_view node) noexcept
+{
+    if (event_.what != lock_event::kind::queued || event_.node == node)
+        return;
+    event_.node = node;
+    event_.sequence = queue::sequence_of(queue::name_of(node)).value_or(0);
+    tell(lock_event::kind::queued);
+}
+
+void acquire_events::acquired(std::string_view node, std::int64_t fencing_token) noexcept
+{
+    event_.node = node;
+    event_.fencing_token = fencing_token;
+    tell(lock_event::kind::acquired);
+}
+
+void acquire_events::lost(const lock_loss& how) noexcept
+{
+    if (event_.what != lock_event::kind::acquired)
+        return;
+    event_.loss = how;
+    tell(lock_event::kind::lost);
+}
+
+void acquire_events::failed(boost::system::error_code why) noexcept
+{
+    tell(lock_event::kind::failed, why);
+}
+
+void acquire_events::released(boost::system::error_code ec) noexcept
+{
+    if (event_.what == lock_event::kind::acquired)
+        tell(lock_event::kind::released, ec);
+}
+
+void acquire_events::tell(lock_event::kind what, boost::system::error_code ec) noexcept
+{
+    event_.what = what;
+    event_.error = ec;
+    event_.at = session_.scheduler.now();
+    try {
+        listener_->notify(event_);
+    } catch (...) {
+        session_.listener_refused(std::current_exception());
+    }
+}
+
+} // namespace zklock::recipes

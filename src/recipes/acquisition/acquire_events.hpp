@@ -1,0 +1,40 @@
+#pragma once
+#include "zklock/lock_event.hpp"
+
+#include <boost/system/error_code.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace zklock::recipes {
+
+class session;
+
+/// Tells the listener of a lock what happens to one acquire: each thing once, in the order that `lock_event` states.
+/// What was told cannot be taken back. So it is told last in a step, when nothing can fail any more: the memory for it
+/// was taken by the constructor. There is one only where there is a listener.
+class acquire_events {
+public:
+    acquire_events(lock_listener, session&, std::uint64_t id, const std::string& path);
+
+    /// It has that node. Nothing happens when that is known, or when it does not wait any more.
+    void queued(std::string_view node) noexcept;
+    /// It holds by that node, after queued().
+    void acquired(std::string_view node, std::int64_t fencing_token) noexcept;
+    void lost(const lock_loss&) noexcept;
+    void failed(boost::system::error_code) noexcept;
+    /// Nothing happens unless it holds.
+    void released(boost::system::error_code) noexcept;
+    /// What was granted is given back, and nobody has looked at it.
+    void note_unseen() noexcept { event_.unseen = true; }
+
+private:
+    void tell(lock_event::kind, boost::system::error_code = {}) noexcept;
+
+    session& session_;
+    const lock_listener listener_;
+    lock_event event_; ///< the last
+};
+
+} // namespace zklock::recipes

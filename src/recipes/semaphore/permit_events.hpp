@@ -1,0 +1,43 @@
+#pragma once
+#include "queue/mutants.hpp"
+#include "recipes/acquisition/acquire_events.hpp"
+#include "zklock/detail/event_sink.hpp"
+
+#include <boost/system/error_code.hpp>
+
+#include <cstddef>
+
+namespace zklock::recipes {
+
+/// What the listener of a semaphore is told of one acquire. It shares in the permits of the acquire, wherever they are
+/// held: their nodes and the acquisitions that they were split into keep it. To the lock of the waiting line it is the
+/// listener.
+class permit_events final : public acquire_events, public detail::event_sink<lock_event> {
+public:
+    using acquire_events::acquire_events;
+
+    /// By the node of the first of so many permits.
+    void granted(std::string_view node, std::int64_t fencing_token, std::size_t permits) noexcept
+    {
+        left_ = permits;
+        acquired(node, fencing_token);
+    }
+    /// A permit was given back, and its node is gone; or can be deleted no more.
+    void returned(boost::system::error_code ec) noexcept
+    {
+        if (--left_ == 0 || ZKLOCK_MUTANT(semaphore_release_told_with_the_first_permit))
+            released(ec);
+    }
+
+private:
+    /// By the line: there is only the place in it that matters here.
+    void notify(const lock_event& of_the_line) override
+    {
+        if (of_the_line.what == lock_event::kind::queued)
+            queued(of_the_line.node);
+    }
+
+    std::size_t left_ = 0; ///< permits that were not given back
+};
+
+} // namespace zklock::recipes

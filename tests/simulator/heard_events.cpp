@@ -1,0 +1,59 @@
+#include "heard_events.hpp"
+
+#include "scarce_memory.hpp"
+
+#include <utility>
+
+namespace zklock::simulator {
+
+using kind = lock_event::kind;
+
+heard_events::heard_events(unsigned most_attempts, std::function<void(const std::string&)> violate,
+                           std::function<void(const lock_event&)> heard)
+    : most_attempts_(most_attempts), violate_(std::move(violate)), heard_(std::move(heard))
+{
+}
+
+void heard_events::notify(const lock_event& e)
+{
+    const plenty_of_memory plenty;
+    const auto [found, first] = lives_.try_emplace(e.acquire);
+    auto& life = found->second;
+    const auto before = life.last;
+    const bool waits = first || before.what == kind::queued;
+    const auto wrong = [&](const std::string& why) {
+        violate_("its listener hears \"" + std::string(to_string(e.what)) + "\" " +
+                 (first ? "first" : "after \"" + std::string(to_string(before.what)) + '"') + why);
+    };
+    switch (e.what) {
+    case kind::queued:
+        if (!waits || e.node.empty() || e.node == before.node) wrong(" of " + e.node);
+        if (++life.queued > most_attempts_ && most_attempts_ != 0)
+            wrong(", for the " + std::to_string(life.queued) + ". time, of " + std::to_string(most_attempts_));
+        break;
+    case kind::acquired:
+        if (first || !waits || e.node.empty() || e.fencing_token == 0) wrong(" of " + e.node);
+        break;
+    case kind::lost:
+    case kind::released:
+        if (first || before.what != kind::acquired || e.node != before.node) wrong(" of " + e.node);
+        break;
+    case kind::failed:
+        if (!waits || !e.error) wrong("");
+        break;
+    }
+    life.last = e;
+    heard_(e);
+}
+
+const lock_event* heard_events::last() const { return lives_.size() == 1 ? &lives_.begin()->second.last : nullptr; }
+
+void heard_events::check_ended(bool late_releases) const
+{
+    for (const auto& [acquire, life] : lives_) {
+        if (life.last.what == kind::queued || (life.last.what == kind::acquired && !late_releases))
+            violate_("its listener hears \"" + std::string(to_string(life.last.what)) + "\" last");
+    }
+}
+
+} // namespace zklock::simulator

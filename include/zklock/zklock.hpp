@@ -27,6 +27,7 @@
 #include "zklock/mutex_options.hpp"
 #include "zklock/node.hpp"
 #include "zklock/option_fault.hpp"
+#include "zklock/owned_shared_mutex.hpp"
 #include "zklock/reentrant_mutex.hpp"
 #include "zklock/result.hpp"
 #include "zklock/semaphore.hpp"

@@ -107,7 +107,7 @@ public:
     /// Of a writer: goes on as a reader, with nobody in between who excludes readers. `done` is called later, once:
     /// with the reader's grant; with an error and the writer's own, which it still has; or with `errc::lost`. Not after
     /// release(). Only after a writer's grant: for any other it is false, and nothing happens.
-    virtual bool downgrade(std::function<void(error_code, const grant&)> done)
+    virtual bool downgrade(std::function<void(error_code, grant)> done)
     {
         static_cast<void>(done);
         return false;

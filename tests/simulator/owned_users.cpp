@@ -21,16 +21,23 @@ class owned_users final : public acquisition_users {
 public:
     using acquisition_users::acquisition_users;
 
-    /// Some owners ask for two at once, of which one writes.
+    /// Some owners ask for two at once, of which one writes, or soon does not want to any more.
     void perform(client& c, const step& s) override
     {
-        acquisition_users::perform(c, s);
-        if (s.what != act::acquire || s.choice / 64 % 4 != 0) return;
-        auto other = s;
-        other.duration = 2 * s.duration;
-        if (s.choice / 256 % 2 == 0) other.withdraw_after.reset();
-        if (s.choice / 512 % 2 == 0) other.look_once = false;
-        begin_another(c, other, !roles_.at(&uses_.back()).writes);
+        if (s.what != act::acquire || s.choice / 64 % 2 != 0) return acquisition_users::perform(c, s);
+        auto reader = s;
+        auto writer = s;
+        reader.duration = 2 * s.duration;
+        if (s.choice / 256 % 2 == 0) {
+            reader.withdraw_after.reset();
+            reader.look_once = false;
+            writer.withdraw_after = s.choice / 512 % 64 * stage_.the_plan.set.slow_message() / 16;
+            writer.look_once = s.choice / 131072 % 2 == 0;
+        }
+        const bool writer_first = s.choice / 32768 % 4 != 0; // or it is refused
+        begin_another(c, writer_first ? writer : reader, writer_first);
+        begin_another(c, writer_first ? reader : writer, !writer_first);
+        --others_; // one of them is in the plan
     }
 
     void client_died(client& c) override
@@ -113,8 +120,12 @@ private:
     {
         static constexpr unsigned writers[] = {2, 6, 10}; // of sixteen
         u.owner = 1 + u.client * 2 + u.wish.choice % 2;
-        roles_[&u].writes = next_writes_.value_or(u.wish.choice / 2 % 16 < writers[stage_.the_plan.seed / 3 % 3]);
+        auto& r = roles_[&u];
+        r.writes = next_writes_.value_or(u.wish.choice / 2 % 16 < writers[stage_.the_plan.seed / 3 % 3]);
         next_writes_.reset();
+        if (!alone_ || r.writes || u.wish.choice % 3 != 1 || patient_ == 2) return;
+        ++patient_; // others wait behind it, or, if they read, do not
+        u.wish.duration = std::chrono::duration_cast<std::chrono::milliseconds>(4 * stage_.the_plan.set.a_while());
     }
 
     std::shared_ptr<recipes::acquisition> start(client& c, use& u, recipes::waiter w) override
@@ -182,7 +193,7 @@ private:
                         if (same_owner(u, o)) check_node_held(o);
                 });
         } else if (calm_ && !is_reader(name_of(u))) {
-            stage_.world.time.after(stage_.the_plan.set.a_while(), [this, &u, at = u.granted_at] {
+            stage_.world.time.after(8 * stage_.the_plan.set.slow_message(), [this, &u, at = u.granted_at] {
                 if (u.granted_at == at) check_shared(u);
             });
         }
@@ -193,7 +204,7 @@ private:
     {
         const auto lately = [&](const use& o) {
             const auto& ended = roles_.at(&o).ended_at;
-            return writes(o) && (!ended || *ended + stage_.the_plan.set.a_while() > now());
+            return writes(o) && (!ended || *ended + 8 * stage_.the_plan.set.slow_message() > now());
         };
         if (!u.believes() || excused(u) || any_other(u, lately)) return;
         if (stage_.ensemble.leaders_tree().find(u.given.front().node)) violate(u, "reads, and its node is a writer's");
@@ -273,12 +284,17 @@ private:
     void check_reader(const use& u)
     {
         const instant a_while = stage_.the_plan.set.a_while();
-        if (!alone_ || u.now != phase::waiting || writes(u) || now() < u.began + a_while) return;
+        if (!alone_ || u.now != phase::waiting || writes(u)) return;
+        instant queued = u.began; // or when the last of its owner did not want to write any more
+        for (const auto& w : uses_)
+            if (same_owner(u, w) && writes(w)) queued = std::max(queued, roles_.at(&w).ended_at.value_or(now()));
+        if (now() < queued + a_while) return;
         const bool behind_writers = std::any_of(uses_.begin(), uses_.end(), [&](const use& w) {
             const auto& r = roles_.at(&w);
-            return w.paths == u.paths && r.writes && (!r.ended_at || *r.ended_at + a_while > now());
+            return w.paths == u.paths && r.writes && w.began < queued + a_while &&
+                   (!r.ended_at || *r.ended_at + a_while > now());
         });
-        if (!behind_writers) violate(u, "nobody writes, and it has to wait");
+        if (!behind_writers) violate(u, "behind no writer, and it has to wait");
     }
 
     [[nodiscard]] static std::string name_of(const use& u)
@@ -298,6 +314,7 @@ private:
     std::map<const client*, registry> locks_;
     std::map<const use*, role> roles_;
     std::int64_t others_ = 0;         ///< that are not in the plan
+    unsigned patient_ = 0;            ///< so many hold for long
     std::optional<bool> next_writes_; ///< of such a one
 };
 

@@ -180,7 +180,8 @@ private:
         const auto counted =
             locks_[&stage_.current(u.client)].counts->of(path_of(u.paths.front()), u.owner);
         const auto known = [&](bool w) {
-            return (r.writes == w ? 1 : 0) + count_others(u, [&](const use& o) { return writes(o) == w && o.has_it(); });
+            const auto others = count_others(u, [&](const use& o) { return writes(o) == w && o.has_it(); });
+            return others + (r.writes == w ? 1 : 0);
         };
         if (counted.alone < known(true) || counted.shared < known(false))
             violate(u, "its owner holds more than is counted");

@@ -14,8 +14,8 @@ namespace zklock::recipes {
 /// The re-entrant locks of one client: which owner has which lock, and how often. Each owner has one contender per
 /// path, that of a mutex, a writer or a reader; what counts is kept here. Same strand and lifetime as the locks.
 ///
-/// An owner that writes may read, too. When it stops writing and reads on, its contender becomes a reader. An owner that
-/// only reads, or waits to, cannot write: `errc::not_upgradable`.
+/// An owner that writes may read, too. When it stops writing and reads on, its contender becomes a reader. An owner
+/// that only reads, or waits to, cannot write: `errc::not_upgradable`.
 ///
 /// An owner whose lock was lost gets it back only when all of the lost holds have been released: none of its acquires
 /// succeeds on the strength of a hold that is no longer there.

@@ -70,7 +70,8 @@ public:
     ///
     /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
     /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
-    /// - `errc::invalid_option`: also when the owner has, or is acquiring, the lock with nodes of another name.
+    /// - `errc::invalid_option`: also when the owner has, or is acquiring, the lock with nodes of another name, or as
+    ///   an `owned_shared_mutex`.
     ///
     /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
     /// joined another only ends itself.

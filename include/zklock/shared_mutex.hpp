@@ -37,10 +37,10 @@ namespace zklock {
 /// `mutex` of another client on the path acts as a writer.
 ///
 /// It is a handle to shared state and cheap to copy; a client may have any number per path, and each acquire is a
-/// contender of its own: it is not re-entrant. See `mutex` for paths and options and `client` for executors, lifetimes
-/// and the errors that every operation can end with. Thread safety: distinct objects: safe. One object: not safe,
-/// except for `path()`, `exclusive()`, `shared()`, `is_held()`, `is_held_shared()`, `last_timeout()` and
-/// `get_executor()`.
+/// contender of its own: it is not re-entrant (`owned_shared_mutex` is). See `mutex` for paths and options and `client`
+/// for executors, lifetimes and the errors that every operation can end with. Thread safety: distinct objects: safe.
+/// One object: not safe, except for `path()`, `exclusive()`, `shared()`, `is_held()`, `is_held_shared()`,
+/// `last_timeout()` and `get_executor()`.
 ///
 /// The idea, and the names of the nodes, are those of Curator's `InterProcessReadWriteLock`.
 class shared_mutex {

@@ -26,6 +26,7 @@
 #include "zklock/mutex_options.hpp"
 #include "zklock/node.hpp"
 #include "zklock/option_fault.hpp"
+#include "zklock/owned_shared_mutex.hpp"
 #include "zklock/path_fault.hpp"
 #include "zklock/reentrant_mutex.hpp"
 #include "zklock/result.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 #include "adapter/lock_state.hpp"
 #include "zklock/mutex_options.hpp"
+#include "zklock/shared_mutex_options.hpp"
 
 #include <memory>
 #include <string>
@@ -40,5 +41,8 @@ private:
     mutable last_timeout timeouts_;
     mutable live_holds live_;
 };
+
+/// What a reader's or a writer's contender has of them.
+[[nodiscard]] mutex_options of_a_contender(const shared_mutex_options&);
 
 } // namespace zklock::detail

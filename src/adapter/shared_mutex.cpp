@@ -85,6 +85,8 @@ private:
     const error_code result_;
 };
 
+} // namespace
+
 mutex_options of_a_contender(const shared_mutex_options& options)
 {
     mutex_options own;
@@ -98,6 +100,8 @@ mutex_options of_a_contender(const shared_mutex_options& options)
     own.max_attempts = options.max_attempts;
     return own;
 }
+
+namespace {
 
 /// The readers' side of a lock; what is told of time-outs and of holds is the writers', too.
 class reader_target final : public mutex_target {

@@ -88,12 +88,25 @@
     X(own_deleted_node_ignored) \
     X(own_node_not_watched) \
     X(own_nodes_do_not_count) \
+    X(owned_downgraded_although_it_writes) \
+    X(owned_granted_readers_stay_alone) \
+    X(owned_joined_readers_wait_as_writers) \
+    X(owned_kinds_not_told_apart) \
+    X(owned_last_writer_stays_alone) \
+    X(owned_reader_becomes_a_writer) \
+    X(owned_release_told_before_the_downgrade) \
+    X(owned_release_without_its_downgrades_end) \
+    X(owned_stands_on_its_first_node) \
+    X(owned_stands_on_while_downgrading) \
+    X(owned_waiting_reader_becomes_a_writer) \
     X(parent_made_by_another_is_an_error) \
     X(parents_events_ignored) \
     X(places_in_a_batch_ignored) \
     X(reentrant_acquire_after_the_loss) \
     X(reentrant_joined_acquire_takes_all_along) \
+    X(reentrant_look_joins_those_who_queue) \
     X(reentrant_loss_told_to_one) \
+    X(reentrant_queue_fails_with_a_look) \
     X(reentrant_release_of_one_is_of_all) \
     X(refused_look_keeps_its_node) \
     X(refused_path_still_watched) \

@@ -120,6 +120,10 @@ TEST_CASE("readers and writers of all: order, sharing, exclusion, through time-o
                     {z, "write"}, {c, "read"}});
     contend(admin, scene.noted, "/peers/rw/curator",
             {{c, "read"}, {c, "write", {}, 2}, {z, "read"}, {z, "write", {}, 2}}, 10, {&curator.link, &ours.link});
+    const std::string owned = "owner=1";
+    contend(admin, scene.noted, "/peers/rw/curator_owned",
+            {{c, "read"}, {c, "write", {}, 2}, {z, "read", owned}, {z, "write", owned, 2}, {z, "read", {}, 1}}, 10,
+            {&curator.link, &ours.link});
 
     // A reader of kazoo's that waits, waits for the writers behind it as well, as these do for it (kazoo #649, in 2.8):
     // so nobody writes behind one here.
@@ -137,66 +141,85 @@ TEST_CASE("readers and writers of all: order, sharing, exclusion, through time-o
     contend(admin, scene.noted, "/peers/rw/kazoo",
             {{k, "write", {}, 2}, {z, "read", as_kazoo}, {z, "write", as_kazoo, 2}}, 10, {&kazoo.link, &ours.link});
     quit_and_look(server(), {c, k, z},
-                  {"/peers/rw/curator", "/peers/rw/kazoo"});
+                  {"/peers/rw/curator", "/peers/rw/curator_owned", "/peers/rw/kazoo"});
 }
+
+namespace {
+
+/// The writer of one maker reads on, while readers and writers of the other wait.
+void becomes_a_reader(admin_client& admin, journal& noted, peer* one, peer* other, bool curators,
+                      const std::string& name, const std::string& options = {}, const std::string& others = {})
+{
+    const std::string path = "/peers/downgrade/" + name;
+    CAPTURE(path);
+    admin.create_all(path);
+    const place holder{one, name + "holds"};
+    const place reader{other, name + "reader"};
+    const place writer{other, name + "writer"};
+    const place late{other, name + "late"};
+    holder.acquire("write", path, options);
+    holder.until_granted();
+    reader.acquire("read", path, others);
+    until_queued(admin, path, 2);
+    writer.acquire("write", path, others);
+    until_queued(admin, path, 3);
+    late.acquire("read", path, others);
+    until_queued(admin, path, 4);
+    CHECK_FALSE(reader.granted());
+
+    one->say("downgrade " + holder.attempt);
+    one->wait_for(holder.attempt, "downgraded");
+    reader.until_granted();
+    const auto number = number_of(noted.words_of(one->name(), holder.attempt, "downgraded").at(0));
+    const auto before = number_of(noted.words_of(other->name(), reader.attempt, "granted").at(1));
+    // Curator before 5.5.0 queues again as a reader, behind the waiting writer: CURATOR-621. Nothing of ours can
+    // help that.
+    const bool keeps_its_place = number < before;
+    CHECK((curators || keeps_its_place));
+    if (!keeps_its_place)
+        MESSAGE("this Curator is older than 5.5: who waits behind a downgrade of its own is not shown");
+    CHECK_FALSE(writer.granted()); // the reader is before it
+    reader.release();
+    reader.until_done();
+    if (keeps_its_place) {
+        late.who->say("acquire " + name + "try read " + path + " wait=50 hold=0");
+        late.who->wait_for(name + "try", "done"); // the writer goes first
+        CHECK(late.who->count(name + "try", "gave-up") == 1);
+        CHECK_FALSE(writer.granted());
+        CHECK_FALSE(late.granted());
+    }
+    holder.release();
+    holder.until_done();
+    writer.until_granted();
+    CHECK_FALSE(late.granted());
+    writer.release();
+    late.until_granted();
+    late.release();
+    writer.until_done();
+    late.until_done();
+    until_queued(admin, path, 0);
+    if (keeps_its_place)
+        expect_sound(noted);
+}
+
+} // namespace
 
 TEST_CASE("a writer becomes a reader: ours while Curator's wait, Curator's while ours wait")
 {
     two_peers both(maker::curator);
     auto& [scene, curator, ours, admin] = both;
-    for (const auto& [one, other] : {std::pair{&ours, &curator}, {&curator, &ours}}) {
-        const std::string path = "/peers/downgrade/" + one->name();
-        CAPTURE(path);
-        admin.create_all(path);
-        const place holder{one, one->name() + "holds"};
-        const place reader{other, one->name() + "reader"};
-        const place writer{other, one->name() + "writer"};
-        const place late{other, one->name() + "late"};
-        holder.acquire("write", path);
-        holder.until_granted();
-        reader.acquire("read", path);
-        until_queued(admin, path, 2);
-        writer.acquire("write", path);
-        until_queued(admin, path, 3);
-        late.acquire("read", path);
-        until_queued(admin, path, 4);
-        CHECK_FALSE(reader.granted());
-
-        one->say("downgrade " + holder.attempt);
-        one->wait_for(holder.attempt, "downgraded");
-        reader.until_granted();
-        const auto number = number_of(scene.noted.words_of(one->name(), holder.attempt, "downgraded").at(0));
-        const auto before = number_of(scene.noted.words_of(other->name(), reader.attempt, "granted").at(1));
-        // Curator before 5.5.0 queues again as a reader, behind the waiting writer: CURATOR-621. Nothing of ours can
-        // help that.
-        const bool keeps_its_place = number < before;
-        CHECK((one == &curator || keeps_its_place));
-        if (!keeps_its_place)
-            MESSAGE("this Curator is older than 5.5: who waits behind a downgrade of its own is not shown");
-        CHECK_FALSE(writer.granted()); // the reader is before it
-        reader.release();
-        reader.until_done();
-        if (keeps_its_place) {
-            late.who->say("acquire " + path.substr(path.rfind('/') + 1) + "try read " + path + " wait=50 hold=0");
-            late.who->wait_for(path.substr(path.rfind('/') + 1) + "try", "done"); // the writer goes first
-            CHECK(late.who->count(path.substr(path.rfind('/') + 1) + "try", "gave-up") == 1);
-            CHECK_FALSE(writer.granted());
-            CHECK_FALSE(late.granted());
-        }
-        holder.release();
-        holder.until_done();
-        writer.until_granted();
-        CHECK_FALSE(late.granted());
-        writer.release();
-        late.until_granted();
-        late.release();
-        writer.until_done();
-        late.until_done();
-        until_queued(admin, path, 0);
-        if (keeps_its_place)
-            expect_sound(scene.noted);
-    }
+    becomes_a_reader(admin, scene.noted, &ours, &curator, false, "zklock");
+    becomes_a_reader(admin, scene.noted, &curator, &ours, true, "curator");
     quit_and_look(server(), {&curator, &ours}, {"/peers/downgrade/curator", "/peers/downgrade/zklock"});
+}
+
+TEST_CASE("an owner of ours writes, reads, and reads on, while Curator's wait, and waits for Curator's")
+{
+    two_peers both(maker::curator);
+    auto& [scene, curator, ours, admin] = both;
+    becomes_a_reader(admin, scene.noted, &ours, &curator, false, "owned", "owner=1");
+    becomes_a_reader(admin, scene.noted, &curator, &ours, true, "waited_for", {}, "owner=1");
+    quit_and_look(server(), {&curator, &ours}, {"/peers/downgrade/owned", "/peers/downgrade/waited_for"});
 }
 
 TEST_CASE("readers and writers of each are killed, as holders and as waiters: the others go on, in order")

@@ -1,6 +1,6 @@
 // zklock_peer NAME SERVERS SESSION_TIMEOUT_MS JOURNAL: a peer with a session of ours; peer.hpp tells what it reads and
 // notes. Recipes: mutex, read, write, semaphore (`take` of `permits`, or of as many as the node `count` says; compared
-// with `check`), election. Options: names=kazoo, linger=MS, cohort=N, revocable=1.
+// with `check`), election. Options: names=kazoo, linger=MS, cohort=N, revocable=1, owner=1 (a reader or writer is one).
 #include "interoperation/journal.hpp"
 #include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
@@ -190,6 +190,8 @@ private:
             for (unsigned long i = 0; i < times; ++i) {
                 if (a->recipe == "mutex")
                     co_await turn_of_mutex(*a);
+                else if (a->options.contains("owner"))
+                    co_await turn_of_owner(*a);
                 else if (a->recipe == "read" || a->recipe == "write")
                     co_await turn_of_shared_mutex(*a);
                 else if (a->recipe == "semaphore")
@@ -273,6 +275,45 @@ private:
             if (reads.has_error())
                 throw std::runtime_error("downgrade: " + reads.error().message());
             g = std::move(reads).value();
+            journal_.note(a.name, "downgraded " + g.node());
+        }
+        co_await leave(a, std::move(g), lost);
+    }
+
+    /// An owner who holds twice; as Curator's threads do, he reads on by a hold as a reader that he has beside the
+    /// writer's.
+    awaitable<void> turn_of_owner(attempt& a)
+    {
+        zklock::shared_mutex_options options;
+        options.names = names_of(a);
+        zklock::owned_shared_mutex lock(client_, a.path, options);
+        const zklock::lock_owner me;
+        const bool writes = a.recipe == "write";
+        auto token = cancellable(a);
+        result<zklock::guard> held = error_code(asio::error::operation_aborted);
+        if (writes)
+            held = co_await lock.acquire(me, wait_of(a), token);
+        else
+            held = co_await lock.acquire_shared(me, wait_of(a), token);
+        if (held.has_error()) {
+            note_refusal(a, held.error());
+            co_return;
+        }
+        zklock::guard g = std::move(held).value();
+        journal_.note(a.name, (writes ? "granted exclusive " : "granted shared ") + g.node());
+        const auto lost = note_loss(a, g);
+        while (co_await hold(a) == "downgrade") {
+            journal_.note(a.name, "downgrading");
+            result<zklock::guard> reads = co_await lock.acquire_shared(me);
+            if (reads.has_error())
+                throw std::runtime_error("reading on: " + reads.error().message());
+            const result<void> wrote = co_await std::move(g).release();
+            if (wrote.has_error())
+                throw std::runtime_error("downgrade: " + wrote.error().message());
+            result<zklock::guard> again = co_await lock.acquire_shared(me);
+            if (again.has_error())
+                throw std::runtime_error("reading again: " + again.error().message());
+            g = std::move(again).value();
             journal_.note(a.name, "downgraded " + g.node());
         }
         co_await leave(a, std::move(g), lost);

@@ -80,6 +80,7 @@ const std::map<std::string, recipe> recipes{{"mutex", recipe::mutex},
                                             {"multi_lock", recipe::multi_lock},
                                             {"election", recipe::election},
                                             {"node_watch", recipe::node_watch},
+                                            {"owned_shared_mutex", recipe::owned_shared_mutex},
                                             {"semaphore", recipe::semaphore},
                                             {"shared_mutex", recipe::shared_mutex},
                                             {"transaction", recipe::transaction},
@@ -206,7 +207,7 @@ int main(int argc, char** argv)
     std::string recipe_name;
     app.add_option("--recipe", recipe_name,
                    "whose users act: mutex, reentrant_mutex, multi_lock, election, semaphore, shared_mutex, "
-                   "transaction, revocation or node_watch (default: the mutant's, or mutex)")
+                   "owned_shared_mutex, transaction, revocation or node_watch (default: the mutant's, or mutex)")
         ->check(CLI::IsMember(recipes));
     app.add_flag("--quiet", chosen.quiet, "say only what came of it");
     try {

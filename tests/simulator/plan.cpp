@@ -136,7 +136,7 @@ void planner::make_troubles()
     if (one_in(6)) add(act::close_client, 1);
     if (one_in(12)) add(act::crash, 1);
     if (about(theme::administrator) && one_in(2)) add(act::replace_parent, 1 + draw(2));
-    if (kind_.which == recipe::shared_mutex && one_in(3)) refuse_repetitions();
+    if (is_shared(kind_.which) && one_in(3)) refuse_repetitions();
     if (kind_.closed_asleep) close_the_paused();
     if (kind_.stale_leaders && about(theme::servers) && plan_.set.servers > 1) add(act::pause_leader, draw(3));
 }

@@ -61,6 +61,7 @@ enum class recipe : std::uint8_t {
     election,
     semaphore,
     shared_mutex,
+    owned_shared_mutex,
     transaction,
     revocation,
     node_watch
@@ -83,6 +84,12 @@ struct kind_of_plan {
     bool scarce_memory = false; ///< clients run out of memory now and then
     bool closed_asleep = false; ///< each client is paused, and closed before it goes on
 };
+
+/// Its contenders are readers and writers.
+[[nodiscard]] constexpr bool is_shared(recipe r) noexcept
+{
+    return r == recipe::shared_mutex || r == recipe::owned_shared_mutex;
+}
 
 [[nodiscard]] plan make_plan(std::uint64_t seed, kind_of_plan kind = {});
 /// Nothing goes wrong in it, nobody interferes, and messages are at worst slow.

@@ -137,7 +137,7 @@ void planner::make_crowd(bool troubled)
             if (pick(5) == 0) a.withdraw_after = microseconds(pick(4 * round_trip));
             if (pick(10) == 0) a.deadline = milliseconds(pick(100));
             if (pick(20) == 0) a.look_once = true;
-            if (kind_.which == recipe::shared_mutex) a.choice = static_cast<std::uint32_t>(pick(1'000'000));
+            if (is_shared(kind_.which)) a.choice = static_cast<std::uint32_t>(pick(1'000'000));
             plan_.steps.push_back(a);
         }
     };

@@ -25,7 +25,7 @@ public:
         acquisition_users::finish();
         for (const auto& u : uses_) {
             const auto found = locks_.find(&stage_.current(u.client));
-            if (found != locks_.end() && found->second.counts->of(path_of(u.paths.front()), u.owner) != 0) {
+            if (found != locks_.end() && found->second.counts->of(path_of(u.paths.front()), u.owner).alone != 0) {
                 violate(u, "all is released, and yet its owner's holds are counted");
             }
         }
@@ -79,7 +79,7 @@ private:
         const auto known = 1 + std::count_if(uses_.begin(), uses_.end(), [&](const use& o) {
             return &o != &u && o.where == u.where && o.owner == u.owner && o.paths == u.paths && o.has_it();
         });
-        if (counts.of(path_of(u.paths.front()), u.owner) < static_cast<std::size_t>(known)) {
+        if (counts.of(path_of(u.paths.front()), u.owner).alone < static_cast<std::size_t>(known)) {
             violate(u, "its owner holds more than is counted");
         }
     }

@@ -138,6 +138,7 @@ verdict simulate(const plan& p, bool traced)
     case recipe::node_watch: return s.run(*make_node_watch_users(s));
     case recipe::semaphore: return s.run(*make_semaphore_users(s));
     case recipe::transaction: return s.run(*make_transaction_users(s));
+    case recipe::owned_shared_mutex: return s.run(*make_owned_users(s));
     case recipe::shared_mutex: return s.run(*make_shared_users(s));
     case recipe::revocation: return s.run(*make_revocation_users(s));
     }

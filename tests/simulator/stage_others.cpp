@@ -141,7 +141,7 @@ void stage::join_foreign(const step& s)
     t.node = store::node_kind::ephemeral_sequential;
     t.path = place(s) + '/';
     if (s.what == act::foreign_contender) {
-        t.path += (the_plan.which == recipe::shared_mutex ? readers_and_writers : contenders)[s.choice % 4];
+        t.path += (is_shared(the_plan.which) ? readers_and_writers : contenders)[s.choice % 4];
     } else if (s.what == act::foreign_child) {
         t.path += others[s.choice % 4];
         if (s.choice % 3 == 0) t.node = store::node_kind::persistent;

@@ -173,18 +173,7 @@ void acquisition_users::granted(client& c, use& u, const recipes::grant& g)
 void acquisition_users::check_lock(use& u, const held_lock& l, unsigned path)
 {
     if (!l.node.starts_with(l.path + '/')) return violate(u, "granted " + l.node + " for " + l.path);
-    const auto& tree = stage_.ensemble.leaders_tree();
-    if (const auto* const node = tree.find(l.node); node != nullptr) {
-        if (!stage_.ensemble.alive(node->owner)) violate(u, "granted to a session that is over");
-        if (!has_access_of_locks(*node, stage_.the_plan)) violate(u, "its node has another access list");
-        if (l.fencing_token >> 12 != node->czxid) violate(u, "its token does not come from its node");
-        auto& turns = turns_of_[l.node];
-        turns.insert(l.fencing_token);
-        if (const auto& set = stage_.the_plan.set; set.linger == 0ms && turns.size() > set.cohort)
-            violate(u, "its node was used for more turns than a cohort has");
-    } else if (!excused(u)) {
-        violate(u, "granted without a node");
-    }
+    check_node(u, l);
     // Others deleted its node, and it has not been looked at since: that is the stated exception.
     if (excused(u)) return;
     check_token(u, l, path);
@@ -196,6 +185,22 @@ void acquisition_users::check_lock(use& u, const held_lock& l, unsigned path)
         if (other.believes() && !excused(other) && !excused(u)) {
             violate(u, "granted while " + label(other) + " believes that it holds");
         }
+    }
+}
+
+void acquisition_users::check_node(use& u, const held_lock& l)
+{
+    const auto& tree = stage_.ensemble.leaders_tree();
+    if (const auto* const node = tree.find(l.node); node != nullptr) {
+        if (!stage_.ensemble.alive(node->owner)) violate(u, "granted to a session that is over");
+        if (!has_access_of_locks(*node, stage_.the_plan)) violate(u, "its node has another access list");
+        if (l.fencing_token >> 12 != node->czxid) violate(u, "its token does not come from its node");
+        auto& turns = turns_of_[l.node];
+        turns.insert(l.fencing_token);
+        if (const auto& set = stage_.the_plan.set; set.linger == 0ms && turns.size() > set.cohort)
+            violate(u, "its node was used for more turns than a cohort has");
+    } else if (!excused(u)) {
+        violate(u, "granted without a node");
     }
 }
 
@@ -263,6 +268,7 @@ void acquisition_users::released(use& u, boost::system::error_code ec)
     if (u.now != phase::releasing) violate(u, "released twice");
     if (u.lost && ec != make_error_code(errc::lost)) violate(u, "lost, and released without that error");
     u.now = phase::released;
+    u.released_with = ec;
 }
 
 void acquisition_users::failed(use& u, boost::system::error_code ec, const recipes::grant& ended)

@@ -35,6 +35,7 @@ struct use {
     bool lost = false;
     std::shared_ptr<heard_events> heard; ///< if it has a listener
     std::optional<instant> seen_lost; ///< when it was first seen that its handle says so
+    boost::system::error_code released_with;
 
     /// Holds, as far as its own process can know.
     [[nodiscard]] bool believes() const
@@ -101,7 +102,7 @@ protected:
     [[nodiscard]] std::string label(const use&) const;
     void say(const use&, const std::string& what);
     void violate(const use& u, const std::string& what) { stage_.world.violate(label(u) + ": " + what); }
-    [[nodiscard]] bool excused(const use&) const;
+    [[nodiscard]] virtual bool excused(const use&) const;
     /// The servers had not told it that the path's node is another, so others may have been before it.
     [[nodiscard]] bool was_unaware(const use&) const;
     [[nodiscard]] instant now() const noexcept { return stage_.world.time.now(); }
@@ -111,9 +112,10 @@ protected:
     /// Whoever looks once is not kept waiting for others.
     void check_look_once(use&);
     /// A reader's token is larger than those of the writers before it, any other's than those of all.
-    void check_token(use&, const held_lock&, unsigned path);
+    virtual void check_token(use&, const held_lock&, unsigned path);
     /// A grant that is believed must be true at the leader.
     virtual void check_lock(use& u, const held_lock& l, unsigned path);
+    virtual void check_node(use& u, const held_lock& l);
     /// Its data names one of these users, and its session lives.
 
     stage& stage_;
@@ -147,6 +149,7 @@ private:
 [[nodiscard]] std::unique_ptr<scenario> make_multi_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_election_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_node_watch_users(stage&);
+[[nodiscard]] std::unique_ptr<scenario> make_owned_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_semaphore_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_transaction_users(stage&);
 [[nodiscard]] std::unique_ptr<scenario> make_shared_users(stage&);

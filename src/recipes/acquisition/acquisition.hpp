@@ -107,7 +107,7 @@ public:
     /// Makes a reader of a writer, with nobody in between who excludes readers. `done` is called later, once: with the
     /// reader's grant; with an error and the writer's grant, which it still has; or with `errc::lost`. It is not to be
     /// called after release(). When the grant is not a writer's, nothing happens, and the result is false.
-    virtual bool downgrade(std::function<void(error_code, const grant&)> done)
+    virtual bool downgrade(std::function<void(error_code, grant)> done)
     {
         static_cast<void>(done);
         return false;

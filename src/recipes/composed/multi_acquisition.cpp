@@ -223,6 +223,12 @@ void multi_acquisition::revoke()
         std::exchange(asked_, nullptr)();
 }
 
+bool multi_acquisition::stands_on(const grant&) const noexcept
+{
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const part& p) { return p.now->handle->stands_on(p.now->given); });
+}
+
 std::vector<std::string> multi_acquisition::nodes_of(const grant&) const
 {
     std::vector<std::string> all;

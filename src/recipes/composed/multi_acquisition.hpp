@@ -50,6 +50,7 @@ public:
     }
     /// `asked` is called when the holder of any of them is asked.
     void on_revoked(std::function<void()> asked) override;
+    [[nodiscard]] bool stands_on(const grant& given) const noexcept override;
     [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
     [[nodiscard]] const std::string& path() const noexcept override;
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override;

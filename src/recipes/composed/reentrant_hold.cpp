@@ -1,5 +1,6 @@
 #include "recipes/composed/reentrant_hold.hpp"
 
+#include "queue/mutants.hpp"
 #include "recipes/composed/reentrant_tenure.hpp"
 
 #include <new>
@@ -7,8 +8,8 @@
 
 namespace zklock::recipes {
 
-reentrant_locks::hold::hold(session& s, std::weak_ptr<tenure> where, waiter w)
-    : timed_acquisition(s), where_(std::move(where)), waiter_(std::move(w)), to_tell_(s.make_slot())
+reentrant_locks::hold::hold(session& s, std::weak_ptr<tenure> where, waiter w, queue::contender_kind kind)
+    : timed_acquisition(s), where_(std::move(where)), waiter_(std::move(w)), kind_(kind), to_tell_(s.make_slot())
 {
 }
 
@@ -69,6 +70,18 @@ void reentrant_locks::hold::on_revoked(std::function<void()> asked)
     where->watch_for_revocation(shared_from_this());
 }
 
+bool reentrant_locks::hold::stands_on(const grant&) const noexcept
+{
+    const auto where = where_.lock();
+    return (where && where->stands_on_its_node()) || ZKLOCK_MUTANT(owned_stands_on_while_downgrading);
+}
+
+std::vector<std::string> reentrant_locks::hold::nodes_of(const grant& given) const
+{
+    const auto where = where_.lock();
+    return {where && !ZKLOCK_MUTANT(owned_stands_on_its_first_node) ? where->node() : given.node};
+}
+
 // --- for its tenure --------------------------------------------------------------------------------------------------
 
 void reentrant_locks::hold::begin(std::shared_ptr<acquisition> lock) noexcept
@@ -119,7 +132,13 @@ void reentrant_locks::hold::forget_caller() noexcept
 void reentrant_locks::hold::tell_released(error_code ec) noexcept
 {
     if (released_)
-        session_.tell(std::move(to_tell_), [self = shared_from_this(), ec] { self->released_(ec); });
+        session_.tell(std::move(to_tell_), [self = shared_from_this(), ec] { self->finish_release(ec); });
+}
+
+void reentrant_locks::hold::finish_release(error_code ec)
+{
+    if (released_)
+        std::exchange(released_, nullptr)(ec);
 }
 
 } // namespace zklock::recipes

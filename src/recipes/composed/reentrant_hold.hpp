@@ -10,6 +10,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace zklock::recipes {
 
@@ -17,13 +19,16 @@ namespace zklock::recipes {
 class reentrant_locks::hold final : public timed_acquisition, public std::enable_shared_from_this<hold> {
 public:
     /// Without a tenure it can only fail.
-    hold(session&, std::weak_ptr<tenure>, waiter);
+    hold(session&, std::weak_ptr<tenure>, waiter, queue::contender_kind);
 
     bool withdraw() override;
     void expect_time_out() override;
     void release(store::unique_function<void(error_code)> released) override;
     void note_unseen() noexcept override;
     void on_revoked(std::function<void()> asked) override;
+    /// Its owner may have got another node since, in the place of the one that was given.
+    [[nodiscard]] bool stands_on(const grant& given) const noexcept override;
+    [[nodiscard]] std::vector<std::string> nodes_of(const grant& given) const override;
     [[nodiscard]] const std::string& path() const noexcept override { return lock_->path(); }
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
     {
@@ -38,6 +43,8 @@ public:
     // --- for its tenure ----------------------------------------------------------------------------------------------
 
     [[nodiscard]] acquire_mode mode() const noexcept { return waiter_.mode; }
+    [[nodiscard]] queue::contender_kind kind() const noexcept { return kind_; }
+    [[nodiscard]] bool reads() const noexcept { return kind_ == queue::contender_kind::reader; }
     /// Its owner has that lock, and this hold counts from now on.
     void begin(std::shared_ptr<acquisition> lock) noexcept;
     /// It does not count any more.
@@ -57,6 +64,8 @@ public:
     void on_release(store::unique_function<void(error_code)> released) noexcept { released_ = std::move(released); }
     /// Tells the caller of release(), later: its owner has the lock still, or has lost it.
     void tell_released(error_code) noexcept;
+    /// Tells him, now.
+    void finish_release(error_code);
 
     /// Why it waits no longer, though it could not leave: the result of the acquire that it has joined was on its way.
     error_code given_up;
@@ -74,6 +83,7 @@ private:
 
     std::weak_ptr<tenure> where_;
     waiter waiter_;
+    const queue::contender_kind kind_;
     std::shared_ptr<acquisition> lock_; ///< set before the grant is told, and not changed after
     std::function<void()> asked_;       ///< to be called when its owner is asked to let go
     store::unique_function<void(error_code)> released_;

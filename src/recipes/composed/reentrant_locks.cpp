@@ -2,6 +2,7 @@
 
 #include "recipes/composed/reentrant_hold.hpp"
 #include "recipes/composed/reentrant_tenure.hpp"
+#include "recipes/locks/lock_option_faults.hpp"
 #include "recipes/session/option_faults.hpp"
 #include "zklock/errc.hpp"
 
@@ -21,23 +22,22 @@ reentrant_locks::~reentrant_locks()
 }
 
 std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::string path, shared_options options,
-                                                      waiter w)
+                                                      waiter w, queue::contender_kind kind)
 {
     const key who{std::move(path), owner};
     std::shared_ptr<tenure> own;
     if (const auto found = tenures_.find(who); found != tenures_.end())
         own = found->second;
-    if (own && own->options().names != options->names) {
-        report_fault(
-            locks_.session(), who.first,
-            {"names", in_words(options->names), in_words(own->options().names) + ", as in the acquire before"});
-        const auto refused = std::make_shared<hold>(locks_.session(), std::weak_ptr<tenure>(), std::move(w));
+    const path_options wanted(*options, kind);
+    if (own && (own->options().names != wanted.names || own->options().shared != wanted.shared)) {
+        report_fault(locks_.session(), who.first, contradiction(own->options(), wanted));
+        const auto refused = std::make_shared<hold>(locks_.session(), std::weak_ptr<tenure>(), std::move(w), kind);
         locks_.session().tell([refused] { refused->end_wait(make_error_code(errc::invalid_option), {}); });
         return refused;
     }
     if (!own)
-        own = std::make_shared<tenure>(*this, who, std::move(options));
-    const auto entered = std::make_shared<hold>(locks_.session(), std::weak_ptr(own), std::move(w));
+        own = std::make_shared<tenure>(*this, who, std::move(options), wanted);
+    const auto entered = std::make_shared<hold>(locks_.session(), std::weak_ptr(own), std::move(w), kind);
     tenures_.emplace(who, own);
     try {
         counts_->open(who);

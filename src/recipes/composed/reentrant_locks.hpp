@@ -12,7 +12,10 @@
 namespace zklock::recipes {
 
 /// The re-entrant locks of one client: which owner has which lock, and how often. Each owner has one contender per
-/// path, that of a mutex; what counts is kept here. Same strand and lifetime as the locks.
+/// path, that of a mutex, a writer or a reader; what counts is kept here. Same strand and lifetime as the locks.
+///
+/// An owner that writes may read, too. When it stops writing and reads on, its contender becomes a reader. An owner
+/// that only reads, or waits to, cannot write: `errc::not_upgradable`.
 ///
 /// An owner whose lock was lost gets it back only when all of the lost holds have been released: none of its acquires
 /// succeeds on the strength of a hold that is no longer there.
@@ -26,8 +29,10 @@ public:
     /// For an owner that holds the lock: one hold more, without a request. For one that is acquiring it: the same
     /// grant, or the same failure, under a deadline of its own. Otherwise: as locks::acquire().
     ///
-    /// Of the options, those of the acquire that made the contender count; `errc::invalid_option` for other names.
-    std::shared_ptr<acquisition> acquire(owner_id, std::string path, shared_options, waiter);
+    /// Of the options, those of the acquire that made the contender count; `errc::invalid_option` for other names, and
+    /// for a mutex where the owner has a shared mutex, or the other way round.
+    std::shared_ptr<acquisition> acquire(owner_id, std::string path, shared_options, waiter,
+                                         queue::contender_kind = queue::contender_kind::mutex);
 
 private:
     class tenure;

@@ -19,8 +19,8 @@ error_code no_memory() noexcept
 
 } // namespace
 
-reentrant_locks::tenure::tenure(reentrant_locks& all, key who, shared_options options)
-    : all_(all), who_(std::move(who)), options_(std::move(options))
+reentrant_locks::tenure::tenure(reentrant_locks& all, key who, shared_options options, path_options wanted)
+    : all_(all), who_(std::move(who)), options_(std::move(options)), path_options_(wanted)
 {
 }
 
@@ -32,6 +32,8 @@ reentrant_locks::tenure::~tenure()
     }
     for (const hold_ptr& h : held_)
         h->forget_caller();
+    if (last_writer_)
+        last_writer_->on_release({});
 }
 
 void reentrant_locks::tenure::close_if_unused() noexcept
@@ -46,9 +48,14 @@ void reentrant_locks::tenure::close_if_unused() noexcept
 
 void reentrant_locks::tenure::add(const hold_ptr& h)
 {
+    if (granted_ && !ours() && !ZKLOCK_MUTANT(reentrant_acquire_after_the_loss))
+        return fail_later(h, errc::lost);
+    if (!may_join(*h))
+        return fail_later(h, errc::not_upgradable);
     if (granted_)
         return enter_again(h);
-    if (lock_ && mode_ == acquire_mode::wait && h->mode() == acquire_mode::look_once)
+    const bool queues = lock_ && mode_ == acquire_mode::wait;
+    if (queues && h->mode() == acquire_mode::look_once && !ZKLOCK_MUTANT(reentrant_look_joins_those_who_queue))
         return fail_later(h, errc::busy); // its owner queues for it
     waiting_.push_back(h);
     try {
@@ -62,15 +69,34 @@ void reentrant_locks::tenure::add(const hold_ptr& h)
     }
 }
 
-/// Contends for all who wait. A mere look is repeated as a contender if anybody has come who would queue.
+/// A reader does not become a writer, whether it holds or waits.
+bool reentrant_locks::tenure::may_join(const hold& h) const noexcept
+{
+    if (h.reads())
+        return true;
+    if (granted_)
+        return readers_ < held_.size() || ZKLOCK_MUTANT(owned_reader_becomes_a_writer);
+    return !lock_ || kind_ != queue::contender_kind::reader || ZKLOCK_MUTANT(owned_waiting_reader_becomes_a_writer);
+}
+
+/// Contends for all who wait: as a writer, if anybody wants to write. A mere look is repeated as a contender if anybody
+/// has come who would queue.
 void reentrant_locks::tenure::start()
 {
     const bool queues = std::any_of(waiting_.begin(), waiting_.end(),
                                     [](const hold_ptr& h) { return h->mode() == acquire_mode::wait; });
+    const auto writer = std::find_if(waiting_.begin(), waiting_.end(), [](const hold_ptr& h) { return !h->reads(); });
+    if (path_options_.shared && !reads_on_)
+        reads_on_ = [alive = weak_from_this()](error_code ec, grant given) {
+            if (const auto self = alive.lock())
+                self->on_read_on(ec, std::move(given));
+        };
     acquire_request request;
     request.path = who_.first;
     request.options = options_;
-    request.mode = mode_ = queues ? acquire_mode::wait : acquire_mode::look_once;
+    request.mode = queues ? acquire_mode::wait : acquire_mode::look_once;
+    request.kind = writer == waiting_.end() ? queue::contender_kind::reader : (*writer)->kind();
+    const auto [mode, kind] = std::pair(request.mode, request.kind);
     request.done = [alive = weak_from_this()](error_code ec, grant given) {
         if (const auto self = alive.lock())
             self->on_done(ec, std::move(given));
@@ -80,6 +106,26 @@ void reentrant_locks::tenure::start()
             self->on_lost();
     };
     lock_ = all_.locks_.acquire(std::move(request));
+    mode_ = mode;
+    kind_ = kind;
+}
+
+/// Of those who queued as a writer, readers are left. They need not wait for other readers, unless there is no memory
+/// for that, or the grant is on its way: then they become readers when it comes.
+void reentrant_locks::tenure::wait_as_readers()
+{
+    const auto writer = lock_;
+    const auto kind = kind_;
+    try {
+        start();
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+    if (!writer->withdraw()) {
+        lock_->withdraw();
+        lock_ = writer;
+        kind_ = kind;
+    }
 }
 
 void reentrant_locks::tenure::on_done(error_code ec, grant given)
@@ -95,7 +141,12 @@ void reentrant_locks::tenure::on_done(error_code ec, grant given)
         h->begin(lock_);
     }
     held_.splice(held_.end(), waiting_);
+    readers_ = static_cast<std::size_t>(
+        std::count_if(held_.begin(), held_.end(), [](const hold_ptr& h) { return h->reads(); }));
     count();
+    if (kind_ != queue::contender_kind::reader && readers_ == held_.size() &&
+        !ZKLOCK_MUTANT(owned_granted_readers_stay_alone))
+        read_on(nullptr); // the writers have left while the grant was on its way
     tell_holders([this](hold& h) {
         if (!h.told())
             tell_granted(h);
@@ -109,7 +160,7 @@ void reentrant_locks::tenure::on_failed(error_code ec, const grant& given)
     holds failed;
     for (auto h = waiting_.begin(); h != waiting_.end();) {
         const auto next = std::next(h);
-        if (mode_ == (*h)->mode() || (*h)->given_up) {
+        if (mode_ == (*h)->mode() || (*h)->given_up || ZKLOCK_MUTANT(reentrant_queue_fails_with_a_look)) {
             (*h)->disarm_deadline();
             failed.splice(failed.end(), waiting_, h);
         }
@@ -183,6 +234,10 @@ bool reentrant_locks::tenure::leave(const hold_ptr& h)
     }
     h->disarm_deadline();
     waiting_.erase(place);
+    const auto reads = [](const hold_ptr& other) { return other->reads(); };
+    if (lock_ && mode_ == acquire_mode::wait && kind_ == queue::contender_kind::writer &&
+        std::all_of(waiting_.begin(), waiting_.end(), reads) && !ZKLOCK_MUTANT(owned_joined_readers_wait_as_writers))
+        wait_as_readers();
     return true;
 }
 
@@ -200,6 +255,7 @@ void reentrant_locks::tenure::tell_granted(hold& h)
         release(h.shared_from_this(), {});
         return h.end_wait(no_memory(), {});
     }
+    given.kind = h.kind();
     h.end_wait({}, std::move(given));
 }
 
@@ -212,13 +268,12 @@ bool reentrant_locks::tenure::ours() const
     return !lost_ && lock_->held(all_.scheduler_.now());
 }
 
-/// One hold more, for an owner who has the lock, or had it.
+/// One hold more, for an owner who has the lock.
 void reentrant_locks::tenure::enter_again(const hold_ptr& h)
 {
-    if (!ours() && !ZKLOCK_MUTANT(reentrant_acquire_after_the_loss))
-        return fail_later(h, errc::lost);
     auto slot = all_.locks_.session().make_slot();
     held_.push_back(h);
+    readers_ += h->reads() ? 1 : 0;
     ++changes_;
     h->begin(lock_);
     count();
@@ -240,20 +295,53 @@ void reentrant_locks::tenure::tell_entered(hold& h)
 
 void reentrant_locks::tenure::release(const hold_ptr& h, store::unique_function<void(error_code)> released)
 {
+    const bool last_of_the_writers = !h->reads() && held_.size() - readers_ == 1;
     h->end();
     held_.remove(h);
+    readers_ -= h->reads() ? 1 : 0;
     ++changes_;
     count();
     if (!held_.empty()) {
         if (ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all))
             lock_->release({});
         h->on_release(std::move(released));
+        if (ours() && (last_of_the_writers || (readers_ != 0 && ZKLOCK_MUTANT(owned_downgraded_although_it_writes))) &&
+            !ZKLOCK_MUTANT(owned_last_writer_stays_alone)) {
+            read_on(h);
+            if (!ZKLOCK_MUTANT(owned_release_told_before_the_downgrade))
+                return;
+        }
         return h->tell_released(ours() ? error_code() : make_error_code(errc::lost));
     }
     const auto lock = std::exchange(lock_, nullptr);
     granted_ = false;
     close_if_unused();
-    lock->release(std::move(released));
+    if (!last_writer_ || ZKLOCK_MUTANT(owned_release_without_its_downgrades_end))
+        return lock->release(std::move(released));
+    h->on_release(std::move(released)); // both end with it
+    lock->release([first = std::exchange(last_writer_, nullptr), h](error_code ec) {
+        store::each_told each;
+        each([&] { first->finish_release(ec); });
+        each([&] { h->finish_release(ec); });
+        each.rethrow();
+    });
+}
+
+/// The contender becomes a reader: all who hold read. It does not fail.
+void reentrant_locks::tenure::read_on(hold_ptr last_writer)
+{
+    last_writer_ = std::move(last_writer);
+    lock_->downgrade(std::exchange(reads_on_, nullptr));
+}
+
+/// If it was refused, the owner goes on alone. If the lock is lost, the others hear of that next.
+void reentrant_locks::tenure::on_read_on(error_code ec, grant given)
+{
+    if (!ec)
+        grant_.node = std::move(given.node);
+    grant_.kind = given.kind;
+    if (const auto told = std::exchange(last_writer_, nullptr))
+        told->finish_release(ec);
 }
 
 void reentrant_locks::tenure::on_lost()
@@ -300,7 +388,9 @@ template <class Tell> void reentrant_locks::tenure::tell_holders(Tell tell)
 
 void reentrant_locks::tenure::count() noexcept
 {
-    all_.counts_->set(who_, held_.size(), held_.empty() ? nullptr : lock_);
+    const bool as_one = ZKLOCK_MUTANT(owned_kinds_not_told_apart);
+    const hold_count holds{held_.size() - (as_one ? 0 : readers_), as_one ? 0 : readers_};
+    all_.counts_->set(who_, holds, held_.empty() ? nullptr : lock_);
 }
 
 } // namespace zklock::recipes

@@ -2,11 +2,15 @@
 #include "recipes/acquisition/acquisition.hpp"
 #include "recipes/composed/reentrant_hold.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
+#include "recipes/locks/lock_path.hpp"
 #include "store/unique_function.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
+#include <string>
 
 namespace zklock::recipes {
 
@@ -15,12 +19,12 @@ class reentrant_locks::tenure final : public std::enable_shared_from_this<tenure
 public:
     using hold_ptr = std::shared_ptr<hold>;
 
-    tenure(reentrant_locks&, key who, shared_options);
+    tenure(reentrant_locks&, key who, shared_options, path_options);
     ~tenure();
     tenure(const tenure&) = delete;
     tenure& operator=(const tenure&) = delete;
 
-    [[nodiscard]] const mutex_options& options() const noexcept { return *options_; }
+    [[nodiscard]] const path_options& options() const noexcept { return path_options_; }
 
     /// One acquire more: it enters again, or waits.
     void add(const hold_ptr&);
@@ -40,6 +44,9 @@ public:
     }
     /// One of its holds wants to know when the owner is asked to let go, or whether he was.
     void watch_for_revocation(const hold_ptr&);
+    /// Of the contender that holds: its node, and whether no request is under way that makes another of it.
+    [[nodiscard]] const std::string& node() const noexcept { return grant_.node; }
+    [[nodiscard]] bool stands_on_its_node() const noexcept { return lock_ && lock_->stands_on(grant_); }
     /// Ends the tenure if nobody waits or holds.
     void close_if_unused() noexcept;
 
@@ -47,7 +54,9 @@ private:
     using holds = std::list<hold_ptr>;
 
     // how acquires end
+    [[nodiscard]] bool may_join(const hold& h) const noexcept;
     void start();
+    void wait_as_readers();
     void on_done(error_code, grant);
     void on_failed(error_code, const grant&);
     bool leave(const hold_ptr&);
@@ -58,6 +67,8 @@ private:
     [[nodiscard]] bool ours() const;
     void enter_again(const hold_ptr&);
     void tell_entered(hold&);
+    void read_on(hold_ptr last_writer);
+    void on_read_on(error_code, grant);
     void on_lost();
     void on_revoked();
     template <class Tell> void tell_holders(Tell tell);
@@ -66,15 +77,20 @@ private:
     reentrant_locks& all_;
     const key who_;
     const shared_options options_;
+    const path_options path_options_;
     std::shared_ptr<acquisition> lock_; ///< the contender, from its start to its release
     acquire_mode mode_ = acquire_mode::wait;   ///< the contender's
+    queue::contender_kind kind_ = queue::contender_kind::mutex; ///< the contender's, as it was made
     bool granted_ = false;
     bool lost_ = false;
     bool revoked_ = false; ///< asked to let go
     bool watches_ = false; ///< for that
-    grant grant_;
+    grant grant_; ///< the contender's, with the node that it has
     holds waiting_;
     holds held_;
+    std::size_t readers_ = 0; ///< of those who hold
+    hold_ptr last_writer_;    ///< its release waits for the contender to become a reader
+    std::function<void(error_code, grant)> reads_on_; ///< for that: made beforehand, as a release takes no memory
     std::uint64_t changes_ = 0; ///< of those who hold
 };
 

@@ -196,7 +196,7 @@ void lock_contender::revoke()
     });
 }
 
-bool lock_contender::downgrade(std::function<void(error_code, const recipes::grant&)> done)
+bool lock_contender::downgrade(std::function<void(error_code, recipes::grant)> done)
 {
     if (request_.kind != queue::contender_kind::writer || waiting() || downgraded_)
         return false;
@@ -221,9 +221,9 @@ void lock_contender::finish_downgrade(error_code ec, std::string node)
         return;
     recipes::grant given{std::move(node), fencing_token_};
     given.kind = request_.kind;
-    session_.tell([self = shared_from_this(), ec, given = std::move(given)] {
+    session_.tell([self = shared_from_this(), ec, given = std::move(given)]() mutable {
         if (self->downgraded_) // not released meanwhile
-            std::exchange(self->downgraded_, nullptr)(ec || self->holding() ? ec : errc::lost, given);
+            std::exchange(self->downgraded_, nullptr)(ec || self->holding() ? ec : errc::lost, std::move(given));
     });
 }
 

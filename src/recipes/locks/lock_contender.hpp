@@ -30,7 +30,7 @@ public:
             events_->note_unseen();
     }
     void on_revoked(std::function<void()> asked) override;
-    bool downgrade(std::function<void(error_code, const recipes::grant&)> done) override;
+    bool downgrade(std::function<void(error_code, recipes::grant)> done) override;
     [[nodiscard]] bool stands_on(const recipes::grant&) const noexcept override;
     [[nodiscard]] const std::string& path() const noexcept override { return request_.path; }
     [[nodiscard]] bool held(store::scheduler::time_point now) const noexcept override
@@ -110,7 +110,7 @@ private:
     std::string data_;                      ///< if it says more than who it is
     std::unique_ptr<acquire_events> events_; ///< if it has a listener
     std::function<void()> asked_; ///< to be called when it is revoked
-    std::function<void(error_code, const recipes::grant&)> downgraded_;
+    std::function<void(error_code, recipes::grant)> downgraded_;
     bool leaves_its_node_ = false;
     std::int64_t fencing_token_ = 0;
     grant_state state_;

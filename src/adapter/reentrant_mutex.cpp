@@ -39,6 +39,10 @@ public:
     {
         return core.reentrant.acquire(owner_, settings_->path, settings_->options, std::move(waiter));
     }
+    [[nodiscard]] place contenders() const override
+    {
+        return {settings_->path, recipes::list_kind::queue_named(settings_->options.rules())};
+    }
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return settings_->timeouts; }
     [[nodiscard]] std::shared_ptr<const lock_target> owned_by(recipes::owner_id owner) const
     {

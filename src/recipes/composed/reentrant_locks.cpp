@@ -2,9 +2,11 @@
 
 #include "recipes/composed/reentrant_hold.hpp"
 #include "recipes/composed/reentrant_tenure.hpp"
+#include "recipes/locks/lock_option_faults.hpp"
 #include "recipes/session/option_faults.hpp"
 #include "zklock/errc.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace zklock::recipes {
@@ -27,10 +29,14 @@ std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::strin
     std::shared_ptr<tenure> own;
     if (const auto found = tenures_.find(who); found != tenures_.end())
         own = found->second;
-    if (own && own->options().names != options->names) {
-        report_fault(
-            locks_.session(), who.first,
-            {"names", in_words(options->names), in_words(own->options().names) + ", as in the acquire before"});
+    std::optional<option_fault> contradiction;
+    if (own) {
+        const shared_options& before = own->options();
+        contradiction = contradiction_in_names(before->names, before.rules(), options->names, options.rules(),
+                                               ", as in the acquire before");
+    }
+    if (contradiction) {
+        report_fault(locks_.session(), who.first, *contradiction);
         const auto refused = std::make_shared<hold>(locks_.session(), std::weak_ptr<tenure>(), std::move(w));
         locks_.session().tell([refused] { refused->end_wait(make_error_code(errc::invalid_option), {}); });
         return refused;

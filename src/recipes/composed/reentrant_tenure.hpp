@@ -20,7 +20,7 @@ public:
     tenure(const tenure&) = delete;
     tenure& operator=(const tenure&) = delete;
 
-    [[nodiscard]] const mutex_options& options() const noexcept { return *options_; }
+    [[nodiscard]] const shared_options& options() const noexcept { return options_; }
 
     /// One acquire more: it enters again, or waits.
     void add(const hold_ptr&);

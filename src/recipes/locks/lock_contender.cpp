@@ -74,7 +74,7 @@ void lock_contender::queued(const std::string& node)
     if (!waiting() || last_event_->node == node)
         return;
     last_event_->node = node;
-    last_event_->sequence = queue::sequence_of(queue::name_of(node)).value_or(0);
+    last_event_->sequence = request_.options.rules().sequence_of(queue::name_of(node)).value_or(0);
     notify(lock_event::kind::queued);
 }
 

@@ -145,7 +145,8 @@ asio::awaitable<result<body_value_t<Body, leadership>>> lead(std::shared_ptr<can
 
 /// One participant of an election: among all who stand on a path, one leads at a time. The leader holds the lock of
 /// that path: the nodes are those of a `mutex`, and so of Curator's `LeaderSelector` and (with `naming::kazoo`) kazoo's
-/// `Election`, whose programs can take part on the same path. The first to come is the first to be elected.
+/// `Election`, whose programs can take part on the same path; for others there are `mark` and `also_heeds` of
+/// `mutex_options`. The first to come is the first to be elected.
 ///
 /// An election is a handle to shared state and cheap to copy: copies are the same participant, an object made anew is
 /// another one. See `mutex` for paths, and `client` for executors, lifetimes and the errors that every operation can

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace zklock {
 
@@ -29,12 +30,48 @@ enum class naming : std::uint8_t {
     return "unknown";
 }
 
-/// Options of a mutex. `names`, `linger` and `cohort` hold for the path: mutexes of one client on one path must agree
-/// on them, or their operations fail with `errc::invalid_option`. `find_fault()` (`option_fault.hpp`) and the log tell.
+/// Options of a mutex. `names`, `mark`, `also_heeds`, `linger` and `cohort` hold for the path: mutexes of one client on
+/// one path must agree on them, or their operations fail with `errc::invalid_option`. `find_fault()`
+/// (`option_fault.hpp`) and the log tell.
 struct mutex_options {
     mutex_options() = default; // no aggregate: see client_options
 
     naming names = naming::curator;
+    /// What stands between the uuid and the number in the names of our own nodes, as a program's own lock name in
+    /// Curator's: with `-stock-` they are `_c_<uuid>-stock-<sequence>`, and `<uuid>-stock-<sequence>` with
+    /// `naming::kazoo`. Empty: `-lock-` or `__lock__`, by `names`.
+    ///
+    /// Whoever uses the path has to know the mark. Another client of this library, too: by the same `mark`, or by
+    /// `also_heeds`. Whoever does not know it takes these nodes for no contenders, and gets the lock beside them.
+    std::string mark;
+    /// What else stands before the number in the names of contenders, those of other programs. A child whose name is
+    /// anything (or nothing), then one of these, then the number, is in the queue by that number, as all others are.
+    /// The empty string stands for names that are the number alone, such as `/LOCK/0000000001`. The usual names
+    /// (`naming`, those of readers and writers, and those of ZooKeeper's own recipe) and our own `mark` are heeded
+    /// anyway, so it does no harm to list them.
+    ///
+    /// With this, programs that use names of their own share a path with this library while they are migrated one by
+    /// one. Without it they and this library do not exclude each other. Their contenders count like all others: in
+    /// `acquire()`, `try_acquire()`, `contenders()` and `revoke()`.
+    ///
+    /// The other program has to heed our nodes, too, and has to compare numbers. One that sorts whole names, as the
+    /// usual sample does, puts its `0000000007` before our `_c_…-lock-0000000003`. That line has to be changed first:
+    ///
+    ///     first = sorted(children)[0]                               # wrong beside names of another form
+    ///     first = min(children, key=lambda name: int(name[-10:]))   # by the number
+    ///
+    /// (Its search for the node to watch has to compare in the same way.)
+    ///
+    /// Our own nodes always have a uuid; there are no names without it to choose. A path that is made anew, as
+    /// containers are in normal operation, counts from 0 again, and a name without a uuid comes again with it. If the
+    /// answer to a delete is lost then, and the delete repeated, it would take the node of another holder; and a create
+    /// whose answer is lost could not be told from somebody else's.
+    ///
+    /// What cannot work is refused with `errc::invalid_option`, for `mark` and for these: more than 16 of them, more
+    /// than 64 bytes, a `/` or another character that ZooKeeper does not take, a digit at the end (nobody could tell
+    /// where the number begins), names of readers and writers (which this lock's contenders are not), and a mark that
+    /// is another one but for a `-` at its end (numbers past 2^31 begin with that sign).
+    std::vector<std::string> also_heeds;
     /// How the path is made where it is missing, and where its sequence numbers near their end at 2^31 (after 25 days
     /// of 1,000 acquires a second). Near that end, acquires that have no node yet wait in their client, and nothing
     /// lingers; when the last node is gone, one client deletes the path, and it is made again. Numbers begin at 0, and

@@ -21,7 +21,8 @@
 namespace zklock {
 
 /// A lock that its owner may acquire again while holding it. On the servers it is a `mutex`, and shares paths with
-/// those, with Curator's `InterProcessMutex` and with others (`mutex_options::names`): they all exclude each other.
+/// those, with Curator's `InterProcessMutex` and with others (`names`, `mark` and `also_heeds` of `mutex_options`):
+/// they all exclude each other.
 ///
 /// **Owners.** The owner is an object that is given to each acquire, not a thread. Each acquire that succeeds is one
 /// *hold*, and gives a guard that stands for it; the lock is free when the last hold of the owner is released. All
@@ -70,8 +71,8 @@ public:
     ///
     /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and
     /// - `errc::lost`: the owner has holds of a lock that was lost, and has to release them first.
-    /// - `errc::invalid_option`: also when the owner has, or is acquiring, the lock with nodes of another name, or as
-    ///   an `owned_shared_mutex`.
+    /// - `errc::invalid_option`: also when the owner has, or is acquiring, the lock with nodes of another name, heeds
+    ///   other names, or has it as an `owned_shared_mutex`.
     ///
     /// @par Cancellation Terminal, partial and total all withdraw, as `mutex::acquire()` tells; an acquire that has
     /// joined another only ends itself.

@@ -29,6 +29,8 @@ struct semaphore_options {
     /// with the container that it has made.
     bool check_permits = false;
 
+    /// `mark` and `also_heeds` of `mutex_options` are not offered: every node of a permit counts, whatever its name is,
+    /// and the waiting line is a lock of Curator's or kazoo's own.
     naming names = naming::curator;
     parent_kind parents = parent_kind::container;
     /// Who may do what with the nodes that this semaphore makes: those of its permits and of its waiting line, the

@@ -19,6 +19,7 @@ struct shared_mutex_options {
     /// `naming::curator`: readers are `_c_<uuid>-__READ__<sequence>` and writers `_c_<uuid>-__WRIT__<sequence>`, as
     /// Curator's InterProcessReadWriteLock names them. `naming::kazoo`: readers are `<uuid>__rlock__<sequence>` and
     /// writers `<uuid>-w__lock__<sequence>`, which go together with kazoo's ReadLock and WriteLock.
+    /// `mark` and `also_heeds` of `mutex_options` are not offered: a name would have to say whether it reads or writes.
     naming names = naming::curator;
     parent_kind parents = parent_kind::container;
     /// Who may do what with the nodes that this lock makes: see `mutex_options::access`.

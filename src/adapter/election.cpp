@@ -157,11 +157,11 @@ void start_wait_for_leadership(std::shared_ptr<lock_state> election, void_handle
 
 void start_leader(std::shared_ptr<lock_state> election, leader_handler handler)
 {
-    auto ask = [path = election->target()->path()](client_core& core, auto answer) {
+    auto ask = [where = election->target()->contenders()](client_core& core, auto answer) {
         const auto told = [answer = std::move(answer)](error_code ec, std::vector<contender> first) {
             answer(ec, first.empty() ? std::nullopt : std::optional(std::move(first.front())));
         };
-        return core.queue_requests.contenders(path, told, recipes::list_kind::queue, 1);
+        return core.queue_requests.contenders(where.path, told, where.what, 1);
     };
     launch_request<std::optional<contender>>(election->client(), std::move(ask), std::move(handler));
 }

@@ -27,6 +27,10 @@ public:
         return core.locks.acquire({std::move(waiter), path_, options_, kind_});
     }
 
+    [[nodiscard]] listing contenders() const override
+    {
+        return {path_, recipes::list_kind::queue_named(options_.rules())};
+    }
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return timeouts_; }
     [[nodiscard]] live_holds* live() const noexcept override { return &live_; }
     [[nodiscard]] lock_share takes() const noexcept override

@@ -35,6 +35,10 @@ public:
     {
         return core.reentrant.acquire(owner_, settings_->path, settings_->options, std::move(waiter), kind_);
     }
+    [[nodiscard]] listing contenders() const override
+    {
+        return {settings_->path, recipes::list_kind::queue_named(settings_->options.rules())};
+    }
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return settings_->timeouts; }
     [[nodiscard]] std::shared_ptr<const lock_target> owned_by(recipes::owner_id owner) const
     {

@@ -80,7 +80,7 @@ void lock_queue::revoke(contender_id id)
 
 contender_id lock_queue::contender_of(std::string_view node) const
 {
-    const auto found = view_.find(place_name{sequence_of(node).value_or(0), node});
+    const auto found = view_.find(place_name{names_.sequence_of(node).value_or(0), node});
     return found == view_.end() ? 0 : found->second;
 }
 

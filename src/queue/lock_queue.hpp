@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zklock::queue {
@@ -60,8 +61,8 @@ inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< a parent
 class lock_queue {
 public:
     /// `scarce_from` is sequence_scarce but in tests.
-    explicit lock_queue(reuse allowed = {}, std::int32_t scarce_from = sequence_scarce)
-        : allowed_(allowed), scarce_from_(scarce_from)
+    explicit lock_queue(reuse allowed = {}, std::int32_t scarce_from = sequence_scarce, name_rules names = {})
+        : allowed_(allowed), scarce_from_(scarce_from), names_(std::move(names))
     {
     }
 
@@ -322,6 +323,7 @@ private:
 
     const reuse allowed_;
     const std::int32_t scarce_from_;
+    const name_rules names_;
     emptying emptying_ = emptying::unasked;
     bool strangers_ = false;          ///< the last list had children that are no contenders
     std::int64_t next_number_ = 0;    ///< that the parent gives, as far as is known

@@ -177,7 +177,7 @@ void lock_queue::update_view(const std::vector<std::string>& names)
     std::vector<place> listed;
     listed.reserve(names.size());
     for (const std::string& name : names)
-        if (const auto parsed = parse_name(name))
+        if (const auto parsed = names_.parse(name))
             listed.push_back({parsed->sequence, name, parsed->kind});
     strangers_ = listed.size() != names.size();
     std::sort(listed.begin(), listed.end());
@@ -222,8 +222,8 @@ void lock_queue::look_up_unknown(const std::vector<std::string>& names, bool com
     for (contender& c : unknown_)
         prefixes.emplace(c.prefix, &c);
     for (const std::string& name : names) {
-        const auto sequence = sequence_of(name);
-        if (!sequence)
+        const auto sequence = names_.sequence_of(name);
+        if (!sequence || (ZKLOCK_MUTANT(names_with_a_mark_not_looked_up) && !sequence_of(name)))
             continue;
         const auto hit = prefixes.find(prefix_of(name, *sequence));
         if (hit == prefixes.end())
@@ -308,7 +308,7 @@ void lock_queue::watch_fired(std::string_view node)
 void lock_queue::node_gone(std::string_view node)
 {
     forget_watch(node);
-    const auto sequence = sequence_of(node);
+    const auto sequence = names_.sequence_of(node);
     if (!sequence)
         return;
     const place_name where{*sequence, node};

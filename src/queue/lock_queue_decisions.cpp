@@ -62,7 +62,7 @@ const std::vector<action>& lock_queue::next(bool lease_fresh)
 bool lock_queue::busy(const std::vector<std::string>& names, contender_kind kind) const
 {
     return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-        const auto parsed = parse_name(name);
+        const auto parsed = names_.parse(name);
         if (!parsed)
             return false;
         return excludes(parsed->kind, kind) && !left_.contains(place_name{parsed->sequence, name});
@@ -375,7 +375,7 @@ void lock_queue::disarm_unneeded(std::vector<action>& actions)
         watch_state& state = watches_.at(node);
         if (state != watch_state::armed || needed(node))
             continue;
-        const auto watched_node = view_.find(place_name{sequence_of(node).value_or(0), node});
+        const auto watched_node = view_.find(place_name{names_.sequence_of(node).value_or(0), node});
         if (watched_node != view_.end() && watched_node->second == 0) {
             state = watch_state::disarming;
             actions.push_back({action::kind::unwatch, 0, node});

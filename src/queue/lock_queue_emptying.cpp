@@ -79,7 +79,8 @@ bool lock_queue::wait_for_youngest(std::vector<action>& actions)
         }
         awaited_ = view_.rbegin()->first.node;
     }
-    const bool waits = !awaited_.empty() && view_.contains(place_name{sequence_of(awaited_).value_or(0), awaited_});
+    const place_name awaited{names_.sequence_of(awaited_).value_or(0), awaited_};
+    const bool waits = !awaited_.empty() && view_.contains(awaited);
     if (waits && lasting_.contains(awaited_)) {
         emptying_ = emptying::impossible; // its name is a contender's, but no session takes it along
         return false;

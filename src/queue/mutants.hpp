@@ -48,6 +48,8 @@
     X(grant_without_a_view) \
     X(grants_of_a_node_not_counted) \
     X(heartbeat_sent_once) \
+    X(heeded_names_ignored) \
+    X(heeds_every_number) \
     X(held_back_for_ever) \
     X(lapsed_holder_keeps_its_node) \
     X(lease_counts_on_one_answer) \
@@ -67,6 +69,7 @@
     X(multi_loss_of_one_ignored) \
     X(multi_roll_back_stops_early) \
     X(multi_takes_members_as_given) \
+    X(names_with_a_mark_not_looked_up) \
     X(no_heartbeat) \
     X(no_second_look_at_a_predecessor_gone) \
     X(node_watch_every_event_is_a_deletion) \

@@ -54,7 +54,8 @@ bool is_of_write_lock(std::string_view prefix)
     return !session.empty() && session.size() <= 19 && std::all_of(session.begin(), session.end(), is_digit);
 }
 
-std::optional<contender_kind> kind_of(std::string_view prefix)
+/// By the names that all heed.
+std::optional<contender_kind> usual_kind(std::string_view prefix)
 {
     for (const mark& m : marks)
         if (prefix.ends_with(m.text))
@@ -64,23 +65,93 @@ std::optional<contender_kind> kind_of(std::string_view prefix)
     return std::nullopt;
 }
 
+/// Whether a number past 2^31 behind `plain` could be one before it behind `dashed`, which ends with the sign.
+bool differ_by_a_sign(std::string_view plain, std::string_view dashed)
+{
+    if (plain.empty() || !dashed.ends_with('-'))
+        return false; // names that are the number alone have nothing before the sign
+    dashed.remove_suffix(1);
+    return dashed.ends_with(plain) || plain.ends_with(dashed);
+}
+
 } // namespace
 
-std::string name_prefix(naming names, contender_kind kind, std::string_view uuid)
+mark_fault fault_of_mark(std::string_view text) noexcept
 {
-    const std::string_view mark = mark_of(names, kind).text;
+    if (!text.empty() && is_digit(text.back()))
+        return mark_fault::ends_with_a_digit;
+    for (const mark& usual : marks) {
+        if (usual.kind != contender_kind::mutex && text.ends_with(usual.text))
+            return mark_fault::reader_or_writer;
+        if (fault_of_marks(text, usual.text) != mark_fault::none)
+            return mark_fault::sign_is_ambiguous;
+    }
+    return fault_of_marks(text, text);
+}
+
+mark_fault fault_of_marks(std::string_view one, std::string_view other) noexcept
+{
+    const bool ambiguous = differ_by_a_sign(one, other) || differ_by_a_sign(other, one);
+    return ambiguous ? mark_fault::sign_is_ambiguous : mark_fault::none;
+}
+
+name_rules::name_rules(const std::string& mark, const std::vector<std::string>& also_heeds)
+{
+    if (mark.empty() && also_heeds.empty())
+        return;
+    additions more{mark, also_heeds};
+    std::sort(more.heeded.begin(), more.heeded.end());
+    more.heeded.erase(std::unique(more.heeded.begin(), more.heeded.end()), more.heeded.end());
+    more_ = std::make_shared<const additions>(std::move(more));
+}
+
+bool operator==(const name_rules& a, const name_rules& b) noexcept
+{
+    return a.more_ == b.more_ || (a.more_ && b.more_ && *a.more_ == *b.more_);
+}
+
+std::string_view name_rules::mark() const noexcept
+{
+    return more_ ? std::string_view(more_->mark) : std::string_view();
+}
+
+std::vector<std::string> name_rules::also_heeds() const
+{
+    return more_ ? more_->heeded : std::vector<std::string>();
+}
+
+std::optional<contender_kind> name_rules::kind_of(std::string_view before_the_number) const noexcept
+{
+    const auto usual = usual_kind(before_the_number);
+    if (usual || !more_)
+        return usual;
+    const auto fits = [before_the_number](const std::string& mark) {
+        if (mark.empty() && !ZKLOCK_MUTANT(heeds_every_number))
+            return before_the_number.empty();
+        return before_the_number.ends_with(mark);
+    };
+    const bool ours = !more_->mark.empty() && fits(more_->mark);
+    if (ours || (std::ranges::any_of(more_->heeded, fits) && !ZKLOCK_MUTANT(heeded_names_ignored)))
+        return contender_kind::mutex;
+    return std::nullopt;
+}
+
+std::string name_rules::prefix(naming names, contender_kind kind, std::string_view uuid) const
+{
+    const bool own = !mark().empty() && kind == contender_kind::mutex;
+    const std::string_view before_the_number = own ? mark() : mark_of(names, kind).text;
     if (names == naming::curator) {
         std::string prefix;
-        prefix.reserve(uuid.size() + mark.size() + sizeof "_c_-" - 1 + sequence_digits);
-        prefix.append("_c_").append(uuid).append("-").append(mark);
+        prefix.reserve(uuid.size() + before_the_number.size() + sizeof "_c_-" - 1 + sequence_digits);
+        prefix.append("_c_").append(uuid).append(own ? "" : "-").append(before_the_number);
         return prefix;
     }
     std::string hex(uuid);
     std::erase(hex, '-');
-    return hex.append(mark);
+    return hex.append(before_the_number);
 }
 
-std::optional<contender_name> parse_name(std::string_view child) noexcept
+std::optional<contender_name> name_rules::parse(std::string_view child) const noexcept
 {
     if (child.size() < sequence_digits)
         return std::nullopt;
@@ -111,10 +182,25 @@ std::optional<contender_name> parse_name(std::string_view child) noexcept
     return contender_name{static_cast<std::int32_t>(value), *kind};
 }
 
+std::optional<std::int32_t> name_rules::sequence_of(std::string_view child) const noexcept
+{
+    const auto name = parse(child);
+    return name ? std::optional(name->sequence) : std::nullopt;
+}
+
+std::string name_prefix(naming names, contender_kind kind, std::string_view uuid)
+{
+    return name_rules().prefix(names, kind, uuid);
+}
+
+std::optional<contender_name> parse_name(std::string_view child) noexcept
+{
+    return name_rules().parse(child);
+}
+
 std::optional<std::int32_t> sequence_of(std::string_view child) noexcept
 {
-    const auto name = parse_name(child);
-    return name ? std::optional(name->sequence) : std::nullopt;
+    return name_rules().sequence_of(child);
 }
 
 std::string reader_name(std::string_view writer)
@@ -135,6 +221,11 @@ std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexce
 
 std::vector<std::string> holders_of(const std::vector<std::string>& children)
 {
+    return name_rules().holders_of(children);
+}
+
+std::vector<std::string> name_rules::holders_of(const std::vector<std::string>& children) const
+{
     struct contender {
         contender_name read;
         const std::string* name;
@@ -144,7 +235,7 @@ std::vector<std::string> holders_of(const std::vector<std::string>& children)
     };
     std::vector<contender> all;
     for (const std::string& child : children)
-        if (const auto name = parse_name(child))
+        if (const auto name = parse(child))
             all.push_back({*name, &child});
     const auto first = std::min_element(all.begin(), all.end(), before);
     if (first == all.end())

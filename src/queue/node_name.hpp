@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,34 +19,73 @@ enum class contender_kind : std::uint8_t {
 };
 [[nodiscard]] constexpr bool is_shared(contender_kind kind) noexcept { return kind == contender_kind::reader; }
 
-/// The name to ask the server to complete with a sequence number. `uuid` (36 characters) makes the node recognisable
-/// when the answer to its create is lost; the idea is Curator's "protected" create.
-[[nodiscard]] std::string name_prefix(naming, contender_kind, std::string_view uuid);
-
 /// What a child's name tells.
 struct contender_name {
     std::int32_t sequence; ///< the number it ends with: its place in the queue
     contender_kind kind;
 };
 
-/// Nothing when the child is no contender. It knows the names of all clients that share lock paths. They end with
+/// The names on one path: how our own nodes are called, and which children are contenders. Those that all heed end with
 /// `lock-` (Curator, go-zookeeper), `__lock__` (kazoo), `__WRIT__` and `__READ__` (Curator's readers and writers) or
 /// `__rlock__` (kazoo's readers) and the number; what comes before that does not count. A name of ZooKeeper's own
-/// WriteLock is `x-`, the session, `-` and the number.
-[[nodiscard]] std::optional<contender_name> parse_name(std::string_view child) noexcept;
+/// WriteLock is `x-`, the session, `-` and the number. Options may add marks, which stand for mutexes.
+///
+/// A value. What options add is kept once, and shared by its copies.
+class name_rules {
+public:
+    name_rules() noexcept = default; ///< options add nothing
+    /// As in `mutex_options`.
+    name_rules(const std::string& mark, const std::vector<std::string>& also_heeds);
 
-/// The place in the queue, or nothing.
+    /// The name to ask the server to complete with a sequence number. `uuid` (36 characters) makes the node
+    /// recognisable when the answer to its create is lost; the idea is Curator's "protected" create.
+    [[nodiscard]] std::string prefix(naming, contender_kind, std::string_view uuid) const;
+    /// Nothing when the child is no contender.
+    [[nodiscard]] std::optional<contender_name> parse(std::string_view child) const noexcept;
+    /// The place in the queue, or nothing.
+    [[nodiscard]] std::optional<std::int32_t> sequence_of(std::string_view child) const noexcept;
+    /// Those of a path's children that hold the lock, in the order of the queue: the first contender, or the readers
+    /// before the first that is none. A client that makes a reader of its writer in two steps has both nodes for a
+    /// while.
+    [[nodiscard]] std::vector<std::string> holders_of(const std::vector<std::string>& children) const;
+
+    [[nodiscard]] std::string_view mark() const noexcept;
+    [[nodiscard]] std::vector<std::string> also_heeds() const; ///< in order, each once
+
+    friend bool operator==(const name_rules&, const name_rules&) noexcept;
+
+private:
+    struct additions {
+        std::string mark;                ///< of ours; empty for the usual one
+        std::vector<std::string> heeded; ///< in order, each once; empty for the number alone
+        friend bool operator==(const additions&, const additions&) = default;
+    };
+    [[nodiscard]] std::optional<contender_kind> kind_of(std::string_view before_the_number) const noexcept;
+
+    std::shared_ptr<const additions> more_; ///< null if there are none
+};
+
+/// Where options add nothing.
+[[nodiscard]] std::string name_prefix(naming, contender_kind, std::string_view uuid);
+[[nodiscard]] std::optional<contender_name> parse_name(std::string_view child) noexcept;
 [[nodiscard]] std::optional<std::int32_t> sequence_of(std::string_view child) noexcept;
+[[nodiscard]] std::vector<std::string> holders_of(const std::vector<std::string>& children);
+
+/// What is wrong with a mark of options, besides characters that servers do not take; and with two of them together.
+enum class mark_fault : std::uint8_t {
+    none,
+    ends_with_a_digit, ///< nobody could tell where the number begins
+    reader_or_writer,  ///< contenders of that name are no mutexes
+    sign_is_ambiguous  ///< of a number past 2^31
+};
+[[nodiscard]] mark_fault fault_of_mark(std::string_view mark) noexcept;
+[[nodiscard]] mark_fault fault_of_marks(std::string_view one, std::string_view other) noexcept;
 
 /// The name of the reader that a writer of that name becomes: only the kind is another.
 [[nodiscard]] std::string reader_name(std::string_view writer);
 
 /// The name that was asked for, before the server completed it by `sequence`.
 [[nodiscard]] std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept;
-
-/// Those of a path's children that hold the lock, in the order of the queue: the first contender, or the readers before
-/// the first that is none. A client that makes a reader of its writer in two steps has both nodes for a while.
-[[nodiscard]] std::vector<std::string> holders_of(const std::vector<std::string>& children);
 
 inline constexpr std::size_t sequence_digits = 10;
 

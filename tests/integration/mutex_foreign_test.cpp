@@ -154,3 +154,83 @@ TEST_CASE("contenders whose numbers have overflowed: negative ones come first, t
         co_await release(std::move(held));
     });
 }
+
+TEST_CASE("names that a mutex is told to heed: bare numbers and another program's mark, served by number")
+{
+    const std::string path = "/foreign/heeded";
+    play<2>({.clean = {path}}, [&](admin_client& admin, client& zk, client& other) -> awaitable<void> {
+        admin.create_all(path);
+        const auto foreign = [&](const std::string& mark) {
+            return admin.create(path + "/" + mark, "somebody", create_mode::ephemeral_sequential);
+        };
+        mutex_options heeding;
+        heeding.also_heeds = {"", "-order-"};
+        mutex_options marked = heeding;
+        marked.mark = "-stock-";
+        marked.also_heeds.push_back("-lock-"); // which does no harm
+        mutex lock(zk, path, heeding);
+
+        std::vector<std::string> nodes; // in the order of their numbers
+        nodes.push_back(foreign(""));
+        CHECK(error_in(co_await lock.try_acquire()) == errc::busy);
+        CHECK(error_in(co_await lock.acquire(0s)) == errc::timed_out);
+        nodes.push_back(foreign("zz-order-"));
+        auto third = begin_acquire(mutex(other, path, marked));
+        co_await until_queued(admin, path, 3);
+        nodes.push_back(path + "/" + queue_of(admin, path).back());
+        CHECK(nodes.back().find("-stock-0000000002") != std::string::npos);
+        nodes.push_back(foreign(""));
+
+        const auto listed = must(co_await mutex(other, path, marked).contenders());
+        REQUIRE(listed.size() == nodes.size());
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            CHECK(listed[i].node == nodes[i]);
+            CHECK(listed[i].sequence == static_cast<std::int32_t>(i));
+        }
+        CHECK(must(co_await mutex(zk, path).contenders()).empty()); // who is not told takes them for something else
+
+        CHECK(must(co_await mutex(other, path, marked).revoke_holder()) == 1);
+        CHECK(admin.get(nodes[0]) == "__REVOKE__");
+        CHECK(error_in(co_await mutex(other, path, {}).acquire(0s)) == errc::invalid_option); // they have to agree
+
+        const auto second_watched = [&] { return watches_node(server().port(), other.session_id(), nodes[1]); };
+        co_await until("the third watches the second", second_watched);
+        admin.remove(nodes[1]);
+        CHECK_FALSE(third.ended());
+        admin.remove(nodes[0]);
+        guard held = co_await granted(third);
+        CHECK(held.node() == nodes[2]);
+
+        // And they are no obstacle when they come later.
+        co_await release(std::move(held));
+        auto fifth = begin_acquire(mutex(other, path, marked));
+        co_await until_queued(admin, path, 2);
+        const auto fourth_watched = [&] { return watches_node(server().port(), other.session_id(), nodes[3]); };
+        co_await until("the fifth watches the fourth", fourth_watched);
+        foreign("");
+        admin.remove(nodes[3]);
+        held = co_await granted(fifth);
+        co_await release(std::move(held));
+    });
+}
+
+TEST_CASE("a mark of one's own, with kazoo's names: its node has it, and the next in the queue waits for it")
+{
+    const std::string path = "/foreign/marked";
+    play<1>({.clean = {path}}, [&](admin_client& admin, client& zk) -> awaitable<void> {
+        mutex_options kazoos;
+        kazoos.names = naming::kazoo;
+        kazoos.mark = "-stock-";
+        mutex lock(zk, path, kazoos);
+        guard held = must(co_await lock.acquire(5s));
+        CHECK(held.node().find("-stock-0000000000") == path.size() + 1 + 32);
+        auto waiting = begin_acquire(lock);
+        co_await until_queued(admin, path, 2);
+        co_await release(std::move(held));
+        held = co_await granted(waiting);
+        co_await release(std::move(held));
+        mutex_options wrong;
+        wrong.mark = "stock-1";
+        CHECK(error_in(co_await mutex(zk, path + "/other", wrong).acquire(0s)) == errc::invalid_option);
+    });
+}

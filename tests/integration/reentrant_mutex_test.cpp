@@ -217,6 +217,9 @@ TEST_CASE("bad input, and every kind of token")
         other_names.names = naming::kazoo;
         reentrant_mutex like_kazoo(zk, path, other_names);
         CHECK(error_in(co_await like_kazoo.acquire(me)) == errc::invalid_option);
+        mutex_options heeding;
+        heeding.also_heeds = {""};
+        CHECK(error_in(co_await reentrant_mutex(zk, path, heeding).acquire(me)) == errc::invalid_option);
 
         guard thrown = co_await lock.acquire(me, asio::use_awaitable);
         auto later = lock.try_acquire(me, asio::deferred);

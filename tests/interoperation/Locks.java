@@ -9,6 +9,7 @@ import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.recipes.locks.Lease;
+import org.apache.curator.framework.recipes.locks.StandardLockInternalsDriver;
 import org.apache.curator.framework.recipes.shared.SharedCount;
 import org.apache.curator.framework.recipes.shared.SharedCountListener;
 import org.apache.curator.framework.recipes.shared.SharedCountReader;
@@ -19,7 +20,8 @@ import org.apache.zookeeper.recipes.lock.LockListener;
 import org.apache.zookeeper.recipes.lock.WriteLock;
 
 /**
- * The recipes: mutex, read, write, semaphore (`take` of `permits`, or of as many as the SharedCount `count` says) and
+ * The recipes: mutex, stock (a mutex with a lock driver and names of its own), any-number (likewise, and it heeds every
+ * number), read, write, semaphore (`take` of `permits`, or of as many as the SharedCount `count` says) and
  * leader are Curator's; write-lock is ZooKeeper's own WriteLock. A mutex notes "revoked" when somebody asks it to let
  * go.
  */
@@ -39,6 +41,8 @@ final class Locks {
     static Lock make(Attempt asked, String recipe, CuratorFramework client, String path) {
         return switch (recipe) {
             case "mutex" -> new Mutex(asked, client, path);
+            case "stock" -> new OwnDriver(client, path, false);
+            case "any-number" -> new OwnDriver(client, path, true);
             case "read" -> new ReadWrite(client, path, false);
             case "write" -> new ReadWrite(client, path, true);
             case "semaphore" -> new Semaphore(asked, client, path);
@@ -60,6 +64,37 @@ final class Locks {
             super(client, path);
             if (asked.number("revocable", 0) != 0)
                 makeRevocable(of -> asked.note("revoked"));
+        }
+
+        @Override
+        public List<String> acquire(long waitMs) throws Exception {
+            return within(this, waitMs) ? List.of("exclusive", getLockPath()) : null;
+        }
+    }
+
+    /** Its nodes are called stock- where Curator's are called lock-. */
+    private static final class StockDriver extends StandardLockInternalsDriver {
+        private static final int DIGITS = 10;
+        private final boolean byNumber;
+
+        StockDriver(boolean byNumber) {
+            this.byNumber = byNumber;
+        }
+
+        @Override
+        public String createsTheLock(CuratorFramework client, String path, byte[] data) throws Exception {
+            return super.createsTheLock(client, path.substring(0, path.lastIndexOf('/')) + "/stock-", data);
+        }
+
+        @Override
+        public String fixForSorting(String name, String lockName) {
+            return byNumber ? name.substring(name.length() - DIGITS) : super.fixForSorting(name, "stock-");
+        }
+    }
+
+    private static final class OwnDriver extends InterProcessMutex implements Lock {
+        OwnDriver(CuratorFramework client, String path, boolean byNumber) {
+            super(client, path, new StockDriver(byNumber));
         }
 
         @Override

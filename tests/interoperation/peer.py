@@ -3,8 +3,10 @@
 peer.py NAME SERVERS SESSION_TIMEOUT_MS JOURNAL
 
 Recipes: mutex (kazoo's own Lock), mutex+curator (the README's lock_beside_zklock, which heeds Curator's names, too),
-curator (the README's LockBesideCurator, which calls its nodes as Curator does, but for the first characters), read,
-write, semaphore (of `permits`), election.
+curator (the README's LockBesideCurator, which calls its nodes as Curator does, but for the first characters), stock
+(the README's LockOfStock, with a name of its own), mutex+stock (its lock_beside_stock, which heeds that name and bare
+numbers), sale (a program with names that are the number alone, which finds its turn by the README's line), read, write,
+semaphore (of `permits`), election.
 """
 import logging
 import os
@@ -32,13 +34,46 @@ class Journal:
 
 def advised():
     """What the README tells users of kazoo to do."""
-    advice = README.read_text(encoding="utf-8").split("<!-- kazoo -->\n```python\n")[1].split("```")[0]
     names = {}
-    exec(compile(advice, str(README), "exec"), names)
+    for advice in README.read_text(encoding="utf-8").split("<!-- kazoo -->\n```python\n")[1:]:
+        exec(compile(advice.split("```")[0], str(README), "exec"), names)
     return names
 
 
 ADVISED = advised()
+
+
+class Sale:
+    """The usual sample: /PATH/0000000001 waits for the one before it."""
+
+    def __init__(self, client, path):
+        self.client, self.path = client, path
+        self.node = None
+        self.gone = threading.Event()
+        self.cancelled = False
+
+    def acquire(self, timeout=None):
+        until = None if timeout is None else time.monotonic() + timeout
+        self.node = self.client.create(self.path + "/", ephemeral=True, sequence=True)[len(self.path) + 1:]
+        while not self.cancelled:
+            children = self.client.get_children(self.path)
+            if ADVISED["first_of"](children) == self.node:
+                return True
+            before = ADVISED["before"](children, self.node)
+            self.gone.clear()
+            if self.client.exists(f"{self.path}/{before}", lambda event: self.gone.set()):
+                if not self.gone.wait(None if until is None else max(0, until - time.monotonic())):
+                    self.release()
+                    raise LockTimeout()
+        self.release()
+        raise CancelledError()
+
+    def cancel(self):
+        self.cancelled = True
+        self.gone.set()
+
+    def release(self):
+        self.client.delete(f"{self.path}/{self.node}")
 
 
 def lock_of(client, recipe, path, options):
@@ -48,6 +83,12 @@ def lock_of(client, recipe, path, options):
         return ADVISED["lock_beside_zklock"](client, path)
     if recipe == "curator":
         return ADVISED["LockBesideCurator"](client, path)
+    if recipe == "mutex+stock":
+        return ADVISED["lock_beside_stock"](client, path)
+    if recipe == "stock":
+        return ADVISED["LockOfStock"](client, path)
+    if recipe == "sale":
+        return Sale(client, path)
     if recipe == "read":
         return client.ReadLock(path)
     if recipe == "write":

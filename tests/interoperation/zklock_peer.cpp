@@ -1,6 +1,7 @@
 // zklock_peer NAME SERVERS SESSION_TIMEOUT_MS JOURNAL: a peer with a session of ours; peer.hpp tells what it reads and
 // notes. Recipes: mutex, read, write, semaphore (`take` of `permits`, or of as many as the node `count` says; compared
-// with `check`), election. Options: names=kazoo, linger=MS, cohort=N, revocable=1, owner=1 (a reader or writer is one).
+// with `check`), election. Options: names=kazoo, mark=MARK, heeds=MARK,… ("bare"
+// for none), linger=MS, cohort=N, revocable=1, owner=1 (a reader or writer is one).
 #include "interoperation/journal.hpp"
 #include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
@@ -152,6 +153,13 @@ private:
     {
         zklock::mutex_options o;
         o.names = names_of(a);
+        if (a.options.contains("mark"))
+            o.mark = a.options.at("mark");
+        if (a.options.contains("heeds")) {
+            std::istringstream marks(a.options.at("heeds"));
+            for (std::string mark; std::getline(marks, mark, ',');)
+                o.also_heeds.push_back(mark == "bare" ? std::string() : mark);
+        }
         o.linger = a.duration("linger").value_or(milliseconds(0));
         o.cohort = static_cast<unsigned>(a.number("cohort", 1));
         return o;

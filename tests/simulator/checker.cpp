@@ -20,8 +20,11 @@ std::string name_in(const std::string& path) { return path.substr(path.rfind('/'
 
 std::optional<std::int64_t> contender_sequence(std::string_view name)
 {
-    for (const std::string_view mark : {"-lock-", "__lock__", "__WRIT__", "__READ__", "__rlock__"}) {
-        const auto at = name.rfind(mark);
+    // The last ones are only there where they are heeded.
+    static constexpr std::string_view marks[] = {"-lock-",   "__lock__", "__WRIT__", "__READ__",
+                                                 "__rlock__", own_mark,   other_mark, ""};
+    for (const std::string_view mark : marks) {
+        const auto at = mark.empty() ? 0 : name.rfind(mark);
         if (at == name.npos) continue;
         const auto digits = name.substr(at + mark.size());
         std::int64_t number = 0;

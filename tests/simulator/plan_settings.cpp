@@ -47,6 +47,8 @@ void planner::make_settings()
     }
     if (plan_.seed * 29 % 1009 % 5 == 3) make_numbers_scarce(); // none of the seeds that found something
     if (plan_.seed * 189 % 1013 % 4 == 3) make_window_small();  // likewise
+    const bool of_known_names = plan_.seed * 425 % 1021 % 4 != 1; // likewise
+    if (kind_.which == recipe::mutex && !of_known_names) make_other_names();
     s.exists_needs_read = plan_.seed * 97 % 1019 % 2 == 1;
 }
 
@@ -70,6 +72,17 @@ void planner::make_numbers_scarce()
         s.first_sequence = static_cast<std::uint32_t>(s.scarce_from);
         s.first_sequence -= static_cast<std::uint32_t>(own.below(20, choices::stream::plan));
     }
+}
+
+/// Other programs name their contenders as they like, and ours heed that. Drawn apart.
+void planner::make_other_names()
+{
+    choices own(plan_.seed ^ 0x7a'3e5);
+    const auto one_of = [&own](std::uint64_t n) { return own.below(n, choices::stream::plan) == 0; };
+    auto& s = plan_.set;
+    if (one_of(2)) s.mark = own_mark;
+    if (!one_of(4)) s.also_heeds.emplace_back();
+    if (s.also_heeds.empty() || one_of(2)) s.also_heeds.emplace_back(other_mark);
 }
 
 /// Servers that grant a session twice the time that others do. Drawn apart.

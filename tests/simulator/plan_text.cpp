@@ -51,7 +51,9 @@ std::string describe(const plan& p)
         << (s.parents_exist ? "there" : "missing") << (s.parents_are_containers ? " (containers)" : "")
         << ", first sequence " << s.first_sequence << ", scarce from " << s.scarce_from << ", node budget "
         << s.node_budget << ", users' window " << s.users_window << ", linger " << s.linger.count() << " ms, cohort "
-        << s.cohort << (s.exists_needs_read ? ", exists needs the permission to read" : "") << ", quiet after "
+        << s.cohort << (s.mark.empty() ? "" : ", mark ") << s.mark;
+    for (const auto& mark : s.also_heeds) out << ", heeds \"" << mark << '"';
+    out << (s.exists_needs_read ? ", exists needs the permission to read" : "") << ", quiet after "
         << s.quiet_after.count() << " ms";
     if (!p.faults && s.one_fault_in != 0) out << ", one fault in " << s.one_fault_in << " requests";
     out << '\n';

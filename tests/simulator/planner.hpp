@@ -29,6 +29,7 @@ private:
     void make_settings();
     void make_window_small();
     void make_numbers_scarce();
+    void make_other_names();
     void make_limits();
 
     // steps (plan.cpp)

@@ -11,6 +11,10 @@
 
 namespace zklock::simulator {
 
+// What schedules have that are about names of others: a mark of our own, and one of other programs.
+inline constexpr const char own_mark[] = "-stock-";
+inline constexpr const char other_mark[] = "-order-";
+
 /// What holds for a whole schedule.
 struct settings {
     unsigned servers = 1;
@@ -40,6 +44,8 @@ struct settings {
     std::size_t users_window = 64; ///< how many requests of users may be under way, besides those for locks
     std::chrono::milliseconds linger{0}; ///< as in mutex_options
     unsigned cohort = 1;                 ///< likewise
+    std::string mark;                    ///< likewise, of a mutex
+    std::vector<std::string> also_heeds; ///< likewise
     std::chrono::milliseconds quiet_after{20'000}; ///< no more faults from then on
 
     /// Whether a path's numbers may be scarce at some time.

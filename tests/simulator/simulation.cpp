@@ -64,6 +64,8 @@ void mutex_users::acquire(client& where, const step& s)
     options.names = stage_.the_plan.seed % 2 == 0 ? naming::curator : naming::kazoo;
     options.linger = stage_.the_plan.set.linger;
     options.cohort = stage_.the_plan.set.cohort;
+    options.mark = stage_.the_plan.set.mark;
+    options.also_heeds = stage_.the_plan.set.also_heeds;
     options.parents =
         stage_.the_plan.set.parents_are_containers ? parent_kind::container : parent_kind::persistent;
     options.access = access_of_locks(stage_.the_plan);
@@ -121,7 +123,9 @@ void mutex_users::list(client& where, const step& s)
             if (!stage_.may_tell(where)) return;
             checker_.listed(s.who, s.path, id == where.session->id() ? id : 0, ec, queue);
         };
-        where.queues->contenders(path_of(s.path), told);
+        const auto& set = stage_.the_plan.set;
+        where.queues->contenders(path_of(s.path), told,
+                                 recipes::list_kind::queue_named({set.mark, set.also_heeds}));
     });
 }
 

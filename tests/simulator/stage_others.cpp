@@ -131,6 +131,8 @@ void stage::join_foreign(const step& s)
 {
     static constexpr const char* contenders[] = {"_c_0f0f0f0f-1111-2222-3333-444444444444-lock-",
                                                  "0f0f0f0f111122223333444444444444__lock__", "zz-lock-", "aa-lock-"};
+    static constexpr const char* heeded[] = {"_c_0f0f0f0f-1111-2222-3333-444444444444-order-", "aa-order-",
+                                             "zz-order-"};
     static constexpr const char* readers_and_writers[] = {
         "_c_0f0f0f0f-1111-2222-3333-444444444444-__READ__", "_c_0f0f0f0f-1111-2222-3333-666666666666-__WRIT__",
         "0f0f0f0f111122223333444444444444__rlock__", "0f0f0f0f111122223333444444444444__lock__"};
@@ -141,7 +143,13 @@ void stage::join_foreign(const step& s)
     t.node = store::node_kind::ephemeral_sequential;
     t.path = place(s) + '/';
     if (s.what == act::foreign_contender) {
-        t.path += (is_shared(the_plan.which) ? readers_and_writers : contenders)[s.choice % 4];
+        const auto& also = the_plan.set.also_heeds;
+        if (!also.empty() && s.choice / 32 % 3 != 0) {
+            const bool bare = also.front().empty() && (also.size() == 1 || s.choice / 128 % 2 == 0);
+            if (!bare) t.path += heeded[s.choice % 3];
+        } else {
+            t.path += (is_shared(the_plan.which) ? readers_and_writers : contenders)[s.choice % 4];
+        }
     } else if (s.what == act::foreign_child) {
         t.path += others[s.choice % 4];
         if (s.choice % 3 == 0) t.node = store::node_kind::persistent;

@@ -199,11 +199,13 @@ TEST_SUITE("lock path")
         CHECK(following->next_making().made->any());
     }
 
-    TEST_CASE("users of a path agree on names, linger and cohort, and on whether there are readers")
+    TEST_CASE("users of a path agree on names, marks, linger and cohort, and on whether there are readers")
     {
         const path_options usual({}, contender_kind::mutex);
         mutex_options other;
         SUBCASE("") { other.names = naming::kazoo; }
+        SUBCASE("") { other.mark = "-stock-"; }
+        SUBCASE("") { other.also_heeds = {""}; }
         SUBCASE("") { other.linger = 1s; }
         SUBCASE("") { other.cohort = 2; }
         CHECK_FALSE(path_options(other, contender_kind::mutex) == usual);

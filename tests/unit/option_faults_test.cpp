@@ -90,6 +90,49 @@ TEST_CASE("options of locks: the first that is refused is named")
     CHECK(find_fault(permits).value().option == "check_permits");
 }
 
+TEST_CASE("marks that cannot work: the option is named, and why")
+{
+    mutex_options o;
+    o.mark = "-stock-";
+    o.also_heeds = {"", "__lock__", "-order-", "-lock-"};
+    CHECK(fault_of(o) == "none");
+    o.also_heeds.assign(16, "-order-");
+    CHECK(fault_of(o) == "none");
+    o.also_heeds.assign(17, "-order-");
+    CHECK(fault_of(o) == "also_heeds is 17 marks, and has to be 16 at most");
+    for (const std::string mark : {"a/b", "/", "a\n", "\x7f", "\xff"}) {
+        CAPTURE(mark);
+        o = {};
+        o.mark = mark;
+        CHECK(fault_of(o).ends_with(", and has to be text that can stand in a node's name"));
+        CHECK(find_fault(o).value().option == "mark");
+        o.mark.clear();
+        o.also_heeds = {"x", mark};
+        CHECK(find_fault(o).value().option == "also_heeds");
+    }
+    o = {};
+    o.mark.assign(64, 'x');
+    CHECK(fault_of(o) == "none");
+    o.mark += 'x';
+    CHECK(fault_of(o).ends_with(", and has to be 64 bytes at most"));
+    o.mark = "v2";
+    CHECK(fault_of(o) ==
+          "mark is \"v2\", and has to be without a digit at its end: nobody could tell where the number begins");
+    o.mark = "-__READ__";
+    CHECK(fault_of(o).starts_with("mark is \"-__READ__\", and has to be another than those of readers and writers"));
+    o.mark = "-";
+    CHECK(fault_of(o).starts_with("mark is \"-\", and has to be told from \"lock-\" by more than a '-' at the end"));
+    o.mark = "stock-";
+    o.also_heeds = {"-order-", "-stock"};
+    CHECK(fault_of(o) == "also_heeds is \"-stock\", and has to be told from \"stock-\" by more than a '-' at the end: "
+                         "numbers past 2^31 begin with that sign");
+    o.mark.clear();
+    CHECK(fault_of(o) == "none");
+    o.also_heeds.push_back("k-");
+    o.also_heeds.push_back("stock-");
+    CHECK(fault_of(o).starts_with("also_heeds is \"-stock\", and has to be told from \"k-\""));
+}
+
 TEST_CASE("an acquire that is refused for an option: the log names path, option, value and what is accepted")
 {
     logged_scene s;
@@ -134,6 +177,12 @@ TEST_CASE("options that contradict those of another lock of the client: both are
     o = {};
     o.names = naming::kazoo;
     CHECK(refused(o) == "/a is refused: names is naming::kazoo, and has to be naming::curator" + rest);
+    o = {};
+    o.mark = "-stock-";
+    CHECK(refused(o) == "/a is refused: mark is \"-stock-\", and has to be \"\"" + rest);
+    o = {};
+    o.also_heeds = {"x", "", "x"};
+    CHECK(refused(o) == "/a is refused: also_heeds is {\"\", \"x\"}, and has to be {}" + rest);
     CHECK(refused({}, queue::contender_kind::reader) ==
           "/a is refused: the lock is a shared mutex, and has to be a mutex or an election" + rest);
 }

@@ -1,7 +1,5 @@
 #include "recipes/acquisition/acquire_events.hpp"
 
-#include "queue/node_name.hpp"
-#include "queue/node_path.hpp"
 #include "recipes/session/session.hpp"
 #include "zklock/detail/event_sink.hpp"
 
@@ -26,12 +24,12 @@ acquire_events::acquire_events(lock_listener listener, session& s, std::uint64_t
     event_.began = session_.scheduler.now();
 }
 
-void acquire_events::queued(std::string_view node) noexcept
+void acquire_events::queued(std::string_view node, std::int32_t sequence) noexcept
 {
     if (event_.what != lock_event::kind::queued || event_.node == node)
         return;
     event_.node = node;
-    event_.sequence = queue::sequence_of(queue::name_of(node)).value_or(0);
+    event_.sequence = sequence;
     tell(lock_event::kind::queued);
 }
 

@@ -18,8 +18,8 @@ class acquire_events {
 public:
     acquire_events(lock_listener, session&, std::uint64_t id, const std::string& path);
 
-    /// It has that node. Nothing happens when that is known, or when it does not wait any more.
-    void queued(std::string_view node) noexcept;
+    /// It has that node, with that number. Nothing happens when that is known, or when it does not wait any more.
+    void queued(std::string_view node, std::int32_t sequence) noexcept;
     /// It holds by that node, after queued().
     void acquired(std::string_view node, std::int64_t fencing_token) noexcept;
     void lost(const lock_loss&) noexcept;

@@ -47,21 +47,31 @@ struct waiter {
     store::unique_function<void()> lost;
 };
 
-/// Options as the acquires of one lock share them.
+/// Options as the acquires of one lock share them, and what was made of them once and for all.
 class shared_options {
 public:
     shared_options() = default; ///< the default ones
-    shared_options(mutex_options options) : options_(std::make_shared<const mutex_options>(std::move(options))) {}
+    shared_options(mutex_options options) : shared_(std::make_shared<const content>(std::move(options))) {}
 
-    [[nodiscard]] const mutex_options& operator*() const noexcept
-    {
-        static const mutex_options none;
-        return options_ ? *options_ : none;
-    }
+    [[nodiscard]] const mutex_options& operator*() const noexcept { return get().options; }
     [[nodiscard]] const mutex_options* operator->() const noexcept { return &**this; }
+    /// How contenders are named, by `mark` and `also_heeds`.
+    [[nodiscard]] const queue::name_rules& rules() const noexcept { return get().rules; }
 
 private:
-    std::shared_ptr<const mutex_options> options_;
+    struct content {
+        explicit content(mutex_options o) : options(std::move(o)), rules(options.mark, options.also_heeds) {}
+
+        mutex_options options;
+        queue::name_rules rules;
+    };
+    [[nodiscard]] const content& get() const noexcept
+    {
+        static const content none{mutex_options()};
+        return shared_ ? *shared_ : none;
+    }
+
+    std::shared_ptr<const content> shared_;
 };
 
 struct acquire_request : waiter {

@@ -6,6 +6,7 @@
 #include "recipes/session/option_faults.hpp"
 #include "zklock/errc.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace zklock::recipes {
@@ -28,9 +29,17 @@ std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::strin
     std::shared_ptr<tenure> own;
     if (const auto found = tenures_.find(who); found != tenures_.end())
         own = found->second;
-    const path_options wanted(*options, kind);
-    if (own && (own->options().names != wanted.names || own->options().shared != wanted.shared)) {
-        report_fault(locks_.session(), who.first, contradiction(own->options(), wanted));
+    const path_options wanted(options, kind);
+    std::optional<option_fault> fault;
+    if (own) {
+        const path_options& before = own->options();
+        fault = contradiction_in_names(before.names, before.rules, wanted.names, wanted.rules,
+                                       ", as in the acquire before");
+        if (!fault && before.shared != wanted.shared)
+            fault = contradiction(before, wanted);
+    }
+    if (fault) {
+        report_fault(locks_.session(), who.first, *fault);
         const auto refused = std::make_shared<hold>(locks_.session(), std::weak_ptr<tenure>(), std::move(w), kind);
         locks_.session().tell([refused] { refused->end_wait(make_error_code(errc::invalid_option), {}); });
         return refused;

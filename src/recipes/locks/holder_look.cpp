@@ -10,9 +10,9 @@ namespace zklock::recipes {
 
 using store::outcome;
 
-holder_look::holder_look(session& s, std::string path, std::string child)
+holder_look::holder_look(session& s, std::string path, std::string child, queue::name_rules rules)
     : request_of_several<>(s, if_lost::asked_again, [](error_code) {}), path_(std::move(path)), choose_(nullptr),
-      child_(std::move(child))
+      rules_(std::move(rules)), child_(std::move(child))
 {
 }
 
@@ -39,7 +39,7 @@ void holder_look::send()
     }
     session_.store.get(queue::child_of(path_, child_), false, one_answered([this](const store::get_reply& answer) {
         if (answer.result == outcome::ok)
-            found_ = contender_as_read(session_, queue::child_of(path_, child_), queue::parse_name(child_), answer);
+            found_ = contender_as_read(session_, queue::child_of(path_, child_), rules_.parse(child_), answer);
     }));
     asked_ = true;
 }

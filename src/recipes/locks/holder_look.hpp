@@ -1,4 +1,5 @@
 #pragma once
+#include "queue/node_name.hpp"
 #include "recipes/session/request_for.hpp"
 #include "zklock/contender.hpp"
 
@@ -16,7 +17,7 @@ public:
     using chooser = std::string (*)(const std::vector<std::string>& children);
 
     /// Looks at that child of the path.
-    holder_look(session&, std::string path, std::string child);
+    holder_look(session&, std::string path, std::string child, queue::name_rules);
     /// Looks at the child that `choose` takes when the children are known, which costs one request more.
     holder_look(session&, std::string path, chooser);
 
@@ -34,6 +35,7 @@ private:
 
     const std::string path_;
     const chooser choose_; ///< null if the child is given
+    const queue::name_rules rules_;
     std::string child_;
     bool asked_ = false; ///< for the child
     std::optional<contender> found_;

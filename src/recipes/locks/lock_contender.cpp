@@ -46,6 +46,11 @@ const std::string& lock_contender::data() const noexcept
     return data_.empty() ? identifier() : data_;
 }
 
+void lock_contender::queued(std::string_view node) noexcept
+{
+    events_->queued(node, request_.options.rules().sequence_of(queue::name_of(node)).value_or(0));
+}
+
 void lock_contender::expect_time_out()
 {
     if (path_)
@@ -99,7 +104,7 @@ void lock_contender::grant(std::string node, std::int64_t fencing_token, store::
     disarm_deadline();
     state_.grant(session_.lease_held_since(now));
     if (events_) {
-        events_->queued(node); // if it took over the node of another one
+        queued(node); // if it took over the node of another one
         events_->acquired(node, fencing_token);
     }
     given_ = {std::move(node), fencing_token};

@@ -63,7 +63,7 @@ public:
     [[nodiscard]] bool listens() const noexcept { return events_ != nullptr; }
     /// Its node was created, and has that full path; to be called only if it has a listener. Tells that, unless it is
     /// known or the wait is over.
-    void queued(std::string_view node) noexcept { events_->queued(node); }
+    void queued(std::string_view node) noexcept;
     void grant(std::string node, std::int64_t fencing_token, store::scheduler::time_point now);
     [[nodiscard]] store::scheduler::time_point held_since() const noexcept { return state_.lease().since; }
     /// Ends the wait without the lock, if it has not ended.

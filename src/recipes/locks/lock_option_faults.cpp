@@ -1,13 +1,81 @@
 #include "recipes/locks/lock_option_faults.hpp"
 
+#include "queue/node_name.hpp"
+#include "queue/node_path.hpp"
 #include "recipes/session/option_faults.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zklock {
 namespace recipes {
+namespace {
+
+constexpr std::size_t longest_mark = 64;
+constexpr std::size_t most_heeded = 16;
+
+std::string list_of(const std::vector<std::string>& marks)
+{
+    std::string all = "{";
+    for (const std::string& mark : marks)
+        all.append(all.size() == 1 ? "" : ", ").append(in_words(std::string_view(mark)));
+    return all + '}';
+}
+
+std::optional<option_fault> fault_of_mark(const std::string& option, const std::string& mark)
+{
+    const auto refused = [&](std::string_view accepted) {
+        return option_fault(option, in_words(std::string_view(mark)), std::string(accepted));
+    };
+    if (mark.size() > longest_mark)
+        return refused("64 bytes at most");
+    // A part of a node's name: whatever servers do not take as such has to be in it.
+    if (mark.find('/') != mark.npos || !queue::valid_path("/x" + mark + "0"))
+        return refused("text that can stand in a node's name");
+    switch (queue::fault_of_mark(mark)) {
+    case queue::mark_fault::none: break;
+    case queue::mark_fault::ends_with_a_digit:
+        return refused("without a digit at its end: nobody could tell where the number begins");
+    case queue::mark_fault::reader_or_writer:
+        return refused("another than those of readers and writers, which a mutex heeds, and has not for itself");
+    case queue::mark_fault::sign_is_ambiguous:
+        return refused("told from \"lock-\" by more than a '-' at the end, and not be one alone: numbers past 2^31 "
+                       "begin with that sign");
+    }
+    return std::nullopt;
+}
+
+/// All that options add to the usual names.
+std::optional<option_fault> fault_of_names(const mutex_options& o)
+{
+    if (o.mark.empty() && o.also_heeds.empty())
+        return std::nullopt;
+    if (auto fault = fault_of_mark("mark", o.mark))
+        return fault;
+    if (o.also_heeds.size() > most_heeded)
+        return option_fault("also_heeds", std::to_string(o.also_heeds.size()) + " marks", "16 at most");
+    for (const std::string& mark : o.also_heeds) {
+        if (auto fault = fault_of_mark("also_heeds", mark))
+            return fault;
+        const auto contradicts = [&](const std::string& other) {
+            return queue::fault_of_marks(mark, other) != queue::mark_fault::none;
+        };
+        const auto found = std::ranges::find_if(o.also_heeds, contradicts);
+        const std::string& other = found != o.also_heeds.end() ? *found : o.mark;
+        if (contradicts(other))
+            return option_fault("also_heeds", in_words(std::string_view(mark)),
+                                "told from " + in_words(std::string_view(other)) +
+                                    " by more than a '-' at the end: numbers past 2^31 begin with that sign");
+    }
+    return std::nullopt;
+}
+
+} // namespace
 
 std::optional<option_fault> find_fault(const mutex_options& o, std::string_view identifier)
 {
@@ -16,6 +84,8 @@ std::optional<option_fault> find_fault(const mutex_options& o, std::string_view 
         return fault;
     if (auto fault = find_fault(o.names, o.parents))
         return fault;
+    if (auto fault = fault_of_names(o))
+        return fault;
     if (auto fault = find_fault(o.access))
         return fault;
     if (auto fault = out_of_bounds("linger", o.linger, std::chrono::milliseconds(0), longest_linger))
@@ -23,18 +93,33 @@ std::optional<option_fault> find_fault(const mutex_options& o, std::string_view 
     return out_of_bounds("cohort", o.cohort, 1, grants_of_a_czxid);
 }
 
+std::optional<option_fault> contradiction_in_names(naming there, const queue::name_rules& rules_there, naming wanted,
+                                                   const queue::name_rules& rules_wanted, std::string_view where)
+{
+    const auto differs = [where](std::string option, std::string value, std::string theirs) {
+        return option_fault(std::move(option), std::move(value), theirs.append(where));
+    };
+    if (there != wanted)
+        return differs("names", in_words(wanted), in_words(there));
+    if (rules_there.mark() != rules_wanted.mark())
+        return differs("mark", in_words(rules_wanted.mark()), in_words(rules_there.mark()));
+    if (rules_there != rules_wanted)
+        return differs("also_heeds", list_of(rules_wanted.also_heeds()), list_of(rules_there.also_heeds()));
+    return std::nullopt;
+}
+
 option_fault contradiction(const path_options& there, const path_options& wanted)
 {
-    const auto differs = [](std::string option, std::string value, const std::string& theirs) {
-        return option_fault(std::move(option), std::move(value),
-                            theirs + ", as in the locks of this client that use the path now");
+    static constexpr std::string_view where = ", as in the locks of this client that use the path now";
+    const auto differs = [](std::string option, std::string value, std::string theirs) {
+        return option_fault(std::move(option), std::move(value), theirs.append(where));
     };
     if (there.shared != wanted.shared) {
         const auto kind = [](const path_options& o) { return o.shared ? "a shared mutex" : "a mutex or an election"; };
         return differs("the lock", kind(wanted), kind(there));
     }
-    if (there.names != wanted.names)
-        return differs("names", in_words(wanted.names), in_words(there.names));
+    if (auto names = contradiction_in_names(there.names, there.rules, wanted.names, wanted.rules, where))
+        return *std::move(names);
     if (there.linger != wanted.linger)
         return differs("linger", in_words(wanted.linger), in_words(there.linger));
     return differs("cohort", std::to_string(wanted.cohort), std::to_string(there.cohort));

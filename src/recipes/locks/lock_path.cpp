@@ -18,7 +18,7 @@ std::size_t cost_of_a_node(const session& s, const std::string& path, const path
 {
     using kind = queue::contender_kind;
     const kind longest = options.shared ? kind::writer : kind::mutex; // a reader's name is no longer
-    const std::string prefix = queue::name_prefix(options.names, longest, std::string(36, '-'));
+    const std::string prefix = options.rules.prefix(options.names, longest, std::string(36, '-'));
     return node_budget::cost(s.options.chroot.size() + path.size() + 1 + prefix.size() + queue::sequence_digits);
 }
 
@@ -27,7 +27,7 @@ std::size_t cost_of_a_node(const session& s, const std::string& path, const path
 lock_path::lock_path(session& s, std::string path, path_options options, std::function<void()> idle)
     : recipe_path(s, std::move(idle)), path_(std::move(path)), options_(options),
       node_cost_(cost_of_a_node(s, path_, options)),
-      queue_({options.linger.count() > 0, options.cohort}, s.numbers_scarce_from)
+      queue_({options.linger.count() > 0, options.cohort}, s.numbers_scarce_from, options_.rules)
 {
     session_.add(*this);
     try {

@@ -25,9 +25,11 @@ struct path_options {
     std::chrono::milliseconds linger{0};
     unsigned cohort = 1;
     bool shared = false; ///< contenders are readers and writers
+    queue::name_rules rules; ///< of `mark` and `also_heeds`
 
-    path_options(const mutex_options& o, queue::contender_kind kind)
-        : names(o.names), linger(o.linger), cohort(o.cohort), shared(kind != queue::contender_kind::mutex)
+    path_options(const shared_options& o, queue::contender_kind kind)
+        : names(o->names), linger(o->linger), cohort(o->cohort), shared(kind != queue::contender_kind::mutex),
+          rules(o.rules())
     {
     }
     friend bool operator==(const path_options&, const path_options&) = default;
@@ -148,6 +150,12 @@ private:
     /// Ends the wait of all, or only of those who wait like that.
     void fail_waiting(errc why, std::optional<acquire_mode> only = {});
     [[nodiscard]] std::string full(std::string_view node) const;
+
+    /// By the name of a node.
+    [[nodiscard]] std::optional<std::int32_t> sequence_of(std::string_view node) const noexcept
+    {
+        return options_.rules.sequence_of(node);
+    }
 
     const std::string path_;
     const path_options options_;

@@ -26,7 +26,7 @@ void lock_path::look_at_holder(const lock_contender& contender)
     if (holder.empty() || (look_ && look_->child() == holder))
         return;
     try {
-        const auto look = std::make_shared<holder_look>(session_, path_, std::string(holder));
+        const auto look = std::make_shared<holder_look>(session_, path_, std::string(holder), options_.rules);
         forget_look();
         look_ = look;
         session_.requests.enter(look);
@@ -48,7 +48,7 @@ wait_report lock_path::describe_wait(const lock_contender& contender) const
         report.held_by = look_->found();
         return report;
     }
-    const auto name = queue::parse_name(before.first);
+    const auto name = options_.rules.parse(before.first);
     zklock::contender& holder = report.held_by.emplace();
     holder.node = full(before.first);
     holder.ours = queue_.contender_of(before.first) != 0;

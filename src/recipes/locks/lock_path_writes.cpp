@@ -82,7 +82,7 @@ bool lock_path::may_attempt(lock_contender& contender)
 
 void lock_path::create(lock_contender& contender, node_write& next)
 {
-    std::string prefix = queue::name_prefix(options_.names, contender.kind(), session_.new_uuid());
+    std::string prefix = options_.rules.prefix(options_.names, contender.kind(), session_.new_uuid());
     next.by = this;
     next.id = contender.id;
     next.creates = true;
@@ -148,7 +148,7 @@ void lock_path::on_created(queue::contender_id id, const store::create_reply& an
     switch (answer.result) {
     case outcome::ok: {
         const std::string_view node = queue::name_of(answer.path);
-        const std::int32_t sequence = queue::sequence_of(node).value_or(queue::sequence_limit);
+        const std::int32_t sequence = sequence_of(node).value_or(queue::sequence_limit);
         queue_.created(id, node, sequence, answer.stat.czxid);
         if (sequence < 0 || sequence >= queue::sequence_limit)
             return refuse_number(contender, errc::sequence_exhausted);

@@ -30,7 +30,7 @@ std::shared_ptr<acquisition> locks::acquire(acquire_request request)
     std::optional<errc> why = check(request.path, known, *request.options);
     lock_path* path = nullptr;
     if (!why) {
-        const path_options options(*request.options, request.kind);
+        const path_options options(request.options, request.kind);
         path = paths_.get(request.path, known, options, [&](std::function<void()> idle) {
             return std::make_unique<lock_path>(session_, request.path, options, std::move(idle));
         });

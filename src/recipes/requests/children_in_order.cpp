@@ -17,11 +17,12 @@ auto children_in_order::later() const noexcept
     };
 }
 
-void children_in_order::assign(const std::vector<std::string>& children, reader read)
+void children_in_order::assign(const std::vector<std::string>& children, reader read,
+                               const queue::name_rules& rules)
 {
     clear();
     for (const std::string& child : children) {
-        const auto meant = read(child);
+        const auto meant = read(rules, child);
         if (!meant)
             continue;
         left_.push_back({*meant, static_cast<std::uint32_t>(child.size()), text_.size()});

@@ -14,11 +14,11 @@ namespace zklock::recipes {
 /// them: so they are kept as one text, and are put in order little by little, as they are taken.
 class children_in_order {
 public:
-    /// Reads the name of a child; nothing for one that is to be left out.
-    using reader = std::optional<queue::contender_name> (*)(std::string_view child) noexcept;
+    /// Reads the name of a child by the rules of the path; nothing for one that is to be left out.
+    using reader = std::optional<queue::contender_name> (*)(const queue::name_rules&, std::string_view child) noexcept;
 
     /// Puts those that `reader` does not leave out in place of what was there.
-    void assign(const std::vector<std::string>& children, reader);
+    void assign(const std::vector<std::string>& children, reader, const queue::name_rules& = {});
     void clear() noexcept;
 
     [[nodiscard]] bool empty() const noexcept { return left_.empty(); }

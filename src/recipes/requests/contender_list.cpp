@@ -22,7 +22,17 @@ bool numbered_before(const contender& a, const contender& b)
     return std::tie(a.sequence, a.node) < std::tie(b.sequence, b.node);
 }
 
-std::optional<queue::contender_name> any_child(std::string_view name) noexcept
+std::optional<queue::contender_name> by_rules(const queue::name_rules& rules, std::string_view name) noexcept
+{
+    return rules.parse(name);
+}
+
+std::vector<std::string> holders_by_rules(const queue::name_rules& rules, const std::vector<std::string>& children)
+{
+    return rules.holders_of(children);
+}
+
+std::optional<queue::contender_name> any_child(const queue::name_rules&, std::string_view name) noexcept
 {
     return queue::contender_name{permit_sequence(name), queue::contender_kind::mutex};
 }
@@ -33,7 +43,7 @@ bool permit_before(const contender& a, const contender& b)
     return std::tie(a.sequence, a.created, a.node) < std::tie(b.sequence, b.created, b.node);
 }
 
-std::vector<std::string> all_children(const std::vector<std::string>& children)
+std::vector<std::string> all_children(const queue::name_rules&, const std::vector<std::string>& children)
 {
     return children;
 }
@@ -51,8 +61,15 @@ std::int32_t permit_sequence(std::string_view child) noexcept
     return number;
 }
 
-constinit const list_kind list_kind::queue{queue::parse_name, numbered_before, queue::holders_of};
+constinit const list_kind list_kind::queue{by_rules, numbered_before, holders_by_rules};
 constinit const list_kind list_kind::permits{any_child, permit_before, all_children};
+
+list_kind list_kind::queue_named(queue::name_rules rules)
+{
+    list_kind named = queue;
+    named.rules = std::move(rules);
+    return named;
+}
 
 contender_list::contender_list(session& s, std::string path, std::function<void(const std::string&)> gone,
                                done_function f, list_kind what, std::size_t most)
@@ -84,7 +101,7 @@ void contender_list::send()
         if (answer.result != outcome::ok && answer.result != outcome::no_node)
             return fail(error_of(answer.result));
         if (answer.result == outcome::ok)
-            to_read_.assign(*answer.names, what_.read);
+            to_read_.assign(*answer.names, what_.reader, what_.rules);
         advance();
     }));
 }

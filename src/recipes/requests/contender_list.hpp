@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,13 +18,28 @@ namespace zklock::recipes {
 
 /// How the children of a path are listed: as the queue of a lock, or as the permits of a semaphore.
 struct list_kind {
-    children_in_order::reader read;                     ///< tells which children are listed
+    children_in_order::reader reader;                   ///< tells which children are listed
     bool (*before)(const contender&, const contender&); ///< the order of the list
     /// The names of those children that hold the lock, or a permit.
-    std::vector<std::string> (*holders)(const std::vector<std::string>& children);
+    std::vector<std::string> (*holders_of)(const zklock::queue::name_rules&, const std::vector<std::string>& children);
+    zklock::queue::name_rules rules; ///< how contenders are named
+
+    constexpr list_kind(children_in_order::reader r, decltype(before) b, decltype(holders_of) h) noexcept
+        : reader(r), before(b), holders_of(h)
+    {
+    }
+    [[nodiscard]] std::optional<zklock::queue::contender_name> read(std::string_view child) const noexcept
+    {
+        return reader(rules, child);
+    }
+    [[nodiscard]] std::vector<std::string> holders(const std::vector<std::string>& children) const
+    {
+        return holders_of(rules, children);
+    }
 
     /// The contenders of a lock, by their numbers.
     static const list_kind queue;
+    [[nodiscard]] static list_kind queue_named(zklock::queue::name_rules);
     /// All children: each stands for a permit in use.
     static const list_kind permits;
 };

@@ -34,7 +34,7 @@ private:
     void notify(const lock_event& of_the_line) override
     {
         if (of_the_line.what == lock_event::kind::queued)
-            queued(of_the_line.node);
+            queued(of_the_line.node, of_the_line.sequence);
     }
 
     std::size_t left_ = 0; ///< permits that were not given back

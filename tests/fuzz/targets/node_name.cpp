@@ -3,10 +3,16 @@
 #include "input.hpp"
 #include "queue/node_name.hpp"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <regex>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 using namespace zklock;
 using fuzz::require;
@@ -35,8 +41,29 @@ std::optional<queue::contender_kind> reference_kind(const std::string& prefix)
     return std::nullopt;
 }
 
+/// What options add to the names that all heed.
+struct added {
+    std::string mark;
+    std::vector<std::string> heeded;
+};
+
+std::optional<queue::contender_kind> reference_kind(std::string_view prefix, const added& more)
+{
+    if (const auto usual = reference_kind(std::string(prefix)))
+        return usual;
+    std::vector<std::string> marks = more.heeded;
+    if (!more.mark.empty())
+        marks.push_back(more.mark);
+    for (const std::string& mark : marks) {
+        const bool whole = mark.empty() || prefix.size() == mark.size();
+        if (whole ? prefix == mark : prefix.size() > mark.size() && prefix.rfind(mark) == prefix.size() - mark.size())
+            return queue::contender_kind::mutex;
+    }
+    return std::nullopt;
+}
+
 /// Read from the back, character by character.
-std::optional<place> reference(std::string_view name)
+std::optional<place> reference(std::string_view name, const added& more = {})
 {
     std::uint64_t value = 0;
     std::uint64_t weight = 1;
@@ -46,15 +73,47 @@ std::optional<place> reference(std::string_view name)
         value += static_cast<std::uint64_t>(name.back() - '0') * weight;
         name.remove_suffix(1);
     }
-    if (const auto kind = reference_kind(std::string(name)))
+    if (const auto kind = reference_kind(name, more))
         return value <= 0x7fff'ffff ? std::optional(place{static_cast<std::int32_t>(value), *kind}) : std::nullopt;
     if (name.empty() || name.back() != '-')
         return std::nullopt;
     name.remove_suffix(1);
-    const auto kind = reference_kind(std::string(name));
+    const auto kind = reference_kind(name, more);
     if (!kind || value > 0x8000'0000)
         return std::nullopt;
     return place{static_cast<std::int32_t>(-static_cast<std::int64_t>(value)), *kind};
+}
+
+/// A name against that reading of it, where options add marks.
+void compare(std::string_view name, const added& more)
+{
+    const auto read = queue::name_rules(more.mark, more.heeded).parse(name);
+    const auto expected = reference(name, more);
+    require(read.has_value() == expected.has_value(), "with added marks, too, the reference says who is a contender");
+    if (read)
+        require(read->sequence == expected->sequence && read->kind == expected->kind, "and of what kind and number");
+}
+
+/// Whatever marks are accepted, names that are made with them give the numbers back, past 2^31 as well.
+void check_marks(const std::string& one, const std::string& other, std::int32_t number, const char* digits)
+{
+    using enum queue::mark_fault;
+    if (queue::fault_of_mark(one) != none || queue::fault_of_mark(other) != none ||
+        queue::fault_of_marks(one, other) != none)
+        return;
+    const queue::name_rules rules(one, {other, std::string()});
+    for (const naming names : {naming::curator, naming::kazoo}) {
+        const std::string prefix =
+            rules.prefix(names, queue::contender_kind::mutex, "0f1e2d3c-4b5a-4697-8899-aabbccddeeff");
+        const auto own = rules.parse(prefix + digits);
+        require(own && own->sequence == number && own->kind == queue::contender_kind::mutex,
+                "an own name with a mark gives its number back");
+        require(queue::prefix_of(prefix + digits, number) == prefix, "and what was asked for");
+        const auto heeded = rules.parse("ab" + other + digits);
+        require(other.empty() || (heeded && heeded->sequence == number), "and so does a heeded one");
+    }
+    const auto bare = rules.parse(digits);
+    require(bare && bare->sequence == number, "a name may be the number alone");
 }
 
 } // namespace
@@ -92,5 +151,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                     queue::name_prefix(names, reader, uuid) + digits,
                 "a writer turns into a reader that is named like one");
     }
+
+    const std::string one(in.line());
+    const std::string other(in.line());
+    check_marks(one, other, number, digits);
+    const added choices[] = {{one, {}}, {{}, {one}}, {one, {other, std::string()}}};
+    const added& more = choices[in.below(std::size(choices))];
+    compare(in.rest(), more);
+    compare("ab" + other + digits, more);
+    compare(one + digits, more);
     return 0;
 }

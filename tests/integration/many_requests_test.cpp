@@ -31,7 +31,7 @@ constexpr std::size_t window = recipes::request_line::most_under_way;
 /// Before an acquire is granted that is begun in a flood, no more of that may be answered: what is under way when the
 /// acquire is called; what has followed it before the client comes to the acquire, which takes a turn or two of
 /// theirs; and what has been answered and not told yet.
-constexpr std::size_t most_before_an_acquire = 8 * window;
+constexpr std::size_t most_before_an_acquire = 4 * window;
 
 /// Contenders of nobody's in a path's queue; they go with the client that makes them.
 awaitable<void> queue_up(client& by, std::string path, std::size_t count)

@@ -21,8 +21,8 @@ public:
     void check();
     [[nodiscard]] bool has_found_something() const noexcept { return !excess_.empty(); }
 
-    /// Whether the watch of a session on a node may be that of a user who waits for just this node now: that does not
-    /// count, for users may wait for any nodes, as many as they like, and each of them wants to hear of his.
+    /// Whether the watch of a session on a node may be that of a user who waits for just this node, or has: that does
+    /// not count, for users may wait for any nodes, as many as they like, and each of them wants to hear of his.
     std::function<bool(std::int64_t session, const std::string& path)> users_watch;
 
 private:

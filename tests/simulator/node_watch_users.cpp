@@ -53,7 +53,7 @@ public:
     [[nodiscard]] bool waits_there(std::int64_t session, const std::string& path) const override
     {
         return std::any_of(waits_.begin(), waits_.end(), [&](const waiting& w) {
-            return is_open(w) && w.path == path && w.where->store.session_id() == session;
+            return w.path == path && w.where->store.session_id() == session;
         });
     }
 

@@ -31,7 +31,7 @@ struct owners_scene : connected_scene {
         w.lost = [a] { ++a->losses; };
         return w;
     }
-    std::shared_ptr<attempt> want(contender_kind kind, recipes::patience mode = recipes::patience::queue)
+    std::shared_ptr<attempt> want(contender_kind kind, acquire_mode mode = acquire_mode::wait)
     {
         const auto a = std::make_shared<attempt>();
         auto w = waits(a);
@@ -128,7 +128,7 @@ TEST_SUITE("owners of a shared mutex")
         CHECK(early->ended == make_error_code(errc::not_upgradable));
         s.grant("__READ__");
         CHECK(reader->ended == error_code());
-        for (const auto mode : {recipes::patience::queue, recipes::patience::look_once})
+        for (const auto mode : {acquire_mode::wait, acquire_mode::look_once})
             CHECK(s.want(contender_kind::writer, mode)->ended == make_error_code(errc::not_upgradable));
         CHECK(s.servers.pending() == "");
         CHECK(reader->handle->held(s.clock.now()));
@@ -224,7 +224,7 @@ TEST_SUITE("owners of a shared mutex")
     TEST_CASE("or, when the grant comes too soon for that, it is granted that, and becomes a reader")
     {
         owners_scene s;
-        const auto writer = s.want(contender_kind::writer, recipes::patience::look_once);
+        const auto writer = s.want(contender_kind::writer, acquire_mode::look_once);
         const auto reader = s.read();
         CHECK(writer->handle->withdraw());
         asked(s).to("children /p").list({});

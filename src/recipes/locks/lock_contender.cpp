@@ -1,6 +1,7 @@
 #include "recipes/locks/lock_contender.hpp"
 
 #include "queue/mutants.hpp"
+#include "queue/node_path.hpp"
 #include "queue/owner_data.hpp"
 #include "recipes/locks/lock_path.hpp"
 #include "recipes/session/error_mapping.hpp"

@@ -15,6 +15,7 @@ using namespace zklock::unit;
 namespace {
 
 using queue::contender_kind;
+using recipes::acquire_mode;
 
 struct owners_scene : connected_scene {
     std::shared_ptr<recipes::hold_counts> counts = std::make_shared<recipes::hold_counts>();

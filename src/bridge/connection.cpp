@@ -1,6 +1,9 @@
 #include "bridge/connection.hpp"
 #include "bridge/log_lines.hpp"
 
+#include <boost/system/errc.hpp>
+
+#include <new>
 #include <utility>
 
 namespace zklock::bridge {
@@ -119,9 +122,13 @@ connector::names connection::known_names() const
 void connection::attempt()
 {
     if (wire_.begin(connector_.address()))
-        dial();
-    else
-        follow_wire();
+        try {
+            return dial();
+        } catch (const std::bad_alloc&) { // an attempt that has failed: there will be others
+            if (wire_.is_dialing())
+                wire_.unreached(make_error_code(boost::system::errc::not_enough_memory));
+        }
+    follow_wire();
 }
 
 // ---- the log

@@ -1,7 +1,7 @@
 #include "bridge/decoy.hpp"
 
-#include <bit>
-#include <utility>
+#include <cerrno>
+#include <string>
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -49,10 +49,11 @@ bool decoy::bind()
         return false;
     }
     fd_ = fd;
-    const auto port = ntohs(is_ipv4 ? own.ipv4.sin_port : own.ipv6.sin6_port);
-    // The C client takes what follows the last colon for the port, and knows no brackets. Both are short enough to need
-    // no memory of the heap.
-    address_ = (is_ipv4 ? "127.0.0.1:" : "::1:") + std::to_string(port);
+    const std::string port = std::to_string(ntohs(is_ipv4 ? own.ipv4.sin_port : own.ipv6.sin6_port));
+    // The C client takes what follows the last colon for the port, and knows no brackets. All these are short enough to
+    // need no memory of the heap.
+    address_ = (is_ipv4 ? "127.0.0.1:" : "::1:") + port;
+    logged_ = (is_ipv4 ? "127.0.0.1:" : "[::1]:") + port;
     return true;
 }
 

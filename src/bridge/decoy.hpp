@@ -20,11 +20,13 @@ public:
     [[nodiscard]] bool bind();
     /// In the form in which the C client takes addresses. It does not change once the port is bound.
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
+    /// In the form in which the C client's log has them.
+    [[nodiscard]] const std::string& logged() const noexcept { return logged_; }
 
 private:
     const family family_;
     int fd_ = -1;
-    std::string address_;
+    std::string address_, logged_;
 };
 
 } // namespace zklock::bridge

@@ -59,6 +59,4 @@ int to_mode(store::node_kind kind) noexcept
     return ZOO_PERSISTENT;
 }
 
-std::string_view describe(int code) noexcept { return zerror(code); }
-
 } // namespace zklock::bridge

@@ -1,8 +1,6 @@
 #pragma once
 #include "store/store.hpp"
 
-#include <string_view>
-
 namespace zklock::bridge {
 
 /// What the C client's code in a reply means. A code that leaves open whether the server did it becomes `unknown`,
@@ -14,7 +12,5 @@ namespace zklock::bridge {
 
 /// The create mode of the C client.
 [[nodiscard]] int to_mode(store::node_kind kind) noexcept;
-
-[[nodiscard]] std::string_view describe(int code) noexcept;
 
 } // namespace zklock::bridge

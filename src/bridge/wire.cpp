@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <unistd.h>
 
 namespace zklock::bridge {
 
@@ -35,7 +36,7 @@ wire::~wire() { abandon(); }
 
 bool wire::is_forked() const noexcept { return runtime::fork_count() != fork_count_; }
 
-/// One of those that connect() has made room for.
+/// One of those that begin() has made room for.
 void wire::push_of_epoch(message m) noexcept
 {
     if (room_of_epoch_ != 0)
@@ -52,6 +53,7 @@ bool wire::begin(const std::string& address)
         why_.clear();
         attempt_told_ = false;
     } catch (const std::bad_alloc&) { // an attempt that has failed: there will be others
+        phase_ = phase::none;
         return false;
     }
     believed_ = false;
@@ -79,14 +81,17 @@ bool wire::connect(int socket)
     // The C client knows only the families in which the machine has an address.
     decoy& last = decoy_ ? *decoy_ : decoys_.front();
     fd_ = socket_towards(last);
+    const int error = errno;
     if (fd_ == -1)
         fd_ = socket_towards(&last == &decoys_.front() ? decoys_.back() : decoys_.front());
     if (fd_ == -1) {
         if (!attempt_told_)
-            attempt_failed(log_level::warning, "cannot connect to ", address_, ": the ZooKeeper library makes no socket");
+            attempt_failed(log_level::warning, "cannot connect to ", address_,
+                           ": the C client gets no socket of its own: ", why_.empty() ? std::string_view(std::strerror(error)) : why_);
         settle();
         return false;
     }
+    why_.clear(); // a decoy's
     phase_ = phase::associating;
     if (::dup3(socket, fd_, O_CLOEXEC) == -1) {
         attempt_failed(log_level::warning, "cannot connect to ", address_, ": ", std::strerror(errno));

@@ -50,7 +50,7 @@ public:
     [[nodiscard]] bool connect(int socket);
     /// An attempt has begun, and the library has no socket yet.
     [[nodiscard]] bool is_dialing() const noexcept { return phase_ == phase::dialing; }
-    /// The library has a socket: it waits for a session, or is connected. While not, nothing of the library's is called.
+    /// The library has a socket: it waits for a session, or is connected. While not, no requests are made.
     [[nodiscard]] bool has_socket() const noexcept { return phase_ == phase::associating || is_connected(); }
     [[nodiscard]] bool is_connected() const noexcept { return phase_ == phase::connected; }
     [[nodiscard]] std::size_t unanswered() const noexcept { return unanswered_; }

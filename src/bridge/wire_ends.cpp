@@ -162,8 +162,8 @@ void wire::cut()
 void wire::fail_unanswered()
 {
     if (unanswered_ && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
-        socket_towards(*decoy_) != -1)
-        zookeeper_process(handle_, ZOOKEEPER_WRITE);
+        (fd_ = socket_towards(*decoy_)) != -1)
+        cut(); // before it sends anything
     if (unanswered_ || zoo_state(handle_) == ZOO_CONNECTING_STATE || zoo_state(handle_) == ZOO_ASSOCIATING_STATE) {
         drop_handle(); // answers all that is left; the session goes on in the next handle
         phase_ = phase::none;

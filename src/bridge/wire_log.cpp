@@ -108,7 +108,7 @@ void callbacks::on_log(const char* message) noexcept
     } catch (const std::bad_alloc&) { // NOLINT: the log says less
     }
     // It knows no more of the server than the decoy.
-    const std::string_view decoy = to->decoy_ ? to->decoy_->address() : std::string_view();
+    const std::string_view decoy = to->decoy_ ? to->decoy_->logged() : std::string_view();
     if (const auto at = decoy.empty() ? line.npos : line.find(decoy); at != line.npos)
         to->log(log_level::debug, "the C client says: ", line.substr(0, at), to->address_,
                 line.substr(at + decoy.size()));

@@ -88,6 +88,8 @@ enum class mark_fault : std::uint8_t {
 [[nodiscard]] std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept;
 
 inline constexpr std::size_t sequence_digits = 10;
+/// Of a mark that options add, in bytes.
+inline constexpr std::size_t longest_mark = 64;
 
 /// Where a parent's numbers are too close to their end at 2^31, past which they are negative and no longer grow.
 inline constexpr std::int32_t sequence_limit = 2'147'000'000;

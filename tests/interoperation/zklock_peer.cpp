@@ -1,7 +1,7 @@
 // zklock_peer NAME SERVERS SESSION_TIMEOUT_MS JOURNAL: a peer with a session of ours; peer.hpp tells what it reads and
 // notes. Recipes: mutex, read, write, semaphore (`take` of `permits`, or of as many as the node `count` says; compared
-// with `check`), election. Options: names=kazoo, mark=MARK, heeds=MARK,… ("bare"
-// for none), linger=MS, cohort=N, revocable=1, owner=1 (a reader or writer is one).
+// with `check`), election. Options: names=kazoo, mark=MARK, heeds=MARK,… ("bare" for none), linger=MS, cohort=N,
+// revocable=1, owner=1 (a reader or writer is one).
 #include "interoperation/journal.hpp"
 #include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"

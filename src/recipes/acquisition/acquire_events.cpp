@@ -1,5 +1,6 @@
 #include "recipes/acquisition/acquire_events.hpp"
 
+#include "queue/node_name.hpp"
 #include "recipes/session/session.hpp"
 #include "zklock/detail/event_sink.hpp"
 
@@ -10,8 +11,9 @@
 namespace zklock::recipes {
 namespace {
 
-/// For what stands behind the lock's path in the path of a node: of a semaphore the folder, too.
-constexpr std::size_t longest_name = 96;
+/// For what stands behind the lock's path in the path of a node: a slash, what begins Curator's names, a uuid and a
+/// dash, the longest mark, and a number with its sign. Of a semaphore the folder, too, whose names have no such mark.
+constexpr std::size_t longest_name = 1 + 3 + 37 + queue::longest_mark + 11;
 
 } // namespace
 

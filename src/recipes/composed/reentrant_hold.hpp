@@ -87,8 +87,8 @@ private:
     std::shared_ptr<acquisition> lock_; ///< set before the grant is told, and not changed after
     std::function<void()> asked_;       ///< to be called when its owner is asked to let go
     store::unique_function<void(error_code)> released_;
-    session::news_slot to_tell_;           ///< how its release ends
-    std::atomic<bool> active_{false}; ///< granted and not released
+    session::news_slot to_tell_;        ///< how its release ends
+    std::atomic<bool> active_{false};   ///< granted and not released
     bool told_ = false;
 };
 

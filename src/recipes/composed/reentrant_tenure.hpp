@@ -78,8 +78,8 @@ private:
     const key who_;
     const shared_options options_;
     const path_options path_options_;
-    std::shared_ptr<acquisition> lock_; ///< the contender, from its start to its release
-    acquire_mode mode_ = acquire_mode::wait;   ///< the contender's
+    std::shared_ptr<acquisition> lock_;                         ///< the contender, from its start to its release
+    acquire_mode mode_ = acquire_mode::wait;                    ///< the contender's
     queue::contender_kind kind_ = queue::contender_kind::mutex; ///< the contender's, as it was made
     bool granted_ = false;
     bool lost_ = false;

@@ -28,6 +28,28 @@ private:
     error_code how_;
 };
 
+/// The news of how a release ended, likewise.
+class lock_contender::end_of_release {
+public:
+    end_of_release(std::shared_ptr<lock_contender> who, error_code how) : who_(std::move(who)), how_(how) {}
+    end_of_release(end_of_release&&) noexcept = default;
+    end_of_release& operator=(end_of_release&&) = delete;
+    ~end_of_release()
+    {
+        if (who_)
+            who_->released_ = nullptr;
+    }
+    void operator()()
+    {
+        if (who_->released_)
+            std::exchange(who_->released_, nullptr)(how_);
+    }
+
+private:
+    std::shared_ptr<lock_contender> who_;
+    error_code how_;
+};
+
 lock_contender::lock_contender(session& s, lock_path* path, queue::contender_id the_id, acquire_request request)
     : timed_acquisition(s), id(the_id), path_(path), request_(std::move(request)),
       events_(options().listener ? std::make_unique<acquire_events>(options().listener, s, id, request_.path) : nullptr)
@@ -174,10 +196,7 @@ void lock_contender::release(store::unique_function<void(error_code)> released)
         const error_code ec = state_.lost() ? errc::lost : errc::not_owner;
         auto slot = session_.slot_from(to_tell_);
         released_ = std::move(released);
-        session_.tell(std::move(slot), [self = shared_from_this(), ec] {
-            if (self->released_)
-                std::exchange(self->released_, nullptr)(ec);
-        });
+        session_.tell(std::move(slot), end_of_release(shared_from_this(), ec));
     }
 }
 
@@ -235,11 +254,10 @@ void lock_contender::finish_downgrade(error_code ec, std::string node)
 
 void lock_contender::finish_release(error_code ec)
 {
-    if (released_)
-        session_.tell([self = shared_from_this(), ec] {
-            if (self->released_)
-                std::exchange(self->released_, nullptr)(ec);
-        });
+    if (released_) {
+        auto slot = session_.make_slot(); // first of all: if that throws, the end can still be told
+        session_.tell(std::move(slot), end_of_release(shared_from_this(), ec));
+    }
     if (events_ && state_.done() && (!ec || session_.over)) // else it is tried again
         events_->released(ec);
 }

@@ -97,6 +97,7 @@ private:
     [[nodiscard]] wait_report waits_for() override;
     void time_out() override;
     class end_of_wait;
+    class end_of_release;
 
     void tell_end(error_code);
     void tell_done(error_code);

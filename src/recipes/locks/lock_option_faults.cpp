@@ -16,7 +16,6 @@ namespace zklock {
 namespace recipes {
 namespace {
 
-constexpr std::size_t longest_mark = 64;
 constexpr std::size_t most_heeded = 16;
 
 std::string list_of(const std::vector<std::string>& marks)
@@ -32,7 +31,7 @@ std::optional<option_fault> fault_of_mark(const std::string& option, const std::
     const auto refused = [&](std::string_view accepted) {
         return option_fault(option, in_words(std::string_view(mark)), std::string(accepted));
     };
-    if (mark.size() > longest_mark)
+    if (mark.size() > queue::longest_mark)
         return refused("64 bytes at most");
     // A part of a node's name: whatever servers do not take as such has to be in it.
     if (mark.find('/') != mark.npos || !queue::valid_path("/x" + mark + "0"))

@@ -309,10 +309,12 @@ std::string semaphore_acquisition::first_node() const noexcept
 
 void semaphore_acquisition::node_gone()
 {
-    if (holding())
+    if (holding()) {
         lose();
-    else
-        begin_anew();
+        return;
+    }
+    setback_ = errc::lost;
+    begin_anew();
 }
 
 void semaphore_acquisition::release(store::unique_function<void(error_code)> released)

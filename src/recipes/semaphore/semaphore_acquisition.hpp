@@ -147,7 +147,7 @@ private:
     errc setback_ = errc::lost;             ///< what the next one would be
     std::shared_ptr<place> place_;
     std::shared_ptr<permits_release> ending_; ///< for the release, which needs no memory then
-    session::news_slot to_tell_;                   ///< how the release ends, once the permits are lost
+    session::news_slot to_tell_;              ///< how the release ends, once the permits are lost
     std::function<void()> asked_;             ///< to be called when the holder is asked to let go
     bool revoked_ = false;                    ///< as the log says
     std::int64_t token_ = 0;

@@ -207,10 +207,11 @@ TEST_CASE("names that a mutex is told to heed: bare numbers and another program'
         co_await until_queued(admin, path, 2);
         const auto fourth_watched = [&] { return watches_node(server().port(), other.session_id(), nodes[3]); };
         co_await until("the fifth watches the fourth", fourth_watched);
-        foreign("");
+        const std::string last = foreign("");
         admin.remove(nodes[3]);
         held = co_await granted(fifth);
         co_await release(std::move(held));
+        admin.remove(last);
     });
 }
 

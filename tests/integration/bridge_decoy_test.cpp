@@ -17,7 +17,6 @@
 #include <dlfcn.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <zookeeper/zookeeper.h>
 
 using namespace zklock;
 using namespace zklock::test;
@@ -48,16 +47,16 @@ bool refuses(const std::string& address)
 
 } // namespace
 
-// The C client's, called by the bridge.
-extern "C" zhandle_t* zookeeper_init2(const char* host, watcher_fn watcher, int timeout, const clientid_t* id,
-                                      void* context, int flags, log_callback_fn log)
+// The ZooKeeper library's, called by the bridge.
+extern "C" void* zookeeper_init2(const char* host, void (*watcher)(), int timeout, const void* id, void* context,
+                                 int flags, void (*log)())
 {
     static auto real = reinterpret_cast<decltype(&::zookeeper_init2)>(::dlsym(RTLD_NEXT, "zookeeper_init2"));
     told.emplace_back(host);
     return real(host, watcher, timeout, id, context, flags, log);
 }
 
-extern "C" int zoo_set_servers(zhandle_t* handle, const char* hosts)
+extern "C" int zoo_set_servers(void* handle, const char* hosts)
 {
     static auto real = reinterpret_cast<decltype(&::zoo_set_servers)>(::dlsym(RTLD_NEXT, "zoo_set_servers"));
     told.emplace_back(hosts);

@@ -101,18 +101,23 @@ kind_of_plan kind_for(std::string_view mutant)
 
 /// Where a mutant that few schedules bring to light was found once.
 const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_counted", 8716},
+                                                            {"heeds_every_number", 902859},
                                                             {"lost_create_looked_for_once", 37290},
                                                             {"node_watch_returned_unasked", 908693},
+                                                            {"node_watch_told_although_withdrawn", 900964},
                                                             {"number_of_an_earlier_node", 700009176},
                                                             {"numbers_that_begin_again_ignored", 96535},
                                                             {"numbers_used_up", 2487},
+                                                            {"only_the_parents_deletion_counts", 901831},
                                                             {"refused_path_still_watched", 217963435},
                                                             {"semaphore_attempts_without_end", 6355},
                                                             {"semaphore_watch_taken_back_before_its_list", 1592464640},
                                                             {"shared_refused_downgrade_never_done", 10336},
                                                             {"shared_refused_downgrade_outlives_its_parent",
                                                              2902862474},
-                                                            {"transaction_reads_behind_no_sync", 670}};
+                                                            {"transaction_reads_behind_no_sync", 670},
+                                                            {"try_waits_for_its_turn", 901009},
+                                                            {"watch_left_on_the_server", 901168}};
 
 /// Proof that the checkers bite: each mutant has to be found.
 int check_mutants(std::uint64_t seed)

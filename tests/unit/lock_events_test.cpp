@@ -96,6 +96,7 @@ TEST_SUITE("lock events")
     TEST_CASE("what is told needs no memory, however long the node's name is")
     {
         scene s;
+        s.start();
         const auto sink = std::make_shared<watching_memory>();
         recipes::acquire_events events(sink, *s.session, 1, "/p");
         events.queued("/p/x", 1);

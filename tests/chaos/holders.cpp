@@ -1,15 +1,14 @@
 #include "chaos/holders.hpp"
 
+#include "chaos/as_tuple.hpp"
 #include "chaos/event_file.hpp"
 #include "chaos/worker.hpp"
 #include "zklock/zklock.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -25,8 +24,6 @@ namespace {
 namespace asio = boost::asio;
 using asio::awaitable;
 using std::chrono::milliseconds;
-
-constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 
 class holders {
 public:

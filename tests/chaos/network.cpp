@@ -1,9 +1,9 @@
 #include "chaos/network.hpp"
 
-#include <boost/asio/as_tuple.hpp>
+#include "chaos/as_tuple.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
 #include <algorithm>
@@ -14,7 +14,6 @@ namespace asio = boost::asio;
 namespace zklock::chaos {
 namespace {
 
-constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 using ip = asio::ip::tcp;
 
 ip::endpoint loopback(std::uint16_t port)

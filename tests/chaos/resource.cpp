@@ -1,11 +1,11 @@
 #include "chaos/resource.hpp"
 
-#include <boost/asio/as_tuple.hpp>
+#include "chaos/as_tuple.hpp"
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/read_until.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
 #include <algorithm>
@@ -16,11 +16,6 @@
 namespace asio = boost::asio;
 
 namespace zklock::chaos {
-namespace {
-
-constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
-
-} // namespace
 
 resource::resource(const std::filesystem::path& socket)
     : acceptor_(thread_.context(), protocol::endpoint(socket.string()))

@@ -1,9 +1,9 @@
 #include "chaos/worker.hpp"
 
+#include "chaos/as_tuple.hpp"
 #include "chaos/event_file.hpp"
 #include "zklock/zklock.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -33,8 +33,6 @@ namespace {
 namespace asio = boost::asio;
 using asio::awaitable;
 using std::chrono::milliseconds;
-
-constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 
 std::string name_of(const error_code& ec)
 {

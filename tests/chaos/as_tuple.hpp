@@ -1,0 +1,10 @@
+#pragma once
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace zklock::chaos {
+
+/// For coroutines that look at the error code themselves.
+inline constexpr auto as_tuple = boost::asio::as_tuple(boost::asio::use_awaitable);
+
+} // namespace zklock::chaos

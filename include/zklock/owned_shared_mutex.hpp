@@ -72,7 +72,8 @@ public:
 
     /// How many holds as a writer, or as a reader, the owner has on this path through this client: guards that have not
     /// been released, even if their lock is lost. As with `reentrant_mutex::hold_count()`, a guard that went away may
-    /// count for a moment longer. From any thread. They throw std::bad_alloc.
+    /// count for a moment longer; and there are none in a process that was forked off. From any thread. They throw
+    /// std::bad_alloc.
     [[nodiscard]] std::size_t hold_count(lock_owner owner) const;
     [[nodiscard]] std::size_t hold_count_shared(lock_owner owner) const;
 

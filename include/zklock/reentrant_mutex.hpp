@@ -57,7 +57,7 @@ public:
 
     /// How many holds the owner has on this path through this client: guards that have not been released, even if their
     /// lock is lost. It counts what the client's strand has done so far: a guard that went away may count for a moment
-    /// longer.
+    /// longer. None in a process that was forked off.
     [[nodiscard]] std::size_t hold_count(lock_owner owner) const;
 
     /// Whether the owner holds the lock, through any object on this path of this client, as far as this process can

@@ -1,7 +1,6 @@
 #include "adapter/live_holds.hpp"
 
 #include "adapter/lock_state.hpp"
-#include "runtime/forks.hpp"
 
 #include <thread>
 #include <utility>
@@ -19,7 +18,7 @@ void live_hold::enter(std::shared_ptr<const lock_target> lock, const recipes::ac
     among_ = list;
     what_ = &what;
     takes_ = takes;
-    forks_ = runtime::fork_count();
+    list->mutex_.claim();
     const live_holds::change made(*list);
     list->all_.push_back(*this);
 }
@@ -50,7 +49,6 @@ void live_hold::split_off(live_hold& part, const recipes::acquisition& what, std
     part.what_ = &what;
     part.takes_ = takes_;
     part.takes_.permits = permits;
-    part.forks_ = forks_;
     const live_holds::change made(*among_); // whoever asks finds as many as before
     takes_.permits -= permits;
     among_->all_.push_back(part);
@@ -60,7 +58,7 @@ void live_hold::leave() noexcept
 {
     const auto lock = std::move(lock_); // perhaps the last pointer to the list
     live_holds* const list = std::exchange(among_, nullptr);
-    if (!list || forks_ != runtime::fork_count())
+    if (!list || !list->mutex_.is_ours())
         return;
     const live_holds::change made(*list);
     list->all_.erase(list->all_.iterator_to(*this));
@@ -83,6 +81,8 @@ std::size_t live_holds::held(bool shared) const noexcept
 {
     constexpr int most_tries = 4;
     counted all;
+    if (!mutex_.is_ours())
+        return 0;
     for (int tries = 0; tries < most_tries; ++tries)
         if (all = count(shared); all.unchanged)
             break;

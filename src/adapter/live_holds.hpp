@@ -1,12 +1,13 @@
 #pragma once
 #include "recipes/acquisition/acquisition.hpp"
+#include "runtime/forks.hpp"
+#include "store/process_mutex.hpp"
 
 #include <boost/intrusive/list.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 
 namespace zklock::detail {
 
@@ -41,8 +42,7 @@ public:
     void give_back(std::size_t permits) noexcept;
     /// So many of its permits are held by `part` from now on; `what` says whether they are.
     void split_off(live_hold& part, const recipes::acquisition& what, std::size_t permits) noexcept;
-    /// It counts no more. Nothing happens if it does not, nor in a process that was forked off since it did: there the
-    /// list is as it was at that moment, half changed perhaps, and its mutex may be locked by a thread that is missing.
+    /// It counts no more. Nothing happens if it does not, nor in a process that was forked off since it did.
     void leave() noexcept;
 
 private:
@@ -52,7 +52,6 @@ private:
     live_holds* among_ = nullptr;               ///< while it counts
     const recipes::acquisition* what_ = nullptr; ///< null: not a hold, but how far somebody has counted
     lock_share takes_;
-    unsigned forks_ = 0; ///< when it entered
 };
 
 /// What is held of one lock. From any thread.
@@ -88,7 +87,8 @@ private:
     [[nodiscard]] counted count(bool shared) const noexcept;
 
     using list = boost::intrusive::list<live_hold, boost::intrusive::constant_time_size<false>>;
-    mutable std::mutex mutex_; // guards the list, what its members say, and the number of changes
+    /// Guards the list, what its members say, and the number of changes.
+    mutable store::process_mutex mutex_{&runtime::fork_count};
     mutable list all_;
     std::size_t changes_ = 0;
     std::atomic<unsigned> waiting_{0}; ///< changes that are to be made

@@ -221,6 +221,51 @@ TEST_CASE("a child that is forked off while other threads ask what is held can d
     expect_clean(server, {"/fork/gate/locks", "/fork/gate/leases"});
 }
 
+TEST_CASE("nor do those who ask what an owner holds keep a child from destroying its copies")
+{
+    family f;
+    std::optional<reentrant_mutex> lock(std::in_place, *f.own, "/fork-of-owners");
+    const lock_owner me;
+    guard held;
+    lock->acquire(me, [&](error_code ec, guard g) {
+        CHECK_FALSE(ec);
+        held = std::move(g);
+    });
+    f.run_until([&] { return static_cast<bool>(held); });
+    std::atomic<bool> done = false;
+    std::atomic<long> asked = 0;
+    std::vector<std::thread> asking;
+    for (int i = 0; i < 2; ++i)
+        asking.emplace_back([&, asked_of = *lock] {
+            while (!done)
+                asked += asked_of.hold_count(me) == 1 && asked_of.is_held(me);
+        });
+    while (asked < 10)
+        std::this_thread::yield();
+    for (int children = 0; children < 30; ++children) {
+        const int result = in_child([&] {
+            const bool none = lock->hold_count(me) == 0 && !lock->is_held(me) && !lock->is_held();
+            held = guard();
+            lock.reset();
+            f.destroy();
+            return none ? 0 : 1;
+        });
+        CHECK(result == 0);
+        if (result != 0)
+            break;
+    }
+    done = true;
+    for (auto& each : asking)
+        each.join();
+    CHECK(lock->hold_count(me) == 1);
+    held = guard();
+    lock.reset();
+    f.own->close([](error_code) {});
+    f.io->restart();
+    f.io->run_for(default_limit);
+    expect_clean(f.server, {"/fork", "/fork-of-owners"});
+}
+
 TEST_CASE("a child that is forked off inside a handler, and ends its copies there, asks the servers for nothing")
 {
     family f;

@@ -18,37 +18,12 @@ namespace {
 
 /// A session whose process sleeps when the test says so.
 struct sleepy_scene : connected_scene {
-    /// Somebody who waits, with an acquire of any recipe.
-    std::pair<std::shared_ptr<attempt>, recipes::waiter> somebody()
-    {
-        const auto a = std::make_shared<attempt>();
-        recipes::waiter w;
-        w.done = [a](error_code ec, const recipes::grant& g) {
-            CHECK_FALSE(a->ended);
-            a->ended = ec;
-            a->given = g;
-        };
-        w.lost = [a] { ++a->losses; };
-        return {a, std::move(w)};
-    }
     std::shared_ptr<attempt> want_a_permit(recipes::semaphores& semaphores)
     {
-        auto [a, waits] = somebody();
-        recipes::permits_request request;
-        static_cast<recipes::waiter&>(request) = std::move(waits);
-        request.path = "/s";
-        a->handle = semaphores.acquire(std::move(request));
+        const auto a = std::make_shared<attempt>();
+        a->handle = semaphores.acquire({waiter_of(a), "/s", {}});
         clock.run();
         return a;
-    }
-    recipes::acquire_function lock_of(const std::string& path)
-    {
-        return [this, path](recipes::waiter w) {
-            recipes::acquire_request request;
-            static_cast<recipes::waiter&>(request) = std::move(w);
-            request.path = path;
-            return locks->acquire(std::move(request));
-        };
     }
     /// The answer that grants a node with that number, above 0, has come; the news has not gone out.
     void decide(int n, const std::string& path = "/p", const char* mark = "lock-")
@@ -129,8 +104,8 @@ TEST_SUITE("granted, and lost before it could be told")
     {
         sleepy_scene s;
         recipes::reentrant_locks locks(*s.locks, s.clock, std::make_shared<recipes::hold_counts>());
-        auto [a, waits] = s.somebody();
-        a->handle = locks.acquire(1, "/p", {}, std::move(waits));
+        const auto a = std::make_shared<scene::attempt>();
+        a->handle = locks.acquire(1, "/p", {}, waiter_of(a));
         s.clock.run();
         s.grant_and_sleep(3);
         s.check_lost(*a);
@@ -140,14 +115,14 @@ TEST_SUITE("granted, and lost before it could be told")
     {
         sleepy_scene s;
         recipes::reentrant_locks locks(*s.locks, s.clock, std::make_shared<recipes::hold_counts>());
-        auto [first, waits] = s.somebody();
-        first->handle = locks.acquire(1, "/p", {}, std::move(waits));
+        const auto first = std::make_shared<scene::attempt>();
+        first->handle = locks.acquire(1, "/p", {}, waiter_of(first));
         s.clock.run();
         s.decide(3);
         s.clock.run();
         REQUIRE(first->ended == error_code());
-        auto [again, waits_again] = s.somebody();
-        again->handle = locks.acquire(1, "/p", {}, std::move(waits_again));
+        const auto again = std::make_shared<scene::attempt>();
+        again->handle = locks.acquire(1, "/p", {}, waiter_of(again));
         s.sleep();
         CHECK(again->ended == make_error_code(errc::lost));
         CHECK(again->losses == 0);
@@ -158,8 +133,8 @@ TEST_SUITE("granted, and lost before it could be told")
     {
         sleepy_scene s;
         const auto where = std::make_shared<recipes::election>();
-        auto [a, waits] = s.somebody();
-        a->handle = where->stand(*s.session, std::make_shared<recipes::candidate>(), s.lock_of("/p"), std::move(waits));
+        const auto a = std::make_shared<scene::attempt>();
+        a->handle = where->stand(*s.session, std::make_shared<recipes::candidate>(), s.lock_of("/p"), waiter_of(a));
         s.clock.run();
         s.grant_and_sleep(3);
         CHECK_FALSE(where->leads(s.clock.now()));
@@ -169,9 +144,9 @@ TEST_SUITE("granted, and lost before it could be told")
     TEST_CASE("a multi-lock's member: its user was promised nothing yet, and it begins anew")
     {
         sleepy_scene s;
-        auto [a, waits] = s.somebody();
+        const auto a = std::make_shared<scene::attempt>();
         a->handle = recipes::multi_acquisition::start(*s.session, {{"/p", s.lock_of("/p")}, {"/q", s.lock_of("/q")}},
-                                                      std::move(waits));
+                                                      waiter_of(a));
         s.clock.run();
         s.grant_and_sleep(3);
         CHECK_FALSE(a->ended);

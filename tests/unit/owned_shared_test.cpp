@@ -21,21 +21,10 @@ struct owners_scene : connected_scene {
     std::shared_ptr<recipes::hold_counts> counts = std::make_shared<recipes::hold_counts>();
     recipes::reentrant_locks owners{*locks, clock, counts};
 
-    [[nodiscard]] recipes::waiter waits(const std::shared_ptr<attempt>& a) const
-    {
-        recipes::waiter w;
-        w.done = [a](error_code ec, const recipes::grant& g) {
-            CHECK_FALSE(a->ended);
-            a->ended = ec;
-            a->given = g;
-        };
-        w.lost = [a] { ++a->losses; };
-        return w;
-    }
     std::shared_ptr<attempt> want(contender_kind kind, acquire_mode mode = acquire_mode::wait)
     {
         const auto a = std::make_shared<attempt>();
-        auto w = waits(a);
+        auto w = waiter_of(a);
         w.mode = mode;
         a->handle = owners.acquire(1, "/p", {}, std::move(w), kind);
         CHECK_FALSE(a->ended);
@@ -245,7 +234,7 @@ TEST_SUITE("owners of a shared mutex")
         mutex_options as_kazoo;
         as_kazoo.names = naming::kazoo;
         const auto a = std::make_shared<scene::attempt>();
-        a->handle = s.owners.acquire(1, "/p", as_kazoo, s.waits(a), contender_kind::reader);
+        a->handle = s.owners.acquire(1, "/p", as_kazoo, waiter_of(a), contender_kind::reader);
         s.clock.run();
         CHECK(a->ended == make_error_code(errc::invalid_option));
         CHECK(writer->handle->held(s.clock.now()));
@@ -259,7 +248,7 @@ TEST_SUITE("owners of a shared mutex")
         const auto reads = [&s](recipes::waiter w) {
             return s.owners.acquire(1, "/p", {}, std::move(w), contender_kind::reader);
         };
-        several->handle = recipes::multi_acquisition::start(*s.session, {{"/p", reads}}, s.waits(several));
+        several->handle = recipes::multi_acquisition::start(*s.session, {{"/p", reads}}, waiter_of(several));
         s.clock.run();
         REQUIRE(several->ended == error_code());
         CHECK(several->handle->stands_on(several->given));

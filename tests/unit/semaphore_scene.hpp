@@ -36,17 +36,8 @@ struct semaphore_scene : scene {
                                      std::string path)
     {
         const auto a = std::make_shared<attempt>();
-        recipes::permits_request request;
-        request.path = std::move(path);
-        request.options = std::move(o);
-        request.count = count;
+        recipes::permits_request request{waiter_of(a), std::move(path), std::move(o), count};
         request.mode = mode;
-        request.done = [a](error_code ec, const recipes::grant& g) {
-            CHECK_FALSE(a->ended);
-            a->ended = ec;
-            a->given = g;
-        };
-        request.lost = [a] { ++a->losses; };
         a->handle = giver.acquire(std::move(request));
         CHECK_FALSE(a->ended);
         clock.run();

@@ -26,6 +26,19 @@ using store::outcome;
 /// What the node's name is before the servers add its number.
 inline std::string prefix(int uuid, const char* mark = "lock-");
 
+/// Has that attempt of a test told what its acquire comes to, once. It lives until then, and while it holds.
+template <class Attempt> recipes::waiter waiter_of(const std::shared_ptr<Attempt>& a)
+{
+    recipes::waiter w;
+    w.done = [a](error_code ec, const recipes::grant& g) {
+        CHECK_FALSE(a->ended);
+        a->ended = ec;
+        a->given = g;
+    };
+    w.lost = [a] { ++a->losses; };
+    return w;
+}
+
 /// A session over a store that the test answers for.
 struct scene {
     manual_scheduler clock;
@@ -88,21 +101,19 @@ struct scene {
                                      queue::contender_kind kind = queue::contender_kind::mutex)
     {
         const auto a = std::make_shared<attempt>();
-        recipes::acquire_request request;
-        request.path = path;
-        request.options = o;
+        recipes::acquire_request request{waiter_of(a), path, o, kind};
         request.mode = mode;
-        request.kind = kind;
-        request.done = [a](error_code ec, const recipes::grant& g) {
-            CHECK_FALSE(a->ended);
-            a->ended = ec;
-            a->given = g;
-        };
-        request.lost = [a] { ++a->losses; };
         a->handle = locks->acquire(std::move(request));
         CHECK_FALSE(a->ended);
         clock.run();
         return a;
+    }
+    /// What a composed recipe is given of a mutex.
+    recipes::acquire_function lock_of(const std::string& path)
+    {
+        return [this, path](recipes::waiter w) {
+            return locks->acquire(recipes::acquire_request{std::move(w), path, {}});
+        };
     }
     void release(attempt& a)
     {

@@ -46,15 +46,15 @@ public:
     {
         waiter_.lost = nullptr;
         released_ = std::move(released);
-        lock_->release([self = shared_from_this()](error_code ec) {
+        lock_->release(news_for(shared_from_this(), [](term& t, error_code ec) {
             store::each_told each;
             each([&] {
-                if (self->released_)
-                    std::exchange(self->released_, nullptr)(ec);
+                if (t.released_)
+                    std::exchange(t.released_, nullptr)(ec);
             });
-            each([&] { self->end(); });
+            each([&] { t.end(); });
             each.rethrow();
-        });
+        }));
     }
 
     void expect_time_out() override
@@ -96,8 +96,16 @@ public:
     {
         state_ = state::over;
         waiter_.lost = nullptr;
-        s.tell(std::move(to_cancel_),
-               [self = shared_from_this()] { std::exchange(self->waiter_.done, nullptr)(cancelled(), {}); });
+        s.tell(std::move(to_cancel_), shared_from_this(),
+               [](term& t) { std::exchange(t.waiter_.done, nullptr)(cancelled(), {}); });
+    }
+
+    /// Nobody will be told anything any more.
+    void forget_caller() noexcept
+    {
+        waiter_.done = nullptr;
+        waiter_.lost = nullptr;
+        released_ = nullptr;
     }
 
 private:

@@ -1,5 +1,6 @@
 #pragma once
 #include "recipes/acquisition/acquisition.hpp"
+#include "store/process_mutex.hpp"
 #include "store/scheduler.hpp"
 
 #include <cstddef>
@@ -21,13 +22,18 @@ struct hold_count {
     std::size_t shared = 0; ///< as a reader
 };
 
-/// How often each owner holds each lock, and whether it still does, for whoever asks, from any thread.
+/// How often each owner holds each lock, and whether it still does, for whoever asks, from any thread. In a process
+/// that was forked off since the first acquire there are none, and nothing is changed.
 class hold_counts {
 public:
     using key = std::pair<std::string, owner_id>;
 
+    explicit hold_counts(store::process_mutex::fork_count forks = nullptr) noexcept : mutex_(forks) {}
+
     [[nodiscard]] hold_count of(const std::string& path, owner_id owner) const
     {
+        if (!mutex_.is_ours())
+            return {};
         const std::lock_guard lock(mutex_);
         const auto found = counts_.find({path, owner});
         return found == counts_.end() ? hold_count() : found->second.holds;
@@ -35,6 +41,8 @@ public:
     /// The same, but none once the lock is lost.
     [[nodiscard]] hold_count held(const std::string& path, owner_id owner, store::scheduler::time_point now) const
     {
+        if (!mutex_.is_ours())
+            return {};
         const std::lock_guard lock(mutex_);
         const auto found = counts_.find({path, owner});
         return found == counts_.end() ? hold_count() : found->second.held(now);
@@ -42,8 +50,10 @@ public:
     /// Of all owners together.
     [[nodiscard]] hold_count held(const std::string& path, store::scheduler::time_point now) const
     {
-        const std::lock_guard lock(mutex_);
         hold_count all;
+        if (!mutex_.is_ours())
+            return all;
+        const std::lock_guard lock(mutex_);
         auto each = counts_.lower_bound({path, owner_id{0}});
         for (; each != counts_.end() && each->first.first == path; ++each) {
             const hold_count own = each->second.held(now);
@@ -55,18 +65,23 @@ public:
     /// Makes room for a count, 0 at first, so that set() cannot fail. Nothing happens if there is room.
     void open(const key& who)
     {
+        mutex_.claim();
         const std::lock_guard lock(mutex_);
         counts_.try_emplace(who);
     }
     /// So many holds of what that acquisition holds; it is kept until there are none.
     void set(const key& who, hold_count holds, std::shared_ptr<const acquisition> what) noexcept
     {
+        if (!mutex_.is_ours())
+            return;
         const std::lock_guard lock(mutex_);
         if (const auto found = counts_.find(who); found != counts_.end())
             found->second = {holds, std::move(what)};
     }
     void close(const key& who) noexcept
     {
+        if (!mutex_.is_ours())
+            return;
         const std::lock_guard lock(mutex_);
         counts_.erase(who);
     }
@@ -82,7 +97,7 @@ private:
         }
     };
 
-    mutable std::mutex mutex_;
+    mutable store::process_mutex mutex_;
     std::map<key, entry> counts_;
 };
 

@@ -24,9 +24,9 @@ std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<me
         s.log(log_level::error, "a multi_lock is refused: ", twice->path, " is a member of it twice");
     const auto all = std::make_shared<multi_acquisition>(s, std::move(members), std::move(w));
     if (invalid)
-        s.tell([all] {
-            if (all->waiter_.done)
-                all->fail(make_error_code(errc::invalid_option));
+        s.tell(all, [](multi_acquisition& refused) {
+            if (refused.waiter_.done)
+                refused.fail(make_error_code(errc::invalid_option));
         });
     else
         all->next();
@@ -196,15 +196,23 @@ void multi_acquisition::release(store::unique_function<void(error_code)> release
     granted_ = false;
     waiter_.lost = nullptr;
     asked_ = nullptr;
-    endings_->due = parts_.size();
-    endings_->released = std::move(released);
+    const auto ending = std::exchange(endings_, nullptr); // what it calls may own this
+    ending->due = parts_.size();
+    ending->released = std::move(released);
     for (auto p = parts_.rbegin(); p != parts_.rend(); ++p)
-        p->now->handle->release([all = endings_](error_code ec) {
+        p->now->handle->release([all = ending](error_code ec) {
             if (ec && (!all->first || ec == errc::lost))
                 all->first = ec;
             if (--all->due == 0 && all->released)
                 std::exchange(all->released, nullptr)(all->first);
         });
+}
+
+void multi_acquisition::forget_caller() noexcept
+{
+    waiter_.done = nullptr;
+    waiter_.lost = nullptr;
+    asked_ = nullptr;
 }
 
 void multi_acquisition::on_revoked(std::function<void()> asked)

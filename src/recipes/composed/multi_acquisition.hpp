@@ -58,6 +58,9 @@ public:
     [[nodiscard]] std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept override;
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override;
 
+    /// Nobody will be told anything any more.
+    void forget_caller() noexcept;
+
 private:
     /// One acquire of one member.
     struct attempt {
@@ -94,7 +97,7 @@ private:
     std::size_t reached_ = 0; ///< how many members have been asked for
     waiter waiter_;
     /// Made before the first is asked for, so that a release cannot fail half-way.
-    const std::shared_ptr<endings> endings_;
+    std::shared_ptr<endings> endings_;
     std::function<void()> asked_; ///< to be called when a holder is asked to let go
     kept_report waited_for_;
     std::atomic<bool> granted_{false}; ///< and not released

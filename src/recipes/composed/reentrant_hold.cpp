@@ -127,12 +127,13 @@ void reentrant_locks::hold::forget_caller() noexcept
     waiter_.done = nullptr;
     waiter_.lost = nullptr;
     asked_ = nullptr;
+    released_ = nullptr;
 }
 
 void reentrant_locks::hold::tell_released(error_code ec) noexcept
 {
     if (released_)
-        session_.tell(std::move(to_tell_), [self = shared_from_this(), ec] { self->finish_release(ec); });
+        session_.tell(std::move(to_tell_), shared_from_this(), [ec](hold& h) { h.finish_release(ec); });
 }
 
 void reentrant_locks::hold::finish_release(error_code ec)

@@ -60,6 +60,7 @@ public:
     void lose();
     /// Its owner is asked to let go.
     void revoke();
+    /// Nobody will be told anything any more.
     void forget_caller() noexcept;
     void on_release(store::unique_function<void(error_code)> released) noexcept { released_ = std::move(released); }
     /// Tells the caller of release(), later: its owner has the lock still, or has lost it.

@@ -29,23 +29,23 @@ std::shared_ptr<acquisition> reentrant_locks::acquire(owner_id owner, std::strin
     std::shared_ptr<tenure> own;
     if (const auto found = tenures_.find(who); found != tenures_.end())
         own = found->second;
-    const path_options wanted(options, kind);
+    const bool shared = kind != queue::contender_kind::mutex;
     std::optional<option_fault> fault;
     if (own) {
-        const path_options& before = own->options();
-        fault = contradiction_in_names(before.names, before.rules, wanted.names, wanted.rules,
+        const shared_options& before = own->options();
+        fault = contradiction_in_names(before->names, before.rules(), options->names, options.rules(),
                                        ", as in the acquire before");
-        if (!fault && before.shared != wanted.shared)
-            fault = contradiction(before, wanted);
+        if (!fault && own->shared() != shared)
+            fault = contradiction(path_options(before, own->kind()), path_options(options, kind));
     }
     if (fault) {
         report_fault(locks_.session(), who.first, *fault);
         const auto refused = std::make_shared<hold>(locks_.session(), std::weak_ptr<tenure>(), std::move(w), kind);
-        locks_.session().tell([refused] { refused->end_wait(make_error_code(errc::invalid_option), {}); });
+        locks_.session().tell(refused, [](hold& h) { h.end_wait(make_error_code(errc::invalid_option), {}); });
         return refused;
     }
     if (!own)
-        own = std::make_shared<tenure>(*this, who, std::move(options), wanted);
+        own = std::make_shared<tenure>(*this, who, std::move(options), shared);
     const auto entered = std::make_shared<hold>(locks_.session(), std::weak_ptr(own), std::move(w), kind);
     tenures_.emplace(who, own);
     try {

@@ -19,8 +19,8 @@ error_code no_memory() noexcept
 
 } // namespace
 
-reentrant_locks::tenure::tenure(reentrant_locks& all, key who, shared_options options, path_options wanted)
-    : all_(all), who_(std::move(who)), options_(std::move(options)), path_options_(wanted)
+reentrant_locks::tenure::tenure(reentrant_locks& all, key who, shared_options options, bool shared)
+    : all_(all), who_(std::move(who)), options_(std::move(options)), shared_(shared)
 {
 }
 
@@ -33,7 +33,7 @@ reentrant_locks::tenure::~tenure()
     for (const hold_ptr& h : held_)
         h->forget_caller();
     if (last_writer_)
-        last_writer_->on_release({});
+        last_writer_->forget_caller();
 }
 
 void reentrant_locks::tenure::close_if_unused() noexcept
@@ -86,7 +86,7 @@ void reentrant_locks::tenure::start()
     const bool queues = std::any_of(waiting_.begin(), waiting_.end(),
                                     [](const hold_ptr& h) { return h->mode() == acquire_mode::wait; });
     const auto writer = std::find_if(waiting_.begin(), waiting_.end(), [](const hold_ptr& h) { return !h->reads(); });
-    if (path_options_.shared && !reads_on_)
+    if (shared_ && !reads_on_)
         reads_on_ = [alive = weak_from_this()](error_code ec, grant given) {
             if (const auto self = alive.lock())
                 self->on_read_on(ec, std::move(given));
@@ -97,8 +97,9 @@ void reentrant_locks::tenure::start()
     request.mode = queues ? acquire_mode::wait : acquire_mode::look_once;
     request.kind = writer == waiting_.end() ? queue::contender_kind::reader : (*writer)->kind();
     const auto [mode, kind] = std::pair(request.mode, request.kind);
-    request.done = [alive = weak_from_this()](error_code ec, grant given) {
-        if (const auto self = alive.lock())
+    const std::uint64_t nth = ++starts_;
+    request.done = [alive = weak_from_this(), nth](error_code ec, grant given) {
+        if (const auto self = alive.lock(); self && self->now_ == nth)
             self->on_done(ec, std::move(given));
     };
     request.lost = [alive = weak_from_this()] {
@@ -106,26 +107,29 @@ void reentrant_locks::tenure::start()
             self->on_lost();
     };
     lock_ = all_.locks_.acquire(std::move(request));
+    now_ = nth;
     mode_ = mode;
     kind_ = kind;
 }
 
 /// Of those who queued as a writer, readers are left. They need not wait for other readers, unless there is no memory
-/// for that, or the grant is on its way: then they become readers when it comes.
+/// for that, or the writer's end is on its way: then that is theirs, and at a grant they become readers. The reader
+/// that was to replace it leaves, or has been refused at once, which means nothing to them.
 void reentrant_locks::tenure::wait_as_readers()
 {
     const auto writer = lock_;
-    const auto kind = kind_;
+    const auto [now, kind] = std::pair(now_, kind_);
     try {
         start();
     } catch (const std::bad_alloc&) {
         return;
     }
-    if (!writer->withdraw()) {
-        lock_->withdraw();
-        lock_ = writer;
-        kind_ = kind;
-    }
+    if (writer->withdraw())
+        return;
+    const auto reader = std::exchange(lock_, writer);
+    now_ = now;
+    kind_ = kind;
+    reader->withdraw();
 }
 
 void reentrant_locks::tenure::on_done(error_code ec, grant given)
@@ -243,7 +247,7 @@ bool reentrant_locks::tenure::leave(const hold_ptr& h)
 
 void reentrant_locks::tenure::fail_later(const hold_ptr& h, errc why)
 {
-    all_.locks_.session().tell([h, why] { h->end_wait(make_error_code(why), {}); });
+    all_.locks_.session().tell(h, [why](hold& refused) { refused.end_wait(make_error_code(why), {}); });
 }
 
 void reentrant_locks::tenure::tell_granted(hold& h)
@@ -277,9 +281,9 @@ void reentrant_locks::tenure::enter_again(const hold_ptr& h)
     ++changes_;
     h->begin(lock_);
     count();
-    all_.locks_.session().tell(std::move(slot), [alive = weak_from_this(), h] {
+    all_.locks_.session().tell(std::move(slot), h, [alive = weak_from_this()](hold& entered) {
         if (const auto self = alive.lock())
-            self->tell_entered(*h);
+            self->tell_entered(entered);
     });
 }
 
@@ -319,12 +323,14 @@ void reentrant_locks::tenure::release(const hold_ptr& h, store::unique_function<
     if (!last_writer_ || ZKLOCK_MUTANT(owned_release_without_its_downgrades_end))
         return lock->release(std::move(released));
     h->on_release(std::move(released)); // both end with it
-    lock->release([first = std::exchange(last_writer_, nullptr), h](error_code ec) {
+    const auto finish = [](hold& writer, error_code ec) { writer.finish_release(ec); };
+    news_for first(std::exchange(last_writer_, nullptr), finish);
+    lock->release(news_for(h, [first = std::move(first)](hold& last, error_code ec) mutable {
         store::each_told each;
-        each([&] { first->finish_release(ec); });
-        each([&] { h->finish_release(ec); });
+        each([&] { first(ec); });
+        each([&] { last.finish_release(ec); });
         each.rethrow();
-    });
+    }));
 }
 
 /// The contender becomes a reader: all who hold read. It does not fail.
@@ -356,7 +362,7 @@ void reentrant_locks::tenure::on_lost()
 void reentrant_locks::tenure::watch_for_revocation(const hold_ptr& h)
 {
     if (revoked_)
-        return all_.locks_.session().tell([h] { h->revoke(); });
+        return all_.locks_.session().tell(h, [](hold& asked) { asked.revoke(); });
     if (watches_)
         return;
     lock_->on_revoked([alive = weak_from_this()] {

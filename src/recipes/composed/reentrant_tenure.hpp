@@ -2,7 +2,6 @@
 #include "recipes/acquisition/acquisition.hpp"
 #include "recipes/composed/reentrant_hold.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
-#include "recipes/locks/lock_path.hpp"
 #include "store/unique_function.hpp"
 
 #include <cstddef>
@@ -19,12 +18,16 @@ class reentrant_locks::tenure final : public std::enable_shared_from_this<tenure
 public:
     using hold_ptr = std::shared_ptr<hold>;
 
-    tenure(reentrant_locks&, key who, shared_options, path_options);
+    /// `shared`: its contenders are readers and writers.
+    tenure(reentrant_locks&, key who, shared_options, bool shared);
     ~tenure();
     tenure(const tenure&) = delete;
     tenure& operator=(const tenure&) = delete;
 
-    [[nodiscard]] const path_options& options() const noexcept { return path_options_; }
+    [[nodiscard]] const shared_options& options() const noexcept { return options_; }
+    [[nodiscard]] bool shared() const noexcept { return shared_; }
+    /// Of its contender, or of the last one.
+    [[nodiscard]] queue::contender_kind kind() const noexcept { return kind_; }
 
     /// One acquire more: it enters again, or waits.
     void add(const hold_ptr&);
@@ -77,10 +80,12 @@ private:
     reentrant_locks& all_;
     const key who_;
     const shared_options options_;
-    const path_options path_options_;
+    const bool shared_;
     std::shared_ptr<acquisition> lock_;                         ///< the contender, from its start to its release
     acquire_mode mode_ = acquire_mode::wait;                    ///< the contender's
     queue::contender_kind kind_ = queue::contender_kind::mutex; ///< the contender's, as it was made
+    std::uint64_t starts_ = 0; ///< of contenders
+    std::uint64_t now_ = 0;    ///< which of those is the contender: what others come to does not matter
     bool granted_ = false;
     bool lost_ = false;
     bool revoked_ = false; ///< asked to let go

@@ -10,46 +10,6 @@
 
 namespace zklock::recipes {
 
-/// The news of how a wait ended. If it is dropped unsaid, so is whom it was for, who may hold the contender.
-class lock_contender::end_of_wait {
-public:
-    end_of_wait(std::shared_ptr<lock_contender> who, error_code how) : who_(std::move(who)), how_(how) {}
-    end_of_wait(end_of_wait&&) noexcept = default;
-    end_of_wait& operator=(end_of_wait&&) = delete;
-    ~end_of_wait()
-    {
-        if (who_)
-            who_->request_.done = nullptr;
-    }
-    void operator()() { who_->tell_done(how_); }
-
-private:
-    std::shared_ptr<lock_contender> who_;
-    error_code how_;
-};
-
-/// The news of how a release ended, likewise.
-class lock_contender::end_of_release {
-public:
-    end_of_release(std::shared_ptr<lock_contender> who, error_code how) : who_(std::move(who)), how_(how) {}
-    end_of_release(end_of_release&&) noexcept = default;
-    end_of_release& operator=(end_of_release&&) = delete;
-    ~end_of_release()
-    {
-        if (who_)
-            who_->released_ = nullptr;
-    }
-    void operator()()
-    {
-        if (who_->released_)
-            std::exchange(who_->released_, nullptr)(how_);
-    }
-
-private:
-    std::shared_ptr<lock_contender> who_;
-    error_code how_;
-};
-
 lock_contender::lock_contender(session& s, lock_path* path, queue::contender_id the_id, acquire_request request)
     : timed_acquisition(s), id(the_id), path_(path), request_(std::move(request)),
       events_(options().listener ? std::make_unique<acquire_events>(options().listener, s, id, request_.path) : nullptr)
@@ -99,8 +59,7 @@ void lock_contender::resume()
 
 void lock_contender::tell_end(error_code how)
 {
-    auto slot = session_.make_slot(); // first of all: if that throws, the end of the wait can still be told
-    session_.tell(std::move(slot), end_of_wait(shared_from_this(), how));
+    session_.tell(shared_from_this(), [how](lock_contender& c) { c.tell_done(how); });
 }
 
 bool lock_contender::withdraw()
@@ -164,15 +123,19 @@ void lock_contender::lose(std::string_view node)
 {
     if (!holding())
         return;
-    to_tell_ = session_.make_slot();
+    auto for_loss = session_.make_slot(); // first of all: if one of them throws, the loss can still be told
+    auto for_release = session_.make_slot();
+    if (request_.kind == queue::contender_kind::writer || downgraded_)
+        to_tell_downgraded_ = session_.slot_from(to_tell_downgraded_);
+    to_tell_ = std::move(for_release);
     const lock_loss how = session_.loss_of(held_since());
     if (session_.log.on(log_level::warning))
         session_.log_loss(how, request_.path, node, fencing_token_);
     finish_downgrade(errc::lost, {});
     if (!ZKLOCK_MUTANT(loss_not_told))
-        session_.tell([self = shared_from_this()] {
-            if (self->request_.lost) // not released meanwhile
-                std::exchange(self->request_.lost, nullptr)();
+        session_.tell(std::move(for_loss), shared_from_this(), [](lock_contender& c) {
+            if (c.request_.lost) // not released meanwhile
+                std::exchange(c.request_.lost, nullptr)();
         });
     state_.lose(how);
     asked_ = nullptr;
@@ -196,8 +159,16 @@ void lock_contender::release(store::unique_function<void(error_code)> released)
         const error_code ec = state_.lost() ? errc::lost : errc::not_owner;
         auto slot = session_.slot_from(to_tell_);
         released_ = std::move(released);
-        session_.tell(std::move(slot), end_of_release(shared_from_this(), ec));
+        tell_released(std::move(slot), ec);
     }
+}
+
+void lock_contender::tell_released(session::news_slot in, error_code ec) noexcept
+{
+    session_.tell(std::move(in), shared_from_this(), [ec](lock_contender& c) {
+        if (c.released_)
+            std::exchange(c.released_, nullptr)(ec);
+    });
 }
 
 void lock_contender::on_revoked(std::function<void()> asked)
@@ -212,11 +183,11 @@ void lock_contender::revoke()
 {
     if (!asked_)
         return;
-    session_.tell([self = shared_from_this()] {
-        if (!self->asked_) // lost or released meanwhile
+    session_.tell(shared_from_this(), [](lock_contender& c) {
+        if (!c.asked_) // lost or released meanwhile
             return;
         const std::function<void()> asked =
-            ZKLOCK_MUTANT(revocation_told_twice) ? self->asked_ : std::exchange(self->asked_, nullptr);
+            ZKLOCK_MUTANT(revocation_told_twice) ? c.asked_ : std::exchange(c.asked_, nullptr);
         asked();
     });
 }
@@ -226,13 +197,14 @@ bool lock_contender::downgrade(std::function<void(error_code, recipes::grant)> d
     if (request_.kind != queue::contender_kind::writer || waiting() || downgraded_)
         return false;
     session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
-    downgraded_ = std::move(done);
-    session_.guarded([this] {
-        if (holding() && path_)
-            path_->downgrade(*this);
-        else
-            finish_downgrade(errc::lost, {});
-    });
+    if (holding() && path_) {
+        downgraded_ = std::move(done);
+        session_.guarded([this] { path_->downgrade(*this); });
+    } else {
+        auto slot = session_.slot_from(to_tell_downgraded_);
+        downgraded_ = std::move(done);
+        tell_downgraded(std::move(slot), errc::lost, {});
+    }
     return true;
 }
 
@@ -242,22 +214,24 @@ void lock_contender::finish_downgrade(error_code ec, std::string node)
     leaves_its_node_ = false;
     if (!ec)
         request_.kind = queue::contender_kind::reader;
-    if (!downgraded_)
-        return;
-    recipes::grant given{std::move(node), fencing_token_};
-    given.kind = request_.kind;
-    session_.tell([self = shared_from_this(), ec, given = std::move(given)]() mutable {
-        if (self->downgraded_) // not released meanwhile
-            std::exchange(self->downgraded_, nullptr)(ec || self->holding() ? ec : errc::lost, std::move(given));
+    if (downgraded_)
+        tell_downgraded(session_.slot_from(to_tell_downgraded_), ec, std::move(node));
+}
+
+void lock_contender::tell_downgraded(session::news_slot in, error_code ec, std::string node) noexcept
+{
+    given_ = {std::move(node), fencing_token_};
+    given_.kind = request_.kind;
+    session_.tell(std::move(in), shared_from_this(), [ec](lock_contender& c) {
+        if (c.downgraded_) // not released meanwhile
+            std::exchange(c.downgraded_, nullptr)(ec || c.holding() ? ec : errc::lost, std::move(c.given_));
     });
 }
 
 void lock_contender::finish_release(error_code ec)
 {
-    if (released_) {
-        auto slot = session_.make_slot(); // first of all: if that throws, the end can still be told
-        session_.tell(std::move(slot), end_of_release(shared_from_this(), ec));
-    }
+    if (released_)
+        tell_released(session_.make_slot(), ec);
     if (events_ && state_.done() && (!ec || session_.over)) // else it is tried again
         events_->released(ec);
 }
@@ -268,12 +242,17 @@ void lock_contender::detach(std::string_view node) noexcept
         session_.log_left_held(request_.path, node, fencing_token_);
     disarm_deadline();
     path_ = nullptr;
+    forget_caller();
+    state_.close(session_);
+}
+
+void lock_contender::forget_caller() noexcept
+{
     request_.done = nullptr;
     request_.lost = nullptr;
     released_ = nullptr;
     asked_ = nullptr;
     downgraded_ = nullptr;
-    state_.close(session_);
 }
 
 /// What is sent after a downgrade is executed after it, when the writer's node is gone.

@@ -80,6 +80,8 @@ public:
     void finish_release(error_code);
     /// Its path goes away, with its node, of that name, if it holds. Nobody will be told anything any more.
     void detach(std::string_view node) noexcept;
+    /// Nobody will be told anything any more.
+    void forget_caller() noexcept;
 
     const queue::contender_id id;
     unsigned creates = 0;                       ///< that were sent
@@ -96,18 +98,18 @@ private:
     }
     [[nodiscard]] wait_report waits_for() override;
     void time_out() override;
-    class end_of_wait;
-    class end_of_release;
-
     void tell_end(error_code);
     void tell_done(error_code);
+    void tell_released(session::news_slot, error_code) noexcept;
+    void tell_downgraded(session::news_slot, error_code, std::string node) noexcept;
     [[nodiscard]] const std::string& identifier() const noexcept;
 
     lock_path* path_;
     acquire_request request_;
-    recipes::grant given_; ///< until it is told
+    recipes::grant given_; ///< by the acquire or the downgrade, until it is told
     store::unique_function<void(error_code)> released_;
-    session::news_slot to_tell_; ///< how a release ends, once the lock is lost
+    session::news_slot to_tell_;            ///< how a release ends, once the lock is lost
+    session::news_slot to_tell_downgraded_; ///< how a downgrade ends, likewise
     std::string data_;                      ///< if it says more than who it is
     std::unique_ptr<acquire_events> events_; ///< if it has a listener
     std::function<void()> asked_; ///< to be called when it is revoked

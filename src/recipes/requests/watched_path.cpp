@@ -66,9 +66,9 @@ void node_wait::end(error_code ec, const std::optional<node_stat>& found) noexce
         return;
     how_ = ec;
     found_ = found;
-    session_.tell(std::move(to_tell_), [self = shared_from_this()] {
-        if (const auto done = std::exchange(self->done_, nullptr))
-            done(self->how_, self->found_);
+    session_.tell(std::move(to_tell_), shared_from_this(), [](node_wait& w) {
+        if (const auto done = std::exchange(w.done_, nullptr))
+            done(w.how_, w.found_);
     });
 }
 

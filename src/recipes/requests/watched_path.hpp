@@ -35,6 +35,8 @@ public:
 
     /// Its user wants to hear no more of it. False if it has ended, and its user is told, or will be.
     bool withdraw();
+    /// Nobody will be told anything any more.
+    void forget_caller() noexcept { done_ = nullptr; }
 
 private:
     friend class watched_path;

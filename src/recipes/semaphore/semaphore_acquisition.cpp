@@ -228,9 +228,9 @@ void semaphore_acquisition::fail(error_code why)
     if (!waiting())
         return;
     const auto self = shared_from_this();
-    session_.tell([self, why] {
-        if (self->request_.done)
-            std::exchange(self->request_.done, nullptr)(why, {});
+    session_.tell(self, [why](semaphore_acquisition& a) {
+        if (a.request_.done)
+            std::exchange(a.request_.done, nullptr)(why, {});
     });
     state_.end();
     if (events_)
@@ -254,16 +254,16 @@ void semaphore_acquisition::grant_all()
     const auto self = shared_from_this();
     count_ = nodes.size();
     ending_ = std::make_shared<permits_release>();
-    grant what = given();
-    const std::string first = events_ ? what.node : std::string();
-    session_.tell([self, what = std::move(what)]() mutable {
-        if (!self->request_.done) // its path is gone
+    untold_ = given();
+    const std::string first = events_ ? untold_.node : std::string();
+    session_.tell(self, [](semaphore_acquisition& a) {
+        if (!a.request_.done) // its path is gone
             return;
-        const auto done = std::exchange(self->request_.done, nullptr);
-        if (self->holding() || ZKLOCK_MUTANT(semaphore_grant_told_after_the_loss))
-            return done({}, std::move(what));
-        self->request_.lost = nullptr;
-        done(self->session_.granted_and_lost(), std::move(what));
+        const auto done = std::exchange(a.request_.done, nullptr);
+        if (a.holding() || ZKLOCK_MUTANT(semaphore_grant_told_after_the_loss))
+            return done({}, std::move(a.untold_));
+        a.request_.lost = nullptr;
+        done(a.session_.granted_and_lost(), std::move(a.untold_));
     });
     state_.grant(session_.lease_held_since(session_.scheduler.now()));
     for (const permit_ptr& node : nodes)
@@ -285,9 +285,9 @@ void semaphore_acquisition::lose()
         session_.log_loss(how, path_->path(), first_node(), token_);
     const auto self = shared_from_this();
     if (!ZKLOCK_MUTANT(semaphore_loss_not_told))
-        session_.tell([self] {
-            if (self->request_.lost) // not released meanwhile
-                std::exchange(self->request_.lost, nullptr)();
+        session_.tell(self, [](semaphore_acquisition& a) {
+            if (a.request_.lost) // not released meanwhile
+                std::exchange(a.request_.lost, nullptr)();
         });
     state_.lose(how);
     if (events_ && !ZKLOCK_MUTANT(semaphore_loss_not_told_to_the_listener))
@@ -359,9 +359,9 @@ void semaphore_acquisition::revoked()
     if (holding() && !std::exchange(revoked_, true) && session_.log.on(log_level::info))
         session_.log(log_level::info, "is asked to let go of permits of ", path_->path(), ": ", first_node());
     if (asked_ && holding())
-        session_.tell([self = shared_from_this()] {
-            if (self->holding() && self->asked_) // not told meanwhile
-                std::exchange(self->asked_, nullptr)();
+        session_.tell(shared_from_this(), [](semaphore_acquisition& a) {
+            if (a.holding() && a.asked_) // not told meanwhile
+                std::exchange(a.asked_, nullptr)();
         });
 }
 
@@ -405,12 +405,17 @@ void semaphore_acquisition::detach() noexcept
         session_.log_left_held(path_->path(), first_node(), token_);
     disarm_deadline();
     path_ = nullptr;
-    asked_ = nullptr;
-    request_.done = nullptr;
-    request_.lost = nullptr;
+    forget_caller();
     place_ = nullptr;
     nodes.clear();
     state_.close(session_);
+}
+
+void semaphore_acquisition::forget_caller() noexcept
+{
+    request_.done = nullptr;
+    request_.lost = nullptr;
+    asked_ = nullptr;
 }
 
 /// All its permits', as of now: some may have been released since the grant.

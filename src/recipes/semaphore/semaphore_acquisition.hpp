@@ -112,6 +112,8 @@ public:
     void revoked();
     /// Its path goes away. Nobody will be told anything any more.
     void detach() noexcept;
+    /// Nobody will be told anything any more.
+    void forget_caller() noexcept;
 
     std::uint64_t id = 0;      ///< in the order in which its path got to know them
     std::vector<permit_ptr> nodes; ///< one for each permit that it wants or has
@@ -151,6 +153,7 @@ private:
     std::function<void()> asked_;             ///< to be called when the holder is asked to let go
     bool revoked_ = false;                    ///< as the log says
     std::int64_t token_ = 0;
+    grant untold_; ///< what is granted, until that is told
     grant_state state_;
     std::atomic<std::size_t> count_{0};
 };

@@ -75,6 +75,9 @@ public:
         fail(why);
     }
 
+    /// Nobody will be told anything any more.
+    void forget_caller() noexcept { done_ = nullptr; }
+
 protected:
     request_for(session& s, if_lost what_then, done_function d, std::size_t bytes = 0)
         : user_request(bytes), session_(s), if_lost_(what_then), done_(std::move(d)), to_tell_(s.make_slot())
@@ -96,7 +99,8 @@ protected:
         if (ended())
             return;
         end_.emplace(ec, std::move(values)...);
-        session_.tell(std::move(to_tell_), [this, self = shared_from_this()] { deliver(); });
+        session_.tell(std::move(to_tell_), std::static_pointer_cast<request_for>(shared_from_this()),
+                      [](request_for& r) { r.deliver(); });
     }
 
     /// Wraps what takes an answer: `f` hears of it unless it was lost.

@@ -6,6 +6,7 @@
 #include "recipes/session/idle_containers.hpp"
 #include "recipes/session/lease.hpp"
 #include "recipes/session/lost_creates.hpp"
+#include "recipes/session/news_for.hpp"
 #include "recipes/session/node_budget.hpp"
 #include "recipes/session/request_line.hpp"
 #include "recipes/session/session_member.hpp"
@@ -154,6 +155,18 @@ public:
         in.front() = std::forward<News>(news);
         news_.splice(news_.end(), in);
         deliver_soon();
+    }
+    /// Calls `say(*what)` soon, likewise: what the caller of `what` is to be told. If the session is destroyed before,
+    /// `what->forget_caller()` is called instead; see news_for.hpp. Whatever is told by a function that a recipe keeps
+    /// for its caller goes this way.
+    template <class What, class Say> void tell(news_slot in, std::shared_ptr<What> what, Say say) noexcept
+    {
+        tell(std::move(in), news_for(std::move(what), std::move(say)));
+    }
+    /// The same; nothing has changed, and it can be told later, if it throws.
+    template <class What, class Say> void tell(std::shared_ptr<What> what, Say say)
+    {
+        tell(make_slot(), std::move(what), std::move(say));
     }
     /// Why a wait fails whose grant came to an end before it was told.
     [[nodiscard]] errc granted_and_lost() const { return over.value_or(errc::lost); }

@@ -15,8 +15,8 @@
 
 namespace zklock {
 
-/// How often something took how long: a histogram whose buckets reach from 32 µs to 134 s, each twice as far as the one
-/// before, and one for all that took longer.
+/// How often something took how long: a histogram whose buckets reach from 32 µs to 134 s, each twice as far as the
+/// one before, and one for all that took longer.
 struct latency_histogram {
     latency_histogram() = default; // no aggregate: see client_options
 

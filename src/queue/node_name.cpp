@@ -86,6 +86,8 @@ mark_fault fault_of_mark(std::string_view text) noexcept
         if (fault_of_marks(text, usual.text) != mark_fault::none)
             return mark_fault::sign_is_ambiguous;
     }
+    if (text.ends_with("--")) // as WriteLock's names do, before a number past 2^31
+        return mark_fault::sign_is_ambiguous;
     return fault_of_marks(text, text);
 }
 

@@ -92,7 +92,7 @@ struct connect_reply {
     std::int64_t session_id = 0;
     std::chrono::milliseconds session_timeout{}; ///< as the server grants it
     bool renewed = false;                        ///< the session is not the one of the last connection, or is the first
-    lease_clock::time_point sent{};              ///< when the connecting began: the leader saw the session after that
+    lease_clock::time_point sent{};              ///< when TCP was connected: the leader saw the session after that
 };
 
 enum class event_kind : std::uint8_t { created, deleted, data_changed, children_changed };

@@ -101,10 +101,13 @@ TEST_SUITE("names that options add")
             CHECK(fault_of_mark(mark) == mark_fault::ends_with_a_digit);
         for (const std::string mark : {"__READ__", "-__WRIT__", "a__rlock__", "-w__lock__"})
             CHECK(fault_of_mark(mark) == mark_fault::reader_or_writer);
-        for (const std::string mark : {"-", "--", "lock", "-lock", "k", "lock--"}) {
+        for (const std::string mark : {"-", "--", "lock", "-lock", "k", "lock--", "2--", "stock--"}) {
             CAPTURE(mark);
             CHECK(fault_of_mark(mark) == mark_fault::sign_is_ambiguous);
         }
+        // What WriteLock makes past 2^31 would be a number before it.
+        CHECK(sequence_of("x-12--2147483647") == -2147483647);
+        CHECK(name_rules({}, {"2--"}).sequence_of("x-12--2147483647") == 2147483647);
         CHECK(fault_of_marks("stock", "-stock-") == mark_fault::sign_is_ambiguous);
         CHECK(fault_of_marks("stock-", "-stock") == mark_fault::sign_is_ambiguous);
         CHECK(fault_of_marks("stock-", "-stock-") == mark_fault::none);

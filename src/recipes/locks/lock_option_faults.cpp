@@ -43,8 +43,8 @@ std::optional<option_fault> fault_of_mark(const std::string& option, const std::
     case queue::mark_fault::reader_or_writer:
         return refused("another than those of readers and writers, which a mutex heeds, and has not for itself");
     case queue::mark_fault::sign_is_ambiguous:
-        return refused("told from \"lock-\" by more than a '-' at the end, and not be one alone: numbers past 2^31 "
-                       "begin with that sign");
+        return refused("told from \"lock-\" by more than a '-' at the end, not be one alone, and not end with two: "
+                       "numbers past 2^31 begin with that sign");
     }
     return std::nullopt;
 }

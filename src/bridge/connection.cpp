@@ -115,13 +115,13 @@ void connection::names_answered()
 
 connector::names connection::known_names() const
 {
-    const host_resolver& resolver = *io_->resolver;
+    host_resolver& resolver = *io_->resolver;
     return {resolver.found(), resolver.busy(), resolver.complete()};
 }
 
 void connection::attempt()
 {
-    if (wire_.begin(connector_.address()))
+    if (wire_.begin(connector_.address().text))
         try {
             return dial();
         } catch (const std::bad_alloc&) { // an attempt that has failed: there will be others

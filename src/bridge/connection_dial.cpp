@@ -2,11 +2,10 @@
 #include "bridge/connection.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
-#include <boost/asio/ip/address.hpp>
 
 #include <cerrno>
+#include <cstring>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include <fcntl.h>
@@ -21,12 +20,13 @@ using boost::system::error_code;
 
 namespace {
 
-/// The resolver's addresses: what follows the last colon is the port.
-tcp::endpoint endpoint_of(const std::string& address)
+tcp::endpoint endpoint_of(const server_address& address)
 {
-    const auto colon = address.rfind(':');
-    return {asio::ip::make_address(address.substr(0, colon)),
-            static_cast<std::uint16_t>(std::stoul(address.substr(colon + 1)))};
+    tcp::endpoint server;
+    const auto size = address.socket.any.sa_family == AF_INET ? sizeof address.socket.ipv4 : sizeof address.socket.ipv6;
+    server.resize(size);
+    std::memcpy(server.data(), &address.socket, size);
+    return server;
 }
 
 /// Closes the descriptor unless it becomes the socket's.

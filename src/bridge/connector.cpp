@@ -16,6 +16,11 @@ constexpr std::chrono::milliseconds time_for_names{200};
 // It is longer than a round trip anywhere; after that the session is left to its time-out.
 constexpr std::chrono::seconds time_for_a_farewell{1};
 
+auto find_same(std::vector<address_ptr>& in, const address_ptr& address)
+{
+    return std::ranges::find_if(in, [&](const address_ptr& each) { return each->text == address->text; });
+}
+
 } // namespace
 
 connector::connector(const settings& s, std::minstd_rand::result_type seed)
@@ -71,7 +76,7 @@ auto connector::try_known(clock::time_point now) -> step
     auto addresses = known_.addresses;
     if (!known_.complete) {
         for (const auto& earlier : addresses_)
-            if (std::ranges::find(addresses, earlier) == addresses.end())
+            if (find_same(addresses, earlier) == addresses.end())
                 addresses.push_back(earlier);
         names_missing_ = true;
     }
@@ -80,7 +85,7 @@ auto connector::try_known(clock::time_point now) -> step
 
 // ---- attempts
 
-auto connector::begin_cycle(std::vector<std::string> addresses, clock::time_point now) -> step
+auto connector::begin_cycle(std::vector<address_ptr> addresses, clock::time_point now) -> step
 {
     std::shuffle(addresses.begin(), addresses.end(), random_);
     if (!addresses.empty())
@@ -93,10 +98,12 @@ auto connector::begin_cycle(std::vector<std::string> addresses, clock::time_poin
     return step::wait;
 }
 
-void connector::join_cycle(const std::string& address, clock::time_point now)
+void connector::join_cycle(const address_ptr& address, clock::time_point now)
 {
-    if (std::ranges::find(addresses_, address) != addresses_.end())
+    if (const auto same = find_same(addresses_, address); same != addresses_.end()) {
+        *same = address; // it may have a name more
         return;
+    }
     const bool all_tried = attempts_ >= addresses_.size();
     next_ = addresses_.empty() ? 0 : next_ % addresses_.size();
     const bool after_the_present = phase_ != phase::pausing && !addresses_.empty();

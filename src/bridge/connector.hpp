@@ -1,10 +1,11 @@
 #pragma once
+#include "bridge/server_address.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <random>
-#include <string>
 #include <vector>
 
 namespace zklock::bridge {
@@ -46,7 +47,7 @@ public:
 
     /// What is known of the servers' addresses.
     struct names {
-        std::vector<std::string> addresses;
+        std::vector<address_ptr> addresses;
         bool answers_due = false; ///< names that were asked for last are still being looked up
         bool complete = true;     ///< no name is being looked up, however long ago it was asked for
     };
@@ -63,7 +64,7 @@ public:
     /// When time_passed() has something to say, unless something happens before; nothing while connected or closed.
     [[nodiscard]] std::optional<clock::time_point> due() const;
     /// The address of the present or next attempt. There is one once an attempt was asked for.
-    [[nodiscard]] const std::string& address() const { return addresses_[next_ % addresses_.size()]; }
+    [[nodiscard]] const server_address& address() const { return *addresses_[next_ % addresses_.size()]; }
     /// A whole cycle has failed, and the next has not begun.
     [[nodiscard]] bool all_failed() const noexcept
     {
@@ -89,10 +90,10 @@ public:
 private:
     [[nodiscard]] step resolve(clock::time_point now);
     [[nodiscard]] step try_known(clock::time_point now);
-    [[nodiscard]] step begin_cycle(std::vector<std::string> addresses, clock::time_point now);
+    [[nodiscard]] step begin_cycle(std::vector<address_ptr> addresses, clock::time_point now);
     [[nodiscard]] step attempt(clock::time_point now);
     void attempt_failed(clock::time_point now);
-    void join_cycle(const std::string& address, clock::time_point now);
+    void join_cycle(const address_ptr& address, clock::time_point now);
     void reconnect(bool to_the_same, clock::time_point now);
     [[nodiscard]] clock::duration attempt_limit() const;
     [[nodiscard]] clock::duration pause(clock::duration, clock::time_point now);
@@ -107,7 +108,7 @@ private:
     names known_;
     bool names_missing_ = false;
 
-    std::vector<std::string> addresses_; ///< in the order in which this cycle tries them
+    std::vector<address_ptr> addresses_; ///< in the order in which this cycle tries them
     std::size_t next_ = 0;
     std::size_t attempts_ = 0; ///< in this cycle
     clock::time_point last_attempt_{};

@@ -45,14 +45,14 @@ public:
 
     [[nodiscard]] state now_in() const noexcept { return state_; }
 
-    /// Goes on with the handshake, as far as what was put() allows. The first call makes what begins it pending. It does
-    /// nothing in other states.
+    /// Goes on with the handshake, as far as what was put() allows. The first call makes what begins it pending. It
+    /// does nothing in other states.
     state advance() noexcept;
 
     /// Takes what came from the server. Nothing is decrypted yet: advance() or read() does that.
     void put(std::span<const char> ciphertext) noexcept;
-    /// No more will come from the server: it has hung up (`why` is empty), or the socket says why in words. What was put()
-    /// before should be read() before. Then the engine is `failed`, or still `ended`.
+    /// No more will come from the server: it has hung up (`why` is empty), or the socket says why in words. What was
+    /// put() before should be read() before. Then the engine is `failed`, or still `ended`.
     void no_more(std::string_view why) noexcept;
 
     /// What is to be sent to the server now. It is valid until the next call that is not const.

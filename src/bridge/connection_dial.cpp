@@ -84,14 +84,28 @@ void connection::dialed(const error_code& ec)
 {
     if (wire_.is_forked() || !wire_.is_dialing())
         return; // it is the parent's, or has had its time
-    attempt_began_ = lease_clock::now();
-    if (ec)
+    if (ec) {
         wire_.unreached(ec);
-    if (!ec && wire_.connect(io_->socket->native_handle()))
+        follow_wire();
+    } else {
+#ifdef ZKLOCK_WITH_TLS
+        if (options_.tls.enabled)
+            attempt_by([this] { secure(); });
+        else
+#endif
+            connected_by(server_socket());
+    }
+    deliver();
+}
+
+/// The library goes on with that socket.
+void connection::connected_by(int socket)
+{
+    attempt_began_ = lease_clock::now();
+    if (wire_.connect(socket))
         refresh();
     else
         follow_wire();
-    deliver();
 }
 
 /// Has Asio watch the connection by another duplicate, unless there is no descriptor left.
@@ -101,7 +115,7 @@ void connection::watch_anew()
     const int own = ::fcntl(io_->socket->native_handle(), F_DUPFD_CLOEXEC, 0);
     if (own == -1 || take_over(own, endpoint_of(connector_.address()).protocol(), *made))
         return;
-    drop_socket();
+    forget_socket();
     io_->socket = std::move(made);
 }
 

@@ -91,10 +91,10 @@ auto connector::begin_cycle(std::vector<address_ptr> addresses, clock::time_poin
     if (!addresses.empty())
         addresses_ = std::move(addresses); // else those of the last time are the best guess
     next_ = 0;
-    attempts_ = 0;
+    attempts_ = insecure_ = 0;
     if (!addresses_.empty())
         return attempt(now);
-    attempt_failed(now);
+    attempt_failed(false, now);
     return step::wait;
 }
 
@@ -136,6 +136,7 @@ void connector::opened(clock::duration granted)
 {
     phase_ = phase::connected;
     granted_ = granted;
+    all_insecure_ = false;
 }
 
 auto connector::lost(loss what, clock::time_point now) -> step
@@ -153,25 +154,29 @@ auto connector::lost(loss what, clock::time_point now) -> step
         reconnect(true, now);
         break;
     case loss::connection:
+    case loss::security:
         if (phase_ == phase::connected) {
             reconnect(false, now);
         } else {
             silence_ = silence_ || now >= due_;
-            attempt_failed(now);
+            attempt_failed(what == loss::security, now);
         }
         break;
     }
     return step::wait;
 }
 
-void connector::attempt_failed(clock::time_point now)
+void connector::attempt_failed(bool by_tls, clock::time_point now)
 {
     phase_ = phase::pausing;
     ++next_;
+    insecure_ += by_tls;
+    all_insecure_ = all_insecure_ && by_tls;
     if (attempts_ < addresses_.size()) {
         due_ = now;
         return;
     }
+    all_insecure_ = attempts_ != 0 && insecure_ == attempts_;
     silent_cycles_ += std::exchange(silence_, false); // a refusal comes at once, and needs no patience
     due_ = now + pause(backoff_, now);
     backoff_ = std::min(backoff_ * 2, longest_backoff_);
@@ -182,7 +187,7 @@ void connector::reconnect(bool to_the_same, clock::time_point now)
 {
     phase_ = phase::pausing;
     next_ += to_the_same ? 0 : 1;
-    attempts_ = 0;
+    attempts_ = insecure_ = 0;
     silent_cycles_ = 0;
     silence_ = false;
     backoff_ = first_backoff_;

@@ -54,6 +54,7 @@ public:
 
     enum class loss : std::uint8_t {
         connection, ///< or the attempt to make one
+        security,   ///< the attempt, because TLS was not agreed on
         session,    ///< the server said that it is over: the next attempt asks for a new one
         credentials ///< they were refused: there is no next attempt
     };
@@ -70,6 +71,8 @@ public:
     {
         return phase_ == phase::pausing && attempts_ >= addresses_.size();
     }
+    /// The last cycle has failed, with each address by TLS; and so has all of the present one, as far as it has come.
+    [[nodiscard]] bool all_insecure() const noexcept { return all_insecure_; }
     /// True, once, if the present cycle, or the pause because no address is known, began before all names were looked
     /// up.
     [[nodiscard]] bool take_names_missing() noexcept;
@@ -92,7 +95,7 @@ private:
     [[nodiscard]] step try_known(clock::time_point now);
     [[nodiscard]] step begin_cycle(std::vector<address_ptr> addresses, clock::time_point now);
     [[nodiscard]] step attempt(clock::time_point now);
-    void attempt_failed(clock::time_point now);
+    void attempt_failed(bool by_tls, clock::time_point now);
     void join_cycle(const address_ptr& address, clock::time_point now);
     void reconnect(bool to_the_same, clock::time_point now);
     [[nodiscard]] clock::duration attempt_limit() const;
@@ -111,6 +114,8 @@ private:
     std::vector<address_ptr> addresses_; ///< in the order in which this cycle tries them
     std::size_t next_ = 0;
     std::size_t attempts_ = 0; ///< in this cycle
+    std::size_t insecure_ = 0; ///< of these, so many failed by TLS
+    bool all_insecure_ = false;
     clock::time_point last_attempt_{};
     bool silence_ = false; ///< an attempt of this cycle was not answered in its time
     unsigned silent_cycles_ = 0;

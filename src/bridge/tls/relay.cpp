@@ -14,8 +14,8 @@ namespace {
 
 // In one call, so that the executor's other work comes to its turn.
 constexpr std::size_t most_received = 4 * 16 * 1024;
-// What is encrypted before it is sent: then one call sends what a busy turn has written, and a socket that takes nothing
-// leaves no more than this, and a record, in memory.
+// What is encrypted before it is sent: then one call sends what a busy turn has written, and where the socket takes
+// nothing, no more than this, and a record, is in memory.
 constexpr std::size_t most_gathered = 64 * 1024;
 
 void close_descriptor(int& fd) noexcept

@@ -10,6 +10,7 @@
 
 struct bio_st; // OpenSSL's BIO
 struct ssl_st; // OpenSSL's SSL
+struct x509_store_ctx_st;
 
 namespace zklock::bridge {
 
@@ -78,20 +79,26 @@ public:
     [[nodiscard]] bool heard() const noexcept { return heard_; }
 
 private:
-    [[nodiscard]] bool expect(const server_name&);
-    void fail(std::string_view what) noexcept;
-    void fail_by(int result) noexcept;
-    [[nodiscard]] std::string refusal_of_certificate() const;
+    struct freed {
+        void operator()(ssl_st*) const noexcept;
+    };
+
+    void expect(const server_name&);
+    static int note_refusal(int preverified, x509_store_ctx_st*) noexcept;
+    void follow(int result) noexcept; ///< what became of a call that did not do what it was to do
+    template <class... Parts> void fail(const Parts&... parts) noexcept;
+    [[nodiscard]] std::string reason() const;
 
     const std::shared_ptr<const tls_context> context_;
-    std::string expected_; ///< for people
-    ssl_st* ssl_ = nullptr;
+    std::string expected_; ///< the server's name or address, as it is looked for in certificates
+    std::unique_ptr<ssl_st, freed> ssl_;
     bio_st* from_server_ = nullptr; ///< owned by ssl_, as is the other
     bio_st* to_server_ = nullptr;
     state state_ = state::handshaking;
     bool heard_ = false;
-    bool not_tls_ = false; ///< the first byte that came is none of TLS
     bool anything_came_ = false;
+    bool speaks_tls_ = true;
+    std::string refusal_; ///< why the server's certificate is not accepted
     std::string failure_;
 };
 

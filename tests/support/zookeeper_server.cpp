@@ -68,8 +68,11 @@ void zookeeper_server::write_configuration()
              << "secureClientPortAddress=127.0.0.1\n"
              << "ssl.keyStore.location=" << secure->key_store << '\n'
              << "ssl.trustStore.location=" << secure->trust_store << '\n'
-             << "ssl.clientAuth=" << secure->client_auth << '\n'
-             << "ssl.enabledProtocols=" << (secure->tls_1_3 ? "TLSv1.2,TLSv1.3" : "TLSv1.2") << '\n';
+             << "ssl.clientAuth=" << secure->client_auth << '\n';
+        if (secure->tls_1_3)
+            file << "ssl.protocol=TLSv1.3\n"
+                 << "ssl.enabledProtocols=TLSv1.2,TLSv1.3\n"
+                 << "ssl.ciphersuites=TLS_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256\n";
     }
     if (self_.id != 0) {
         file << "initLimit=20\nsyncLimit=5\n";

@@ -5,6 +5,7 @@
 #include "support/certificate_authority.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
+#include "support/proxy.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/unique_fd.hpp"
 #include "support/zookeeper_ensemble.hpp"
@@ -135,4 +136,23 @@ TEST_CASE("three servers, each with a port for TLS")
         CHECK(says(answer, "Mode: ") == says(answer, "Mode: " + server_mode(ensemble[i].port())));
     }
     expect_clean(ensemble);
+}
+
+TEST_CASE("a proxy sees the records of TLS, and no word that is said")
+{
+    zookeeper_server server(with_secure_port("none", false));
+    proxy between(server.secure_port(), std::nullopt, speech::tls);
+    const std::vector<std::string> trusting{"-CAfile", usual_authority().file()};
+    CHECK(says(asked(between.port(), trusting), "Mode: standalone"));
+    const auto records = between.count(opcode::tls_record);
+    CHECK(records >= 4); // hello, key, change of cipher, finished, the question
+    CHECK(says(between.captured(), "zklock test")); // a certificate of TLS 1.2 is not encrypted
+    CHECK_FALSE(says(between.captured(), "Mode: "));
+
+    for (std::size_t record = 0; record + 1 < records; ++record) { // the last says good-bye
+        between.on_next(opcode::tls_record, moment::request, fate::cut, record);
+        CHECK_FALSE(says(asked(between.port(), trusting), "Mode: "));
+        CHECK(between.struck());
+    }
+    CHECK(says(asked(between.port(), trusting), "Mode: standalone"));
 }

@@ -105,6 +105,8 @@ private:
 
     using phase = connector::phase;
 
+    static constexpr int packets_at_once = 64; ///< after so many the executor's other work comes first
+
     struct io_objects {
         io_objects(const runtime::strand& s, const std::vector<host_port>& servers)
             : strand(s), timer(s), pause(s), resolver(std::make_shared<host_resolver>(s, servers))

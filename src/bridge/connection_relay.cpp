@@ -8,8 +8,7 @@ namespace zklock::bridge {
 
 namespace {
 
-// After so many packets, or so many rounds with fewer, the executor's other work comes first.
-constexpr int packets_at_once = 64;
+// After so many rounds, the executor's other work comes first.
 constexpr int rounds_at_once = 4;
 
 bool has_input(int fd)

@@ -13,13 +13,6 @@ namespace zklock::bridge {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-namespace {
-
-// After so many packets the executor's other work comes first.
-constexpr int packets_at_once = 64;
-
-} // namespace
-
 /// Asks the library what it waits for, and waits for that.
 void connection::refresh()
 {

@@ -333,6 +333,7 @@ TEST_CASE("a client that is closed while its names are looked up is gone at once
 TEST_CASE("an address to which several names lead is tried once, and keeps all of them")
 {
     asio::io_context context;
+    const auto goes_on = asio::make_work_guard(context);
     const auto listed = bridge::parse_servers("quick1.test:1,127.0.0.1:1,quick2.test:1,quick1.test:2,[::1]:1").value();
     const auto resolver =
         std::make_shared<bridge::host_resolver>(runtime::make_strand(context.get_executor()), listed);

@@ -168,8 +168,10 @@ TEST_CASE("a client without the certificate that a server needs is refused: with
     const tls_scene s;
     server_settings settings = s.server_named("DNS:zk1", TLS1_2_VERSION);
     settings.client_authority = s.root.certificate();
-    CHECK(outcome(s.load(), settings) ==
-          "the server refuses: sslv3 alert handshake failure (the client has no certificate to show)");
+    const std::string early = outcome(s.load(), settings);
+    CAPTURE(early);
+    CHECK(early.starts_with("the server refuses: "));
+    CHECK(early.ends_with(" alert handshake failure (the client has no certificate to show)"));
 
     settings.version = TLS1_3_VERSION;
     tls_engine client(s.load(), {"zk1", false});

@@ -48,6 +48,8 @@ server_end::server_end(const server_settings& s) : context_(SSL_CTX_new(TLS_serv
         expect_done(X509_STORE_add_cert(SSL_CTX_get_cert_store(context), trusted.get()) == 1);
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER | (s.client_needed ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nullptr);
     }
+    if (!s.ciphers.empty())
+        expect_done(SSL_CTX_set_cipher_list(context, s.ciphers.c_str()) == 1);
     ssl_.reset(SSL_new(context));
     expect_done(ssl_ != nullptr);
     SSL_set_bio(ssl_.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));

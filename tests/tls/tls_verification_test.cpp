@@ -223,6 +223,17 @@ TEST_CASE("a context of the user's own that verifies nobody is refused")
     CHECK(client.failure() == "tls.context is verify_none, and would take any server for the right one");
 }
 
+TEST_CASE("a server without a certificate is refused, whatever ciphers a context allows")
+{
+    const tls_scene s;
+    const auto own = make_own(s);
+    server_settings settings = s.server_named("DNS:zk1", TLS1_2_VERSION);
+    settings.ciphers = "aNULL:@SECLEVEL=0";
+    REQUIRE(SSL_CTX_set_cipher_list(own->native_handle(), settings.ciphers.c_str()) == 1);
+    CHECK(outcome(load_own(own), settings) == "the server has shown no certificate");
+    CHECK(outcome(s.load(), settings).starts_with("the server refuses: "));
+}
+
 TEST_CASE("older versions than TLS 1.2 are refused, whatever a context allows")
 {
     const tls_scene s;

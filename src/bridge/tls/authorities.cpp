@@ -65,8 +65,10 @@ public:
     {
         tls_file file(std::move(path));
         std::string unused;
-        if (const auto contents = file.read(unused))
+        if (const auto contents = file.read(unused); contents && seen_.find(contents->text()) == seen_.npos) {
             static_cast<void>(add_certificates(store_, contents->text(), count_));
+            seen_ += contents->text();
+        }
         ERR_clear_error();
         read_.push_back(std::move(file));
     }
@@ -87,6 +89,7 @@ private:
     X509_STORE* const store_;
     std::vector<tls_file>& read_;
     std::size_t count_ = 0;
+    std::string seen_; ///< the text so far: usually, the folder has each of the file's certificates once more
 };
 
 bool load_system(X509_STORE* store, std::vector<tls_file>& read, std::string& why)

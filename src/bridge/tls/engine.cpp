@@ -145,10 +145,12 @@ auto tls_engine::advance() noexcept -> state
         return state_;
     const own_errors errors;
     const int result = SSL_do_handshake(ssl_.get());
-    if (result == 1)
-        state_ = state::open;
-    else
+    if (result != 1)
         follow(result);
+    else if (SSL_get0_peer_certificate(ssl_.get()))
+        state_ = state::open;
+    else // with ciphers that only a user's context allows
+        fail("the server has shown no certificate");
     return state_;
 }
 

@@ -45,12 +45,7 @@ void file_contents::wipe() noexcept { OPENSSL_cleanse(text_.data(), text_.size()
 
 void tls_file::note(const struct ::stat& found)
 {
-    traits_.emplace();
-    traits_->device = found.st_dev;
-    traits_->number = found.st_ino;
-    traits_->size = found.st_size;
-    traits_->written = found.st_mtim;
-    traits_->changed = found.st_ctim;
+    traits_ = traits{found.st_dev, found.st_ino, found.st_size, found.st_mtim, found.st_ctim};
     recent_ = found.st_mtim.tv_sec + settled_after >= ::time(nullptr);
 }
 

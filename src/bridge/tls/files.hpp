@@ -45,10 +45,10 @@ public:
 
 private:
     struct traits {
-        ::dev_t device{};
-        ::ino_t number{};
-        ::off_t size{};
-        ::timespec written{}, changed{};
+        ::dev_t device;
+        ::ino_t number;
+        ::off_t size;
+        ::timespec written, changed;
     };
     void note(const struct ::stat&);
 

@@ -66,7 +66,8 @@ abstract class Workload {
         ZKClientConfig config = new ZKClientConfig();
         if (asked.has("tls_ca")) {
             config.setProperty(ZKClientConfig.SECURE_CLIENT, "true");
-            config.setProperty(ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "org.apache.zookeeper.ClientCnxnSocketNetty");
+            config.setProperty(
+                ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "org.apache.zookeeper.ClientCnxnSocketNetty");
             config.setProperty("zookeeper.ssl.trustStore.location", asked.text("tls_ca"));
         }
         return config;

@@ -66,8 +66,8 @@ class Runner:
     def _run(self, scenario, servers):
         for load in scenario.loads:
             systems = [system for system in load.systems if system in self.systems]
-            results = {(system, port): [Result(system, scenario.name, {**t.parameters, **({"port": port} if port else {})},
-                                               t.merit, t.one_by_one, t.fewer_requests) for t in load.timed]
+            results = {(system, port): [Result(system, scenario.name, {**t.parameters, **at(port)}, t.merit, t.one_by_one,
+                                               t.fewer_requests) for t in load.timed]
                        for system in systems for port in load.ports}
             if systems:
                 progress(f"    {show_parameters(load.timed[0].parameters)}")
@@ -157,6 +157,11 @@ class Runner:
                                      "ms": 1_000 if self.quick else 4_000, **values})
             driver.measure()
             driver.tear_down()
+
+
+def at(port):
+    """The parameter of that name, where there is more than one."""
+    return {"port": port} if port else {}
 
 
 def progress(text, passing=False):

@@ -79,7 +79,8 @@ def scenarios(quick):
         Scenario("ensemble", [load for member, via in enumerate(("leader", "follower"))
                               for load in scale.several(member, {"servers": 3, "via": via})], servers=3),
         Scenario("distance", scale.several(0, {"round_trip_us": 2 * ONE_WAY_US}), one_way_us=ONE_WAY_US),
-        Scenario("tls", scale.at_both_ports(scale.uncontended() + scale.handoff(2, 1_000) + scale.crowd(1_000)), tls=True),
+        Scenario("tls", scale.at_both_ports(scale.uncontended() + scale.handoff(2, 1_000) + scale.crowd(1_000)),
+                 tls=True),
         Scenario("linger", [scale.latency(Load("uncontended", {"linger_ms": 10_000}, [
             Timed(name, {"operation": name, "linger_ms": 10_000}, one_by_one=True, fewer_requests=0)
             for name in ("acquire", "cycle")], ("zklock",)))]),

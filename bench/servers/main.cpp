@@ -1,7 +1,7 @@
 // bench_servers MEMBERS [DISTANCE_US | tls]: starts so many ZooKeeper servers, tells their addresses, the leader first,
-// and stops them when standard input ends. With a distance, a second line tells the addresses of relays to them, through
-// which every byte takes that long each way. With tls, it tells the addresses of a server's port for TLS, and a third
-// the file with the certificate of the authority that it is signed by.
+// and stops them when standard input ends. With a distance, a second line tells the addresses of relays to them,
+// through which every byte takes that long each way. With tls there is one server, a second line tells the address of
+// its port for TLS, and a third the file of the authority that has signed its certificate.
 #include "servers/relay.hpp"
 #include "servers/ticker.hpp"
 #include "support/certificate_authority.hpp"

@@ -63,6 +63,7 @@ awaitable<std::string> known_as(client zk)
 {
     static int count = 0;
     const std::string path = "/tls-known-" + std::to_string(count++);
+    must(co_await zk.wait_connected(default_limit));
     must(co_await zk.create(path, "", node_kind::persistent, access_list(acl::creator_all)));
     const auto found = must(co_await zk.get_acl(path));
     must(co_await zk.remove(path));

@@ -14,11 +14,13 @@ namespace {
 
 const auto secure = secured();
 
+constexpr std::size_t many = 10'000;
+constexpr std::size_t clients_at_once = 300;
+
 } // namespace
 
 TEST_CASE("ten thousand waiters of one client are served in the order of their calls")
 {
-    constexpr std::size_t count = 10'000;
     const auto body = [&]() -> awaitable<void> {
         client zk(co_await asio::this_coro::executor, secure_options(server().secure_address(), 60s));
         mutex lock(zk, "/tls/crowd");
@@ -26,7 +28,7 @@ TEST_CASE("ten thousand waiters of one client are served in the order of their c
         std::size_t granted = 0;
         bool in_order = true;
         std::int64_t token = first.fencing_token();
-        for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t i = 0; i < many; ++i)
             lock.acquire([&, i](error_code ec, guard held) {
                 in_order = in_order && !ec && granted == i && held.fencing_token() > token;
                 token = held.fencing_token();
@@ -34,7 +36,7 @@ TEST_CASE("ten thousand waiters of one client are served in the order of their c
                 std::move(held).release([](error_code) {});
             });
         must(co_await std::move(first).release());
-        const auto all = [&granted] { return granted == count; };
+        const auto all = [&granted] { return granted == many; };
         co_await until("all have had it", all, 120s);
         CHECK(in_order);
         CHECK(zk.metrics().disconnects == 0);
@@ -47,16 +49,15 @@ TEST_CASE("ten thousand waiters of one client are served in the order of their c
 
 TEST_CASE("ten thousand waiters cancelled at once, and those of a client that is closed, leave nothing")
 {
-    constexpr std::size_t count = 10'000;
     const auto body = [&]() -> awaitable<void> {
         for (const bool close : {false, true}) {
             client zk(co_await asio::this_coro::executor, secure_options(server().secure_address(), 60s));
             mutex lock(zk, "/tls/given-up");
             guard first = must(co_await lock.acquire(default_limit));
             std::deque<pending<guard>> waiting;
-            for (std::size_t i = 0; i < count; ++i)
+            for (std::size_t i = 0; i < many; ++i)
                 waiting.push_back(begin_acquire(lock));
-            const auto queued = [] { return ephemeral_count(server().port()) > count / 2; }; // as the budget allows
+            const auto queued = [] { return ephemeral_count(server().port()) > many / 2; }; // as the budget allows
             co_await until("most have their nodes", queued);
             if (close)
                 must(co_await zk.close());
@@ -78,12 +79,11 @@ TEST_CASE("ten thousand waiters cancelled at once, and those of a client that is
 
 TEST_CASE("three hundred clients come back together after a restart, each with its session")
 {
-    constexpr std::size_t count = 300;
     zookeeper_server restarted(with_secure_port());
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
         std::deque<client> clients;
-        for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t i = 0; i < clients_at_once; ++i)
             clients.emplace_back(executor, secure_options(restarted.secure_address(), 30s));
         std::vector<std::int64_t> sessions;
         for (client& zk : clients) {
@@ -96,10 +96,10 @@ TEST_CASE("three hundred clients come back together after a restart, each with i
             co_await until("it has noticed", noticed);
             must(co_await zk.wait_connected(default_limit));
         }
-        for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t i = 0; i < clients_at_once; ++i)
             CHECK(clients[i].session_id() == sessions[i]);
-        std::vector<pending<>> closing(count);
-        for (std::size_t i = 0; i < count; ++i)
+        std::vector<pending<>> closing(clients_at_once);
+        for (std::size_t i = 0; i < clients_at_once; ++i)
             clients[i].close(closing[i].handler());
         for (auto& each : closing) {
             const error_code ec = co_await each.end();

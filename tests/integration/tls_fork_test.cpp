@@ -89,6 +89,7 @@ TEST_CASE("a child of a connected parent destroys its copies, or works with them
             CAPTURE(works);
             family f;
             f.run_until_held();
+            f.check_works(1); // all that was sent before has passed
             const auto sent = f.between.count(opcode::tls_record);
             if (told)
                 f.io->notify_fork(asio::execution_context::fork_prepare);

@@ -1,9 +1,14 @@
 // Locks over TLS do what they do over the plain port: with TLS 1.2 and 1.3, a key that changes, IPv6, several threads.
 #include "integration/tls_scene.hpp"
+#include "support/skip.hpp"
+#include "support/unique_fd.hpp"
 #include "support/zookeeper_ensemble.hpp"
 
 #include <deque>
 #include <fstream>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 using namespace zklock;
 using namespace zklock::test;
@@ -122,6 +127,14 @@ TEST_CASE("TLS 1.3: new keys every few kilobytes, and no request is lost")
 
 TEST_CASE("IPv6, by its address in the certificate")
 {
+    const unique_fd probe{::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    sockaddr_in6 loopback{};
+    loopback.sin6_family = AF_INET6;
+    loopback.sin6_addr = in6addr_loopback;
+    if (::bind(probe.get(), reinterpret_cast<const sockaddr*>(&loopback), sizeof loopback) != 0) {
+        skip("this machine has no IPv6");
+        return;
+    }
     server_options options = with_secure_port();
     options.config.emplace_back("secureClientPortAddress=::1");
     zookeeper_server six(options);

@@ -41,9 +41,9 @@ inline server_starts_with secured()
 }
 
 /// It shows that certificate, too.
-[[nodiscard]] inline tls_options showing(const certified& own, const certificate_authority& authority = usual_authority())
+[[nodiscard]] inline tls_options showing(const certified& own)
 {
-    tls_options tls = trusting(authority);
+    tls_options tls = trusting();
     tls.certificate_file = own.certificate;
     tls.key_file = own.key;
     return tls;

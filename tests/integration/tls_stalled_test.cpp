@@ -28,6 +28,7 @@ TEST_CASE("closed while megabytes wait for a connection that is stalled: soon, a
     const auto body = [&]() -> awaitable<void> {
         for (const auto way : {direction::requests, direction::replies}) {
             secure_client remote(co_await asio::this_coro::executor, server().secure_port());
+            must(co_await remote.zk.wait_connected(default_limit));
             must(co_await remote.zk.create("/tls-stalled", ""));
             remote.link.block(way);
             auto writes = queue_megabytes(remote.zk);
@@ -81,6 +82,7 @@ TEST_CASE("megabytes of writes pass, in turn with what is read, and a stall in b
 {
     const auto body = [&]() -> awaitable<void> {
         secure_client remote(co_await asio::this_coro::executor, server().secure_port(), 60s);
+        must(co_await remote.zk.wait_connected(default_limit));
         must(co_await remote.zk.create("/tls-stalled", ""));
         for (int round = 0; round < 3; ++round) {
             remote.link.block(round % 2 == 0 ? direction::requests : direction::replies);

@@ -67,7 +67,7 @@ server_options with_secure_port(const std::string& client_auth, bool tls_1_3)
 
 } // namespace
 
-TEST_CASE("a server with a port for TLS: who trusts its authority is answered, under 1.2 only unless it is told otherwise")
+TEST_CASE("a port for TLS: who trusts its authority is answered, under 1.2 only unless the server is told otherwise")
 {
     const std::string answer = "Mode: standalone";
     zookeeper_server server(with_secure_port("none", false));

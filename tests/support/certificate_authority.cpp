@@ -28,9 +28,10 @@ namespace {
 certificate_authority::certificate_authority(const std::string& name)
 {
     // `openssl ca` is the only command of all versions that makes a certificate of the past.
-    write(directory_.path() / "ca.cnf", "[ca]\ndefault_ca=own\n[own]\ndatabase=index\nnew_certs_dir=.\nrand_serial=yes\n"
-                                        "default_md=sha256\npolicy=any\nunique_subject=no\ncopy_extensions=copy\n"
-                                        "certificate=ca.pem\nprivate_key=ca.key\n[any]\ncommonName=supplied\n");
+    write(directory_.path() / "ca.cnf",
+          "[ca]\ndefault_ca=own\n[own]\ndatabase=index\nnew_certs_dir=.\nrand_serial=yes\ndefault_md=sha256\n"
+          "policy=any\nunique_subject=no\ncopy_extensions=copy\ncertificate=ca.pem\nprivate_key=ca.key\n"
+          "[any]\ncommonName=supplied\n");
     write(directory_.path() / "index", "");
     openssl({"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key",
              "-out", "ca.pem", "-days", "2", "-subj", "/CN=" + name, "-addext", "basicConstraints=critical,CA:TRUE",

@@ -45,7 +45,7 @@ $secure
 END
     start "$place/log" java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
         -Dorg.slf4j.simpleLogger.defaultLogLevel=error \
-        -cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar \
+        -cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:/usr/share/java/netty-codec.jar \
         org.apache.zookeeper.server.quorum.QuorumPeerMain "$place/zoo.cfg"
     zookeeper=$!
 }

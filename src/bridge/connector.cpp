@@ -188,6 +188,7 @@ void connector::reconnect(bool to_the_same, clock::time_point now)
     phase_ = phase::pausing;
     next_ += to_the_same ? 0 : 1;
     attempts_ = insecure_ = 0;
+    all_insecure_ = false;
     silent_cycles_ = 0;
     silence_ = false;
     backoff_ = first_backoff_;

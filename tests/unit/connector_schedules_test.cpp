@@ -160,7 +160,7 @@ private:
             lose(loss::connection);
             break;
         case manner::refuses:
-            lose(loss::connection);
+            lose(below(2) == 0 ? loss::security : loss::connection);
             break;
         case manner::forgets_sessions:
             servers_[present_].how = manner::serves;

@@ -385,3 +385,50 @@ TEST_CASE("an address that is known by another name, too, is tried once, with al
     CHECK(s.c.address().given.size() == 2);
     CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "b"});
 }
+
+TEST_CASE("whether TLS has failed with all servers")
+{
+    connector_scene s;
+    s.begin({"a", "b"});
+    const auto fail = [&](loss what) {
+        CHECK(s.c.lost(what, s.now) == step::wait);
+        if (s.next() == step::resolve)
+            CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::attempt);
+    };
+    fail(loss::security);
+    CHECK_FALSE(s.c.all_insecure()); // there is another one
+    CHECK(s.c.lost(loss::security, s.now) == step::wait);
+    CHECK(s.c.all_insecure());
+    CHECK(s.next() == step::resolve);
+    CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::attempt);
+    CHECK(s.c.all_insecure());
+
+    SUBCASE("not, when one of them cannot be reached any more")
+    {
+        fail(loss::security);
+        CHECK(s.c.all_insecure());
+        fail(loss::connection);
+        CHECK_FALSE(s.c.all_insecure());
+        fail(loss::connection);
+        fail(loss::security);
+        CHECK_FALSE(s.c.all_insecure());
+        fail(loss::security);
+        fail(loss::security);
+        CHECK(s.c.all_insecure());
+    }
+    SUBCASE("not, when there is a connection")
+    {
+        s.c.opened(12s);
+        CHECK_FALSE(s.c.all_insecure());
+        fail(loss::connection);
+        fail(loss::security);
+        CHECK_FALSE(s.c.all_insecure());
+        fail(loss::security);
+        CHECK(s.c.all_insecure());
+    }
+    SUBCASE("not, when a server has spoken of the session")
+    {
+        fail(loss::session);
+        CHECK_FALSE(s.c.all_insecure());
+    }
+}

@@ -36,9 +36,9 @@ enum class errc {
     not_empty,             ///< the node has children
     outcome_unknown,       ///< a write was sent and its answer lost: it may have been done, or not, and is not repeated
     not_upgradable,        ///< a reader cannot become a writer: two of them would wait for each other for ever
-    tls_failed             ///< there is no connection, because TLS was agreed on with no server: a certificate, theirs
-                           ///< or the client's, was refused or could not be read, or their port is one without TLS.
-                           ///< The log tells which (see `tls_options`)
+    tls_failed             ///< `timed_out` or `not_connected`, because TLS has failed with all servers: a certificate,
+                           ///< theirs or the client's, was refused or could not be read, or they speak no TLS. The
+                           ///< log tells which (see `tls_options`)
 };
 
 /// The error's name, as it is spelt above; the message of its error_code says more.

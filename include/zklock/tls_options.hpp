@@ -21,8 +21,8 @@ namespace zklock {
 /// a scope id (`[fe80::1%eth0]`) is in no certificate: `errc::invalid_option`.
 ///
 /// **When it fails**, that is one attempt that failed: the client goes on with the other servers, and tries again after
-/// a pause, since files and certificates can be put right while it runs. Who waits meanwhile is told
-/// `errc::tls_failed`; `log` tells why, in OpenSSL's words.
+/// a pause, since files and certificates can be put right while it runs. While it has failed with all of them, what
+/// would end with `errc::timed_out` or `not_connected` ends with `errc::tls_failed`; `log` has OpenSSL's reasons.
 ///
 /// **Files** are PEM. They are read when the client connects, on a thread of their own and never on the executor, and
 /// at each later connect if they have changed: so a certificate that is renewed on disk is taken up at the next

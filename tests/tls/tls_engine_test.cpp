@@ -23,8 +23,8 @@ std::string patterned(std::size_t size)
     return text;
 }
 
-/// Whether the byte of these records is one that a change of cannot be overlooked: neither in the header of a record nor
-/// in one of those that say nothing (change_cipher_spec in TLS 1.3).
+/// Whether a change of this byte of the records has to be noticed: those of their headers say nothing of their own, nor
+/// does change_cipher_spec in TLS 1.3.
 bool counts(const std::string& records, std::size_t which)
 {
     constexpr std::size_t header = 5;

@@ -90,8 +90,9 @@ TEST_CASE("a context that verifies nobody, and addresses that are in no certific
     CHECK(fault_of([](client_options& o) { o.tls.context = context(boost::asio::ssl::verify_none); }) ==
           "tls.context is verify_none, and has to be one that verifies the servers: call set_verify_mode(verify_peer)");
     const auto scoped = [](client_options& o) { o.servers = "zk1,[fe80::1%lo]:2181/app"; };
-    CHECK(fault_of(scoped) == "servers is \"zk1,[fe80::1%lo]:2181/app\", where \"fe80::1%lo\" has a scope id, and has to "
-                              "be without one where tls.enabled is true: certificates are for no such address");
+    CHECK(fault_of(scoped) ==
+          "servers is \"zk1,[fe80::1%lo]:2181/app\", where \"fe80::1%lo\" has a scope id, and has to be without one where "
+          "tls.enabled is true: certificates are for no such address");
     CHECK(fault_of([&](client_options& o) {
               scoped(o);
               o.tls.enabled = false;
@@ -109,6 +110,6 @@ TEST_CASE("who shows a certificate has an identity, and can be the creator of no
     CHECK(creator([](client_options& o) { o.tls.certificate_file = "c"; }) == "none");
     CHECK(creator([](client_options& o) { o.tls.context = context(boost::asio::ssl::verify_peer); }) == "none");
     CHECK(creator([](client_options& o) { o.auth = {{"digest", "ann:x"}}; }) == "none");
-    CHECK(creator([](client_options& o) { o.tls.ca_file = "a"; }).starts_with("access is acl::creator_all, and has to "));
+    CHECK(creator([](client_options& o) { o.tls.ca_file = "a"; }).starts_with("access is acl::creator_all"));
     CHECK(creator([](client_options& o) { o.tls.enabled = false; }).starts_with("access is acl::creator_all"));
 }

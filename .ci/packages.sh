@@ -3,8 +3,9 @@
 
 # Boost and clang are installed by their versions, and every Debian has others: @boost and @clang stand for those that
 # serve (see `chosen`).
-packages_library=(cmake ninja-build g++ @boost libzookeeper-st-dev)
-packages_server=(default-jre-headless libzookeeper-java) # a ZooKeeper of one's own, started as a plain Java program
+packages_library=(cmake ninja-build g++ @boost libzookeeper-st-dev libssl-dev)
+# A ZooKeeper of one's own, started as a plain Java program; its port for TLS takes Netty, and keys.
+packages_server=(default-jre-headless libzookeeper-java libnetty-java openssl)
 packages_demo=(libsqlite3-dev sqlite3 libcli11-dev libfmt-dev)
 packages_tests=(doctest-dev libcli11-dev @clang procps)
 # Peers to share paths with and to be measured beside, and what builds and starts them.

@@ -30,6 +30,10 @@ final class CuratorDriver {
             return value;
         }
 
+        boolean has(String name) {
+            return values.containsKey(name);
+        }
+
         long number(String name) {
             return Long.parseLong(text(name));
         }

@@ -7,6 +7,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.ExponentialBackoffRetry;
+import org.apache.zookeeper.client.ZKClientConfig;
 
 /** Something to be measured, in three steps; its clients are connected, and its threads joined, here. */
 abstract class Workload {
@@ -46,13 +47,30 @@ abstract class Workload {
 
     void setUp() throws Exception {
         for (long i = 0; i < asked.number("sessions", 1); ++i) {
-            CuratorFramework client = CuratorFrameworkFactory.newClient(
-                asked.text("servers"), (int) asked.number("session_ms", 30_000), 15_000, new ExponentialBackoffRetry(100, 3));
+            CuratorFramework client = CuratorFrameworkFactory.builder()
+                .connectString(asked.text("servers"))
+                .sessionTimeoutMs((int) asked.number("session_ms", 30_000))
+                .connectionTimeoutMs(15_000)
+                .retryPolicy(new ExponentialBackoffRetry(100, 3))
+                .zkClientConfig(configuration())
+                .build();
             client.start();
             clients.add(client);
             if (!client.blockUntilConnected(15, TimeUnit.SECONDS))
                 throw new IllegalStateException("not connected");
         }
+    }
+
+    /** With `tls_ca`, the file of an authority, connections use TLS; Netty makes them, which is its only way. */
+    private ZKClientConfig configuration() {
+        ZKClientConfig config = new ZKClientConfig();
+        if (asked.has("tls_ca")) {
+            config.setProperty(ZKClientConfig.SECURE_CLIENT, "true");
+            config.setProperty(
+                ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "org.apache.zookeeper.ClientCnxnSocketNetty");
+            config.setProperty("zookeeper.ssl.trustStore.location", asked.text("tls_ca"));
+        }
+        return config;
     }
 
     abstract Report measure() throws Exception;

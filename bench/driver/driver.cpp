@@ -27,6 +27,11 @@ std::string request::text(const std::string& name) const
     return found->second;
 }
 
+std::string request::text(const std::string& name, const std::string& otherwise) const
+{
+    return values_.contains(name) ? text(name) : otherwise;
+}
+
 std::int64_t request::number(const std::string& name) const
 {
     return std::stoll(text(name));

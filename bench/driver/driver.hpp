@@ -18,6 +18,7 @@ public:
     std::string workload;
 
     [[nodiscard]] std::string text(const std::string& name) const; ///< throws when it is not there
+    [[nodiscard]] std::string text(const std::string& name, const std::string& otherwise) const;
     [[nodiscard]] std::int64_t number(const std::string& name) const;
     [[nodiscard]] std::int64_t number(const std::string& name, std::int64_t otherwise) const;
     [[nodiscard]] std::chrono::milliseconds milliseconds(const std::string& name) const

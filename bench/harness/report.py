@@ -22,7 +22,7 @@ def advantage(result, other):
 
 
 def show_parameters(parameters):
-    return " ".join(str(value) if name in ("operation", "via") else f"{name}={value}"
+    return " ".join(str(value) if name in ("operation", "via", "port") else f"{name}={value}"
                     for name, value in parameters.items())
 
 

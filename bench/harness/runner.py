@@ -44,16 +44,17 @@ class Runner:
         start = time.monotonic()
         for number, scenario in enumerate(scenarios, 1):
             progress(f"[{number}/{len(scenarios)}] {scenario.name} ({time.monotonic() - start:.0f} s so far)")
-            if self.addresses and (scenario.one_way_us or scenario.servers > len(self.addresses)):
+            if self.addresses and (scenario.one_way_us or scenario.tls or scenario.servers > len(self.addresses)):
                 progress("    left out: the given servers do not allow it")
                 continue
-            self._with_servers(scenario.servers, scenario.one_way_us, lambda servers: self._run(scenario, servers))
+            self._with_servers(scenario.servers, scenario.one_way_us, lambda servers: self._run(scenario, servers),
+                               scenario.tls)
 
-    def _with_servers(self, members, one_way_us, use):
+    def _with_servers(self, members, one_way_us, use, tls=False):
         if self.addresses:
             servers = Servers.running(self.addresses)
         else:
-            servers = Servers.start(self.programs, members, one_way_us)
+            servers = Servers.start(self.programs, members, one_way_us, tls)
         self._servers = servers
         try:
             self._warm_up_servers(servers)
@@ -65,18 +66,19 @@ class Runner:
     def _run(self, scenario, servers):
         for load in scenario.loads:
             systems = [system for system in load.systems if system in self.systems]
-            results = {system: [Result(system, scenario.name, t.parameters, t.merit, t.one_by_one, t.fewer_requests)
-                                for t in load.timed] for system in systems}
+            results = {(system, port): [Result(system, scenario.name, {**t.parameters, **at(port)}, t.merit, t.one_by_one,
+                                               t.fewer_requests) for t in load.timed]
+                       for system in systems for port in load.ports}
             if systems:
                 progress(f"    {show_parameters(load.timed[0].parameters)}")
             for i in range(load.rounds):
                 # Each begins a round as often as the others, so that nobody always profits from the same neighbour.
-                turns = [system for system in load.systems_of(i) if system in systems]
+                turns = [(system, port) for system in load.systems_of(i) if system in systems for port in load.ports]
                 first = i % len(turns) if turns else 0
-                for system in turns[first:] + turns[:first]:
-                    progress(f"        round {i + 1} of {load.rounds}: {system}", passing=True)
+                for system, port in turns[first:] + turns[:first]:
+                    progress(f"        round {i + 1} of {load.rounds}: {system} {port}", passing=True)
                     try:
-                        self._measure(load, i, system, servers, results[system])
+                        self._measure(load, i, system, port, servers, results[system, port])
                     except DriverError as error:
                         self.failures.append(f"{error} ({scenario.name}, {show_parameters(load.timed[0].parameters)})")
                         progress("    " + self.failures[-1])
@@ -86,10 +88,12 @@ class Runner:
                     result.note = load.note(result) if load.note else ""
                     self.results.all.append(result)
 
-    def _measure(self, load, number, system, servers, results):
+    def _measure(self, load, number, system, port, servers, results):
         path = next(self._paths)
-        address = (servers.distant or servers.addresses)[load.member]
+        address = (servers.secure if port == "tls" else servers.distant or servers.addresses)[load.member]
         values = {"servers": address, "path": path, **load.values_for(system)}
+        if port == "tls":
+            values["tls_ca"] = servers.authority
         self._serve("prepare", {"servers": servers.addresses[0], "path": path, "paths": values.get("paths", 0)})
         if load.fresh_process:
             self._driver(system).close()
@@ -153,6 +157,11 @@ class Runner:
                                      "ms": 1_000 if self.quick else 4_000, **values})
             driver.measure()
             driver.tear_down()
+
+
+def at(port):
+    """The parameter of that name, where there is more than one."""
+    return {"port": port} if port else {}
 
 
 def progress(text, passing=False):

@@ -24,6 +24,7 @@ class Load:
     rounds: int = 3
     peers_every: int = 1  # rounds; then they work as many times longer
     member: int = 0  # through which server; the leader is the first
+    ports: tuple = ("",)  # of one server, "tls" or "plain": each system has a turn at each of them
     fresh_process: bool = False
     extra: dict = dataclasses.field(default_factory=dict)  # values for one system only
     until_children: int = None  # wait until the path has no more children than that
@@ -46,6 +47,7 @@ class Scenario:
     loads: list
     servers: int = 1
     one_way_us: int = None
+    tls: bool = False  # the server has a port for it
 
 
 ONE_WAY_US = 500
@@ -77,6 +79,8 @@ def scenarios(quick):
         Scenario("ensemble", [load for member, via in enumerate(("leader", "follower"))
                               for load in scale.several(member, {"servers": 3, "via": via})], servers=3),
         Scenario("distance", scale.several(0, {"round_trip_us": 2 * ONE_WAY_US}), one_way_us=ONE_WAY_US),
+        Scenario("tls", scale.at_both_ports(scale.uncontended() + scale.handoff(2, 1_000) + scale.crowd(1_000)),
+                 tls=True),
         Scenario("linger", [scale.latency(Load("uncontended", {"linger_ms": 10_000}, [
             Timed(name, {"operation": name, "linger_ms": 10_000}, one_by_one=True, fewer_requests=0)
             for name in ("acquire", "cycle")], ("zklock",)))]),
@@ -182,6 +186,15 @@ class Scale:
         parameters = {"paths": paths, "arrivals_per_s": per_s}
         return [self.rate(Load("arrivals", dict(parameters), [Timed("acquire", parameters)],
                                ("raw", "zklock", "curator", "kazoo")))]
+
+    def at_both_ports(self, loads):
+        """With TLS, and beside it without, by the plain port of the same server."""
+        for load in loads:
+            load.ports = ("tls", "plain")
+            load.systems = tuple(s for s in load.systems if s in ("zklock", "curator"))
+            if load.workload == "crowd":
+                load.rounds = self.choose(9, 5)
+        return loads
 
     def several(self, member, more):
         """What counts where the round trip is longer."""

@@ -14,9 +14,11 @@ class ServersError(Exception):
 class Servers:
     """Addresses of the members, the leader first. `own` ones are started here, and stopped by close()."""
 
-    def __init__(self, addresses, distant=(), process=None):
+    def __init__(self, addresses, distant=(), secure=(), authority=None, process=None):
         self.addresses = list(addresses)
         self.distant = list(distant)
+        self.secure = list(secure)  # the ports for TLS, with certificates of that authority
+        self.authority = authority
         self.process = process
         self._start = time.monotonic()
         self._looks = 0
@@ -25,14 +27,18 @@ class Servers:
         self._per_look = self._received() - before
 
     @classmethod
-    def start(cls, programs, members, one_way_us=None):
+    def start(cls, programs, members, one_way_us=None, tls=False):
         command = [programs / "bench_servers", str(members)] + ([str(one_way_us)] if one_way_us else [])
+        command += ["tls"] if tls else []
         # An interrupt is not for them: they end with their input, and take their data with them.
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                    process_group=0)
-        lines = [process.stdout.readline().split() for _ in range(2 if one_way_us else 1)]
+        lines = [process.stdout.readline().split() for _ in range(3 if tls else 2 if one_way_us else 1)]
         if not lines[-1]:
             raise ServersError("the servers did not start")
+        if tls:
+            addresses, secure, (authority,) = lines
+            return cls(addresses, secure=secure, authority=authority, process=process)
         return cls(*lines, process=process)
 
     @classmethod

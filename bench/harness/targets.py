@@ -64,6 +64,14 @@ def targets(results):
     cancel = z("cancel", waiters=10_000)
     row("cancel of 10,000, until the server shows none", "<= 1 s", cancel and cancel.figure("gone_ms") / 1000,
         "{:.2f} s", at_most(1))
+    for figure, limit, known in (("acquire", "<= 1.20 x the plain port of the same server", {"operation": "acquire"}),
+                                 ("crowd of 1,000", ">= 0.8 x the plain port's rate", {"waiters": 1_000})):
+        own, plain = z("tls", **known, port="tls"), z("tls", **known, port="plain")
+        row(f"TLS: {figure}", limit, times(own, plain), "{:.3f} x",
+            at_most(1.2) if "operation" in known else no_less(0.8))
+        least = 2 if "operation" in known else 50
+        row("... faster than Curator with TLS", f">= {least} x", faster(own, z("tls", "curator", **known, port="tls")),
+            "{:.2f} x", no_less(least))
     linger = z("linger", operation="acquire", linger_ms=10_000)
     row("linger re-acquire, p50", "<= 3 us", linger and linger.p(0.5), "{:.2f} us", at_most(3))
     cohort = z("cohort", waiters=1_000, cohort=4_096)

@@ -1,8 +1,10 @@
-// bench_servers MEMBERS [DISTANCE_US]: starts so many ZooKeeper servers, tells their addresses, the leader first, and
-// stops them when standard input ends. With a distance, a second line tells the addresses of relays to them, through
-// which every byte takes that long each way.
+// bench_servers MEMBERS [DISTANCE_US | tls]: starts so many ZooKeeper servers, tells their addresses, the leader first,
+// and stops them when standard input ends. With a distance, a second line tells the addresses of relays to them,
+// through which every byte takes that long each way. With tls there is one server, a second line tells the address of
+// its port for TLS, and a third the file of the authority that has signed its certificate.
 #include "servers/relay.hpp"
 #include "servers/ticker.hpp"
+#include "support/certificate_authority.hpp"
 #include "support/zookeeper_ensemble.hpp"
 
 #include <algorithm>
@@ -37,15 +39,21 @@ template <class Range> void print(const Range& addresses)
 
 int main(int argc, char** argv)
 try {
-    if (argc < 2) throw std::runtime_error("usage: bench_servers MEMBERS [DISTANCE_US]");
+    if (argc < 2) throw std::runtime_error("usage: bench_servers MEMBERS [DISTANCE_US | tls]");
     const auto members = static_cast<std::size_t>(std::stoul(argv[1]));
+    const bool tls = argc > 2 && std::string(argv[2]) == "tls";
+    auto options = bench_options();
+    if (tls) {
+        if (members != 1) throw std::runtime_error("tls is for one server");
+        options.secure.emplace().tls_1_3 = true;
+    }
     std::optional<zookeeper_server> one;
     std::optional<zookeeper_ensemble> several;
     std::vector<std::uint16_t> ports;
     if (members == 1) {
-        ports.push_back(one.emplace(bench_options()).port());
+        ports.push_back(one.emplace(options).port());
     } else {
-        ports = several.emplace(members, bench_options()).ports();
+        ports = several.emplace(members, options).ports();
         const auto leader = static_cast<std::ptrdiff_t>(several->leader());
         std::rotate(ports.begin(), ports.begin() + leader, ports.end());
     }
@@ -53,8 +61,12 @@ try {
     for (const auto port : ports) addresses.push_back("127.0.0.1:" + std::to_string(port));
     print(addresses);
 
+    if (tls) {
+        print(std::vector{one->secure_address()});
+        print(std::vector{usual_authority().file()});
+    }
     std::deque<zklock::bench::relay> relays;
-    if (argc > 2) {
+    if (argc > 2 && !tls) {
         std::vector<std::string> distant;
         for (const auto port : ports)
             distant.push_back(relays.emplace_back(port, std::chrono::microseconds{std::stol(argv[2])}).address());

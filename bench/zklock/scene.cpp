@@ -11,6 +11,8 @@ void scene::set_up()
 {
     client_options options;
     options.servers = asked_.text("servers");
+    options.tls.ca_file = asked_.text("tls_ca", "");
+    options.tls.enabled = !options.tls.ca_file.empty();
     options.session_timeout = std::chrono::milliseconds{asked_.number("session_ms", 30'000)};
     for (std::size_t i = 0; i < sessions(); ++i) {
         clients_.emplace_back(io_, options);

@@ -13,7 +13,8 @@ namespace zklock {
 /// Who may do what with a node: the access lists that need no names.
 enum class acl : std::uint8_t {
     open,               ///< anybody may do anything
-    creator_all,        ///< only clients with the same credentials: `client_options::auth` must have some
+    creator_all,        ///< only clients with the same identity, that of `client_options::auth` or of the certificate in
+                        ///< `client_options::tls`: one of the two must be there
     creator_all_or_read ///< the same, but anybody may read
 };
 

@@ -100,7 +100,8 @@ public:
     ///
     /// @par Completion `void(error_code)`.
     /// - success: the client is connected, and the chroot's node exists.
-    /// - `errc::timed_out`: the time is up. The client goes on trying.
+    /// - `errc::timed_out`: the time is up. The client goes on trying. `errc::tls_failed`: the same, and TLS has failed
+    ///   with all servers.
     /// - `errc::no_such_chroot`: the chroot's own node does not exist. The next call looks for it again.
     /// - `errc::authentication_failed`: the servers refused the credentials. That is final.
     /// - `errc::invalid_option`: an option is out of range; or it is connected, and the servers grant a session that is

@@ -3,6 +3,7 @@
 #include "zklock/connection_event.hpp"
 #include "zklock/detail/named_enum.hpp"
 #include "zklock/log.hpp"
+#include "zklock/tls_options.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -66,6 +67,8 @@ struct client_options {
     std::chrono::milliseconds session_timeout{10'000};
     /// The identities that the client shows to the servers at every connect.
     std::vector<credentials> auth;
+    /// Whether and how connections are encrypted: not, at first.
+    tls_options tls;
     access_list access; ///< of all nodes that the client creates, unless a lock or a call says another; `acl::open`
 
     /// Who this client is, for people who look at the nodes: the first line of each contender's data. It is one line of

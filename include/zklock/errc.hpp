@@ -35,7 +35,10 @@ enum class errc {
     bad_version,           ///< the node has another version than the one asked for
     not_empty,             ///< the node has children
     outcome_unknown,       ///< a write was sent and its answer lost: it may have been done, or not, and is not repeated
-    not_upgradable         ///< a reader cannot become a writer: two of them would wait for each other for ever
+    not_upgradable,        ///< a reader cannot become a writer: two of them would wait for each other for ever
+    tls_failed             ///< `timed_out` or `not_connected`, because TLS has failed with all servers: a certificate,
+                           ///< theirs or the client's, was refused or could not be read, or they speak no TLS. The
+                           ///< log tells which (see `tls_options`)
 };
 
 /// The error's name, as it is spelt above; the message of its error_code says more.
@@ -64,6 +67,7 @@ enum class errc {
     case errc::not_empty: return "not_empty";
     case errc::outcome_unknown: return "outcome_unknown";
     case errc::not_upgradable: return "not_upgradable";
+    case errc::tls_failed: return "tls_failed";
     }
     return "unknown";
 }

@@ -80,7 +80,8 @@ public:
     /// @param timeout Any duration: one that does not fit means for ever; zero or less looks once.
     ///
     /// Completion and cancellation are those of `acquire()`. At the deadline, connected or not, it ends with
-    /// `errc::timed_out`; the delete of its node is then queued.
+    /// `errc::timed_out`; the delete of its node is then queued. If TLS has failed with all servers at that time, it
+    /// ends with `errc::tls_failed` in place of that, and so does `try_acquire()` in place of `errc::not_connected`.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
@@ -99,7 +100,7 @@ public:
         return detail::begin<Token>(token, detail::trying<guard>(state_));
     }
 
-    /// What the last of its acquires has waited for that ended with `errc::timed_out`, `run()` included: who held the
+    /// What the last of its acquires has waited for that ended at its deadline, `run()` included: who held the
     /// lock, and how many were before us; or since when there was no connection, and why. It is there before the
     /// acquire completes. Copies of a lock share it: where several acquires of one lock are under way, the report may
     /// be of another acquire than one's own. There is none if no acquire has timed out, or for lack of memory. An

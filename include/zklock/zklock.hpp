@@ -34,5 +34,6 @@
 #include "zklock/semaphore_options.hpp"
 #include "zklock/shared_mutex.hpp"
 #include "zklock/shared_mutex_options.hpp"
+#include "zklock/tls_options.hpp"
 #include "zklock/transaction.hpp"
 #include "zklock/wait_report.hpp"

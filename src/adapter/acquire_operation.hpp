@@ -61,7 +61,12 @@ private:
                 note_timeout(*this->client(), *target_, *acquisition, timeout_ + (lease_clock::now() - *deadline_));
             // A look that had no time to wait found nothing: for its caller the time is up.
             const bool nothing_yet = ec == errc::busy || ec == errc::not_connected;
-            fail(once_ && nothing_yet ? make_error_code(errc::timed_out) : ec);
+            const bool waited = ec == errc::timed_out || ec == errc::not_connected;
+            if (waited && this->client()->is_insecure())
+                ec = make_error_code(errc::tls_failed);
+            else if (once_ && nothing_yet)
+                ec = make_error_code(errc::timed_out);
+            fail(ec);
         } else {
             try {
                 lock->prepare(target_->members().size());

@@ -99,6 +99,12 @@ error_code client_state::why_unusable() const noexcept
     return invalid_ ? invalid_ : make_error_code(errc::closed);
 }
 
+bool client_state::is_insecure() const noexcept
+{
+    const client_core* const core = open_core();
+    return core && core->store->is_insecure();
+}
+
 void client_state::open()
 {
     options_->identifier = identifier_of(*options_);

@@ -156,6 +156,8 @@ public:
     [[nodiscard]] lease_clock::time_point turn_time();
     /// Null when nothing can be started: with invalid options, and once it closes.
     [[nodiscard]] client_core* open_core() const noexcept { return closing_ ? nullptr : core_.get(); }
+    /// It is open, and TLS has failed with all servers.
+    [[nodiscard]] bool is_insecure() const noexcept;
     [[nodiscard]] pending_list& pending() noexcept { return pending_; }
     /// Ends the session, once. Those in closers() are told when that is done.
     void close();

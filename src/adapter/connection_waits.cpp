@@ -8,7 +8,7 @@
 
 namespace zklock::detail {
 
-connection_waits::connection_waits(store::node_store& store, store::scheduler& scheduler, recipes::session& session,
+connection_waits::connection_waits(bridge::connection& store, store::scheduler& scheduler, recipes::session& session,
                                    bool look_first)
     : store_(store), scheduler_(scheduler), session_(session), root_seen_(!look_first)
 {
@@ -30,7 +30,9 @@ auto connection_waits::add(std::optional<store::scheduler::time_point> deadline,
         auto end = [this, id] {
             auto expired = waits_.extract(id);
             if (expired)
-                expired.mapped().d(root_error_ ? root_error_ : make_error_code(errc::timed_out));
+                expired.mapped().d(root_error_ ? root_error_
+                                               : make_error_code(store_.is_insecure() ? errc::tls_failed
+                                                                                      : errc::timed_out));
         };
         if (*deadline <= scheduler_.now())
             end();

@@ -1,4 +1,5 @@
 #pragma once
+#include "bridge/connection.hpp"
 #include "recipes/session/session.hpp"
 #include "store/scheduler.hpp"
 #include "store/store.hpp"
@@ -19,11 +20,12 @@ public:
     using done = std::function<void(error_code)>;
     using id = std::uint64_t;
 
-    connection_waits(store::node_store& store, store::scheduler& scheduler, recipes::session& session, bool look_first);
+    connection_waits(bridge::connection& store, store::scheduler& scheduler, recipes::session& session,
+                     bool look_first);
     ~connection_waits();
 
-    /// Calls `d` once: at once if the answer is known, else when it is, or with `errc::timed_out` at the deadline. With
-    /// a deadline that has passed it waits for nothing.
+    /// Calls `d` once: at once if the answer is known, else when it is, or with `errc::timed_out` at the deadline; with
+    /// `errc::tls_failed` if that is why. With a deadline that has passed it waits for nothing.
     id add(std::optional<store::scheduler::time_point> deadline, done d);
     /// `d` will not be called.
     void remove(id);
@@ -41,7 +43,7 @@ private:
     void look();
     void ask_for_root();
 
-    store::node_store& store_;
+    bridge::connection& store_;
     store::scheduler& scheduler_;
     recipes::session& session_;
     bool root_seen_;

@@ -1,6 +1,9 @@
 #include "adapter/options_check.hpp"
 
 #include "bridge/host_list.hpp"
+#ifdef ZKLOCK_WITH_TLS
+#include "bridge/tls/context.hpp"
+#endif
 #include "queue/node_path.hpp"
 #include "recipes/session/lease.hpp"
 #include "recipes/session/option_faults.hpp"
@@ -12,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zklock {
 namespace {
@@ -127,9 +131,77 @@ fault fault_of_identity(const client_options& o)
 {
     if (std::ranges::any_of(o.auth, [](const credentials& c) { return c.scheme.empty(); }))
         return option_fault("auth", "credentials without a scheme", "of schemes that the servers know, such as digest");
-    if (auto f = recipes::find_fault(o.access, o.auth))
+    if (auto f = recipes::find_fault(o.access, o))
         return f;
     return recipes::find_fault(o.identifier, {});
+}
+
+/// A file of `tls_options`, or what goes with one, that is set.
+struct tls_part {
+    const char* option;
+    std::string value; ///< for people
+};
+
+std::vector<tls_part> files_of(const tls_options& tls)
+{
+    std::vector<tls_part> set;
+    const auto add = [&](const char* option, const std::string& path) {
+        if (!path.empty())
+            set.push_back({option, in_words(std::string_view(path))});
+    };
+    add("tls.ca_file", tls.ca_file);
+    add("tls.certificate_file", tls.certificate_file);
+    add("tls.key_file", tls.key_file);
+    if (!tls.key_password.empty())
+        set.push_back({"tls.key_password", "a password"});
+    return set;
+}
+
+fault fault_of_key(const tls_options& tls)
+{
+    constexpr std::size_t longest_password = 1'023; // what OpenSSL has room for
+    if (tls.certificate_file.empty() && !tls.key_file.empty())
+        return option_fault("tls.certificate_file", "empty", "the file with the certificate that tls.key_file is for");
+    if (tls.certificate_file.empty() && !tls.key_password.empty())
+        return option_fault("tls.key_password", "a password", "empty where tls.certificate_file is empty");
+    if (tls.key_password.size() > longest_password)
+        return option_fault("tls.key_password", std::to_string(tls.key_password.size()) + " bytes",
+                            std::to_string(longest_password) + " bytes at most");
+    return std::nullopt;
+}
+
+/// Of TLS that is on.
+fault fault_of_connecting([[maybe_unused]] const client_options& o)
+{
+#ifndef ZKLOCK_WITH_TLS
+    return option_fault("tls.enabled", "true",
+                        "false: this library was built without TLS (with the CMake option ZKLOCK_TLS=OFF)");
+#else
+    if (o.tls.context && !bridge::verifies_servers(*o.tls.context))
+        return option_fault("tls.context", "verify_none",
+                            "one that verifies the servers: call set_verify_mode(verify_peer)");
+    const auto servers = bridge::parse_servers(bridge::split_chroot(o.servers).first);
+    for (const bridge::host_port& each : servers.value()) // else there was a fault before
+        if (each.numeric && each.host.find('%') != each.host.npos)
+            return option_fault("servers", in_words(std::string_view(o.servers)) + ", where " +
+                                               in_words(std::string_view(each.host)) + " has a scope id",
+                                "without one where tls.enabled is true: certificates are for no such address");
+    return std::nullopt;
+#endif
+}
+
+fault fault_of_tls(const client_options& o)
+{
+    const auto files = files_of(o.tls);
+    if (!o.tls.enabled && (o.tls.context || !files.empty()))
+        return option_fault("tls.enabled", "false",
+                            std::string("true where ") + (files.empty() ? "tls.context" : files.front().option) +
+                                " is set");
+    if (o.tls.context && !files.empty())
+        return option_fault(files.front().option, files.front().value, "empty where tls.context is set");
+    if (auto f = fault_of_key(o.tls); f || !o.tls.enabled)
+        return f;
+    return fault_of_connecting(o);
 }
 
 fault fault_of_budget(const client_options& o)
@@ -156,7 +228,7 @@ std::optional<option_fault> check(client_options& o)
         return f;
     if (auto f = fault_of_chroot(o, chroot))
         return f;
-    for (const auto of : {fault_of_lease, fault_of_back_off, fault_of_identity, fault_of_budget})
+    for (const auto of : {fault_of_lease, fault_of_back_off, fault_of_tls, fault_of_identity, fault_of_budget})
         if (auto f = of(o))
             return f;
     if (chroot.size() > 1)

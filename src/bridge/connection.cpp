@@ -115,20 +115,20 @@ void connection::names_answered()
 
 connector::names connection::known_names() const
 {
-    const host_resolver& resolver = *io_->resolver;
+    host_resolver& resolver = *io_->resolver;
     return {resolver.found(), resolver.busy(), resolver.complete()};
 }
 
 void connection::attempt()
 {
-    if (wire_.begin(connector_.address()))
-        try {
-            return dial();
-        } catch (const std::bad_alloc&) { // an attempt that has failed: there will be others
-            if (wire_.is_dialing())
-                wire_.unreached(make_error_code(boost::system::errc::not_enough_memory));
-        }
-    follow_wire();
+    if (!wire_.begin(connector_.address().text))
+        return follow_wire();
+#ifdef ZKLOCK_WITH_TLS
+    name_of_address_ = 0;
+    if (options_.tls.enabled)
+        return attempt_by([this] { load_tls_files(); });
+#endif
+    attempt_by([this] { dial(); });
 }
 
 // ---- the log

@@ -3,6 +3,7 @@
 #include "bridge/delivery.hpp"
 #include "bridge/host_list.hpp"
 #include "bridge/host_resolver.hpp"
+#include "bridge/relay.hpp"
 #include "bridge/wire.hpp"
 #include "counters/counters.hpp"
 #include "runtime/strand.hpp"
@@ -16,13 +17,16 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/system/errc.hpp>
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,10 +35,13 @@
 
 namespace zklock::bridge {
 
+class tls_context;
+class tls_load;
+
 /// The store over the ZooKeeper C client, on an Asio strand. It keeps a wire connected until close(), as its connector
 /// decides: resolves, connects, waits for the socket and for time, corks and uncorks the requests of a turn, and
-/// delivers what came in. It starts no thread (but for host names, see name_lookups) and blocks nobody. No function of
-/// its caller is ever called inside a call to it or to the wire. See make_connection().
+/// delivers what came in. It starts no thread (but for host names and files, see name_lookups) and blocks nobody. No
+/// function of its caller is ever called inside a call to it or to the wire. See make_connection().
 ///
 /// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before
 /// anything runs there. Until it is closed or stopped, it keeps the executor in work.
@@ -82,6 +89,9 @@ public:
     /// one has come; and why names have no address.
     [[nodiscard]] std::map<std::string, std::string> failures();
 
+    /// There is no connection, and the last attempt with each address has failed by TLS.
+    [[nodiscard]] bool is_insecure() const noexcept { return connector_.all_insecure(); }
+
     /// Connected, and every request was answered, and told.
     [[nodiscard]] bool waits_for_nothing() const noexcept
     {
@@ -95,6 +105,8 @@ private:
 
     using phase = connector::phase;
 
+    static constexpr int packets_at_once = 64; ///< after so many the executor's other work comes first
+
     struct io_objects {
         io_objects(const runtime::strand& s, const std::vector<host_port>& servers)
             : strand(s), timer(s), pause(s), resolver(std::make_shared<host_resolver>(s, servers))
@@ -106,6 +118,8 @@ private:
         std::shared_ptr<host_resolver> resolver;
         std::unique_ptr<socket_type> socket; // the library has a duplicate, because it closes its own when it likes
         std::uint64_t socket_generation = 0;
+        std::unique_ptr<relay> tls;              // between the socket and the library, where there is TLS
+        std::shared_ptr<tls_load> load;          // under way
         bool awaiting_read = false;
         bool awaiting_write = false;
         bool waited_for_writing = false; // at some time since the socket was made
@@ -129,12 +143,29 @@ private:
     void go_on(connector::step);
     void resolve();
     void attempt();
+    template <class F> void attempt_by(F f);
     void dial();
     void dialed(const error_code&);
+    void connected_by(int socket);
     void names_answered();
     [[nodiscard]] connector::names known_names() const;
 
+    // TLS: in files that are there only where the library is built with it.
+    void load_tls_files();
+    void tls_files_loaded(tls_load&);
+    void secure();
+    void shake_hands();
+    void try_next_name();
+    void tls_failed(const std::string& why);
+
+    // The relay, while there is one.
+    [[nodiscard]] int server_socket() { return io_->socket->native_handle(); }
+    [[nodiscard]] interest send_by_relay();
+    [[nodiscard]] bool receive_by_relay();
+
     // The socket and the clock.
+    [[nodiscard]] interest next_interest() { return io_->tls ? send_by_relay() : wire_.next_interest(); }
+    void read_soon();
     void refresh();
     void wait_for_wire();
     void follow_wire();
@@ -142,6 +173,7 @@ private:
     [[nodiscard]] connector::loss loss_of_the_wire();
     void watch_anew();
     void drop_socket();
+    void forget_socket();
     void part_from_socket(bool told_of_fork = false);
     void leave_socket_to_parent(bool told_of_fork);
     void await_socket(bool write);
@@ -209,6 +241,9 @@ private:
     connector connector_;
     lease_clock::time_point attempt_began_{}; // when the present or last attempt began
     lease_clock::time_point unconnected_since_ = lease_clock::now();
+    std::shared_ptr<const tls_context> tls_; // as it was read last
+    std::size_t name_of_address_ = 0;        // the one that the server's certificate is to be for
+    bool insecure_ = false;                  // the present attempt has failed by TLS
     bool unreachable_ = false; // as the log has told
 
     bool begun_ = false; // to connect
@@ -239,6 +274,18 @@ private:
     std::function<void()> closed_;
     std::array<char, 4096> scratch_{};
 };
+
+/// Does a step of an attempt. If there is no memory for it, the attempt has failed: there will be others.
+template <class F> void connection::attempt_by(F f)
+{
+    try {
+        return f();
+    } catch (const std::bad_alloc&) {
+        if (wire_.is_dialing())
+            wire_.unreached(make_error_code(boost::system::errc::not_enough_memory));
+    }
+    follow_wire();
+}
 
 /// A connection is stopped when its owner goes. What is under way may keep it in memory for a while.
 struct stops_connection {

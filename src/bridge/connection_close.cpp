@@ -61,14 +61,14 @@ void connection::say_farewell()
 void connection::flush()
 {
     wake_at(*connector_.due());
-    auto next = wire_.next_interest();
+    auto next = next_interest();
     if (!wire_.is_connected()) {
         finish_closing();
         return;
     }
     if (!next.write && !std::exchange(nudged_, true)) {
         wire_.nudge();
-        next = wire_.next_interest();
+        next = next_interest();
         if (!wire_.is_connected()) {
             finish_closing();
             return;
@@ -84,12 +84,16 @@ void connection::flush()
 /// The server has answered something.
 void connection::hang_up()
 {
-    int own = io_->socket->native_handle();
-    if (!is_readable(own) || !has_room(own)) {
-        await_socket(!has_room(own));
+    const int server = server_socket();
+    const int own = io_->tls ? wire_.descriptor() : server;
+    const bool room = has_room(server) && (!io_->tls || (!io_->tls->holds_output() && has_room(own)));
+    if (!is_readable(own) || !room) {
+        await_socket(!room);
         return;
     }
     wire_.close();
+    if (io_->tls)
+        io_->tls->bring_out(server);
     if (!inbox_.empty())
         deliver_later();
     connector_.hung_up(clock::now());
@@ -140,6 +144,8 @@ void connection::stop(bool told_of_fork)
 /// the parent uses; so what it finds under that number has to be another file.
 void connection::leave_socket_to_parent(bool told_of_fork)
 {
+    if (io_->tls)
+        io_->tls->leave_to_parent();
     if (io_->socket && !told_of_fork) {
         const int own = io_->socket->native_handle();
         const int other = ::eventfd(0, EFD_CLOEXEC);

@@ -2,11 +2,10 @@
 #include "bridge/connection.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
-#include <boost/asio/ip/address.hpp>
 
 #include <cerrno>
+#include <cstring>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include <fcntl.h>
@@ -21,12 +20,13 @@ using boost::system::error_code;
 
 namespace {
 
-/// The resolver's addresses: what follows the last colon is the port.
-tcp::endpoint endpoint_of(const std::string& address)
+tcp::endpoint endpoint_of(const server_address& address)
 {
-    const auto colon = address.rfind(':');
-    return {asio::ip::make_address(address.substr(0, colon)),
-            static_cast<std::uint16_t>(std::stoul(address.substr(colon + 1)))};
+    tcp::endpoint server;
+    const auto size = address.socket.any.sa_family == AF_INET ? sizeof address.socket.ipv4 : sizeof address.socket.ipv6;
+    server.resize(size);
+    std::memcpy(server.data(), &address.socket, size);
+    return server;
 }
 
 /// Closes the descriptor unless it becomes the socket's.
@@ -84,14 +84,28 @@ void connection::dialed(const error_code& ec)
 {
     if (wire_.is_forked() || !wire_.is_dialing())
         return; // it is the parent's, or has had its time
-    attempt_began_ = lease_clock::now();
-    if (ec)
+    if (ec) {
         wire_.unreached(ec);
-    if (!ec && wire_.connect(io_->socket->native_handle()))
+        follow_wire();
+    } else {
+#ifdef ZKLOCK_WITH_TLS
+        if (options_.tls.enabled)
+            attempt_by([this] { secure(); });
+        else
+#endif
+            connected_by(server_socket());
+    }
+    deliver();
+}
+
+/// The library goes on with that socket.
+void connection::connected_by(int socket)
+{
+    attempt_began_ = lease_clock::now();
+    if (wire_.connect(socket))
         refresh();
     else
         follow_wire();
-    deliver();
 }
 
 /// Has Asio watch the connection by another duplicate, unless there is no descriptor left.
@@ -101,7 +115,7 @@ void connection::watch_anew()
     const int own = ::fcntl(io_->socket->native_handle(), F_DUPFD_CLOEXEC, 0);
     if (own == -1 || take_over(own, endpoint_of(connector_.address()).protocol(), *made))
         return;
-    drop_socket();
+    forget_socket();
     io_->socket = std::move(made);
 }
 

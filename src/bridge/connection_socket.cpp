@@ -13,13 +13,6 @@ namespace zklock::bridge {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-namespace {
-
-// After so many packets the executor's other work comes first.
-constexpr int packets_at_once = 64;
-
-} // namespace
-
 /// Asks the library what it waits for, and waits for that.
 void connection::refresh()
 {
@@ -35,7 +28,7 @@ void connection::wait_for_wire()
         follow_wire();
         return;
     }
-    auto next = wire_.next_interest();
+    auto next = next_interest();
     follow_wire();
     if (!wire_.has_socket() || !io_)
         return;
@@ -80,8 +73,11 @@ bool connection::attempting_or_connected() const noexcept
 
 connector::loss connection::loss_of_the_wire()
 {
+    const bool by_tls = std::exchange(insecure_, false);
     if (wire_.refused())
         return connector::loss::credentials;
+    if (by_tls)
+        return connector::loss::security;
     return wire_.take_expiry() ? connector::loss::session : connector::loss::connection;
 }
 
@@ -89,7 +85,15 @@ void connection::drop_socket()
 {
     if (!io_)
         return;
-    ++io_->socket_generation; // what still comes for the old one is ignored
+    io_->tls.reset();
+    io_->load.reset();
+    forget_socket();
+}
+
+/// What still comes for the old one is ignored.
+void connection::forget_socket()
+{
+    ++io_->socket_generation;
     io_->socket.reset();
     io_->awaiting_read = io_->awaiting_write = io_->waited_for_writing = false;
     io_->corked = false;
@@ -106,6 +110,8 @@ void connection::part_from_socket(bool told_of_fork)
     if (io_ && io_->socket) {
         int own = io_->socket->native_handle();
         cork(false);
+        if (io_->tls)
+            io_->tls->say_goodbye(own);
         ::shutdown(own, SHUT_WR);
         while (::recv(own, scratch_.data(), scratch_.size(), MSG_DONTWAIT) > 0) {
         }
@@ -140,12 +146,21 @@ void connection::on_socket(bool writable)
 {
     if (wire_.is_forked())
         return; // it is the parent's
+#ifdef ZKLOCK_WITH_TLS
+    if (io_->tls && wire_.is_dialing()) {
+        attempt_by([this] { shake_hands(); });
+        deliver();
+        return;
+    }
+#endif
     if (connector_.now_in() == phase::flushing && nudged_) {
+        if (io_->tls)
+            io_->tls->bring_in(server_socket());
         hang_up();
         return;
     }
     refresh_due_ = true; // also when a function throws out of the executor
-    bool more = wire_.process(writable, packets_at_once);
+    bool more = io_->tls ? receive_by_relay() : wire_.process(writable, packets_at_once);
     follow_wire();
     deliver();
     if (!io_ || !io_->socket)
@@ -154,15 +169,19 @@ void connection::on_socket(bool writable)
         flush();
         return;
     }
-    if (more && !io_->awaiting_read) {
-        post([generation = io_->socket_generation](connection& c) {
-            if (generation != c.io_->socket_generation)
-                return;
-            c.io_->awaiting_read = false;
-            c.on_socket(false);
-        });
-        io_->awaiting_read = true; // by the post
-    }
+    if (more && !io_->awaiting_read)
+        read_soon();
+}
+
+void connection::read_soon()
+{
+    post([generation = io_->socket_generation](connection& c) {
+        if (generation != c.io_->socket_generation)
+            return;
+        c.io_->awaiting_read = false;
+        c.on_socket(false);
+    });
+    io_->awaiting_read = true; // by the post
 }
 
 /// Has the timer fire by then. A timer that fires earlier is left as it is, and set again when it does.

@@ -16,6 +16,11 @@ constexpr std::chrono::milliseconds time_for_names{200};
 // It is longer than a round trip anywhere; after that the session is left to its time-out.
 constexpr std::chrono::seconds time_for_a_farewell{1};
 
+auto find_same(std::vector<address_ptr>& in, const address_ptr& address)
+{
+    return std::ranges::find_if(in, [&](const address_ptr& each) { return each->text == address->text; });
+}
+
 } // namespace
 
 connector::connector(const settings& s, std::minstd_rand::result_type seed)
@@ -71,7 +76,7 @@ auto connector::try_known(clock::time_point now) -> step
     auto addresses = known_.addresses;
     if (!known_.complete) {
         for (const auto& earlier : addresses_)
-            if (std::ranges::find(addresses, earlier) == addresses.end())
+            if (find_same(addresses, earlier) == addresses.end())
                 addresses.push_back(earlier);
         names_missing_ = true;
     }
@@ -80,23 +85,25 @@ auto connector::try_known(clock::time_point now) -> step
 
 // ---- attempts
 
-auto connector::begin_cycle(std::vector<std::string> addresses, clock::time_point now) -> step
+auto connector::begin_cycle(std::vector<address_ptr> addresses, clock::time_point now) -> step
 {
     std::shuffle(addresses.begin(), addresses.end(), random_);
     if (!addresses.empty())
         addresses_ = std::move(addresses); // else those of the last time are the best guess
     next_ = 0;
-    attempts_ = 0;
+    attempts_ = insecure_ = 0;
     if (!addresses_.empty())
         return attempt(now);
-    attempt_failed(now);
+    attempt_failed(false, now);
     return step::wait;
 }
 
-void connector::join_cycle(const std::string& address, clock::time_point now)
+void connector::join_cycle(const address_ptr& address, clock::time_point now)
 {
-    if (std::ranges::find(addresses_, address) != addresses_.end())
+    if (const auto same = find_same(addresses_, address); same != addresses_.end()) {
+        *same = address; // it may have a name more
         return;
+    }
     const bool all_tried = attempts_ >= addresses_.size();
     next_ = addresses_.empty() ? 0 : next_ % addresses_.size();
     const bool after_the_present = phase_ != phase::pausing && !addresses_.empty();
@@ -129,6 +136,7 @@ void connector::opened(clock::duration granted)
 {
     phase_ = phase::connected;
     granted_ = granted;
+    all_insecure_ = false;
 }
 
 auto connector::lost(loss what, clock::time_point now) -> step
@@ -146,25 +154,29 @@ auto connector::lost(loss what, clock::time_point now) -> step
         reconnect(true, now);
         break;
     case loss::connection:
+    case loss::security:
         if (phase_ == phase::connected) {
             reconnect(false, now);
         } else {
             silence_ = silence_ || now >= due_;
-            attempt_failed(now);
+            attempt_failed(what == loss::security, now);
         }
         break;
     }
     return step::wait;
 }
 
-void connector::attempt_failed(clock::time_point now)
+void connector::attempt_failed(bool by_tls, clock::time_point now)
 {
     phase_ = phase::pausing;
     ++next_;
+    insecure_ += by_tls;
+    all_insecure_ = all_insecure_ && by_tls;
     if (attempts_ < addresses_.size()) {
         due_ = now;
         return;
     }
+    all_insecure_ = attempts_ != 0 && insecure_ == attempts_;
     silent_cycles_ += std::exchange(silence_, false); // a refusal comes at once, and needs no patience
     due_ = now + pause(backoff_, now);
     backoff_ = std::min(backoff_ * 2, longest_backoff_);
@@ -175,7 +187,8 @@ void connector::reconnect(bool to_the_same, clock::time_point now)
 {
     phase_ = phase::pausing;
     next_ += to_the_same ? 0 : 1;
-    attempts_ = 0;
+    attempts_ = insecure_ = 0;
+    all_insecure_ = false;
     silent_cycles_ = 0;
     silence_ = false;
     backoff_ = first_backoff_;

@@ -1,10 +1,11 @@
 #pragma once
+#include "bridge/server_address.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <random>
-#include <string>
 #include <vector>
 
 namespace zklock::bridge {
@@ -46,13 +47,14 @@ public:
 
     /// What is known of the servers' addresses.
     struct names {
-        std::vector<std::string> addresses;
+        std::vector<address_ptr> addresses;
         bool answers_due = false; ///< names that were asked for last are still being looked up
         bool complete = true;     ///< no name is being looked up, however long ago it was asked for
     };
 
     enum class loss : std::uint8_t {
         connection, ///< or the attempt to make one
+        security,   ///< the attempt, because TLS was not agreed on
         session,    ///< the server said that it is over: the next attempt asks for a new one
         credentials ///< they were refused: there is no next attempt
     };
@@ -63,12 +65,14 @@ public:
     /// When time_passed() has something to say, unless something happens before; nothing while connected or closed.
     [[nodiscard]] std::optional<clock::time_point> due() const;
     /// The address of the present or next attempt. There is one once an attempt was asked for.
-    [[nodiscard]] const std::string& address() const { return addresses_[next_ % addresses_.size()]; }
+    [[nodiscard]] const server_address& address() const { return *addresses_[next_ % addresses_.size()]; }
     /// A whole cycle has failed, and the next has not begun.
     [[nodiscard]] bool all_failed() const noexcept
     {
         return phase_ == phase::pausing && attempts_ >= addresses_.size();
     }
+    /// The last cycle has failed, with each address by TLS; and so has all of the present one, as far as it has come.
+    [[nodiscard]] bool all_insecure() const noexcept { return all_insecure_; }
     /// True, once, if the present cycle, or the pause because no address is known, began before all names were looked
     /// up.
     [[nodiscard]] bool take_names_missing() noexcept;
@@ -89,10 +93,10 @@ public:
 private:
     [[nodiscard]] step resolve(clock::time_point now);
     [[nodiscard]] step try_known(clock::time_point now);
-    [[nodiscard]] step begin_cycle(std::vector<std::string> addresses, clock::time_point now);
+    [[nodiscard]] step begin_cycle(std::vector<address_ptr> addresses, clock::time_point now);
     [[nodiscard]] step attempt(clock::time_point now);
-    void attempt_failed(clock::time_point now);
-    void join_cycle(const std::string& address, clock::time_point now);
+    void attempt_failed(bool by_tls, clock::time_point now);
+    void join_cycle(const address_ptr& address, clock::time_point now);
     void reconnect(bool to_the_same, clock::time_point now);
     [[nodiscard]] clock::duration attempt_limit() const;
     [[nodiscard]] clock::duration pause(clock::duration, clock::time_point now);
@@ -107,9 +111,11 @@ private:
     names known_;
     bool names_missing_ = false;
 
-    std::vector<std::string> addresses_; ///< in the order in which this cycle tries them
+    std::vector<address_ptr> addresses_; ///< in the order in which this cycle tries them
     std::size_t next_ = 0;
     std::size_t attempts_ = 0; ///< in this cycle
+    std::size_t insecure_ = 0; ///< of these, so many failed by TLS
+    bool all_insecure_ = false;
     clock::time_point last_attempt_{};
     bool silence_ = false; ///< an attempt of this cycle was not answered in its time
     unsigned silent_cycles_ = 0;

@@ -20,7 +20,7 @@ struct first_answer {
 /// when it is a session, with any byte.
 [[nodiscard]] first_answer look_at_first_answer(int fd);
 
-/// Ends a TCP connection at once. What it has received and was not read can never be read.
+/// Ends a connection at once. What it has received and was not read can never be read.
 void disconnect(int fd) noexcept;
 
 } // namespace zklock::bridge

@@ -2,10 +2,12 @@
 
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace zklock::bridge {
@@ -14,10 +16,36 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// The C client takes what follows the last colon for the port and knows no brackets.
-std::string as_the_library_wants(const asio::ip::address& address, std::uint16_t port)
+std::string text_of(const asio::ip::address& address, std::uint16_t port)
 {
-    return address.to_string() + ':' + std::to_string(port);
+    return (address.is_v6() ? '[' + address.to_string() + ']' : address.to_string()) + ':' + std::to_string(port);
+}
+
+address_ptr make_address(const asio::ip::address& address, const host_port& given)
+{
+    auto made = std::make_shared<server_address>();
+    const asio::ip::tcp::endpoint server(address, given.port);
+    static_assert(sizeof made->socket >= sizeof(sockaddr_in6));
+    std::memcpy(&made->socket, server.data(), server.size());
+    made->text = text_of(address, given.port);
+    made->given.push_back(given);
+    return made;
+}
+
+/// Adds an address, or to the same one another name.
+void add(std::vector<address_ptr>& all, const asio::ip::address& address, const host_port& given)
+{
+    auto made = make_address(address, given);
+    const auto same = std::ranges::find(all, made->text, [](const address_ptr& each) -> const std::string& {
+        return each->text;
+    });
+    if (same == all.end()) {
+        all.push_back(std::move(made));
+    } else if (std::ranges::find((*same)->given, given) == (*same)->given.end()) {
+        auto with_both = std::make_shared<server_address>(**same);
+        with_both->given.push_back(given);
+        *same = std::move(with_both);
+    }
 }
 
 } // namespace
@@ -26,7 +54,7 @@ host_resolver::host_resolver(const runtime::strand& strand, const std::vector<ho
 {
     for (const auto& server : servers)
         if (server.numeric)
-            given_.push_back(as_the_library_wants(asio::ip::make_address(server.host), server.port));
+            given_.push_back(server);
         else
             names_.push_back({server, nullptr, false, {}});
 }
@@ -57,6 +85,7 @@ void host_resolver::ask(name& n)
 {
     auto& service = asio::use_service<name_lookups>(asio::query(strand_, asio::execution::context));
     n.addresses.clear();
+    is_gathered_ = false;
     n.lookup = std::make_shared<name_lookup>(
         n.server.host, strand_, [weak = weak_from_this(), &n](const name_answer& answer) {
             if (const auto self = weak.lock())
@@ -75,8 +104,8 @@ void host_resolver::answer(name& of, const name_answer& answer)
 {
     of.lookup = nullptr;
     asked_ -= std::exchange(of.of_this_round, false);
-    for (const auto& address : answer.addresses)
-        of.addresses.push_back(as_the_library_wants(address, of.server.port));
+    of.addresses = answer.addresses;
+    is_gathered_ = false;
     of.why_none = of.addresses.empty() ? answer.why_none : "";
     if (of.addresses.empty())
         miss_(of.server, answer.why_none);
@@ -94,18 +123,18 @@ bool host_resolver::complete() const noexcept
     return std::ranges::none_of(names_, [](const name& each) { return each.lookup != nullptr; });
 }
 
-std::vector<std::string> host_resolver::found() const
+const std::vector<address_ptr>& host_resolver::found()
 {
-    std::vector<std::string> all;
-    const auto add = [&all](const std::vector<std::string>& addresses) {
-        for (const auto& address : addresses)
-            if (std::ranges::find(all, address) == all.end())
-                all.push_back(address);
-    };
-    add(given_);
+    if (is_gathered_)
+        return found_;
+    found_.clear();
+    for (const host_port& each : given_)
+        add(found_, asio::ip::make_address(each.host), each);
     for (const name& each : names_)
-        add(each.addresses);
-    return all;
+        for (const auto& address : each.addresses)
+            add(found_, address, each.server);
+    is_gathered_ = true;
+    return found_;
 }
 
 std::map<std::string, std::string> host_resolver::unresolved() const

@@ -1,6 +1,7 @@
 #pragma once
 #include "bridge/host_list.hpp"
 #include "bridge/name_lookups.hpp"
+#include "bridge/server_address.hpp"
 #include "runtime/strand.hpp"
 
 #include <cstddef>
@@ -12,8 +13,8 @@
 
 namespace zklock::bridge {
 
-/// Makes addresses of a host list, in the form in which the C client takes them, without blocking anybody. It belongs
-/// to the strand. Names are looked up all at once, and a name that takes its time is not asked for twice meanwhile.
+/// Makes addresses of a host list, without blocking anybody. It belongs to the strand. Names are looked up all at once,
+/// and a name that takes its time is not asked for twice meanwhile.
 class host_resolver : public std::enable_shared_from_this<host_resolver> {
 public:
     using failed = std::function<void(const host_port&, const std::string& why)>;
@@ -31,8 +32,8 @@ public:
     /// No name is being looked up, of this round or an earlier one.
     [[nodiscard]] bool complete() const noexcept;
     /// What is known: the addresses that stand in the list, and those of the names that were answered since they were
-    /// asked for the last time.
-    [[nodiscard]] std::vector<std::string> found() const;
+    /// asked for the last time. An address to which several names lead is there once, with all of these.
+    [[nodiscard]] const std::vector<address_ptr>& found();
     /// The names that had no address when they were answered last, and why.
     [[nodiscard]] std::map<std::string, std::string> unresolved() const;
 
@@ -44,7 +45,7 @@ private:
         host_port server;
         std::shared_ptr<name_lookup> lookup; ///< null: it is not being looked up
         bool of_this_round = false;
-        std::vector<std::string> addresses;
+        std::vector<boost::asio::ip::address> addresses;
         std::string why_none{}; ///< the last answer had no address
     };
     void ask(name&);
@@ -52,8 +53,10 @@ private:
     void tell();
 
     runtime::strand strand_;
-    std::vector<std::string> given_; ///< the addresses in the list
+    std::vector<host_port> given_; ///< the addresses in the list
     std::vector<name> names_;
+    std::vector<address_ptr> found_;
+    bool is_gathered_ = false; ///< as found_
     std::size_t asked_ = 0;
     failed miss_;
     answered news_;

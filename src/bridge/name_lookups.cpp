@@ -98,20 +98,26 @@ struct name_lookups::shared {
     using clock = std::chrono::steady_clock;
 
     /// What is asked about one name, and who wants to know.
-    struct question {
+    struct question final : errand {
         explicit question(const std::shared_ptr<name_lookup>& first) : host(first->host), askers{first} {}
 
-        [[nodiscard]] bool wanted() const noexcept
+        [[nodiscard]] bool wanted() const noexcept override
         {
             return std::ranges::any_of(askers, [](const auto& each) { return !each->cancelled; });
         }
-
+        void run() noexcept override { answer = answer_of_the_system(host); }
         /// A client that cannot be told finds its lookup lost, when it asks again.
-        void tell(const std::optional<name_answer>& answer) const noexcept
+        void tell(const char* why_not) noexcept override
         {
+            if (why_not)
+                try {
+                    answer = name_answer{{}, why_not};
+                } catch (...) {
+                    answer.reset();
+                }
             for (const auto& lookup : askers)
                 try {
-                    asio::post(lookup->strand, [lookup, answer = answer.value()] {
+                    asio::post(lookup->strand, [lookup, answer = this->answer.value()] {
                         if (!lookup->cancelled)
                             lookup->done(answer);
                     });
@@ -122,11 +128,18 @@ struct name_lookups::shared {
 
         const std::string host;
         std::vector<std::shared_ptr<name_lookup>> askers;
+        std::optional<name_answer> answer{};
+    };
+
+    /// A question knows its name, by which others find it.
+    struct job {
+        std::shared_ptr<errand> work;
+        question* asks = nullptr; ///< the same, if it is a question
     };
 
     struct worker {
         std::thread thread;
-        std::unique_ptr<question> at; ///< none while it looks for one
+        job at;                       ///< none while it looks for one
         clock::time_point since{};    ///< when it began with that
         bool ended = false;
     };
@@ -136,10 +149,10 @@ struct name_lookups::shared {
     const unsigned of_process; ///< whose the threads are, by runtime::fork_count()
     std::mutex mutex;          // guards what follows
     std::condition_variable look_again;
-    std::deque<std::unique_ptr<question>> waiting;
+    std::deque<job> waiting;
     std::list<worker> workers;
     bool in_reserve = false; ///< a worker waits until another is late
-    bool paused = false;     ///< no further name is looked up
+    bool paused = false;     ///< nothing further is begun
 
     void add(const std::shared_ptr<name_lookup>& lookup)
     {
@@ -148,9 +161,14 @@ struct name_lookups::shared {
             same->askers.push_back(lookup);
             return;
         }
-        waiting.push_back(std::make_unique<question>(lookup));
-        start_workers();
-        look_again.notify_all();
+        const auto asked = std::make_shared<question>(lookup);
+        add_job({asked, asked.get()});
+    }
+
+    void add(std::shared_ptr<errand> work)
+    {
+        const std::lock_guard lock(mutex);
+        add_job({std::move(work)});
     }
 
     void pause()
@@ -176,14 +194,21 @@ struct name_lookups::shared {
 private:
     // With the mutex locked:
 
+    void add_job(job added)
+    {
+        waiting.push_back(std::move(added));
+        start_workers();
+        look_again.notify_all();
+    }
+
     [[nodiscard]] question* already_asked(const std::string& host) const
     {
         for (const worker& each : workers)
-            if (each.at && each.at->host == host)
-                return each.at.get();
-        for (const auto& each : waiting)
-            if (each->host == host)
-                return each.get();
+            if (each.at.asks && each.at.asks->host == host)
+                return each.at.asks;
+        for (const job& each : waiting)
+            if (each.asks && each.asks->host == host)
+                return each.asks;
         return nullptr;
     }
 
@@ -193,8 +218,8 @@ private:
         return static_cast<std::size_t>(
             std::ranges::count_if(workers, [&](const worker& each) { return which(each, now); }));
     }
-    static bool is_free(const worker& w, clock::time_point) { return !w.at && !w.ended; }
-    static bool in_time(const worker& w, clock::time_point now) { return w.at && now < w.since + patience; }
+    static bool is_free(const worker& w, clock::time_point) { return !w.at.work && !w.ended; }
+    static bool in_time(const worker& w, clock::time_point now) { return w.at.work && now < w.since + patience; }
 
     /// Makes as many threads as the names that wait need and may have. If all are busy, it makes one that waits with
     /// them.
@@ -231,8 +256,8 @@ private:
             return true;
         } catch (const std::exception& no_thread) {
             if (workers.empty()) { // else they come to it
-                for (const auto& each : waiting)
-                    each->tell(name_answer{{}, no_thread.what()});
+                for (const job& each : waiting)
+                    each.work->tell(no_thread.what());
                 waiting.clear();
             }
             return false;
@@ -251,19 +276,20 @@ private:
             }
             self.at = std::move(waiting.front());
             waiting.pop_front();
-            if (!self.at->wanted()) {
-                self.at.reset();
+            if (!self.at.work->wanted()) {
+                self.at = {};
                 continue;
             }
             self.since = clock::now();
             start_workers();
-            const std::string& host = self.at->host;
+            errand& work = *self.at.work;
             lock.unlock();
-            const auto answer = answer_of_the_system(host);
+            work.run();
             lock.lock();
-            const auto answered = std::move(self.at); // from here on it is asked anew
+            auto done = std::exchange(self.at, {}); // from here on it is asked anew
             lock.unlock();
-            answered->tell(answer);
+            done.work->tell(nullptr);
+            done = {};
             lock.lock();
         }
         self.ended = true;
@@ -290,6 +316,8 @@ name_lookups::name_lookups(asio::execution_context& context)
 name_lookups::~name_lookups() { delete current_.load(); }
 
 void name_lookups::begin(const std::shared_ptr<name_lookup>& lookup) { of_this_process().add(lookup); }
+
+void name_lookups::begin(std::shared_ptr<errand> work) { of_this_process().add(std::move(work)); }
 
 /// In a forked process there are no threads, and one of the parent's may have had the mutex: what they shared is left
 /// as it was. So no mutex can guard the replacement: of several threads that come here, the first one replaces it.

@@ -36,13 +36,29 @@ struct name_lookup {
     std::atomic<bool> lost{false};      ///< there was no memory for it: the answer will not come
 };
 
+/// Something else that blocks, and is done by the same threads.
+class errand {
+public:
+    errand() = default;
+    errand(const errand&) = delete;
+    errand& operator=(const errand&) = delete;
+    virtual ~errand() = default;
+
+    /// Whether it is still to be done. May be called from any thread.
+    [[nodiscard]] virtual bool wanted() const noexcept = 0;
+    /// Does it, on one of the threads.
+    virtual void run() noexcept = 0;
+    /// It is done; or, if `why_not` says so, cannot be. From any thread.
+    virtual void tell(const char* why_not) noexcept = 0;
+};
+
 /// Looks up the host names of all clients of an execution context. The system's resolver blocks, for minutes if it
 /// must, and Asio's asks it for one name after the other. So some threads ask it here, which are there only as long as
 /// names are looked up. All who ask for a name while it is being looked up get the same answer.
 ///
 /// A lookup cannot be ended. One that takes longer than `patience` no longer counts: another thread looks names up
 /// beside it, as long as there are no more than `most_threads` in all. The end of the context waits for the names that
-/// are being looked up just then, and so does its preparation for a fork.
+/// are being looked up just then, and so does its preparation for a fork. An errand is treated as a lookup is.
 class name_lookups final : public boost::asio::execution_context::service {
 public:
     inline static boost::asio::execution_context::id id;
@@ -57,6 +73,8 @@ public:
 
     /// Calls `done` later, on its strand, unless the context ends before. May be called from any thread.
     void begin(const std::shared_ptr<name_lookup>&);
+    /// The same with something else that blocks.
+    void begin(std::shared_ptr<errand>);
 
 private:
     struct shared;

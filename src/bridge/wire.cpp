@@ -71,6 +71,12 @@ void wire::unreached(const error_code& why) noexcept
     }
 }
 
+void wire::insecure(std::string_view why)
+{
+    attempt_failed(log_level::warning, "no TLS with ", address_, ": ", why);
+    sever();
+}
+
 /// The library wants to connect by itself. So it is pointed at a decoy, and finds that it is connected, to the server:
 /// the socket of which it waits for that is replaced in between. It never learns a server's address; so whatever it
 /// makes of a connection that has ended, it sends nothing to anybody unless it is given the next one here.
@@ -198,17 +204,27 @@ bool wire::server_has_answered()
 
 std::optional<std::pair<std::string, std::string>> wire::attempt() const
 {
-    if (phase_ != phase::dialing && phase_ != phase::associating)
-        return std::nullopt;
-    return std::pair(address_, address_ + (is_dialing() ? " has not accepted the connection yet"
-                                                        : " has accepted the connection and has not answered yet: it "
-                                                          "is no ZooKeeper server, or overloaded"));
+    switch (phase_) {
+    case phase::dialing: return std::pair(address_, address_ + " has not accepted the connection yet");
+    case phase::securing:
+        return std::pair(address_, address_ + " has accepted the connection and has not agreed on TLS yet: it speaks "
+                                              "no TLS, or is overloaded");
+    case phase::associating:
+        return std::pair(address_, address_ + " has accepted the connection and has not answered yet: it is no "
+                                              "ZooKeeper server, or overloaded");
+    case phase::none:
+    case phase::connected: break;
+    }
+    return std::nullopt;
 }
 
 void wire::give_up()
 {
     if (phase_ == phase::dialing)
         attempt_failed(log_level::info, address_, " did not accept the connection in time");
+    else if (phase_ == phase::securing)
+        attempt_failed(log_level::info, address_,
+                       " accepted the connection and did not agree on TLS in time: it speaks no TLS, or is overloaded");
     else if (phase_ == phase::associating)
         attempt_failed(log_level::info, address_,
                        " accepted the connection and did not answer in time: it is no ZooKeeper server, or overloaded");

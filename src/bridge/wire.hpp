@@ -45,11 +45,15 @@ public:
     [[nodiscard]] bool begin(const std::string& address);
     /// The TCP connection could not be made.
     void unreached(const error_code& why) noexcept;
+    /// There is a TCP connection, and the caller is agreeing on TLS with the server before it calls connect().
+    void secures() noexcept { phase_ = phase::securing; }
+    /// Ends the attempt, at whatever point: TLS has failed.
+    void insecure(std::string_view why);
     /// The library goes on with a duplicate of that connected socket, and asks for the session. False, with a line in
     /// the log, when that failed at once.
     [[nodiscard]] bool connect(int socket);
     /// An attempt has begun, and the library has no socket yet.
-    [[nodiscard]] bool is_dialing() const noexcept { return phase_ == phase::dialing; }
+    [[nodiscard]] bool is_dialing() const noexcept { return phase_ == phase::dialing || phase_ == phase::securing; }
     /// The library has a socket: it waits for a session, or is connected. While not, no requests are made.
     [[nodiscard]] bool has_socket() const noexcept { return phase_ == phase::associating || is_connected(); }
     [[nodiscard]] bool is_connected() const noexcept { return phase_ == phase::connected; }
@@ -66,6 +70,11 @@ public:
     [[nodiscard]] const std::map<std::string, std::string>& failures() const noexcept { return failures_; }
     /// The address of the present attempt to connect, and how far that has come; nothing if there is none.
     [[nodiscard]] std::optional<std::pair<std::string, std::string>> attempt() const;
+
+    /// The library's own descriptor, or -1.
+    [[nodiscard]] int descriptor() const noexcept { return has_socket() ? fd_ : -1; }
+    /// What is at the other end of the library's socket ends the connection: so the log can say why.
+    void will_end(std::string_view why) noexcept;
 
     /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
     [[nodiscard]] interest next_interest();
@@ -104,7 +113,7 @@ public:
     [[nodiscard]] bool is_forked() const noexcept;
 
 private:
-    enum class phase : std::uint8_t { none, dialing, associating, connected };
+    enum class phase : std::uint8_t { none, dialing, securing, associating, connected };
     class library_call;
     struct access_lists;
     friend struct callbacks;

@@ -28,14 +28,19 @@ void wire::sever()
     if (is_dialing()) {
         phase_ = phase::none;
     } else if (has_socket()) {
-        if (why_.empty())
-            try {
-                why_ = "this client has given it up";
-            } catch (const std::bad_alloc&) { // NOLINT: the log says less
-            }
+        will_end("this client has given it up");
         cut();
     }
     settle();
+}
+
+void wire::will_end(std::string_view why) noexcept
+{
+    if (why_.empty())
+        try {
+            why_ = why;
+        } catch (const std::bad_alloc&) { // NOLINT: the log says less
+        }
 }
 
 void wire::close()

@@ -8,6 +8,7 @@
 #include "http_server.hpp"
 #include "order_desk.hpp"
 #include "run_to_end.hpp"
+#include "tls_arguments.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -43,6 +44,7 @@ struct settings {
     bool session_per_order = false;
     bool fenced = false;
     std::string servers = "127.0.0.1:2181";
+    zklock::tls_options tls;
     std::string path = "/zklock-demo/stock";
     int connect_timeout_ms = 8'000;
     int lock_timeout_ms = 10'000;
@@ -143,6 +145,7 @@ private:
         demo::lock_settings lock{*client, s.path, std::chrono::milliseconds(s.lock_timeout_ms), std::nullopt};
         if (s.session_per_order) {
             lock.session_per_order.emplace().servers = s.servers;
+            lock.session_per_order->tls = s.tls;
         }
         return lock;
     }
@@ -267,6 +270,7 @@ asio::awaitable<int> run(const settings& s)
     if (!s.no_lock) {
         zklock::client_options options;
         options.servers = s.servers;
+        options.tls = s.tls;
         options.identifier = s.name; // in its log, which ZKLOCK_LOG turns on
         client.emplace(executor, options);
         auto connected = co_await client->wait_connected(std::chrono::milliseconds(s.connect_timeout_ms));
@@ -321,6 +325,7 @@ int main(int argc, char** argv)
     app.add_flag("--fenced", s.fenced, "have the stock refuse writes with an older token than that of its last write")
         ->excludes(no_lock);
     app.add_option("--servers", s.servers, "ZooKeeper's HOST:PORT[,HOST:PORT...]")->capture_default_str();
+    demo::add_tls_arguments(app, s.tls);
     app.add_option("--path", s.path, "the lock")->capture_default_str();
     app.add_option("--connect-timeout", s.connect_timeout_ms, "milliseconds that ZooKeeper may take to answer at first")
         ->check(CLI::Range(1, 3'600'000))

@@ -1,6 +1,7 @@
 // Two clients and one lock: A holds it, B waits, and B has it as soon as A lets go. Tells each step as it happens, and
 // ends with status 1 if B had the lock before A gave it back.
 #include "run_to_end.hpp"
+#include "tls_arguments.hpp"
 
 #include <zklock/zklock.hpp>
 
@@ -28,6 +29,7 @@ using std::chrono::milliseconds;
 
 struct settings {
     std::string servers = "127.0.0.1:2181";
+    zklock::tls_options tls;
     std::string path = "/zklock-demo/two-clients";
     std::string path_of_b; ///< empty: the same
     int hold_ms = 2'000;
@@ -89,6 +91,7 @@ zklock::client client_named(const std::string& name, asio::any_io_executor execu
 {
     zklock::client_options options;
     options.servers = s.servers;
+    options.tls = s.tls;
     options.identifier = name; // in the queue, and in the log, which ZKLOCK_LOG turns on
     return {executor, options};
 }
@@ -181,7 +184,7 @@ asio::awaitable<bool> play(const settings& s, zklock::client a, zklock::client b
             co_return false;
         }
     }
-    story.tell("A and B are connected to {}: two sessions", s.servers);
+    story.tell("A and B are connected to {}{}: two sessions", s.servers, s.tls.enabled ? ", with TLS" : "");
 
     zklock::mutex a_lock(a, s.path);
     zklock::result<zklock::guard> held = co_await a_lock.acquire(timeout);
@@ -238,6 +241,7 @@ int main(int argc, char** argv)
     CLI::App app("Two clients and one lock: one holds it, the other waits, and has it when the first lets go.");
     app.footer("With ZKLOCK_LOG=info in the environment, it writes to stderr what the locks and the connections do.");
     app.add_option("--servers", s.servers, "ZooKeeper's HOST:PORT[,HOST:PORT...]")->capture_default_str();
+    demo::add_tls_arguments(app, s.tls);
     app.add_option("--path", s.path, "the lock")->capture_default_str();
     app.add_option("--path-of-b", s.path_of_b, "another lock for B: then B does not wait, and the program fails");
     app.add_option("--hold", s.hold_ms, "milliseconds that A holds the lock while B waits")

@@ -38,6 +38,7 @@ public:
         case errc::not_empty: return "the node has children";
         case errc::outcome_unknown: return "the answer was lost: it may have been done";
         case errc::not_upgradable: return "a reader cannot become a writer";
+        case errc::tls_failed: return "TLS has failed with all servers";
         }
         return "unknown error";
     }

@@ -258,7 +258,7 @@ TEST_CASE("host names are resolved, also to IPv6, and a name without an address 
     bridge_client six{options_for("[::1]:" + std::to_string(nobody.port()))};
     six.run_until([&] {
         return std::any_of(six.log.begin(), six.log.end(), [&](const auto& line) {
-            return line.find("cannot connect to ::1:" + std::to_string(nobody.port())) != line.npos;
+            return line.find("cannot connect to [::1]:" + std::to_string(nobody.port())) != line.npos;
         });
     });
     six.close();

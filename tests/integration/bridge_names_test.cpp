@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <new>
 #include <set>
@@ -327,4 +328,27 @@ TEST_CASE("a client that is closed while its names are looked up is gone at once
     context.restart();
     context.run();
     CHECK(connected == error_code());
+}
+
+TEST_CASE("an address to which several names lead is tried once, and keeps all of them")
+{
+    asio::io_context context;
+    const auto goes_on = asio::make_work_guard(context);
+    const auto listed = bridge::parse_servers("quick1.test:1,127.0.0.1:1,quick2.test:1,quick1.test:2,[::1]:1").value();
+    const auto resolver =
+        std::make_shared<bridge::host_resolver>(runtime::make_strand(context.get_executor()), listed);
+    CHECK(resolver->found().size() == 2);
+    resolver->resolve([](const auto&, const auto&) {}, [] {});
+    while (resolver->busy())
+        REQUIRE(context.run_one_for(default_limit) == 1);
+
+    std::map<std::string, std::set<std::string>> found;
+    for (const auto& address : resolver->found())
+        for (const auto& given : address->given)
+            CHECK(found[address->text].insert(given.host).second);
+    CHECK(found == decltype(found){{"127.0.0.1:1", {"127.0.0.1", "quick1.test", "quick2.test"}},
+                                   {"127.0.0.1:2", {"quick1.test"}},
+                                   {"[::1]:1", {"::1"}}});
+    CHECK(resolver->found().front()->socket.ipv4.sin_port == htons(1));
+    CHECK(resolver->found().front()->socket.ipv4.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
 }

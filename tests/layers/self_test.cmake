@@ -17,6 +17,7 @@ function(make_sound_tree)
   file(WRITE ${SCRATCH}/src/runtime/turns.hpp "#include \"store/store.hpp\"\n")
   file(WRITE ${SCRATCH}/src/bridge/wire.cpp
     "#include \"runtime/turns.hpp\"\n#include \"store/store.hpp\"\n#include <zookeeper/zookeeper.h>\n")
+  file(WRITE ${SCRATCH}/src/bridge/tls/engine.cpp "#include <openssl/ssl.h>\n#include <boost/asio/ssl/context.hpp>\n")
   file(WRITE ${SCRATCH}/src/adapter/client.cpp
     "#include \"bridge/wire.hpp\"\n#include \"recipes/composed/several.hpp\"\n#include \"zklock/client.hpp\"\n")
   file(WRITE ${SCRATCH}/bench/c_client/session.cpp "#include <zookeeper/zookeeper.h>\n")
@@ -45,6 +46,8 @@ foreach(fault
     "src/recipes/locks/mutex.hpp|zookeeper/zookeeper.h" "tests/unit/x.cpp|zookeeper.h" "bench/x.cpp|zookeeper/zookeeper_log.h"
     "src/queue/queue.hpp|boost/asio.hpp" "src/recipes/locks/mutex.hpp|zklock/client.hpp" "src/elsewhere/x.cpp|vector"
     "src/runtime/turns.hpp|bridge/wire.cpp" "src/counters/counters.hpp|store/store.hpp" "src/queue/queue.hpp|counters/counters.hpp"
+    "src/bridge/wire.cpp|openssl/ssl.h" "include/zklock/client.hpp|boost/asio/ssl/context.hpp"
+    "src/adapter/client.cpp|boost/asio/ssl.hpp" "bench/x.cpp|openssl/err.h"
     "src/recipes/elsewhere/x.cpp|vector" "src/recipes/x.cpp|vector")
   string(REPLACE "|" ";" parts ${fault})
   list(GET parts 0 file)

@@ -5,7 +5,7 @@ find_package(Java 17 REQUIRED COMPONENTS Development)
 # All that they need when they run; ZooKeeper's own lock recipe among it.
 set(zklock_java_classpath
   curator-recipes curator-framework curator-client zookeeper zookeeper-jute zookeeper-recipes-lock guava slf4j-api
-  slf4j-nop netty-all metrics-core snappy-java)
+  slf4j-nop netty-codec netty-resolver metrics-core snappy-java)
 list(TRANSFORM zklock_java_classpath REPLACE "(.+)" "/usr/share/java/\\1.jar")
 list(JOIN zklock_java_classpath : zklock_java_classpath)
 

@@ -57,9 +57,10 @@ namespace {
 /// The thread, its loop, and what they share with the tests' threads.
 class proxy::relay {
 public:
-    relay(std::uint16_t server_port, std::optional<std::string> comes_from)
-        : server_port(server_port), comes_from_(std::move(comes_from)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-          listener_(listen_on(lease.port())), thread_([this] { run(); })
+    relay(std::uint16_t server_port, std::optional<std::string> comes_from, speech spoken)
+        : server_port(server_port), state{.spoken = spoken}, comes_from_(std::move(comes_from)),
+          wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), listener_(listen_on(lease.port())),
+          thread_([this] { run(); })
     {
     }
 
@@ -177,8 +178,8 @@ private:
     std::thread thread_;
 };
 
-proxy::proxy(std::uint16_t server_port, std::optional<std::string> comes_from)
-    : relay_(std::make_unique<relay>(server_port, std::move(comes_from)))
+proxy::proxy(std::uint16_t server_port, std::optional<std::string> comes_from, speech spoken)
+    : relay_(std::make_unique<relay>(server_port, std::move(comes_from), spoken))
 {
 }
 
@@ -299,6 +300,15 @@ std::size_t proxy::accepted() const
 void proxy::wait_accepted(std::size_t count, milliseconds limit)
 {
     relay_->wait("connection number " + std::to_string(count), limit, [&] { return relay_->accepted >= count; });
+}
+
+std::string proxy::captured() const
+{
+    return relay_->look([&] {
+        std::string all;
+        for (const auto& bytes : relay_->state.captured) all += bytes;
+        return all;
+    });
 }
 
 std::vector<session_credentials> proxy::sessions() const

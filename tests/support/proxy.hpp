@@ -38,7 +38,14 @@ struct seen_request {
     bool in_multi = false;
 };
 
-/// Stands between clients and one server, understands ZooKeeper's framing, and misbehaves as told.
+/// What the clients of a proxy and their server speak.
+enum class speech {
+    zookeeper,
+    tls ///< its frames are records, opcode::tls_record: those of clients are requests, and those of the server replies
+};
+
+/// Stands between clients and one server, understands ZooKeeper's framing, and misbehaves as told. Of TLS it sees what
+/// is to be seen on the wire: where a record ends.
 ///
 /// Works on a thread of its own; every member may be called from any thread. What the settings say holds for
 /// connections to come too. Waiting members throw when their limit passes.
@@ -46,7 +53,8 @@ class proxy {
 public:
     /// Its connections come to the server from that address of the loopback interface, such as 127.0.0.2, or else from
     /// 127.0.0.1.
-    explicit proxy(std::uint16_t server_port, std::optional<std::string> comes_from = std::nullopt);
+    explicit proxy(std::uint16_t server_port, std::optional<std::string> comes_from = std::nullopt,
+                   speech spoken = speech::zookeeper);
     ~proxy();
     proxy(const proxy&) = delete;
     proxy& operator=(const proxy&) = delete;
@@ -91,6 +99,9 @@ public:
     [[nodiscard]] std::size_t connections() const; ///< open now
     [[nodiscard]] std::size_t accepted() const;    ///< since the start
     void wait_accepted(std::size_t count, milliseconds limit = default_limit);
+
+    /// All bytes that have come here, a direction of a connection after the other. Only with speech::tls.
+    [[nodiscard]] std::string captured() const;
 
     /// The sessions that were opened or resumed through here, in the order of their first appearance.
     [[nodiscard]] std::vector<session_credentials> sessions() const;

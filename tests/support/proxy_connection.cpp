@@ -13,6 +13,7 @@ namespace {
     // In place of the request's number in what the server sends on its own.
     constexpr std::int32_t event_xid = -1;
     constexpr std::size_t frame_head = 4;
+    constexpr std::size_t record_head = 5; // kind, version, length
 
     std::size_t index(direction way)
     {
@@ -34,6 +35,17 @@ namespace {
         return wire_writer{}.int32(xid).int64(no_zxid).int32(throttled_op).frame();
     }
 
+    /// Of the TLS record that begins there; 0 if it is not known yet. What is no TLS is taken as it comes.
+    std::size_t record_length(std::string_view view)
+    {
+        const auto byte = [view](std::size_t i) { return static_cast<unsigned char>(view[i]); };
+        constexpr unsigned char first_kind = 20, last_kind = 24;
+        if (view.empty()) return 0;
+        if (byte(0) < first_kind || byte(0) > last_kind) return view.size();
+        const auto length = view.size() < record_head ? 0 : record_head + 256U * byte(3) + byte(4);
+        return view.size() < length ? 0 : length;
+    }
+
     bool starts_with_path(opcode op)
     {
         switch (op) {
@@ -53,6 +65,8 @@ proxy_connection::proxy_connection(unique_fd client, unique_fd server, proxy_sta
       requests_{.way = direction::requests, .from = &client_, .to = &server_},
       replies_{.way = direction::replies, .from = &server_, .to = &client_}
 {
+    if (state.spoken == speech::tls)
+        for (auto* l : {&requests_, &replies_}) l->captured = &state.captured.emplace_back();
 }
 
 bool proxy_connection::over() const noexcept
@@ -100,14 +114,25 @@ void proxy_connection::read(lane& l)
     char buffer[64 * 1024];
     while (!l.ended) {
         const auto got = ::recv(l.from->get(), buffer, sizeof buffer, MSG_DONTWAIT);
-        if (got > 0) l.input.append(buffer, static_cast<std::size_t>(got));
-        else if (got < 0 && (errno == EAGAIN || errno == ENOTCONN)) return;
+        if (got > 0) {
+            l.input.append(buffer, static_cast<std::size_t>(got));
+            if (l.captured) l.captured->append(buffer, static_cast<std::size_t>(got));
+        } else if (got < 0 && (errno == EAGAIN || errno == ENOTCONN)) return;
         else if (got == 0 || errno != EINTR) l.ended = true;
+    }
+}
+
+void proxy_connection::parse_tls(lane& l)
+{
+    while (const auto length = cutting_ ? 0 : record_length(l.input)) {
+        pass(l, l.input.substr(0, length));
+        l.input.erase(0, length);
     }
 }
 
 void proxy_connection::parse(lane& l)
 {
+    if (state_.spoken == speech::tls) return parse_tls(l);
     std::size_t at = 0;
     while (!cutting_ && l.input.size() - at >= frame_head) {
         const auto view = std::string_view{l.input}.substr(at);
@@ -121,9 +146,9 @@ void proxy_connection::parse(lane& l)
 
 void proxy_connection::pass(lane& l, std::string bytes)
 {
-    const auto body = std::string_view{bytes}.substr(frame_head);
+    const auto body = std::string_view{bytes}.substr(std::min(bytes.size(), frame_head));
     const bool request = l.way == direction::requests;
-    const auto op = request ? read_request(body) : read_reply(body);
+    const auto op = read_frame(l, body);
     frame f{.bytes = std::move(bytes), .due = steady_clock::now() + state_.delays[index(l.way)]};
 
     if (const auto rule = strike(op, request ? moment::request : moment::reply)) {
@@ -159,6 +184,14 @@ std::optional<proxy_rule> proxy_connection::strike(opcode op, moment at)
     const auto struck = *rule;
     state_.rules.erase(rule);
     return struck;
+}
+
+opcode proxy_connection::read_frame(const lane& l, std::string_view body)
+{
+    const bool request = l.way == direction::requests;
+    if (state_.spoken == speech::zookeeper) return request ? read_request(body) : read_reply(body);
+    if (request) state_.history.push_back({.op = opcode::tls_record, .path = {}});
+    return opcode::tls_record;
 }
 
 opcode proxy_connection::read_request(std::string_view body)

@@ -26,9 +26,11 @@ struct proxy_rule {
 struct proxy_state {
     std::array<bool, 2> blocked{};
     std::array<milliseconds, 2> delays{};
-    std::vector<proxy_rule> rules;
-    std::vector<seen_request> history;
-    std::vector<session_credentials> sessions;
+    std::vector<proxy_rule> rules{};
+    std::vector<seen_request> history{};
+    std::vector<session_credentials> sessions{};
+    speech spoken = speech::zookeeper;
+    std::deque<std::string> captured{}; ///< by each lane; none goes as long as the proxy is there
     std::uint64_t releases = 0; ///< counts release(): a frame is held until the count passes the one it noted
 };
 
@@ -59,6 +61,7 @@ private:
         direction way;
         unique_fd* from;
         unique_fd* to;
+        std::string* captured = nullptr; ///< if all that comes is kept
         std::string input{};
         std::deque<frame> frames{};
         std::size_t written = 0; ///< of the first frame
@@ -70,6 +73,8 @@ private:
 
     void read(lane& l);
     void parse(lane& l);
+    void parse_tls(lane& l);
+    opcode read_frame(const lane& l, std::string_view body);
     void pass(lane& l, std::string bytes);
     void write(lane& l);
     [[nodiscard]] bool may_go(const lane& l, const frame& f) const;

@@ -49,6 +49,13 @@ std::string zookeeper_ensemble::address() const
     return all;
 }
 
+std::string zookeeper_ensemble::secure_address() const
+{
+    std::string all;
+    for (const auto& server : servers_) all += (all.empty() ? "" : ",") + server->secure_address();
+    return all;
+}
+
 std::vector<std::uint16_t> zookeeper_ensemble::ports() const
 {
     std::vector<std::uint16_t> all;

@@ -24,6 +24,8 @@ public:
     [[nodiscard]] zookeeper_server& operator[](std::size_t index) { return *servers_.at(index); }
     /// host:port,host:port,…, as client_options::servers wants it.
     [[nodiscard]] std::string address() const;
+    /// The same of the ports for TLS. Only with server_options::secure.
+    [[nodiscard]] std::string secure_address() const;
     [[nodiscard]] std::vector<std::uint16_t> ports() const;
 
     /// Who leads now; waits until somebody does.

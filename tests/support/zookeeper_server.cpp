@@ -1,5 +1,6 @@
 #include "support/zookeeper_server.hpp"
 
+#include "support/certificate_authority.hpp"
 #include "support/failure_report.hpp"
 #include "support/four_letter_words.hpp"
 
@@ -9,6 +10,11 @@
 #include <utility>
 
 namespace zklock::test {
+
+secure_port_options::secure_port_options()
+    : key_store(usual_authority().certify().store), trust_store(usual_authority().file())
+{
+}
 
 zookeeper_server::zookeeper_server(server_options options) : options_(std::move(options))
 {
@@ -43,6 +49,7 @@ zookeeper_server::~zookeeper_server()
 void zookeeper_server::write_configuration()
 {
     const auto data = directory_.path() / "data";
+    if (options_.secure) secure_port_.emplace();
     std::filesystem::create_directories(data);
     std::ofstream file{directory_.path() / "zoo.cfg"};
     file << "dataDir=" << data.string() << '\n'
@@ -55,6 +62,18 @@ void zookeeper_server::write_configuration()
          << "admin.enableServer=false\n"
          << "4lw.commands.whitelist=*\n"
          << "forceSync=no\n"; // a killed process loses nothing by it; only a machine would
+    if (const auto& secure = options_.secure) {
+        file << "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\n"
+             << "secureClientPort=" << secure_port() << '\n'
+             << "secureClientPortAddress=127.0.0.1\n"
+             << "ssl.keyStore.location=" << secure->key_store << '\n'
+             << "ssl.trustStore.location=" << secure->trust_store << '\n'
+             << "ssl.clientAuth=" << secure->client_auth << '\n';
+        if (secure->tls_1_3)
+            file << "ssl.protocol=TLSv1.3\n"
+                 << "ssl.enabledProtocols=TLSv1.2,TLSv1.3\n"
+                 << "ssl.ciphersuites=TLS_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256\n";
+    }
     if (self_.id != 0) {
         file << "initLimit=20\nsyncLimit=5\n";
         std::ofstream{data / "myid"} << self_.id << '\n';

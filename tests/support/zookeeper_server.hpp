@@ -14,6 +14,17 @@ namespace zklock::test {
 /// Of the servers, unless a test says otherwise: what clients with short sessions state as client_options::server_tick.
 inline constexpr milliseconds usual_tick{500};
 
+/// A port for TLS beside the plain one. Both are served by Netty then.
+struct secure_port_options {
+    /// With a certificate of usual_authority()'s, whom it trusts, too.
+    secure_port_options();
+
+    std::string key_store;            ///< PEM: the server's key and certificate
+    std::string trust_store;          ///< PEM: whose certificates it takes from clients
+    std::string client_auth = "none"; ///< or "want", or "need": whether it asks for them
+    bool tls_1_3 = false;             ///< beside 1.2, which servers of 3.8 are content with by default
+};
+
 struct server_options {
     server_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
 
@@ -24,6 +35,7 @@ struct server_options {
     std::vector<std::string> config; ///< more lines of zoo.cfg
     std::vector<std::string> java;   ///< more arguments of the virtual machine
     std::string heap = "256m";
+    std::optional<secure_port_options> secure; ///< without it there is no such port
 };
 
 /// A real ZooKeeper server with a directory and ports of its own. Make it on the test's main thread: it dies with the
@@ -39,6 +51,12 @@ public:
     [[nodiscard]] std::uint16_t port() const { return client_port_->port(); }
     /// 127.0.0.1:port, as client_options::servers wants it.
     [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
+    /// For TLS. Only with server_options::secure.
+    [[nodiscard]] std::uint16_t secure_port() const { return secure_port_.value().port(); }
+    [[nodiscard]] std::string secure_address(const std::string& host = "127.0.0.1") const
+    {
+        return host + ':' + std::to_string(secure_port());
+    }
     [[nodiscard]] pid_t pid() const { return process_.pid(); }
     [[nodiscard]] bool running() { return process_.running(); }
 
@@ -64,7 +82,7 @@ private:
     void write_configuration();
 
     server_options options_;
-    std::optional<port_lease> client_port_;
+    std::optional<port_lease> client_port_, secure_port_;
     member self_;
     temporary_directory directory_;
     child_process process_;

@@ -1,3 +1,4 @@
+#include "address_scene.hpp"
 #include "bridge/connector.hpp"
 #include "support/fresh_seed.hpp"
 
@@ -113,7 +114,7 @@ private:
         connector::names known;
         for (const auto& [name, s] : servers_)
             if (s.known)
-                known.addresses.push_back(name);
+                known.addresses.push_back(zklock::test::address_called(name));
         known.complete = known.addresses.size() == servers_.size();
         known.answers_due = !known.complete && below(2) == 0;
         take(connector_.names_known(std::move(known), now_));
@@ -147,7 +148,7 @@ private:
     {
         REQUIRE_FALSE(attempt_began_); // one at a time
         attempt_began_ = now_;
-        present_ = connector_.address();
+        present_ = connector_.address().text;
         REQUIRE(servers_.contains(present_));
         CHECK(tried_.insert(present_).second); // once in a cycle
         switch (servers_[present_].how) {
@@ -159,7 +160,7 @@ private:
             lose(loss::connection);
             break;
         case manner::refuses:
-            lose(loss::connection);
+            lose(below(2) == 0 ? loss::security : loss::connection);
             break;
         case manner::forgets_sessions:
             servers_[present_].how = manner::serves;

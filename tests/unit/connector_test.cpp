@@ -1,3 +1,4 @@
+#include "address_scene.hpp"
 #include "bridge/connector.hpp"
 
 #include <doctest/doctest.h>
@@ -13,6 +14,7 @@ using clock_type = connector::clock;
 using phase = connector::phase;
 using step = connector::step;
 using loss = connector::loss;
+using zklock::test::addresses;
 
 namespace {
 
@@ -34,10 +36,10 @@ struct connector_scene {
     }
 
     /// Begins with all addresses known.
-    void begin(std::vector<std::string> addresses)
+    void begin(const std::vector<std::string>& names)
     {
         REQUIRE(c.begin(now) == step::resolve);
-        REQUIRE(c.names_known({std::move(addresses), false, true}, now) == step::attempt);
+        REQUIRE(c.names_known({addresses(names), false, true}, now) == step::attempt);
     }
 
     /// The present attempt is refused at once, and so are the rest of the cycle. What was tried.
@@ -45,7 +47,7 @@ struct connector_scene {
     {
         std::multiset<std::string> tried;
         for (;;) {
-            tried.insert(c.address());
+            tried.insert(c.address().text);
             CHECK(c.lost(loss::connection, now) == step::wait);
             const auto s = next();
             if (s == step::resolve)
@@ -65,7 +67,7 @@ TEST_CASE("a cycle tries each address once, and then the names are looked up aga
     connector_scene s;
     s.begin({"a", "b", "c"});
     CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "b", "c"});
-    CHECK(s.c.names_known({{"a", "d"}, false, true}, s.now) == step::attempt);
+    CHECK(s.c.names_known({addresses({"a", "d"}), false, true}, s.now) == step::attempt);
     CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "d"});
 }
 
@@ -89,7 +91,7 @@ TEST_CASE("the pause between cycles doubles up to its limit, and is drawn from i
         CHECK(s.now - before >= longest / 2);
         CHECK(s.now - before <= longest);
         longest = std::min<clock_type::duration>(longest * 2, 5s);
-        CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+        CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
     }
 }
 
@@ -103,14 +105,14 @@ TEST_CASE("while the session may live, the pause is no longer than an eighth of 
     while (s.now < lost_at + 3s) {
         const auto before = s.now;
         if (const auto what = s.next(); what == step::resolve)
-            CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+            CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
         CHECK(s.now - before <= 500ms);
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
     }
     s.now = lost_at + 4s;
     const auto before = s.now;
     if (s.next() == step::resolve)
-        CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+        CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
     s.next();
     CHECK(s.now - before >= 2500ms);
@@ -135,7 +137,7 @@ TEST_CASE("where nobody answers, the next cycle is more patient; a refusal does 
     connector_scene s;
     s.begin({"a"});
     s.refuse_cycle();
-    CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+    CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
     clock_type::duration limit = 4s;
     for (int cycle = 0; cycle < 4; ++cycle) {
         const auto began = s.now;
@@ -144,7 +146,7 @@ TEST_CASE("where nobody answers, the next cycle is more patient; a refusal does 
         limit = std::min<clock_type::duration>(limit * 2, 8s); // two thirds of the session
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
         CHECK(s.next() == step::resolve);
-        CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+        CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
     }
 }
 
@@ -152,25 +154,25 @@ TEST_CASE("after a loss another server is tried, and at once")
 {
     connector_scene s;
     s.begin({"a", "b"});
-    const std::string first = s.c.address();
+    const std::string first = s.c.address().text;
     s.c.opened(12s);
     s.now += 1min;
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
     const auto before = s.now;
     CHECK(s.next() == step::attempt);
     CHECK(s.now == before);
-    CHECK(s.c.address() != first);
+    CHECK(s.c.address().text != first);
 }
 
 TEST_CASE("who is told that the session is over asks the same server for a new one")
 {
     connector_scene s;
     s.begin({"a", "b"});
-    const std::string first = s.c.address();
+    const std::string first = s.c.address().text;
     s.now += 1s;
     CHECK(s.c.lost(loss::session, s.now) == step::wait);
     CHECK(s.next() == step::attempt);
-    CHECK(s.c.address() == first);
+    CHECK(s.c.address().text == first);
 }
 
 TEST_CASE("a server that drops each connection at once is not stormed")
@@ -194,7 +196,7 @@ TEST_CASE("once connected, pauses and patience begin anew")
         CHECK(s.next() == step::give_up);
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
         CHECK(s.next() == step::resolve);
-        CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+        CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
     }
     s.c.opened(12s);
     s.now += 1min;
@@ -216,7 +218,7 @@ TEST_CASE("an address that comes while a server is spared does not end the pause
     s.c.opened(60s);
     CHECK(s.c.lost(loss::connection, s.now) == step::wait);
     const auto before = s.now;
-    CHECK(s.c.names_known({{"a", "b"}, false, true}, s.now) == step::wait);
+    CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::wait);
     CHECK(s.next() == step::attempt);
     CHECK(s.now - before >= 1s);
 }
@@ -225,11 +227,11 @@ TEST_CASE("the first address of all comes when none could be tried: it is tried 
 {
     connector_scene s;
     REQUIRE(s.c.begin(s.now) == step::resolve);
-    REQUIRE(s.c.names_known({{}, false, true}, s.now) == step::wait);
-    CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::wait);
+    REQUIRE(s.c.names_known({addresses({}), false, true}, s.now) == step::wait);
+    CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::wait);
     CHECK(s.c.due() == s.now);
     CHECK(s.c.time_passed(s.now) == step::attempt);
-    CHECK(s.c.address() == "a");
+    CHECK(s.c.address().text == "a");
 }
 
 TEST_CASE("a session that is over needs no hurry")
@@ -265,55 +267,55 @@ TEST_CASE("names")
 
     SUBCASE("a cycle waits for those that are looked up, for a moment")
     {
-        CHECK(s.c.names_known({{"a"}, true, false}, s.now) == step::wait);
+        CHECK(s.c.names_known({addresses({"a"}), true, false}, s.now) == step::wait);
         const auto before = s.now;
         CHECK(s.next() == step::attempt);
         CHECK(s.now - before == 200ms);
-        CHECK(s.c.address() == "a");
+        CHECK(s.c.address().text == "a");
         CHECK(s.c.take_names_missing());
         CHECK_FALSE(s.c.take_names_missing());
     }
     SUBCASE("where nothing is known, the first answer is tried at once")
     {
-        CHECK(s.c.names_known({{}, true, false}, s.now) == step::wait);
+        CHECK(s.c.names_known({addresses({}), true, false}, s.now) == step::wait);
         s.now += 200ms;
         CHECK(s.c.time_passed(s.now) == step::wait);
         CHECK(s.c.take_names_missing());
-        CHECK(s.c.names_known({{"b"}, true, false}, s.now) == step::wait);
+        CHECK(s.c.names_known({addresses({"b"}), true, false}, s.now) == step::wait);
         const auto before = s.now;
         CHECK(s.next() == step::attempt);
         CHECK(s.now == before);
-        CHECK(s.c.address() == "b");
+        CHECK(s.c.address().text == "b");
     }
     SUBCASE("where nothing is known, those that have failed are asked for again while others are not answered")
     {
-        CHECK(s.c.names_known({{}, true, false}, s.now) == step::wait);
+        CHECK(s.c.names_known({addresses({}), true, false}, s.now) == step::wait);
         const auto before = s.now;
         CHECK(s.next() == step::resolve);
         CHECK(s.now - before >= 250ms);
         CHECK(s.now - before <= 300ms);
-        CHECK(s.c.names_known({{"b"}, false, false}, s.now) == step::attempt);
-        CHECK(s.c.address() == "b");
+        CHECK(s.c.names_known({addresses({"b"}), false, false}, s.now) == step::attempt);
+        CHECK(s.c.address().text == "b");
     }
     SUBCASE("an address that comes late is the next to be tried")
     {
-        CHECK(s.c.names_known({{"a"}, true, false}, s.now) == step::wait);
+        CHECK(s.c.names_known({addresses({"a"}), true, false}, s.now) == step::wait);
         CHECK(s.next() == step::attempt);
-        CHECK(s.c.names_known({{"a", "b"}, false, true}, s.now) == step::wait);
+        CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::wait);
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
         CHECK(s.next() == step::attempt);
-        CHECK(s.c.address() == "b");
+        CHECK(s.c.address().text == "b");
     }
     SUBCASE("an address that comes in the pause ends it")
     {
-        CHECK(s.c.names_known({{"a"}, true, false}, s.now) == step::wait);
+        CHECK(s.c.names_known({addresses({"a"}), true, false}, s.now) == step::wait);
         CHECK(s.next() == step::attempt);
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-        CHECK(s.c.names_known({{"a", "b"}, false, true}, s.now) == step::wait);
+        CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::wait);
         const auto before = s.now;
         CHECK(s.next() == step::attempt);
         CHECK(s.now == before);
-        CHECK(s.c.address() == "b");
+        CHECK(s.c.address().text == "b");
     }
     SUBCASE("where there is none, it is asked again after a pause")
     {
@@ -353,7 +355,7 @@ TEST_CASE("closing")
         CHECK(s.c.begin(s.now) == step::resolve);
         CHECK(s.c.close(s.now) == step::finish);
         s.c.finished();
-        CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::wait);
+        CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::wait);
         CHECK(s.c.lost(loss::connection, s.now) == step::wait);
         CHECK_FALSE(s.c.due());
     }
@@ -369,6 +371,64 @@ TEST_CASE("the longest times that may be asked for do not overflow")
         s.refuse_cycle();
         CHECK(s.now - before >= 12h);
         CHECK(s.now - before <= 24h);
-        CHECK(s.c.names_known({{"a"}, false, true}, s.now) == step::attempt);
+        CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
+    }
+}
+
+TEST_CASE("an address that is known by another name, too, is tried once, with all its names")
+{
+    using zklock::test::address_called;
+    connector_scene s;
+    s.begin({"a", "b"});
+    const std::string present = s.c.address().text;
+    CHECK(s.c.names_known({{address_called(present, {"x", "y"})}, false, true}, s.now) == step::wait);
+    CHECK(s.c.address().given.size() == 2);
+    CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "b"});
+}
+
+TEST_CASE("whether TLS has failed with all servers")
+{
+    connector_scene s;
+    s.begin({"a", "b"});
+    const auto fail = [&](loss what) {
+        CHECK(s.c.lost(what, s.now) == step::wait);
+        if (s.next() == step::resolve)
+            CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::attempt);
+    };
+    fail(loss::security);
+    CHECK_FALSE(s.c.all_insecure()); // there is another one
+    CHECK(s.c.lost(loss::security, s.now) == step::wait);
+    CHECK(s.c.all_insecure());
+    CHECK(s.next() == step::resolve);
+    CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::attempt);
+    CHECK(s.c.all_insecure());
+
+    SUBCASE("not, when one of them cannot be reached any more")
+    {
+        fail(loss::security);
+        CHECK(s.c.all_insecure());
+        fail(loss::connection);
+        CHECK_FALSE(s.c.all_insecure());
+        fail(loss::connection);
+        fail(loss::security);
+        CHECK_FALSE(s.c.all_insecure());
+        fail(loss::security);
+        fail(loss::security);
+        CHECK(s.c.all_insecure());
+    }
+    SUBCASE("not, when there is a connection")
+    {
+        s.c.opened(12s);
+        CHECK_FALSE(s.c.all_insecure());
+        fail(loss::connection);
+        fail(loss::security);
+        CHECK_FALSE(s.c.all_insecure());
+        fail(loss::security);
+        CHECK(s.c.all_insecure());
+    }
+    SUBCASE("not, when a server has spoken of the session")
+    {
+        fail(loss::session);
+        CHECK_FALSE(s.c.all_insecure());
     }
 }

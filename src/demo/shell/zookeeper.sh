@@ -2,12 +2,37 @@
 
 zookeeper=
 zookeeper_port=
+zookeeper_secure= # if it is set before the start, there is a port for TLS, too; all that know it trust zookeeper_ca
+zookeeper_secure_port=
+zookeeper_ca=
+
+# make_keys PLACE: an authority, and a key and a certificate of it for this machine.
+make_keys() {
+    local new=(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2)
+    {
+        "${new[@]}" -subj '/CN=demonstration' -keyout "$1/ca.key" -out "$1/ca.pem" &&
+            "${new[@]}" -subj '/CN=localhost' -CA "$1/ca.pem" -CAkey "$1/ca.key" -keyout "$1/own.key" -out "$1/own.pem" \
+                -addext basicConstraints=critical,CA:FALSE -addext subjectAltName=DNS:localhost,IP:127.0.0.1
+    } >"$1/log" 2>&1 || die "openssl could not make keys: $(tail -n 3 "$1/log")"
+    cat "$1/own.key" "$1/own.pem" >"$1/store.pem"
+}
 
 start_zookeeper() {
     # Below the range from which the kernel takes ports for connections.
-    zookeeper_port=$((20000 + RANDOM % 10000))
-    local place=$scratch/zookeeper-$zookeeper_port
+    zookeeper_port=$((20000 + RANDOM % 5000 * 2))
+    local place=$scratch/zookeeper-$zookeeper_port secure=
     mkdir -p "$place"
+    if [[ $zookeeper_secure ]]; then
+        zookeeper_secure_port=$((zookeeper_port + 1))
+        zookeeper_ca=$place/ca.pem
+        make_keys "$place"
+        secure="serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory
+secureClientPort=$zookeeper_secure_port
+secureClientPortAddress=127.0.0.1
+ssl.keyStore.location=$place/store.pem
+ssl.trustStore.location=$place/ca.pem
+ssl.clientAuth=none"
+    fi
     cat >"$place/zoo.cfg" <<END
 dataDir=$place/data
 clientPort=$zookeeper_port
@@ -16,10 +41,11 @@ tickTime=1000
 maxClientCnxns=0
 admin.enableServer=false
 preAllocSize=4096
+$secure
 END
     start "$place/log" java -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
         -Dorg.slf4j.simpleLogger.defaultLogLevel=error \
-        -cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar \
+        -cp /usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:/usr/share/java/netty-codec.jar \
         org.apache.zookeeper.server.quorum.QuorumPeerMain "$place/zoo.cfg"
     zookeeper=$!
 }

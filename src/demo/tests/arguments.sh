@@ -32,7 +32,11 @@ for option in --buyers=3 --stock=3 --processes=3 --fenced --sessions-per-buyer; 
     expect 2 '--two-clients goes with --servers only' --two-clients "$option"
     expect 2 '--two-clients goes with --servers only' "$option" --two-clients
 done
-for option in --fenced --sessions-per-buyer --two-clients; do
+expect 2 '--tls-ca needs a value' --tls --tls-ca
+expect 2 '--tls-ca takes a file' --tls --tls-ca /no/such/file --servers localhost:1
+expect 2 '--tls-ca goes with --tls and --servers' --tls-ca /dev/null --servers localhost:1
+expect 2 '--tls-ca goes with --tls and --servers' --tls-ca /dev/null --tls
+for option in --fenced --sessions-per-buyer --two-clients --tls; do
     expect 2 "$option takes no value" "$option=yes"
 done
 expect 2 'unknown argument' --byers 3

@@ -20,7 +20,7 @@ std::optional<errc> locks::check(const std::string& path, const lock_path* known
     const std::string& own = options.identifier;
     auto fault = find_fault(options, own.empty() ? session_.options.identifier : own);
     if (!fault && options.access)
-        fault = find_fault(options.access, session_.options.auth);
+        fault = find_fault(options.access, session_.options);
     return fault ? report_fault(session_, path, *fault) : std::optional<errc>();
 }
 

@@ -85,7 +85,7 @@ std::optional<errc> node_operations::check_to_remove(const std::string& path) co
 
 std::optional<errc> node_operations::check(const std::string& path, const std::optional<access_list>& access) const
 {
-    const auto fault = find_fault(access, session_.options.auth);
+    const auto fault = find_fault(access, session_.options);
     return fault ? std::optional(report_fault(session_, path, *fault)) : std::nullopt;
 }
 

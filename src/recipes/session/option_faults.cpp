@@ -174,15 +174,25 @@ std::optional<option_fault> find_fault(const std::optional<access_list>& access)
     return std::nullopt;
 }
 
-std::optional<option_fault> find_fault(const std::optional<access_list>& access, const std::vector<credentials>& shown)
+namespace {
+
+/// Whether the servers know again who it is: by credentials, or by the certificate that TLS shows.
+bool has_identity(const client_options& o)
+{
+    return !o.auth.empty() || (o.tls.enabled && (o.tls.context || !o.tls.certificate_file.empty()));
+}
+
+} // namespace
+
+std::optional<option_fault> find_fault(const std::optional<access_list>& access, const client_options& of_client)
 {
     if (auto fault = find_fault(access); fault || !access)
         return fault;
     const auto is_creator = [](const access_entry& entry) { return entry.scheme == "auth"; };
-    if (shown.empty() && std::ranges::any_of(access->entries(), is_creator))
+    if (!has_identity(of_client) && std::ranges::any_of(access->entries(), is_creator))
         return option_fault("access", in_words(*access),
-                            "without auth where client_options::auth is empty: there is no creator that servers would "
-                            "know again");
+                            "without auth where client_options has neither auth nor tls.certificate_file: there is no "
+                            "creator that servers would know again");
     return std::nullopt;
 }
 

@@ -40,9 +40,8 @@ class session;
 [[nodiscard]] std::optional<option_fault> find_fault(naming, parent_kind);
 /// Finds what no server would accept in the list, if there is one.
 [[nodiscard]] std::optional<option_fault> find_fault(const std::optional<access_list>&);
-/// Finds also what the servers would not accept of a client with these credentials.
-[[nodiscard]] std::optional<option_fault> find_fault(const std::optional<access_list>&,
-                                                     const std::vector<credentials>&);
+/// Finds also what the servers would not accept of a client with these options.
+[[nodiscard]] std::optional<option_fault> find_fault(const std::optional<access_list>&, const client_options&);
 
 /// Has the log told, at level error, what is refused at that path and why.
 errc report_fault(session&, const std::string& path, const option_fault&);

@@ -1,0 +1,71 @@
+// Where a relay stands between the server's socket and the C client: the two take turns, because the pair of sockets
+// between them holds little, and what is in it makes the server's socket neither readable nor writable.
+#include "bridge/connection.hpp"
+
+#include <poll.h>
+
+namespace zklock::bridge {
+
+namespace {
+
+// After so many rounds, the executor's other work comes first.
+constexpr int rounds_at_once = 4;
+
+bool has_input(int fd)
+{
+    pollfd p{fd, POLLIN, 0};
+    return ::poll(&p, 1, 0) == 1;
+}
+
+} // namespace
+
+/// What the C client has written leaves, and it writes on, until all is gone or the server's socket takes no more. For
+/// that the caller has to wait then.
+interest connection::send_by_relay()
+{
+    for (bool has_read = false;; has_read = true) {
+        auto next = wire_.next_interest();
+        if (!held_back_)
+            io_->tls->bring_out(server_socket());
+        if (!wire_.has_socket())
+            return next;
+        if (held_back_ || !next.write || !wire_.is_connected() || io_->tls->holds_output()) {
+            next.write = io_->tls->holds_output();
+            // What it has left there makes no noise.
+            if (has_read && wire_.is_connected() && !io_->awaiting_read && has_input(wire_.descriptor()))
+                read_soon();
+            return next;
+        }
+        static_cast<void>(wire_.process(true, 1)); // it reads, too
+    }
+}
+
+/// True when there may be more to read.
+bool connection::receive_by_relay()
+{
+    relay& tls = *io_->tls;
+    for (int round = 0; round < rounds_at_once; ++round) {
+        tls.bring_in(server_socket());
+        if (tls.has_failed()) {
+            tls_failed(tls.why());
+            return false;
+        }
+        if (tls.now_in() == relay::state::ended)
+            wire_.will_end(tls.why());
+        if (wire_.process(false, packets_at_once))
+            return true;
+        const bool left = tls.holds_input() || (wire_.is_connected() && has_input(wire_.descriptor()));
+        if (!wire_.has_socket() || !left)
+            return false;
+    }
+    return true;
+}
+
+/// The caller then tells the connector what became of the wire.
+void connection::tls_failed(const std::string& why)
+{
+    insecure_ = true;
+    wire_.insecure(why);
+}
+
+} // namespace zklock::bridge

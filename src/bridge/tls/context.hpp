@@ -1,0 +1,55 @@
+#pragma once
+#include "zklock/tls_options.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+struct ssl_ctx_st; // OpenSSL's SSL_CTX
+
+namespace zklock::bridge {
+
+class tls_file;
+
+/// What all TLS connections of a client share: the authorities, the certificate and the key that `tls_options` name, or
+/// the user's own context. It never changes once it is made: what changes on disk becomes another one. So any thread
+/// may use it.
+class tls_context {
+public:
+    /// Takes `context` over. `made_of` are the files as they were read.
+    tls_context(ssl_ctx_st* context, std::vector<tls_file> made_of) noexcept;
+    /// The user's own, which stays as it is.
+    explicit tls_context(std::shared_ptr<boost::asio::ssl::context>);
+    ~tls_context();
+    tls_context(const tls_context&) = delete;
+    tls_context& operator=(const tls_context&) = delete;
+
+    [[nodiscard]] ssl_ctx_st* native() const noexcept { return native_; }
+    [[nodiscard]] const std::vector<tls_file>& made_of() const noexcept { return made_of_; }
+    [[nodiscard]] const std::shared_ptr<boost::asio::ssl::context>& of_user() const noexcept { return of_user_; }
+
+private:
+    const std::shared_ptr<boost::asio::ssl::context> of_user_;
+    ssl_ctx_st* const native_; ///< of_user_'s, or owned
+    const std::vector<tls_file> made_of_;
+};
+
+/// Whether it asks servers for a certificate that it accepts, as contexts at first do not.
+[[nodiscard]] bool verifies_servers(boost::asio::ssl::context& of_user);
+
+/// What load_tls() found.
+struct tls_loaded {
+    std::shared_ptr<const tls_context> context; ///< none if nothing can be used
+    std::string why; ///< in words: why there is none, or why it is still the one from before; empty if all is well
+};
+
+/// Makes a context of `options`, whose find_fault() found nothing. `before` is what the same options gave the last
+/// time, or nothing. It is returned itself where no file has changed, and then only the files' times and sizes are
+/// looked at. It is also returned itself where something is wrong with what has changed: a certificate and a key that
+/// do not belong together (their renewal is half done), or a file that cannot be read. Then `why` tells.
+///
+/// It blocks: it reads files and parses them (some 20 ms for the system's authorities), so it is not called on an
+/// executor. From any thread, several at a time. It throws std::bad_alloc only. It never asks anybody for a password.
+[[nodiscard]] tls_loaded load_tls(const tls_options& options, const std::shared_ptr<const tls_context>& before);
+
+} // namespace zklock::bridge

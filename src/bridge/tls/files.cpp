@@ -1,0 +1,107 @@
+#include "bridge/tls/files.hpp"
+
+#include <openssl/crypto.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace zklock::bridge {
+
+namespace {
+
+constexpr ::off_t largest_file = 16 * 1024 * 1024;
+constexpr ::time_t settled_after = 2; // s, FAT's step of time
+
+class open_file {
+public:
+    explicit open_file(int fd) noexcept : fd_(fd) {}
+    ~open_file()
+    {
+        if (fd_ != -1)
+            ::close(fd_);
+    }
+    open_file(const open_file&) = delete;
+    open_file& operator=(const open_file&) = delete;
+    [[nodiscard]] int get() const noexcept { return fd_; }
+
+private:
+    const int fd_;
+};
+
+std::string error_text(int code) { return std::generic_category().message(code); }
+
+bool same_time(const ::timespec& a, const ::timespec& b) noexcept
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+} // namespace
+
+void file_contents::wipe() noexcept { OPENSSL_cleanse(text_.data(), text_.size()); }
+
+void tls_file::note(const struct ::stat& found)
+{
+    traits_ = traits{found.st_dev, found.st_ino, found.st_size, found.st_mtim, found.st_ctim};
+    recent_ = found.st_mtim.tv_sec + settled_after >= ::time(nullptr);
+}
+
+void tls_file::look()
+{
+    struct ::stat found{};
+    traits_.reset();
+    if (::stat(path_.c_str(), &found) == 0)
+        note(found);
+}
+
+bool tls_file::unchanged() const
+{
+    tls_file now(path_);
+    now.look();
+    if (!traits_ || !now.traits_)
+        return !traits_ && !now.traits_;
+    return !recent_ && traits_->device == now.traits_->device && traits_->number == now.traits_->number &&
+           traits_->size == now.traits_->size && same_time(traits_->written, now.traits_->written) &&
+           same_time(traits_->changed, now.traits_->changed);
+}
+
+std::optional<file_contents> tls_file::read(std::string& why)
+{
+    look();
+    const auto failed = [&](const std::string& reason) {
+        why = path_ + " cannot be read: " + reason;
+        return std::nullopt;
+    };
+    // Without waiting: a pipe that nobody writes to would wait for ever.
+    const open_file file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct ::stat found{};
+    if (file.get() == -1 || ::fstat(file.get(), &found) != 0)
+        return failed(error_text(errno));
+    note(found);
+    if (!S_ISREG(found.st_mode))
+        return failed("it is not a regular file");
+    if (found.st_size > largest_file)
+        return failed("it is larger than 16 MiB");
+    file_contents contents;
+    contents.text_.resize(static_cast<std::size_t>(found.st_size) + 1); // one more, to see that it has not grown
+    std::size_t filled = 0;
+    while (filled < contents.text_.size()) {
+        const auto got = ::read(file.get(), contents.text_.data() + filled, contents.text_.size() - filled);
+        if (got == -1 && errno == EINTR)
+            continue;
+        if (got == -1)
+            return failed(error_text(errno));
+        if (got == 0)
+            break;
+        filled += static_cast<std::size_t>(got);
+    }
+    if (filled == contents.text_.size())
+        return failed("it is being written");
+    contents.text_.resize(filled);
+    return contents;
+}
+
+} // namespace zklock::bridge

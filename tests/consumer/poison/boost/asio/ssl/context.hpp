@@ -1,0 +1,1 @@
+#error "a user of zklock must not need an OpenSSL header"

@@ -1,0 +1,138 @@
+// sanitizers: none
+// Many at once over TLS: ten thousand waiters of one client, many clients that come back together after a restart, and
+// a process that a signal would end if anybody wrote to a connection that is gone.
+#include "integration/tls_scene.hpp"
+
+#include <deque>
+
+#include <csignal>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+const auto secure = secured();
+
+constexpr std::size_t many = 10'000;
+constexpr std::size_t clients_at_once = 300;
+
+} // namespace
+
+TEST_CASE("ten thousand waiters of one client are served in the order of their calls")
+{
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, secure_options(server().secure_address(), 60s));
+        mutex lock(zk, "/tls/crowd");
+        guard first = must(co_await lock.acquire(default_limit));
+        std::size_t granted = 0;
+        bool in_order = true;
+        std::int64_t token = first.fencing_token();
+        for (std::size_t i = 0; i < many; ++i)
+            lock.acquire([&, i](error_code ec, guard held) {
+                in_order = in_order && !ec && granted == i && held.fencing_token() > token;
+                token = held.fencing_token();
+                ++granted;
+                std::move(held).release([](error_code) {});
+            });
+        must(co_await std::move(first).release());
+        const auto all = [&granted] { return granted == many; };
+        co_await until("all have had it", all, 120s);
+        CHECK(in_order);
+        CHECK(zk.metrics().disconnects == 0);
+        co_await nothing_left(server().port());
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {"/tls/crowd"});
+}
+
+TEST_CASE("ten thousand waiters cancelled at once, and those of a client that is closed, leave nothing")
+{
+    const auto body = [&]() -> awaitable<void> {
+        for (const bool close : {false, true}) {
+            client zk(co_await asio::this_coro::executor, secure_options(server().secure_address(), 60s));
+            mutex lock(zk, "/tls/given-up");
+            guard first = must(co_await lock.acquire(default_limit));
+            std::deque<pending<guard>> waiting;
+            for (std::size_t i = 0; i < many; ++i)
+                waiting.push_back(begin_acquire(lock));
+            const auto queued = [] { return ephemeral_count(server().port()) > many / 2; }; // as the budget allows
+            co_await until("most have their nodes", queued);
+            if (close)
+                must(co_await zk.close());
+            else
+                for (auto& each : waiting)
+                    each.cancel();
+            for (auto& each : waiting) {
+                const error_code ec = co_await each.end();
+                REQUIRE(ec);
+            }
+            first = guard();
+            co_await nothing_left(server().port());
+            must(co_await zk.close());
+        }
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {"/tls/given-up"});
+}
+
+TEST_CASE("three hundred clients come back together after a restart, each with its session")
+{
+    zookeeper_server restarted(with_secure_port());
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        std::deque<client> clients;
+        for (std::size_t i = 0; i < clients_at_once; ++i)
+            clients.emplace_back(executor, secure_options(restarted.secure_address(), 30s));
+        std::vector<std::int64_t> sessions;
+        for (client& zk : clients) {
+            must(co_await zk.wait_connected(default_limit));
+            sessions.push_back(zk.session_id());
+        }
+        restarted.restart();
+        for (client& zk : clients) {
+            const auto noticed = [&zk] { return zk.metrics().disconnects != 0; };
+            co_await until("it has noticed", noticed);
+            must(co_await zk.wait_connected(default_limit));
+        }
+        for (std::size_t i = 0; i < clients_at_once; ++i)
+            CHECK(clients[i].session_id() == sessions[i]);
+        std::vector<pending<>> closing(clients_at_once);
+        for (std::size_t i = 0; i < clients_at_once; ++i)
+            clients[i].close(closing[i].handler());
+        for (auto& each : closing) {
+            const error_code ec = co_await each.end();
+            CHECK_FALSE(ec);
+        }
+    };
+    run_test(test_limit, body);
+    expect_clean(restarted);
+}
+
+TEST_CASE("no SIGPIPE: writes, closes and destructors beside servers that have gone")
+{
+    struct sigaction before {}, usual {};
+    usual.sa_handler = SIG_DFL; // whoever writes to a connection that is gone, without asking for silence, ends here
+    REQUIRE(::sigaction(SIGPIPE, &usual, &before) == 0);
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        for (int round = 0; round < 20; ++round) {
+            auto remote = std::make_unique<secure_client>(executor, server().secure_port());
+            must(co_await remote->zk.wait_connected(default_limit));
+            pending<node_content> answer;
+            remote->link.cut(); // which the client will notice when it has written, or later
+            remote->zk.get("/", answer.handler());
+            if (round % 2 == 0)
+                co_await answer.end();
+            remote->link.cut();
+            if (round % 4 < 2)
+                must(co_await remote->zk.close());
+            remote.reset();
+            co_await answer.end();
+        }
+    };
+    run_test(test_limit, body);
+    REQUIRE(::sigaction(SIGPIPE, &before, nullptr) == 0);
+    expect_clean(server());
+}

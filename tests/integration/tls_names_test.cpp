@@ -1,0 +1,103 @@
+// sanitizers: none
+// For which name a certificate has to be: that by which the user named the address that is being tried.
+#include "integration/tls_scene.hpp"
+
+#include <string_view>
+
+#include <dlfcn.h>
+#include <netdb.h>
+
+using namespace zklock;
+using namespace zklock::test;
+
+// Names that end with ".test" are this machine's.
+extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found)
+{
+    static auto real = reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+    std::string_view name{node ? node : ""};
+    while (name.ends_with('.'))
+        name.remove_suffix(1);
+    return real(name.ends_with(".test") ? "127.0.0.1" : node, service, hints, found);
+}
+
+namespace {
+
+server_options with_names(std::vector<std::string> names)
+{
+    certificate_wish wish;
+    wish.names = std::move(names);
+    server_options options = with_secure_port();
+    options.secure->key_store = usual_authority().certify(wish).store;
+    return options;
+}
+
+void play_connected(const client_options& options)
+{
+    CAPTURE(options.servers);
+    const auto body = [&] { return expect_connected(options); };
+    run_test(test_limit, body);
+}
+
+void play_refused(const client_options& options, const std::string& why)
+{
+    CAPTURE(options.servers);
+    const auto body = [&] { return expect_refused(options, why); };
+    run_test(test_limit, body);
+}
+
+} // namespace
+
+TEST_CASE("a server is known by its name, however the name is written, and by no other")
+{
+    zookeeper_server one(with_names({"DNS:one.test"}));
+    play_connected(secure_options(one.secure_address("one.test")));
+    play_connected(secure_options(one.secure_address("ONE.test")));
+    play_connected(secure_options(one.secure_address("one.test.")));
+    play_refused(secure_options(one.secure_address("two.test")), "hostname mismatch");
+    play_refused(secure_options(one.secure_address()), "IP address mismatch");
+    play_refused(secure_options(one.secure_address("sub.one.test")), "hostname mismatch");
+    expect_clean(one, {"/tls/usable"});
+}
+
+TEST_CASE("wildcards are for one label")
+{
+    zookeeper_server all(with_names({"DNS:*.zoo.test"}));
+    play_connected(secure_options(all.secure_address("a.zoo.test")));
+    play_refused(secure_options(all.secure_address("a.b.zoo.test")), "hostname mismatch");
+    play_refused(secure_options(all.secure_address("zoo.test")), "hostname mismatch");
+}
+
+TEST_CASE("an address with two names is tried by both, whichever of them the certificate is for")
+{
+    for (const std::string name : {"one.test", "two.test"}) {
+        CAPTURE(name);
+        zookeeper_server named(with_names({"DNS:" + name}));
+        const std::string one = named.secure_address("one.test"), two = named.secure_address("two.test");
+        for (int i = 0; i < 5; ++i) { // the order is left to chance
+            play_connected(secure_options(one + ',' + two));
+            play_connected(secure_options(two + ',' + one));
+        }
+        play_connected(secure_options(named.secure_address() + ',' + one + ',' + two));
+        expect_clean(named, {"/tls/usable"});
+    }
+}
+
+TEST_CASE("an address without a name is in the certificate, or refused; a scope is in none")
+{
+    zookeeper_server numbered(with_names({"IP:127.0.0.1"}));
+    play_connected(secure_options(numbered.secure_address()));
+    play_refused(secure_options(numbered.secure_address("one.test")), "hostname mismatch");
+
+    client_options options = secure_options("[fe80::1%lo]:2281");
+    const auto fault = find_fault(options);
+    REQUIRE(fault);
+    CHECK(fault->option == "servers");
+    const auto body = [&]() -> awaitable<void> {
+        client zk(co_await asio::this_coro::executor, options);
+        CHECK(error_in(co_await zk.wait_connected(default_limit)) == errc::invalid_option);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    options.tls = tls_options();
+    CHECK_FALSE(find_fault(options));
+}

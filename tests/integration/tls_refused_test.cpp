@@ -1,0 +1,183 @@
+// sanitizers: address
+// With whom no connection comes about, and what is told of it: strangers, other names, the past, a port without TLS,
+// servers that want to know who comes.
+#include "integration/tls_scene.hpp"
+#include "support/port_lease.hpp"
+
+#include <optional>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+const auto secure = secured();
+
+server_options with_certificate(const certificate_wish& wish)
+{
+    server_options options = with_secure_port();
+    options.secure->key_store = usual_authority().certify(wish).store;
+    return options;
+}
+
+server_options needing_certificates(bool tls_1_3)
+{
+    server_options options = with_secure_port();
+    options.secure->client_auth = "need";
+    options.secure->tls_1_3 = tls_1_3;
+    return options;
+}
+
+void play_refused(const client_options& options, const std::string& why)
+{
+    CAPTURE(why);
+    const auto body = [&] { return expect_refused(options, why); };
+    run_test(test_limit, body);
+}
+
+void play_connected(const client_options& options)
+{
+    const auto body = [&] { return expect_connected(options); };
+    run_test(test_limit, body);
+}
+
+} // namespace
+
+TEST_CASE("a server of an authority that is not trusted")
+{
+    const certificate_authority other("another");
+    client_options options = secure_options(server().secure_address());
+    options.tls = trusting(other);
+    play_refused(options, "unable to get local issuer certificate");
+    options.tls.ca_file.clear(); // the system's do not know it either
+    play_refused(options, "unable to get local issuer certificate");
+}
+
+TEST_CASE("a certificate for other names, and one that has expired")
+{
+    certificate_wish wish;
+    wish.names = {"DNS:elsewhere.test", "IP:192.0.2.1"};
+    zookeeper_server elsewhere(with_certificate(wish));
+    play_refused(secure_options(elsewhere.secure_address()), "IP address mismatch");
+    play_refused(secure_options(elsewhere.secure_address("localhost")), "hostname mismatch");
+
+    wish = certificate_wish();
+    wish.expired = true;
+    zookeeper_server late(with_certificate(wish));
+    play_refused(secure_options(late.secure_address()), "certificate has expired");
+}
+
+TEST_CASE("a certificate with a common name only is for that name, and for no address")
+{
+    certificate_wish wish;
+    wish.common_name = "localhost";
+    wish.names.clear();
+    zookeeper_server nameless(with_certificate(wish));
+    play_connected(secure_options(nameless.secure_address("localhost")));
+    play_refused(secure_options(nameless.secure_address()), "IP address mismatch");
+}
+
+TEST_CASE("a port without TLS, and TLS spoken by nobody who is asked for it")
+{
+    play_refused(secure_options(server().address()), "127.0.0.1:" + std::to_string(server().port()));
+    const kept_log log;
+    const auto body = [&]() -> awaitable<void> { // a client without TLS at a port for it
+        client_options options = fault_options(server().secure_address(), long_session);
+        options.log = log;
+        client zk(co_await asio::this_coro::executor, options);
+        CHECK(error_in(co_await zk.wait_connected(2s)) == errc::timed_out);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+}
+
+TEST_CASE("a server that needs a certificate: with one, without one, with that of a stranger")
+{
+    const auto own = usual_authority().certify();
+    certificate_authority other("another");
+    const auto strange = other.certify();
+    for (const bool tls_1_3 : {false, true}) {
+        CAPTURE(tls_1_3);
+        zookeeper_server needs(needing_certificates(tls_1_3));
+        client_options options = secure_options(needs.secure_address());
+        play_refused(options, "alert"); // under 1.3 it comes when the client has shaken hands already
+        options.tls = showing(strange);
+        play_refused(options, "alert");
+        options.tls = showing(own);
+        play_connected(options);
+    }
+}
+
+TEST_CASE("of several servers some refuse, and the one that does not is found")
+{
+    certificate_wish wish;
+    wish.names = {"DNS:elsewhere.test"};
+    zookeeper_server elsewhere(with_certificate(wish));
+    port_lease nobody;
+    const std::string servers = elsewhere.secure_address() + ',' + server().address() + ",127.0.0.1:" +
+                                std::to_string(nobody.port()) + ',' + server().secure_address();
+    for (int i = 0; i < 5; ++i) // the order is left to chance
+        play_connected(secure_options(servers));
+    expect_clean(server(), {"/tls/usable"});
+}
+
+TEST_CASE("an acquire that waits for a server that refuses tells why")
+{
+    const auto body = [&]() -> awaitable<void> {
+        client_options options = secure_options(server().address());
+        client zk(co_await asio::this_coro::executor, options);
+        mutex lock(zk, "/tls/refused");
+        error_code ec;
+        const auto end = steady_clock::now() + default_limit;
+        do
+            ec = error_in(co_await lock.acquire(300ms));
+        while (ec == errc::timed_out && steady_clock::now() < end);
+        CHECK(ec == errc::tls_failed);
+        const std::optional<wait_report> told = lock.last_timeout();
+        REQUIRE(told);
+        REQUIRE(told->addresses.size() == 1);
+        CHECK(told->addresses[0].address == server().address());
+        CHECK(told->addresses[0].why.find("TLS") != std::string::npos);
+        CHECK(told->not_connected_for);
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+}
+
+TEST_CASE("refused at a reconnect: the session is kept, and goes on when the server's certificate is right again")
+{
+    const auto right = usual_authority().certify();
+    certificate_wish wish;
+    wish.expired = true;
+    const auto wrong = usual_authority().certify(wish);
+    temporary_directory here;
+    const auto store = here.path() / "store.pem";
+    const auto use = [&](const certified& which) {
+        std::filesystem::copy_file(which.store, store, std::filesystem::copy_options::overwrite_existing);
+    };
+    use(right);
+    server_options options = with_secure_port();
+    options.secure->key_store = store;
+    zookeeper_server changing(options);
+    const auto body = [&]() -> awaitable<void> {
+        const kept_log log;
+        client_options own = secure_options(changing.secure_address(), 60s);
+        own.log = log;
+        client zk(co_await asio::this_coro::executor, own);
+        mutex lock(zk, "/tls/kept");
+        guard held = must(co_await lock.acquire(default_limit));
+        const auto session = zk.session_id();
+        use(wrong);
+        changing.restart();
+        co_await until("it is refused", [&log] { return log.has("certificate has expired"); });
+        use(right);
+        changing.restart();
+        must(co_await zk.wait_connected(default_limit));
+        CHECK(zk.session_id() == session);
+        CHECK(held);
+        must(co_await std::move(held).release());
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(changing, {"/tls/kept"});
+}

@@ -1,0 +1,139 @@
+#pragma once
+// What the tests of TLS have in common: clients that trust the usual authority, proxies that see records, and looks at
+// why a connection was refused.
+#include "integration/lock_scene.hpp"
+#include "support/certificate_authority.hpp"
+#include "support/one_server.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zklock::test {
+
+/// The server of the program has a port for TLS.
+template <class Change> server_starts_with secured(Change change)
+{
+    return server_starts_with([change](server_options& options) { change(options.secure.emplace()); });
+}
+inline server_starts_with secured()
+{
+    return secured([](secure_port_options&) {});
+}
+
+[[nodiscard]] inline server_options with_secure_port()
+{
+    server_options options;
+    options.secure.emplace();
+    return options;
+}
+
+[[nodiscard]] inline tls_options trusting(const certificate_authority& authority = usual_authority())
+{
+    tls_options tls;
+    tls.enabled = true;
+    tls.ca_file = authority.file();
+    return tls;
+}
+
+/// It shows that certificate, too.
+[[nodiscard]] inline tls_options showing(const certified& own)
+{
+    tls_options tls = trusting();
+    tls.certificate_file = own.certificate;
+    tls.key_file = own.key;
+    return tls;
+}
+
+[[nodiscard]] inline client_options secure_options(std::string servers, milliseconds session_timeout = long_session)
+{
+    client_options options = fault_options(std::move(servers), session_timeout);
+    options.tls = trusting();
+    return options;
+}
+
+/// The lines of a client's log. Copies share them.
+class kept_log {
+public:
+    [[nodiscard]] bool has(std::string_view text) const
+    {
+        const std::lock_guard lock(lines_->guards);
+        return std::ranges::any_of(lines_->all, [&](const auto& line) { return line.find(text) != line.npos; });
+    }
+    [[nodiscard]] std::string text() const
+    {
+        const std::lock_guard lock(lines_->guards);
+        std::string all;
+        for (const auto& line : lines_->all)
+            all += line + '\n';
+        return all;
+    }
+    void operator()(log_level, std::string_view line) const
+    {
+        const std::lock_guard lock(lines_->guards);
+        lines_->all.emplace_back(line);
+    }
+
+private:
+    struct lines {
+        std::mutex guards;
+        std::vector<std::string> all;
+    };
+    std::shared_ptr<lines> lines_ = std::make_shared<lines>();
+};
+
+/// A client of a port for TLS whose connection can be disturbed.
+struct secure_client {
+    secure_client(asio::any_io_executor executor, std::uint16_t secure_port,
+                  milliseconds session_timeout = long_session)
+        : link(secure_port, std::nullopt, speech::tls),
+          zk(std::move(executor), secure_options(link.address(), session_timeout))
+    {
+    }
+
+    proxy link;
+    client zk;
+};
+
+/// Whom it serves well: it connects, and its locks work.
+inline awaitable<void> expect_connected(client zk, std::string path = "/tls/usable")
+{
+    must(co_await zk.wait_connected(default_limit));
+    mutex lock(zk, std::move(path));
+    guard held = must(co_await lock.acquire(default_limit));
+    must(co_await std::move(held).release());
+}
+inline awaitable<void> expect_connected(client_options options)
+{
+    client zk(co_await asio::this_coro::executor, std::move(options));
+    co_await expect_connected(zk);
+    must(co_await zk.close());
+}
+
+/// Who waits for this client's connection is told that TLS failed, and the log says in these words why.
+inline awaitable<void> expect_refused(client zk, kept_log log, std::string why)
+{
+    error_code ec;
+    const auto end = steady_clock::now() + default_limit;
+    do // at the deadline the first attempt may not have come to its end yet
+        ec = error_in(co_await zk.wait_connected(300ms));
+    while (ec == errc::timed_out && steady_clock::now() < end);
+    CAPTURE(log.text());
+    CAPTURE(why);
+    CHECK(ec == errc::tls_failed);
+    CHECK(log.has(why));
+}
+inline awaitable<void> expect_refused(client_options options, std::string why)
+{
+    const kept_log log;
+    options.log = log;
+    client zk(co_await asio::this_coro::executor, std::move(options));
+    co_await expect_refused(zk, log, std::move(why));
+    must(co_await zk.close());
+}
+
+} // namespace zklock::test

@@ -1,0 +1,184 @@
+// Sessions over TLS outlive their connections, whatever step of the handshake or of the work a connection is cut at;
+// and they end when their client does.
+#include "integration/tls_scene.hpp"
+
+#include <optional>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+const auto secure = secured([](secure_port_options& port) { port.tls_1_3 = true; });
+
+/// Visits the lock until what was to strike has struck, and once more.
+awaitable<void> work_until_struck(secure_client& remote, const std::string& path)
+{
+    mutex lock(remote.zk, path);
+    critical_section section;
+    while (!remote.link.struck())
+        co_await visit(lock, section);
+    co_await visit(lock, section);
+}
+
+} // namespace
+
+TEST_CASE("cut at every record of the handshake and of what follows: the next attempt comes about")
+{
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        constexpr std::size_t records = 12;
+        for (const auto at : {moment::request, moment::reply, moment::delivered})
+            for (std::size_t record = 0; record < records; ++record) {
+                const int which = static_cast<int>(at);
+                CAPTURE(which);
+                CAPTURE(record);
+                proxy link(server().secure_port(), std::nullopt, speech::tls);
+                link.on_next(opcode::tls_record, at, fate::cut, record);
+                client_options options = secure_options(link.address());
+                client zk(executor, options);
+                mutex lock(zk, "/tls/cut");
+                critical_section section;
+                while (!link.struck())
+                    co_await visit(lock, section);
+                co_await visit(lock, section);
+                CHECK(link.accepted() >= 2);
+                CHECK(zk.metrics().expiries == 0);
+                must(co_await zk.close());
+            }
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {"/tls/cut"});
+}
+
+TEST_CASE("cut at random points of a crowd's work: one session, and no turn is lost")
+{
+    const auto body = [&]() -> awaitable<void> {
+        secure_client remote(co_await asio::this_coro::executor, server().secure_port());
+        must(co_await remote.zk.wait_connected(default_limit));
+        const auto session = remote.zk.session_id();
+        std::uint32_t random = 4711;
+        for (int round = 0; round < 30; ++round) {
+            random = random * 1664525 + 1013904223;
+            const auto at = random >> 31 ? moment::request : moment::reply;
+            remote.link.on_next(opcode::tls_record, at, fate::cut, (random >> 16) % 20);
+            co_await work_until_struck(remote, "/tls/random");
+        }
+        CHECK(remote.zk.session_id() == session);
+        CHECK(remote.link.accepted() >= 30);
+        must(co_await remote.zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {"/tls/random"});
+}
+
+TEST_CASE("a server that stops in the middle of the handshake: another is tried, and it when it goes on")
+{
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        for (std::size_t record = 0; record < 3; ++record) {
+            CAPTURE(record);
+            proxy stuck(server().secure_port(), std::nullopt, speech::tls);
+            proxy good(server().secure_port(), std::nullopt, speech::tls);
+            for (int i = 0; i < 100; ++i) // all of its connections
+                stuck.on_next(opcode::tls_record, moment::reply, fate::hold, record);
+            client_options options = secure_options(stuck.address() + ',' + good.address(), 6s);
+            client zk(executor, options);
+            co_await expect_connected(zk);
+            must(co_await zk.close());
+        }
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {"/tls/usable"});
+}
+
+TEST_CASE("a holder and its waiter keep their session over a cut and over a restart of the server")
+{
+    zookeeper_server restarted(with_secure_port());
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        secure_client a(executor, restarted.secure_port(), 60s), b(executor, restarted.secure_port(), 60s);
+        mutex first(a.zk, "/tls/restarted"), second(b.zk, "/tls/restarted");
+        guard held = must(co_await first.acquire(default_limit));
+        auto waits = begin_acquire(second);
+        must(co_await b.zk.wait_connected(default_limit));
+        const auto session_of_a = a.zk.session_id(), session_of_b = b.zk.session_id();
+        for (const bool restart : {false, true}) {
+            CAPTURE(restart);
+            if (restart) {
+                restarted.restart();
+            } else {
+                a.link.cut();
+                b.link.cut();
+            }
+            const std::size_t connections = restart ? 3 : 2;
+            const auto are_back = [&] {
+                return a.link.accepted() >= connections && b.link.accepted() >= connections;
+            };
+            co_await until("both have come again", are_back);
+            must(co_await a.zk.wait_connected(default_limit));
+            must(co_await b.zk.wait_connected(default_limit));
+            CHECK(held);
+            CHECK_FALSE(waits.ended());
+        }
+        CHECK(a.zk.session_id() == session_of_a);
+        CHECK(b.zk.session_id() == session_of_b);
+        must(co_await std::move(held).release());
+        guard next = co_await granted(waits);
+        must(co_await std::move(next).release());
+        must(co_await a.zk.close());
+        must(co_await b.zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(restarted, {"/tls/restarted"});
+}
+
+TEST_CASE("a client that is destroyed without a close ends its session at once, as over the plain port")
+{
+    for (const bool tls : {false, true}) {
+        CAPTURE(tls);
+        for (const bool waiting : {false, true}) {
+            CAPTURE(waiting);
+            {
+                asio::io_context io;
+                client_options options = tls ? secure_options(server().secure_address(), 120s)
+                                             : fault_options(server().address(), 120s);
+                std::optional<client> zk(std::in_place, io, options);
+                std::optional<mutex> lock(std::in_place, *zk, "/tls/destroyed");
+                auto held = begin_acquire(*lock);
+                while (!held.ended())
+                    io.run_one_for(100ms);
+                REQUIRE_FALSE(held.error());
+                if (waiting) { // requests on their way
+                    lock->acquire([](error_code, guard) {});
+                    zk->set("/tls", "x", [](error_code, const node_stat&) {});
+                    io.poll();
+                }
+            }
+            wait_until("the session has ended", 20s, [] { return ephemeral_count(server().port()) == 0; });
+        }
+    }
+    expect_clean(server(), {"/tls/destroyed"});
+}
+
+TEST_CASE("a session that the servers end is lost over TLS, too, and the next one begins")
+{
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        secure_client remote(executor, server().secure_port(), 4s);
+        mutex lock(remote.zk, "/tls/expired");
+        guard held = must(co_await lock.acquire(default_limit));
+        const auto session = remote.zk.session_id();
+        remote.link.block();
+        must(co_await held.wait_lost());
+        CHECK_FALSE(held);
+        co_await until("the servers have ended it", [] { return ephemeral_count(server().port()) == 0; });
+        remote.link.unblock();
+        must(co_await remote.zk.wait_connected(default_limit));
+        CHECK(remote.zk.session_id() != session);
+        co_await expect_connected(remote.zk, "/tls/expired");
+        must(co_await remote.zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {"/tls/expired"});
+}

@@ -1,0 +1,29 @@
+#pragma once
+// Addresses for the tests of the connector, which looks at their texts only.
+#include "bridge/server_address.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zklock::test {
+
+inline bridge::address_ptr address_called(const std::string& text, const std::vector<std::string>& names = {})
+{
+    auto made = std::make_shared<bridge::server_address>();
+    made->text = text;
+    for (const auto& name : names)
+        made->given.push_back({name, 2181, false});
+    return made;
+}
+
+inline std::vector<bridge::address_ptr> addresses(const std::vector<std::string>& texts)
+{
+    std::vector<bridge::address_ptr> all;
+    for (const auto& text : texts)
+        all.push_back(address_called(text));
+    return all;
+}
+
+} // namespace zklock::test

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 using namespace zklock;
 
@@ -89,10 +90,13 @@ TEST_CASE("a context that verifies nobody, and addresses that are in no certific
 {
     CHECK(fault_of([](client_options& o) { o.tls.context = context(boost::asio::ssl::verify_none); }) ==
           "tls.context is verify_none, and has to be one that verifies the servers: call set_verify_mode(verify_peer)");
+    auto moved = context(boost::asio::ssl::verify_peer);
+    const boost::asio::ssl::context elsewhere(std::move(*moved));
+    CHECK(fault_of([&](client_options& o) { o.tls.context = moved; }).starts_with("tls.context is verify_none"));
     const auto scoped = [](client_options& o) { o.servers = "zk1,[fe80::1%lo]:2181/app"; };
     CHECK(fault_of(scoped) ==
-          "servers is \"zk1,[fe80::1%lo]:2181/app\", where \"fe80::1%lo\" has a scope id, and has to be without one where "
-          "tls.enabled is true: certificates are for no such address");
+          "servers is \"zk1,[fe80::1%lo]:2181/app\", where \"fe80::1%lo\" has a scope id, and has to be without one "
+          "where tls.enabled is true: certificates are for no such address");
     CHECK(fault_of([&](client_options& o) {
               scoped(o);
               o.tls.enabled = false;

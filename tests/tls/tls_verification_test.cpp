@@ -256,6 +256,20 @@ TEST_CASE("older versions than TLS 1.2 are refused, whatever a context allows")
     too_old.advance();
     CHECK(too_old.now_in() == tls_engine::state::failed);
 
+#if !defined(OPENSSL_NO_TLS1_1) && !defined(OPENSSL_NO_TLS1_1_METHOD)
+    // A method of one version heeds no limits.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    const auto fixed = std::make_shared<ssl::context>(SSL_CTX_new(TLSv1_1_client_method()));
+#pragma GCC diagnostic pop
+    fixed->add_certificate_authority(boost::asio::buffer(s.root.certificate()));
+    fixed->set_verify_mode(ssl::verify_peer);
+    REQUIRE(SSL_CTX_set_cipher_list(fixed->native_handle(), "DEFAULT:@SECLEVEL=0") == 1);
+    server_settings as_old = s.server_named("DNS:zk1", TLS1_1_VERSION);
+    as_old.ciphers = "DEFAULT:@SECLEVEL=0";
+    CHECK(outcome(load_own(fixed), as_old) == "the two agreed on TLSv1.1, and TLS 1.2 is needed");
+#endif
+
     const auto latest = make_own(s);
     SSL_CTX_set_min_proto_version(latest->native_handle(), TLS1_3_VERSION);
     CHECK(outcome(load_own(latest), s.server_named("DNS:zk1", TLS1_3_VERSION)) == "open");

@@ -52,7 +52,8 @@ tls_context::~tls_context()
 
 bool verifies_servers(boost::asio::ssl::context& of_user)
 {
-    return (SSL_CTX_get_verify_mode(of_user.native_handle()) & SSL_VERIFY_PEER) != 0;
+    const SSL_CTX* const native = of_user.native_handle(); // none if it was moved from
+    return native && (SSL_CTX_get_verify_mode(native) & SSL_VERIFY_PEER) != 0;
 }
 
 tls_loaded load_tls(const tls_options& options, const std::shared_ptr<const tls_context>& before)

@@ -147,10 +147,12 @@ auto tls_engine::advance() noexcept -> state
     const int result = SSL_do_handshake(ssl_.get());
     if (result != 1)
         follow(result);
-    else if (SSL_get0_peer_certificate(ssl_.get()))
-        state_ = state::open;
-    else // with ciphers that only a user's context allows
+    else if (!SSL_get0_peer_certificate(ssl_.get())) // with ciphers that only a user's context allows
         fail("the server has shown no certificate");
+    else if (SSL_version(ssl_.get()) < TLS1_2_VERSION) // with a user's context that has a method of one version
+        fail("the two agreed on ", SSL_get_version(ssl_.get()), ", and TLS 1.2 is needed");
+    else
+        state_ = state::open;
     return state_;
 }
 

@@ -73,6 +73,9 @@ void zookeeper_server::write_configuration()
             file << "ssl.protocol=TLSv1.3\n"
                  << "ssl.enabledProtocols=TLSv1.2,TLSv1.3\n"
                  << "ssl.ciphersuites=TLS_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256\n";
+        else // the default of 3.8, and not that of later ones
+            file << "ssl.protocol=TLSv1.2\n"
+                 << "ssl.enabledProtocols=TLSv1.2\n";
     }
     if (self_.id != 0) {
         file << "initLimit=20\nsyncLimit=5\n";

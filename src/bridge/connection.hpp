@@ -121,6 +121,7 @@ private:
         std::unique_ptr<relay> tls;              // between the socket and the library, where there is TLS
         std::shared_ptr<tls_load> load;          // under way
         bool awaiting_read = false;
+        bool reads_soon = false; // there is more to read, and a turn for it is on its way
         bool awaiting_write = false;
         bool waited_for_writing = false; // at some time since the socket was made
         bool corked = false;

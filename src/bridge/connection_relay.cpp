@@ -23,7 +23,7 @@ bool has_input(int fd)
 /// that the caller has to wait then.
 interest connection::send_by_relay()
 {
-    for (bool has_read = false;; has_read = true) {
+    for (;;) {
         auto next = wire_.next_interest();
         if (!held_back_)
             io_->tls->bring_out(server_socket());
@@ -31,12 +31,10 @@ interest connection::send_by_relay()
             return next;
         if (held_back_ || !next.write || !wire_.is_connected() || io_->tls->holds_output()) {
             next.write = io_->tls->holds_output();
-            // What it has left there makes no noise.
-            if (has_read && wire_.is_connected() && !io_->awaiting_read && has_input(wire_.descriptor()))
-                read_soon();
             return next;
         }
-        static_cast<void>(wire_.process(true, 1)); // it reads, too
+        // It reads, too; but where more is to be read, a turn for that is on its way.
+        static_cast<void>(wire_.process(true, 1));
     }
 }
 

@@ -34,7 +34,7 @@ void connection::wait_for_wire()
         return;
     // Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited
     // for.
-    if (!next.write && io_->waited_for_writing && !io_->corked)
+    if (!next.write && io_->waited_for_writing && !io_->corked && !io_->reads_soon)
         watch_anew();
     await_socket(next.write);
     wake_at(std::min(clock::now() + next.within, connector_.due().value_or(clock::time_point::max())));
@@ -95,7 +95,7 @@ void connection::forget_socket()
 {
     ++io_->socket_generation;
     io_->socket.reset();
-    io_->awaiting_read = io_->awaiting_write = io_->waited_for_writing = false;
+    io_->awaiting_read = io_->awaiting_write = io_->waited_for_writing = io_->reads_soon = false;
     io_->corked = false;
 }
 
@@ -178,10 +178,10 @@ void connection::read_soon()
     post([generation = io_->socket_generation](connection& c) {
         if (generation != c.io_->socket_generation)
             return;
-        c.io_->awaiting_read = false;
+        c.io_->awaiting_read = c.io_->reads_soon = false;
         c.on_socket(false);
     });
-    io_->awaiting_read = true; // by the post
+    io_->awaiting_read = io_->reads_soon = true;
 }
 
 /// Has the timer fire by then. A timer that fires earlier is left as it is, and set again when it does.

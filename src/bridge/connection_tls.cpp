@@ -41,7 +41,7 @@ public:
     {
         try {
             if (why_not)
-                found.why = why_not;
+                found = {before_, why_not};
             asio::post(strand_, [self = shared_from_this()] {
                 if (const auto asker = self->asker_.lock())
                     ((*asker).*self->done_)(*self);

@@ -105,6 +105,7 @@ std::size_t tls_relay::receive(int server) noexcept
 
 void tls_relay::bring_in(int server) noexcept
 {
+    bool all = false;
     for (std::size_t received = 0; give_to_client();) {
         if (const auto plain = engine_->read(input_); plain != 0) {
             waiting_ = {input_.data(), plain};
@@ -114,12 +115,12 @@ void tls_relay::bring_in(int server) noexcept
             end_input();
             break;
         }
-        if (received >= most_received)
+        if (all || received >= most_received)
             break;
         const auto got = receive(server);
         received += got;
-        if (got == 0 && engine_->now_in() == tls_engine::state::open)
-            break;
+        // Less than there was room for is all. What has come meanwhile, or an end, makes the socket readable.
+        all = got < record;
     }
     send_pending(server); // an answer of TLS's own
 }

@@ -258,18 +258,13 @@ private:
         co_await leave(a, std::move(held).value(), lost);
     }
 
-    awaitable<void> turn_of_shared_mutex(attempt& a)
+    /// A reader's or a writer's: `acquire(writes)` asks for the lock, `read_on(held)` gives what a writer has once he
+    /// only reads.
+    template <class Acquire, class ReadOn>
+    awaitable<void> turn_of_reader_or_writer(attempt& a, const Acquire& acquire, const ReadOn& read_on)
     {
-        zklock::shared_mutex_options options;
-        options.names = names_of(a);
-        zklock::shared_mutex lock(client_, a.path, options);
         const bool writes = a.recipe == "write";
-        auto token = cancellable(a);
-        result<zklock::guard> held = error_code(asio::error::operation_aborted);
-        if (writes)
-            held = co_await lock.acquire(wait_of(a), token);
-        else
-            held = co_await lock.acquire_shared(wait_of(a), token);
+        result<zklock::guard> held = co_await acquire(writes);
         if (held.has_error()) {
             note_refusal(a, held.error());
             co_return;
@@ -279,13 +274,33 @@ private:
         const auto lost = note_loss(a, g);
         while (co_await hold(a) == "downgrade") {
             journal_.note(a.name, "downgrading");
-            result<zklock::guard> reads = co_await lock.downgrade(std::move(g));
-            if (reads.has_error())
-                throw std::runtime_error("downgrade: " + reads.error().message());
-            g = std::move(reads).value();
+            g = co_await read_on(std::move(g));
             journal_.note(a.name, "downgraded " + g.node());
         }
         co_await leave(a, std::move(g), lost);
+    }
+
+    awaitable<void> turn_of_shared_mutex(attempt& a)
+    {
+        zklock::shared_mutex_options options;
+        options.names = names_of(a);
+        zklock::shared_mutex lock(client_, a.path, options);
+        auto token = cancellable(a);
+        const auto acquire = [&](bool writes) -> awaitable<result<zklock::guard>> {
+            result<zklock::guard> held = error_code(asio::error::operation_aborted);
+            if (writes)
+                held = co_await lock.acquire(wait_of(a), token);
+            else
+                held = co_await lock.acquire_shared(wait_of(a), token);
+            co_return held;
+        };
+        const auto read_on = [&](zklock::guard held) -> awaitable<zklock::guard> {
+            result<zklock::guard> reads = co_await lock.downgrade(std::move(held));
+            if (reads.has_error())
+                throw std::runtime_error("downgrade: " + reads.error().message());
+            co_return std::move(reads).value();
+        };
+        co_await turn_of_reader_or_writer(a, acquire, read_on);
     }
 
     /// An owner who holds twice; as Curator's threads do, he reads on by a hold as a reader that he has beside the
@@ -296,35 +311,28 @@ private:
         options.names = names_of(a);
         zklock::owned_shared_mutex lock(client_, a.path, options);
         const zklock::lock_owner me;
-        const bool writes = a.recipe == "write";
         auto token = cancellable(a);
-        result<zklock::guard> held = error_code(asio::error::operation_aborted);
-        if (writes)
-            held = co_await lock.acquire(me, wait_of(a), token);
-        else
-            held = co_await lock.acquire_shared(me, wait_of(a), token);
-        if (held.has_error()) {
-            note_refusal(a, held.error());
-            co_return;
-        }
-        zklock::guard g = std::move(held).value();
-        journal_.note(a.name, (writes ? "granted exclusive " : "granted shared ") + g.node());
-        const auto lost = note_loss(a, g);
-        while (co_await hold(a) == "downgrade") {
-            journal_.note(a.name, "downgrading");
+        const auto acquire = [&](bool writes) -> awaitable<result<zklock::guard>> {
+            result<zklock::guard> held = error_code(asio::error::operation_aborted);
+            if (writes)
+                held = co_await lock.acquire(me, wait_of(a), token);
+            else
+                held = co_await lock.acquire_shared(me, wait_of(a), token);
+            co_return held;
+        };
+        const auto read_on = [&](zklock::guard held) -> awaitable<zklock::guard> {
             result<zklock::guard> reads = co_await lock.acquire_shared(me);
             if (reads.has_error())
                 throw std::runtime_error("reading on: " + reads.error().message());
-            const result<void> wrote = co_await std::move(g).release();
+            const result<void> wrote = co_await std::move(held).release();
             if (wrote.has_error())
                 throw std::runtime_error("downgrade: " + wrote.error().message());
             result<zklock::guard> again = co_await lock.acquire_shared(me);
             if (again.has_error())
                 throw std::runtime_error("reading again: " + again.error().message());
-            g = std::move(again).value();
-            journal_.note(a.name, "downgraded " + g.node());
-        }
-        co_await leave(a, std::move(g), lost);
+            co_return std::move(again).value();
+        };
+        co_await turn_of_reader_or_writer(a, acquire, read_on);
     }
 
     awaitable<void> turn_of_semaphore(attempt& a)

@@ -38,6 +38,8 @@ template <class Handle> [[nodiscard]] guard_state* held_by(const Handle&) noexce
 ///
 ///     if (co_await lock.acquire(5s)) { … }              // if (auto held = co_await lock.acquire(5s)) { … }
 ///     if (!co_await lock.acquire(5s)) co_return;        // auto held = co_await …; if (!held) co_return;
+///     auto why = (co_await lock.acquire(5s)).error();   // auto held = co_await …; … held.error()
+///     auto token = (co_await lock.acquire(5s)).value().fencing_token();   // … held.value().fencing_token()
 ///
 /// **`co_await lock.acquire(5s);`** compiles: gcc (12 at least) has no warning for what a `co_await` gives and nobody
 /// takes, unless it is a number or a pointer; clang has one. At run time it is reported. Where a result that holds the
@@ -85,8 +87,10 @@ public:
     [[nodiscard]] bool has_failure() const& noexcept { return look().has_failure(); }
     bool has_failure() const&& = delete; ///< give the result a name: it holds the lock
 
-    [[nodiscard]] const error_code& error() const { return look().error(); }
-    [[nodiscard]] const error_code& assume_error() const noexcept { return look().assume_error(); }
+    [[nodiscard]] const error_code& error() const& { return look().error(); }
+    const error_code& error() const&& = delete; ///< give the result a name: it may hold the lock
+    [[nodiscard]] const error_code& assume_error() const& noexcept { return look().assume_error(); }
+    const error_code& assume_error() const&& = delete; ///< give the result a name: it may hold the lock
     [[nodiscard]] T& value() & { return look().value(); }
     [[nodiscard]] const T& value() const& { return look().value(); }
     [[nodiscard]] T&& value() && { return std::move(look()).value(); }

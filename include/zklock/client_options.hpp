@@ -24,12 +24,14 @@ struct credentials {
 
 /// What is created where a lock's parent is missing.
 enum class parent_kind : std::uint8_t {
+    /// It goes when nobody uses it: a node that is to last has to be a persistent one. Where the servers know no
+    /// containers, a persistent node is made.
+    ///
     /// The client that made the container deletes it, if it is empty, when it has not used the path for
     /// `session_timeout` / 2, or up to twice as long. The client looks first: a container that somebody else has
     /// written data into, or has put in the place of the first, stays, unless that happens in the moment between the
-    /// look and the delete. Containers stay, too, because somebody else used them then or the client was closed; the
-    /// servers delete some of those in each minute, if they are empty, whatever their data: a node that is to last has
-    /// to be a persistent one. Where the servers know no containers, a persistent node is made.
+    /// look and the delete. A container that somebody else used then, or whose client was closed before, stays as well.
+    /// The servers delete some of those in each minute, if they are empty, whatever their data.
     container,
     persistent
 };
@@ -62,8 +64,8 @@ struct client_options {
     ///
     /// If what they grant leaves no time for a lease, acquires and `wait_connected()` end with `errc::invalid_option`
     /// (`log` tells why). A lease needs of the time-out T: T * `clock_drift`, the margin, `loss_notice`, and for
-    /// heartbeats 100 ms (T / 4 if that is less, T / 32 if that is more). With the other options as they are, 2,122 ms
-    /// are enough, 1.06 ticks; with ticks of 500 ms 607 ms, 1.21 ticks; with ticks of 200 ms 271 ms, 1.35 ticks.
+    /// heartbeats max(T / 32, min(100 ms, T / 4)). With the other options as they are, 2,122 ms are enough, 1.06 ticks;
+    /// with ticks of 500 ms 607 ms, 1.21 ticks; with ticks of 200 ms 271 ms, 1.35 ticks.
     std::chrono::milliseconds session_timeout{10'000};
     /// The identities that the client shows to the servers at every connect.
     std::vector<credentials> auth;

@@ -33,20 +33,25 @@ public:
     [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
 
     /// Whether this participant leads, as far as this process can know. From any thread.
-    [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(held_); }
+    [[nodiscard]] explicit operator bool() const& noexcept { return static_cast<bool>(held_); }
+    explicit operator bool() const&& = delete; ///< give it a name: it is given up when it goes away
 
     /// A positive number, larger for each term of a path than for all before it, of any leader: the fencing token.
     /// What a leader writes should carry it, and be refused where a larger one has been seen. From any thread.
-    [[nodiscard]] std::int64_t fencing_token() const noexcept { return held_.fencing_token(); }
+    [[nodiscard]] std::int64_t fencing_token() const& noexcept { return held_.fencing_token(); }
+    std::int64_t fencing_token() const&& = delete; ///< give it a name
 
     /// Full path of the leader's node. From any thread.
-    [[nodiscard]] const std::string& node() const noexcept { return held_.node(); }
+    [[nodiscard]] const std::string& node() const& noexcept { return held_.node(); }
+    const std::string& node() const&& = delete; ///< give it a name
 
     /// Until when nobody else can lead: see `guard::held_until()`. From any thread.
-    [[nodiscard]] lease_clock::time_point held_until() const noexcept { return held_.held_until(); }
+    [[nodiscard]] lease_clock::time_point held_until() const& noexcept { return held_.held_until(); }
+    lease_clock::time_point held_until() const&& = delete; ///< give it a name
 
     /// How the leadership was lost, if it was: see `guard::loss()`. From any thread.
-    [[nodiscard]] std::optional<lock_loss> loss() const noexcept { return held_.loss(); }
+    [[nodiscard]] std::optional<lock_loss> loss() const& noexcept { return held_.loss(); }
+    std::optional<lock_loss> loss() const&& = delete; ///< give it a name
 
     /// Whether `election::resign()` was called since this participant stood for election. From any thread.
     [[nodiscard]] bool resigning() const noexcept { return state_ && detail::has_resigned(state_); }
@@ -192,9 +197,8 @@ public:
     /// @par Cancellation It is passed on as `mutex::run()` tells.
     template <class Body> [[nodiscard]] auto lead(Body&& body)
     {
-        detail::check_body<Body, leadership>();
-        return detail::lead<std::decay_t<Body>>(detail::stand_for(state_), requeue_, std::nullopt,
-                                                std::forward<Body>(body));
+        return detail::lead<detail::body_of<Body, leadership>>(detail::stand_for(state_), requeue_, std::nullopt,
+                                                               std::forward<Body>(body));
     }
 
     /// Stands for election like `lead(body)`, but ends with `errc::timed_out` when this participant has waited that
@@ -202,9 +206,8 @@ public:
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto lead(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
-        detail::check_body<Body, leadership>();
-        return detail::lead<std::decay_t<Body>>(detail::stand_for(state_), requeue_, detail::saturate(timeout),
-                                                std::forward<Body>(body));
+        return detail::lead<detail::body_of<Body, leadership>>(detail::stand_for(state_), requeue_,
+                                                               detail::saturate(timeout), std::forward<Body>(body));
     }
 
     /// Withdraws this participant. Every `lead()` under way ends: one that waits ends at once; one that leads has its

@@ -12,8 +12,8 @@ namespace zklock {
 /// What an operation of this library can fail with, besides `boost::asio::error::operation_aborted` (cancelled).
 enum class errc {
     timed_out = 1,         ///< the deadline passed; the node of an acquire is gone, or its delete is queued
-    busy,                  ///< an acquire that looks once: somebody holds the lock or queues for it, or too few permits
-                           ///< are free
+    busy,                  ///< a `try_acquire()`: somebody holds the lock or queues for it, or too few permits are free
+                           ///< (an `acquire()` with no time to wait says `timed_out`)
     lost,                  ///< the lock was lost before it was released. An acquire ends with it if the lock was lost
                            ///< before the grant could be told, or if others deleted its node and no attempts were left
     session_expired,       ///< expired sessions used up the attempts that the options allow

@@ -57,23 +57,27 @@ public:
 
     /// Full path of the lock's node, below the client's chroot. A transaction of the user's own can check that the node
     /// still exists. Empty for an empty guard. From any thread; valid as long as the guard is not moved or destroyed.
-    [[nodiscard]] const std::string& node() const noexcept;
+    [[nodiscard]] const std::string& node() const& noexcept;
+    const std::string& node() const&& = delete; ///< give the guard a name
 
     /// A positive number that is larger for each grant of a path than for all grants before it, of all clients. A
     /// resource that remembers the largest it has seen, and refuses smaller ones, is safe from a holder that has lost
     /// its lock without noticing. 0 for an empty guard. From any thread.
-    [[nodiscard]] std::int64_t fencing_token() const noexcept;
+    [[nodiscard]] std::int64_t fencing_token() const& noexcept;
+    std::int64_t fencing_token() const&& = delete; ///< give the guard a name
 
     /// Until when the lock is ours at least, under the stated assumptions: the end of the lease. It moves on while the
     /// servers answer. It is `time_point()` for an empty guard, and once the lock is lost. The loss is declared
     /// `client_options::loss_notice` earlier. The clock goes on while the machine is suspended. From any thread.
-    [[nodiscard]] lease_clock::time_point held_until() const noexcept;
+    [[nodiscard]] lease_clock::time_point held_until() const& noexcept;
+    lease_clock::time_point held_until() const&& = delete; ///< give the guard a name
 
     /// How the lock was lost, if it was: whenever a guard that is not empty says that the lock is not held, this says
     /// why. Nothing for an empty guard, and while the lock is held. A lease that ends is told here by the clock, before
     /// the client has come to notice it. The listener's event and the log tell the same, with path, node and token.
     /// (Somebody who asks the holder to let go takes nothing from it: see `wait_revoked()`.) From any thread.
-    [[nodiscard]] std::optional<lock_loss> loss() const noexcept;
+    [[nodiscard]] std::optional<lock_loss> loss() const& noexcept;
+    std::optional<lock_loss> loss() const&& = delete; ///< give the guard a name
 
     /// Waits until the lock is lost. The wait does not keep the lock: the guard may go away meanwhile.
     ///

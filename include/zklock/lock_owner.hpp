@@ -1,4 +1,6 @@
 #pragma once
+#include "zklock/detail/standard.hpp"
+
 #include <cstdint>
 
 namespace zklock {

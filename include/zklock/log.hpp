@@ -12,8 +12,9 @@ namespace zklock {
 enum class log_level : std::uint8_t {
     error,   ///< nothing goes on until somebody acts: no server can be reached, credentials are refused
     warning, ///< the client goes on, but somebody has lost something, or is about to: a lock, a session, time
-    info,    ///< what has changed: connections, sessions, revocations
-    debug    ///< what happens all the time: attempts, acquires that were refused, what the C client says
+    info,    ///< what has changed: connections, sessions, revocations; and acquires that timed out
+    debug    ///< what happens all the time: attempts to connect, acquires that ended without the lock for other
+             ///< reasons than time, what the C client says
 };
 
 /// The level's name, as it is spelt above.

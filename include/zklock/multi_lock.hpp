@@ -37,14 +37,17 @@ public:
     /// The locks, in the order in which they were taken, with the node and the fencing token of each: a resource needs
     /// the token of the lock that protects it. Empty for an empty guard. From any thread; valid as long as the guard is
     /// not moved, released or destroyed.
-    [[nodiscard]] const std::vector<held_lock>& locks() const noexcept;
+    [[nodiscard]] const std::vector<held_lock>& locks() const& noexcept;
+    const std::vector<held_lock>& locks() const&& = delete; ///< give it a name
 
     /// Until when all of them are ours at least: see `guard::held_until()`. From any thread.
-    [[nodiscard]] lease_clock::time_point held_until() const noexcept { return held_.held_until(); }
+    [[nodiscard]] lease_clock::time_point held_until() const& noexcept { return held_.held_until(); }
+    lease_clock::time_point held_until() const&& = delete; ///< give it a name
 
     /// How the first of them was lost, if one was: see `guard::loss()`. The log, and the listener of the lock that is
     /// lost, tell which it is. From any thread.
-    [[nodiscard]] std::optional<lock_loss> loss() const noexcept { return held_.loss(); }
+    [[nodiscard]] std::optional<lock_loss> loss() const& noexcept { return held_.loss(); }
+    std::optional<lock_loss> loss() const&& = delete; ///< give it a name
 
     /// Waits until one of the locks is lost: all of them count as lost then. See `guard::wait_lost()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
@@ -184,18 +187,15 @@ public:
     /// Runs `body` with a `multi_guard&` while all of the locks are held: see `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(Body&& body)
     {
-        detail::check_body<Body, multi_guard>();
-        return detail::run<multi_guard, std::decay_t<Body>>(detail::waiting<multi_guard>(state_),
-                                                            std::forward<Body>(body));
+        return detail::run<multi_guard>(detail::waiting<multi_guard>(state_), std::forward<Body>(body));
     }
 
     /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
-        detail::check_body<Body, multi_guard>();
-        return detail::run<multi_guard, std::decay_t<Body>>(
-            detail::waiting<multi_guard>(state_, detail::saturate(timeout)), std::forward<Body>(body));
+        return detail::run<multi_guard>(detail::waiting<multi_guard>(state_, detail::saturate(timeout)),
+                                        std::forward<Body>(body));
     }
 
 private:

@@ -77,7 +77,8 @@ public:
 
     /// Waits for the lock until a deadline, counted from the start of the operation over everything it does.
     ///
-    /// @param timeout Any duration: one that does not fit means for ever; zero or less looks once.
+    /// @param timeout Any duration: one that does not fit means for ever; zero or less looks once, and ends with
+    /// `errc::timed_out` if the lock is not free.
     ///
     /// Completion and cancellation are those of `acquire()`. At the deadline, connected or not, it ends with
     /// `errc::timed_out`; the delete of its node is then queued. If TLS has failed with all servers at that time, it
@@ -202,17 +203,14 @@ public:
     /// anybody else can hold it, is that of `dist_lock` in userver.
     template <class Body> [[nodiscard]] auto run(Body&& body)
     {
-        detail::check_body<Body, guard>();
-        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(state_), std::forward<Body>(body));
+        return detail::run<guard>(detail::waiting<guard>(state_), std::forward<Body>(body));
     }
 
     /// Runs `body` like `run(body)`, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
-        detail::check_body<Body, guard>();
-        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(state_, detail::saturate(timeout)),
-                                                      std::forward<Body>(body));
+        return detail::run<guard>(detail::waiting<guard>(state_, detail::saturate(timeout)), std::forward<Body>(body));
     }
 
 private:

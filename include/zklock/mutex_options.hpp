@@ -75,10 +75,10 @@ struct mutex_options {
     /// How the path is made where it is missing, and where its sequence numbers near their end at 2^31 (after 25 days
     /// of 1,000 acquires a second). Near that end, acquires that have no node yet wait in their client, and nothing
     /// lingers; when the last node is gone, one client deletes the path, and it is made again. Numbers begin at 0, and
-    /// fencing tokens go on growing. Readers wait, too, even if only other readers hold: as long as the last of those.
-    /// Until then `try_acquire()` is `busy` while there is any node, and so is `try_acquire_shared()`, even if the node
-    /// is a reader's: the numbers that are left are kept for the acquires of clients that do not know yet how few they
-    /// are.
+    /// fencing tokens go on growing. Near the end a new reader waits as well, until the last that holds has let go.
+    /// Until the path is made again, `try_acquire()` is `busy` while there is any node, and so is
+    /// `try_acquire_shared()`, even if the node is a reader's: the few numbers that are left are for acquires of
+    /// clients that have not noticed yet that the end is near.
     ///
     /// The path is made again as this option says, whatever it was before, because the servers do not tell what it was.
     /// Make it `persistent`, and have it so in all clients, if it is to last, or if programs use it that do not expect
@@ -116,10 +116,10 @@ struct mutex_options {
     /// just then, until its session ends. Once the event has come, only acquires that `cohort` allows get the node
     /// before it leaves. 0: the node goes at once. At most one day.
     ///
-    /// A free lock that lingers is `busy` for `try_acquire()` of other clients, and for their `acquire()` with no time
-    /// to wait, as long as its node stays: they do not queue, so they do not make it leave, and the node does not say
-    /// that nobody holds it. (To write that into it would cost each release the request that lingering saves.) With
-    /// time for a few round trips, as in `acquire(50ms)`, they get it.
+    /// As long as its node stays, a free lock that lingers is `busy` for `try_acquire()` of other clients, and
+    /// `timed_out` for their `acquire()` with no time to wait: they do not queue, so they do not make it leave, and the
+    /// node does not say that nobody holds it. (To write that into it would cost each release the request that
+    /// lingering saves.) With time for a few round trips, as in `acquire(50ms)`, they get it.
     std::chrono::milliseconds linger{0};
     /// Up to this many acquires of this client use one node before others get the lock: others then wait for that
     /// many where they would wait for one. 1 (only the one that made the node) to 4096.

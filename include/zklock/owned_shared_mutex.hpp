@@ -127,17 +127,15 @@ public:
     /// Runs `body` while the owner holds the lock once more as a writer: see `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(lock_owner owner, Body&& body)
     {
-        detail::check_body<Body, guard>();
-        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(writer(owner)), std::forward<Body>(body));
+        return detail::run<guard>(detail::waiting<guard>(writer(owner)), std::forward<Body>(body));
     }
 
     /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(owner, timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
-        detail::check_body<Body, guard>();
-        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(writer(owner), detail::saturate(timeout)),
-                                                      std::forward<Body>(body));
+        return detail::run<guard>(detail::waiting<guard>(writer(owner), detail::saturate(timeout)),
+                                  std::forward<Body>(body));
     }
 
     // --- readers -----------------------------------------------------------------------------------------------------
@@ -181,17 +179,15 @@ public:
     /// Runs `body` while the owner holds the lock once more as a reader: see `mutex::run()`.
     template <class Body> [[nodiscard]] auto run_shared(lock_owner owner, Body&& body)
     {
-        detail::check_body<Body, guard>();
-        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(reader(owner)), std::forward<Body>(body));
+        return detail::run<guard>(detail::waiting<guard>(reader(owner)), std::forward<Body>(body));
     }
 
     /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire_shared(owner, timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run_shared(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
-        detail::check_body<Body, guard>();
-        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(reader(owner), detail::saturate(timeout)),
-                                                      std::forward<Body>(body));
+        return detail::run<guard>(detail::waiting<guard>(reader(owner), detail::saturate(timeout)),
+                                  std::forward<Body>(body));
     }
 
     // --- both --------------------------------------------------------------------------------------------------------

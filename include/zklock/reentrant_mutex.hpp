@@ -138,17 +138,15 @@ public:
     /// Runs `body` while the owner holds the lock once more: see `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(lock_owner owner, Body&& body)
     {
-        detail::check_body<Body, guard>();
-        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(lock_of(owner)), std::forward<Body>(body));
+        return detail::run<guard>(detail::waiting<guard>(lock_of(owner)), std::forward<Body>(body));
     }
 
     /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(owner, timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
-        detail::check_body<Body, guard>();
-        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(lock_of(owner), detail::saturate(timeout)),
-                                                      std::forward<Body>(body));
+        return detail::run<guard>(detail::waiting<guard>(lock_of(owner), detail::saturate(timeout)),
+                                  std::forward<Body>(body));
     }
 
     /// For `multi_lock`: this lock, to be acquired for that owner.

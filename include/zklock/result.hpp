@@ -1,4 +1,6 @@
 #pragma once
+#include "zklock/detail/standard.hpp"
+
 #include <boost/outcome/result.hpp>
 #include <boost/system/error_code.hpp>
 

@@ -46,11 +46,13 @@ public:
 
     /// How many there are: those acquired, less those that were released or split off. Lost ones count, too. From any
     /// thread.
-    [[nodiscard]] std::size_t count() const noexcept { return detail::permit_count(held_); }
+    [[nodiscard]] std::size_t count() const& noexcept { return detail::permit_count(held_); }
+    std::size_t count() const&& = delete; ///< give them a name
 
     /// Full path of the node of the first permit, which is the last to be released. A transaction of the user's own can
     /// check that the node still exists. From any thread; valid as long as this is not moved or destroyed.
-    [[nodiscard]] const std::string& node() const noexcept { return held_.node(); }
+    [[nodiscard]] const std::string& node() const& noexcept { return held_.node(); }
+    const std::string& node() const&& = delete; ///< give them a name
 
     /// A positive number, the same for all permits of one acquire, and larger than that of every acquire, of any
     /// client, that was granted before it on the path. It is the token by which the acquire held the lock of the
@@ -60,13 +62,16 @@ public:
     /// keep out a holder that has lost its permits, because holders with smaller tokens may be there by right. A
     /// resource can do that if it keeps a list of its users' tokens, from which those of lost holders are struck out.
     /// 0 if there are no permits.
-    [[nodiscard]] std::int64_t fencing_token() const noexcept { return held_.fencing_token(); }
+    [[nodiscard]] std::int64_t fencing_token() const& noexcept { return held_.fencing_token(); }
+    std::int64_t fencing_token() const&& = delete; ///< give them a name
 
     /// Until when the permits are ours at least: see `guard::held_until()`. From any thread.
-    [[nodiscard]] lease_clock::time_point held_until() const noexcept { return held_.held_until(); }
+    [[nodiscard]] lease_clock::time_point held_until() const& noexcept { return held_.held_until(); }
+    lease_clock::time_point held_until() const&& = delete; ///< give them a name
 
     /// How the permits were lost, if they were: see `guard::loss()`. From any thread.
-    [[nodiscard]] std::optional<lock_loss> loss() const noexcept { return held_.loss(); }
+    [[nodiscard]] std::optional<lock_loss> loss() const& noexcept { return held_.loss(); }
+    std::optional<lock_loss> loss() const&& = delete; ///< give them a name
 
     /// Waits until the permits are lost: see `guard::wait_lost()`. `operation_aborted` also when the last has been
     /// released or split off.
@@ -281,18 +286,15 @@ public:
     /// Runs `body` with a `permits&` while they are held: see `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(std::size_t count, Body&& body)
     {
-        detail::check_body<Body, permits>();
-        return detail::run<permits, std::decay_t<Body>>(detail::waiting<permits>(lock_of(count)),
-                                                        std::forward<Body>(body));
+        return detail::run<permits>(detail::waiting<permits>(lock_of(count)), std::forward<Body>(body));
     }
 
     /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(count, timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::size_t count, std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
-        detail::check_body<Body, permits>();
-        return detail::run<permits, std::decay_t<Body>>(
-            detail::waiting<permits>(lock_of(count), detail::saturate(timeout)), std::forward<Body>(body));
+        return detail::run<permits>(detail::waiting<permits>(lock_of(count), detail::saturate(timeout)),
+                                    std::forward<Body>(body));
     }
 
     /// For `multi_lock`: `count` permits, to be acquired as one lock.

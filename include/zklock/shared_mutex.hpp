@@ -91,17 +91,15 @@ public:
     /// Runs `body` while it holds the lock alone: see `mutex::run()`.
     template <class Body> [[nodiscard]] auto run(Body&& body)
     {
-        detail::check_body<Body, guard>();
-        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(writers_), std::forward<Body>(body));
+        return detail::run<guard>(detail::waiting<guard>(writers_), std::forward<Body>(body));
     }
 
     /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
-        detail::check_body<Body, guard>();
-        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(writers_, detail::saturate(timeout)),
-                                                      std::forward<Body>(body));
+        return detail::run<guard>(detail::waiting<guard>(writers_, detail::saturate(timeout)),
+                                  std::forward<Body>(body));
     }
 
     // --- readers -----------------------------------------------------------------------------------------------------
@@ -141,17 +139,15 @@ public:
     /// Runs `body` while it holds the lock as a reader: see `mutex::run()`.
     template <class Body> [[nodiscard]] auto run_shared(Body&& body)
     {
-        detail::check_body<Body, guard>();
-        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(readers_), std::forward<Body>(body));
+        return detail::run<guard>(detail::waiting<guard>(readers_), std::forward<Body>(body));
     }
 
     /// Runs `body` as `mutex::run()` does, with a time limit on the acquire: see `acquire_shared(timeout)`.
     template <class Rep, class Period, class Body>
     [[nodiscard]] auto run_shared(std::chrono::duration<Rep, Period> timeout, Body&& body)
     {
-        detail::check_body<Body, guard>();
-        return detail::run<guard, std::decay_t<Body>>(detail::waiting<guard>(readers_, detail::saturate(timeout)),
-                                                      std::forward<Body>(body));
+        return detail::run<guard>(detail::waiting<guard>(readers_, detail::saturate(timeout)),
+                                  std::forward<Body>(body));
     }
 
     // --- from one to the other ---------------------------------------------------------------------------------------

@@ -11,5 +11,6 @@ const char ZKLOCK_DETAIL_THREADS = 0;
 const char ZKLOCK_DETAIL_RECYCLING = 0;
 const char ZKLOCK_DETAIL_CACHE_SIZE = 0;
 const char ZKLOCK_DETAIL_DEBUG = 0;
+const char ZKLOCK_DETAIL_STRING = 0;
 
 } // namespace zklock::detail

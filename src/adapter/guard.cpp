@@ -371,23 +371,23 @@ guard::operator bool() const& noexcept
     return state_ && state_->held();
 }
 
-const std::string& guard::node() const noexcept
+const std::string& guard::node() const& noexcept
 {
     static const std::string none;
     return state_ ? state_->grant().node : none;
 }
 
-std::int64_t guard::fencing_token() const noexcept
+std::int64_t guard::fencing_token() const& noexcept
 {
     return state_ ? state_->grant().fencing_token : 0;
 }
 
-std::optional<lock_loss> guard::loss() const noexcept
+std::optional<lock_loss> guard::loss() const& noexcept
 {
     return state_ ? state_->loss() : std::nullopt;
 }
 
-lease_clock::time_point guard::held_until() const noexcept
+lease_clock::time_point guard::held_until() const& noexcept
 {
     return state_ ? state_->held_until() : lease_clock::time_point{};
 }

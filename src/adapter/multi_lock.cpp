@@ -77,7 +77,7 @@ std::shared_ptr<const std::vector<held_lock>> locks_of(const std::shared_ptr<gua
 
 multi_lock::multi_lock(std::vector<lockable> locks) : state_(detail::combine(locks)) {}
 
-const std::vector<held_lock>& multi_guard::locks() const noexcept
+const std::vector<held_lock>& multi_guard::locks() const& noexcept
 {
     static const std::vector<held_lock> none;
     return locks_ ? *locks_ : none;

@@ -69,10 +69,18 @@ std::string_view expected_of_chroot(std::string_view chroot)
     return {};
 }
 
+/// Which rule of paths it breaks, to be put behind it. Empty if it breaks none.
+std::string broken_rule(std::string_view chroot)
+{
+    const auto broken = queue::find_node_path_fault(chroot);
+    return broken ? " (" + std::string(*broken) + ')' : std::string();
+}
+
 fault fault_of_chroot(const client_options& o, std::string_view behind_the_servers)
 {
     if (!bridge::parse_chroot(o.chroot))
-        return option_fault("chroot", in_words(o.chroot), "empty, or a path such as /app/locks");
+        return option_fault("chroot", in_words(o.chroot) + broken_rule(o.chroot),
+                            "empty, or a path such as /app/locks");
     if (const auto expected = expected_of_chroot(o.chroot); !expected.empty())
         return option_fault("chroot", in_words(o.chroot), std::string(expected));
     if (is_none(behind_the_servers))
@@ -80,7 +88,8 @@ fault fault_of_chroot(const client_options& o, std::string_view behind_the_serve
     constexpr const char* form = "host:port,host:port/chroot: ";
     // What other clients take for a chroot of that odd name was meant as a list of servers with a chroot each.
     if (!bridge::parse_chroot(behind_the_servers) || behind_the_servers.find(',') != behind_the_servers.npos)
-        return option_fault("servers", in_words(o.servers), form + std::string("one path, behind the last server"));
+        return option_fault("servers", in_words(o.servers) + broken_rule(behind_the_servers),
+                            form + std::string("one path, behind the last server"));
     if (const auto expected = expected_of_chroot(behind_the_servers); !expected.empty())
         return option_fault("servers", in_words(o.servers), form + std::string(expected));
     if (!is_none(o.chroot))

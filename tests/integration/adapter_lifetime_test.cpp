@@ -196,8 +196,10 @@ TEST_CASE("the context goes first: handlers are destroyed uncalled, what is left
     CHECK(held.get_executor() == asio::any_io_executor(asio::system_executor()));
     held.wait_lost(asio::use_future).get(); // lost
     CHECK(std::move(held).release(as_result(asio::use_future)).get().error() == errc::lost);
-    CHECK(lock->acquire(as_result(asio::use_future)).get().error() == errc::closed);
-    CHECK(std::move(*deferred)(as_result(asio::use_future)).get().error() == errc::closed);
+    const auto late = lock->acquire(as_result(asio::use_future)).get();
+    CHECK(late.error() == errc::closed);
+    const auto later_still = std::move(*deferred)(as_result(asio::use_future)).get();
+    CHECK(later_still.error() == errc::closed);
     CHECK(lock->contenders(as_result(asio::use_future)).get().error() == errc::closed);
     CHECK(c->wait_connected(1h, as_result(asio::use_future)).get().error() == errc::closed);
     CHECK(c->close(as_result(asio::use_future)).get());

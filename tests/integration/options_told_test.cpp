@@ -57,8 +57,10 @@ TEST_CASE("chroots behind the servers")
     CHECK(fault_of([](client_options& o) { o.servers = "a:1/app"; o.chroot = "/app"; }) ==
           "chroot is \"/app\", and has to be empty where servers ends with one (\"/app\")");
     CHECK(fault_of([](client_options& o) { o.servers = "a:1/app,b:2/app"; })
-              .starts_with("servers is \"a:1/app,b:2/app\""));
-    CHECK(fault_of([](client_options& o) { o.servers = "a:1/app/"; }).starts_with("servers is \"a:1/app/\""));
+              .starts_with("servers is \"a:1/app,b:2/app\", and has to be host:port,host:port/chroot: one path"));
+    CHECK(fault_of([](client_options& o) { o.servers = "a:1/app/"; }) ==
+          "servers is \"a:1/app/\" (it ends with '/'), and has to be host:port,host:port/chroot: one path, behind the "
+          "last server");
     CHECK(fault_of([](client_options& o) { o.servers = "a:1,b:0/app"; })
               .starts_with("servers is \"a:1,b:0/app\", where \"b:0\" cannot be read, and has to be host:port"));
     for (const char* no_host : {"/app", " /app", ""}) {
@@ -70,7 +72,10 @@ TEST_CASE("chroots behind the servers")
                   "ports from 1 to 65535 (2181 if there is none) and IPv6 addresses in brackets");
     }
     CHECK(fault_of([](client_options& o) { o.chroot = "app"; }) ==
-          "chroot is \"app\", and has to be empty, or a path such as /app/locks");
+          "chroot is \"app\" (it is relative: it does not begin with '/'), and has to be empty, or a path such as "
+          "/app/locks");
+    CHECK(fault_of([](client_options& o) { o.chroot = "/app/"; }) ==
+          "chroot is \"/app/\" (it ends with '/'), and has to be empty, or a path such as /app/locks");
 
     // Paths they are, but surely none that was meant, or none that could be used.
     CHECK(fault_of([](client_options& o) { o.servers = "a:1/app "; }) ==

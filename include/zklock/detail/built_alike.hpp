@@ -17,6 +17,10 @@
     ZKLOCK_DETAIL_JOIN(this_program_defines_BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE_as_,                             \
                        BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE,                                                      \
                        _but_zklock_was_built_with_another_compile_both_alike)
+// The standard library always says which std::string it has, the old one (0) or the new one (1).
+#define ZKLOCK_DETAIL_STRING                                                                                           \
+    ZKLOCK_DETAIL_JOIN(this_program_defines_GLIBCXX_USE_CXX11_ABI_as_, _GLIBCXX_USE_CXX11_ABI,                         \
+                       _but_zklock_was_built_with_another_compile_both_alike)
 
 #if defined(BOOST_ASIO_ENABLE_HANDLER_TRACKING) || defined(BOOST_ASIO_CUSTOM_HANDLER_TRACKING)
 #define ZKLOCK_DETAIL_TRACKING                                                                                         \
@@ -73,6 +77,7 @@ extern const char ZKLOCK_DETAIL_THREADS;
 extern const char ZKLOCK_DETAIL_RECYCLING;
 extern const char ZKLOCK_DETAIL_CACHE_SIZE;
 extern const char ZKLOCK_DETAIL_DEBUG;
+extern const char ZKLOCK_DETAIL_STRING;
 #pragma GCC visibility pop
 
 namespace {
@@ -85,7 +90,7 @@ namespace {
 #endif
 const char* const built_alike[] = {&ZKLOCK_DETAIL_BOOST,     &ZKLOCK_DETAIL_TRACKING,  &ZKLOCK_DETAIL_EPOLL,
                                    &ZKLOCK_DETAIL_IO_URING,  &ZKLOCK_DETAIL_THREADS,   &ZKLOCK_DETAIL_RECYCLING,
-                                   &ZKLOCK_DETAIL_CACHE_SIZE, &ZKLOCK_DETAIL_DEBUG};
+                                   &ZKLOCK_DETAIL_CACHE_SIZE, &ZKLOCK_DETAIL_DEBUG,     &ZKLOCK_DETAIL_STRING};
 
 } // namespace
 } // namespace zklock::detail

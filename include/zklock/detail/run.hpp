@@ -43,15 +43,20 @@ template <class T> struct body_value<asio::awaitable<result<T>>> {
 template <class Body, class Handle>
 using body_value_t = typename body_value<std::invoke_result_t<Body&, Handle&>>::type;
 
-template <class Body, class Handle> constexpr void check_body()
-{
-    static_assert(std::is_invocable_v<std::decay_t<Body>&, Handle&>, "the body takes what is held by reference");
+/// The body as it is kept. What is wrong with it is told here: before its result is asked for.
+template <class Body, class Handle> struct checked_body {
+    using type = std::decay_t<Body>;
+    static_assert(std::is_invocable_v<type&, Handle&>,
+                  "the body must be callable with what is held: a zklock::guard&, "
+                  "of a semaphore zklock::permits&, of a multi_lock zklock::multi_guard&, "
+                  "of an election zklock::leadership&");
 #if defined(__GNUC__) && !defined(__clang__)
     static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_destructible_v<Body>,
                   "gcc 12 destroys such a temporary twice in a co_await expression: "
                   "give the lambda a name and pass that (std::ref(name), if it cannot be copied)");
 #endif
-}
+};
+template <class Body, class Handle> using body_of = typename checked_body<Body, Handle>::type;
 
 /// What the body, and those who may cancel it, share.
 struct run_control {
@@ -203,7 +208,7 @@ asio::awaitable<result<body_value_t<Body, Handle>>> run_holding(Handle held, Bod
 }
 
 template <class Handle, class Body>
-asio::awaitable<result<body_value_t<Body, Handle>>> run(acquire_initiation<Handle> acquire, Body body)
+asio::awaitable<result<body_value_t<Body, Handle>>> acquire_and_run(acquire_initiation<Handle> acquire, Body body)
 {
     default_token token;
     result<Handle> acquired =
@@ -215,6 +220,11 @@ asio::awaitable<result<body_value_t<Body, Handle>>> run(acquire_initiation<Handl
         co_return error_code(asio::error::operation_aborted); // the grant was faster; the guard gives it back
     auto running = run_holding(std::move(acquired).value(), body);
     co_return co_await std::move(running);
+}
+
+template <class Handle, class Body> [[nodiscard]] auto run(acquire_initiation<Handle> acquire, Body&& body)
+{
+    return acquire_and_run<Handle, body_of<Body, Handle>>(std::move(acquire), std::forward<Body>(body));
 }
 
 } // namespace zklock::detail

@@ -20,6 +20,34 @@ asio::awaitable<void> wrong(zklock::mutex lock, zklock::semaphore gate, zklock::
     if (!co_await both.acquire(asio::use_awaitable)) co_return; // refused
 }
 
+asio::awaitable<void> wrong_details(zklock::mutex lock, zklock::semaphore gate, zklock::multi_lock both)
+{
+    if ((co_await lock.acquire(5s)).error() == zklock::errc::timed_out) co_return; // refused
+    auto why = (co_await lock.try_acquire()).assume_error(); // refused
+    auto token = (co_await lock.acquire(5s)).value().fencing_token(); // refused
+    const auto& node = (co_await lock.acquire(5s)).value().node(); // refused
+    auto until = (co_await lock.acquire(asio::use_awaitable)).held_until(); // refused
+    auto loss = (co_await lock.acquire(asio::use_awaitable)).loss(); // refused
+    auto few = (co_await gate.try_acquire(2)).error(); // refused
+    auto count = (co_await gate.acquire(2)).value().count(); // refused
+    auto first = (co_await gate.acquire(2)).value().node(); // refused
+    auto whose = (co_await gate.acquire(2)).value().fencing_token(); // refused
+    auto permitted = (co_await gate.acquire(2, asio::use_awaitable)).held_until(); // refused
+    auto withdrawn = (co_await gate.acquire(2, asio::use_awaitable)).loss(); // refused
+    for (auto& each : (co_await both.acquire(5s)).value().locks()) co_return; // refused
+    auto together = (co_await both.acquire(5s)).value().held_until(); // refused
+    auto apart = (co_await both.acquire(5s)).value().loss(); // refused
+}
+
+void wrong_leader(zklock::leadership& term)
+{
+    if (std::move(term)) return; // refused
+    auto token = std::move(term).fencing_token(); // refused
+    auto node = std::move(term).node(); // refused
+    auto until = std::move(term).held_until(); // refused
+    auto loss = std::move(term).loss(); // refused
+}
+
 asio::awaitable<void> wrong_too(zklock::shared_mutex book, zklock::reentrant_mutex again, zklock::lock_owner me)
 {
     if (!co_await book.acquire()) co_return; // refused
@@ -51,7 +79,8 @@ asio::awaitable<void> right(zklock::mutex lock, zklock::semaphore gate, zklock::
     if (!held || !held.value())
         co_return;
     zklock::result<zklock::guard> plain = co_await lock.acquire(5s);
-    const zklock::error_code why = (co_await lock.try_acquire()).error();
+    const auto tried = co_await lock.try_acquire();
+    const zklock::error_code why = tried ? zklock::error_code() : tried.error();
     zklock::guard taken = (co_await lock.acquire()).value();
     auto [ec, bare] = co_await lock.acquire(5s, asio::as_tuple(asio::use_awaitable));
     auto later = lock.acquire(asio::use_future);

@@ -1,0 +1,2 @@
+// Is right, but not in C++17.
+#include <zklock/zklock.hpp>

@@ -189,7 +189,8 @@ public:
     ///
     /// @returns `awaitable<result<T>>`:
     /// - what the body gave, in the last term if there were several;
-    /// - `errc::lost` when the leadership was lost before that term's body was done and the leadership given up;
+    /// - `errc::lost` when the leadership was lost before that term's body was done and the leadership given up, as far
+    ///   as `guard::release()` can say;
     /// - `asio::error::operation_aborted` when the participant resigned before any term, or the body stopped with that
     ///   because of the resignation;
     /// - an error of `mutex::acquire()`.

@@ -179,8 +179,17 @@ public:
     ///
     /// @par Completion `void(error_code)`, exactly once, on the handler's associated executor (by default the client's
     /// own), never inside this call.
-    /// - success: the node is gone, or its session is.
-    /// - `errc::lost`: the lock had been lost before it could be released.
+    /// - success: the node is gone, or its session is; or the node is passed on to the next acquire of this client, or
+    ///   kept for it (`mutex_options::cohort`, `linger`).
+    /// - `errc::lost`: the lock had been lost before it could be released. Its lease or its session had ended; or
+    ///   others had deleted its node: then the servers answer that there is none to delete. The listener is told
+    ///   `lost` then.
+    ///
+    /// In some cases it is not found out that others had deleted the node, and this ends without an error: the
+    /// connection ends before the answer to the delete, which may have been done; the session ends before the delete is
+    /// sent; or the node is passed on or kept, so that the servers are not asked. `commit()` finds it out there, too.
+    ///
+    /// Other errors:
     /// - `errc::access_denied`, `errc::server_error`: the servers refused to delete the node; the access list of the
     ///   lock's path forbids it, say. The guard is empty all the same, and its owner holds nothing. Acquires of this
     ///   client do not wait for the node. Those of all others do, until it is gone: the delete is asked for again each

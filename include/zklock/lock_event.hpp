@@ -29,8 +29,9 @@ struct lock_event {
     enum class kind : std::uint8_t {
         queued,   ///< it has a node, and so a place in the queue; before `acquired`, also where nobody is before it
         acquired, ///< it holds the lock
-        lost,     ///< the lock was lost while it was held; its release is not told. A lock can be lost before its
-                  ///< caller could be told of the grant: then the acquire fails with `errc::lost`
+        lost,     ///< the lock was lost while it was held, which its release may be the first to find out; no release
+                  ///< is told. A lock can be lost before its caller could be told of the grant: then the acquire fails
+                  ///< with `errc::lost`
         released, ///< it was given back, and its node is gone or passed on; with an `error`, the client ended first
         failed    ///< it ended without the lock, for the reason in `error`; `operation_aborted` if it was cancelled.
                   ///< An acquire with no time to wait says here what it found (`busy`, `not_connected`), and

@@ -64,15 +64,16 @@ struct lock_metrics {
     std::uint64_t busy = 0;   ///< only `try_acquire()` ends so
     std::uint64_t failed = 0; ///< all else, such as `errc::not_connected`, `access_denied` or `closed`
 
-    // Each hold that has ended counts in one of these, when its guard hears of the end. Permits that were split off, or
-    // released one by one, are not counted apart from the guard they were acquired with.
+    // Each hold that has ended counts in one of these, when its guard hears of the loss, or when its release has ended:
+    // that may be the first to find a loss out. Permits that were split off, or released one by one, are not counted
+    // apart from the guard they were acquired with.
     std::uint64_t released = 0;
     std::array<std::uint64_t, loss_reasons> lost_by{}; ///< by the value of `loss_reason`
     [[nodiscard]] std::uint64_t lost(loss_reason why) const noexcept { return lost_by[static_cast<std::size_t>(why)]; }
     [[nodiscard]] std::uint64_t lost() const noexcept; ///< for any reason
 
     std::uint64_t waiting = 0; ///< acquires that wait now: what this client adds to the queues
-    std::uint64_t held = 0;    ///< what is held now: guards, not permits
+    std::uint64_t held = 0;    ///< what is held now, or being released: guards, not permits
 
     latency_histogram waits; ///< of what was acquired: from the call to the grant
     latency_histogram holds; ///< of what has ended: from the grant to the release, or to the loss as it was noticed

@@ -190,7 +190,8 @@ public:
     /// @returns `awaitable<result<T>>` (`result<void>` for a body of `awaitable<void>`):
     /// - what the body gave;
     /// - an error of `acquire()`, when the body was not run;
-    /// - `errc::lost` when the lock was lost before the body was done and the lock released, whatever the body gave.
+    /// - `errc::lost` when the lock was lost before the body was done and the lock released, whatever the body gave, as
+    ///   far as the release can say: see `guard::release()`.
     ///
     /// An exception of the body passes through after the release, except the `operation_aborted` that it was cancelled
     /// with because of the loss.

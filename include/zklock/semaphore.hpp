@@ -99,8 +99,8 @@ public:
     }
 
     /// Gives all of them back: `co_await std::move(p).release()`. See `guard::release()`; it completes when the last
-    /// node is gone. A permit whose node the servers refuse to delete stays in use, for acquires of this client, too,
-    /// until that is done.
+    /// node is gone. It ends with `errc::lost` if others had deleted the node of any of them, as told there. A permit
+    /// whose node the servers refuse to delete stays in use, for acquires of this client, too, until that is done.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto release(Token&& token = Token()) &&
     {

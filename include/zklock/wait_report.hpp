@@ -27,7 +27,10 @@ struct wait_report {
     std::string path;                 ///< of the lock; of a `multi_lock`, the path of the member that was waited for
     std::string node;                 ///< our own in the queue, full path; empty if there was none
     lease_clock::duration waited{};   ///< since the acquire was started
-    std::size_t before_us = 0;        ///< how many were before us in the queue, those who held the lock among them
+    /// How many were before us in the queue, those who held the lock among them. Of a semaphore: in the waiting line,
+    /// where those who hold permits do not stand.
+    std::size_t before_us = 0;
+    std::size_t permits = 0; ///< of a semaphore: how many permits it has, as far as is known; 0 for other locks
     /// The first in the queue; of a semaphore, one who holds permits. Its node is read shortly before the deadline. If
     /// no answer has come by then, only `node`, `sequence`, `shared` and `ours` are known, and `created` is
     /// `time_point()`. `created` is when it came to the queue: it has held the lock no longer than that.
@@ -39,7 +42,8 @@ struct wait_report {
 };
 
 /// One line: `waited 5.000 s for /stock: held by "billing" (session 0x100012ab, node …, there since
-/// 2026-11-21T18:42:05.123Z), 3 before us`. Control characters that others wrote are replaced.
+/// 2026-11-21T18:42:05.123Z), 3 before us`. Of a semaphore: `waited 5.000 s for /gate: one of 2 permits is held by
+/// "billing" (…); first in the line`. Control characters that others wrote are replaced.
 [[nodiscard]] std::string to_string(const wait_report&);
 
 } // namespace zklock

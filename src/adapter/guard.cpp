@@ -62,16 +62,24 @@ void hold::count_end(lease_clock::time_point now) noexcept
         counted.released(now);
 }
 
+counters::counted_release hold::count_release(lease_clock::time_point now) noexcept
+{
+    leave();
+    if (const auto how = acquisition->loss(now))
+        counted.lost(how->reason, now);
+    return {counted, now};
+}
+
 void hold::run()
 {
-    count_end(client->turn_time());
+    auto counting = count_release(client->turn_time());
     store::each_told each;
     if (auto* const core = looked_at == first_look::missed ? client->open_core() : nullptr)
         each([&] { tell_unseen(*core); });
     each([this] { tell_all(std::exchange(watchers, {}), *acquisition); });
-    each([this] {
+    each([&] {
         if (client->open_core())
-            acquisition->release({});
+            acquisition->release([counting = std::move(counting)](error_code ec) mutable { counting.ended(ec); });
     });
     each.rethrow();
 }
@@ -182,6 +190,14 @@ bool guard_state::downgrade(std::function<void(error_code)> done)
     return downgrading_;
 }
 
+counters::counted_release guard_state::count_release() noexcept
+{
+    if (hold_)
+        return hold_->count_release(client_->turn_time());
+    counters::counted_hold none;
+    return {none, {}};
+}
+
 bool guard_state::release(store::unique_function<void(error_code)> released)
 {
     if (!hold_)
@@ -268,11 +284,16 @@ private:
             return;
         }
         // Cancelled or not: that only concerns the waiting.
-        const auto self = shared_from_this();
+        const auto self = std::static_pointer_cast<release_operation>(shared_from_this());
         store::each_told each;
         bool held = true;
         enter(client()->pending(), self);
-        each([&] { held = guard->release([this, self](error_code ec) { complete(ec); }); });
+        auto released = [self, counting = guard->count_release()](error_code ec) mutable {
+            counting.ended(ec);
+            self->complete(ec);
+        };
+        static_assert(store::unique_function<void(error_code)>::takes_no_memory<decltype(released)>);
+        each([&] { held = guard->release(std::move(released)); });
         if (!held)
             complete(make_error_code(errc::not_owner)); // the same lazy release, started again
         else if (cancelled())

@@ -54,6 +54,8 @@ public:
 
     /// It ends now, released or lost, if it has not ended before.
     void count_end(lease_clock::time_point now) noexcept;
+    /// It ends now, lost or released: then it counts when its release has ended.
+    [[nodiscard]] counters::counted_release count_release(lease_clock::time_point now) noexcept;
     /// From now on it is not among what is held of its lock.
     void leave() noexcept;
 
@@ -103,6 +105,8 @@ public:
     /// Makes a reader's of a writer's: `done` is called when that is so, or with why it is not. If it is not a
     /// writer's, nothing happens, and the result is false.
     [[nodiscard]] bool downgrade(std::function<void(error_code)> done);
+    /// To be called before release(): what that ends counts when `released` is called, or is destroyed.
+    [[nodiscard]] counters::counted_release count_release() noexcept;
     /// Releases it, unless it was released before: then the result is false. What a watcher throws comes out when all
     /// is done.
     [[nodiscard]] bool release(store::unique_function<void(error_code)> released);

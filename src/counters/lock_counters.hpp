@@ -1,5 +1,6 @@
 #pragma once
 #include "counters/counters.hpp"
+#include "zklock/errc.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/metrics.hpp"
 #include "zklock/result.hpp"
@@ -103,6 +104,33 @@ private:
 
     lock_counters* in_ = nullptr; ///< while it is held
     lease_clock::time_point since_{};
+};
+
+/// A hold that was given back at some time: it counts as released then, or as lost if the answer to its release says so.
+/// It counts as released, too, if there is no answer.
+class counted_release {
+public:
+    /// That hold will not be counted by `what` any more.
+    counted_release(counted_hold& what, lease_clock::time_point at) noexcept
+        : hold_(std::exchange(what, counted_hold())), at_(at)
+    {
+    }
+    counted_release(counted_release&& other) noexcept : hold_(std::exchange(other.hold_, counted_hold())), at_(other.at_)
+    {
+    }
+    counted_release& operator=(counted_release&&) = delete;
+    ~counted_release() { hold_.released(at_); }
+
+    void ended(const error_code& how) noexcept
+    {
+        if (how == errc::lost)
+            hold_.lost(loss_reason::node_deleted, at_);
+        hold_.released(at_);
+    }
+
+private:
+    counted_hold hold_;
+    lease_clock::time_point at_;
 };
 
 } // namespace zklock::counters

@@ -72,7 +72,8 @@ public:
     /// it cannot hold the lock together.
     void join(contender_id, bool look_once, contender_kind kind = contender_kind::mutex);
 
-    /// The contender no longer wants the lock: it waited and gave up, or it held and is done. `gone` follows.
+    /// The contender no longer wants the lock: it waited and gave up, or it held and is done. `gone` or `vanished`
+    /// follows.
     void leave(contender_id);
 
     /// A holder holds on: from now on its own node is watched.
@@ -147,8 +148,8 @@ public:
     void node_gone(std::string_view node);
     /// An event other than deleted: the watch has been used up, and nothing else is known.
     void watch_fired(std::string_view node);
-    /// Answer to remove: the node is gone.
-    void removed(contender_id);
+    /// Answer to remove: the node is gone, and `was_there` until then.
+    void removed(contender_id, bool was_there = true);
     /// Answer to remove: not done. It is asked for again in the next epoch, or after retry_remove().
     void remove_failed(contender_id);
     void retry_remove(contender_id);

@@ -29,7 +29,9 @@ struct action {
         shares,  ///< contender `id` holds on as a reader
         lingers, ///< contender `id` has given the lock back; its node stays for the next one
         lost,    ///< contender `id` held the lock and its `node` is gone, or its session; forgotten
-        gone,    ///< contender `id` had left, and now its node is gone for certain; forgotten
+        gone,    ///< contender `id` had left, and has no node any more; forgotten
+        vanished, ///< contender `id` had left, and its node is gone, by its delete or because others deleted it (then
+                  ///< `node` is its name); forgotten
         not_found ///< a look-up found no node of contender `id` whose name begins with `node`: it may have been wrong
     };
     kind what;

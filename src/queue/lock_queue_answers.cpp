@@ -344,9 +344,13 @@ void lock_queue::suspect_others()
         first_queued().waited_for_another = true;
 }
 
-void lock_queue::removed(contender_id id)
+void lock_queue::removed(contender_id id, bool was_there)
 {
-    own_node_gone(id);
+    const auto whose = contenders_.find(id);
+    if (whose == contenders_.end())
+        return;
+    whose->second.removing = was_there;
+    own_node_gone(whose);
 }
 
 void lock_queue::remove_failed(contender_id id)

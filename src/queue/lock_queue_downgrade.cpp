@@ -69,7 +69,7 @@ void lock_queue::downgrade_lost(contender_id id)
     if (c == nullptr)
         return;
     const view::iterator place = c->spot;
-    forget(*c, c->abandoned ? action::kind::gone : action::kind::lost);
+    forget(*c, c->abandoned ? action::kind::vanished : action::kind::lost);
     watches_.erase(place->first.node);
     view_.erase(place);
     suspect_others();

@@ -92,7 +92,8 @@ void lock_queue::forget(contenders::iterator which, action::kind news)
 {
     contender& c = which->second;
     news_.push_back({news, c.id, {}});
-    if (news == action::kind::lost && c.now != phase::leaving)
+    const bool by_others = news == action::kind::vanished && !c.removing;
+    if ((news == action::kind::lost && c.now != phase::leaving) || by_others)
         try {
             news_.back().node = node_of(c);
         } catch (const std::bad_alloc&) { // NOLINT: only the log tells it
@@ -147,7 +148,7 @@ void lock_queue::own_node_gone(contenders::iterator whose)
     switch (c.now) {
     case phase::held: forget(whose, action::kind::lost); break;
     case phase::lingering:
-    case phase::leaving: forget(whose, action::kind::gone); break;
+    case phase::leaving: forget(whose, action::kind::vanished); break;
     default: want_again(c);
     }
     forget_watch(place->first.node);

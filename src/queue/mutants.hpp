@@ -28,6 +28,7 @@
     X(create_repeated_without_look_up) \
     X(deadline_waits_for_a_connection) \
     X(delete_not_retried) \
+    X(deleted_node_counts_as_released) \
     X(deletes_the_lowest_node) \
     X(dense_view_outlives_its_epoch) \
     X(dense_without_the_parents_watch) \
@@ -124,6 +125,7 @@
     X(semaphore_attempts_without_end) \
     X(semaphore_count_changes_ignored) \
     X(semaphore_counts_without_own_nodes) \
+    X(semaphore_deleted_node_counts_as_released) \
     X(semaphore_deleted_node_ignored) \
     X(semaphore_deletion_told_as_a_release) \
     X(semaphore_grant_told_after_the_loss) \
@@ -143,6 +145,7 @@
     X(semaphore_try_waits) \
     X(semaphore_unknown_create_forgotten) \
     X(semaphore_unknown_delete_counts_as_done) \
+    X(semaphore_unknown_delete_counts_as_not_done) \
     X(semaphore_watch_left_on_the_server) \
     X(semaphore_watch_taken_back_before_its_list) \
     X(shared_downgrade_without_the_readers_node) \
@@ -163,6 +166,7 @@
     X(transaction_without_a_check) \
     X(try_waits_for_its_turn) \
     X(unknown_delete_counts_as_done) \
+    X(unknown_delete_counts_as_not_done) \
     X(unknown_inspection_counts_as_gone) \
     X(used_up_watch_not_armed_again) \
     X(users_node_taken_for_a_lost_one) \

@@ -118,9 +118,9 @@ TEST_CASE("a holder that holds on notices that others deleted its node")
     play<2>({.sessions = {120s, 120s}}, story);
 }
 
-TEST_CASE("a node that is gone when it is released: no error, and nothing is left to do")
+TEST_CASE("another has had the lock, for others had deleted its holder's node: the release says so")
 {
-    play<1>([&](admin_client& admin, remote_client& a) -> awaitable<void> {
+    play<2>([&](admin_client& admin, remote_client& a, remote_client& b) -> awaitable<void> {
         const auto path = new_path();
         mutex lock(a.zk, path);
         auto held = begin_acquire(lock);
@@ -129,19 +129,35 @@ TEST_CASE("a node that is gone when it is released: no error, and nothing is lef
         // Nothing that the server says is heard: neither that the node is gone, nor that there was none to delete.
         a.link.block(direction::replies);
         REQUIRE(admin.remove(node));
+        auto between = begin_acquire(mutex(b.zk, path));
+        REQUIRE(!co_await between.end());
         a.link.forget();
         auto releasing = begin_release(held.value());
         co_await until("the delete is on its way", [&] { return a.link.count(opcode::remove) == 1; });
         CHECK_FALSE(releasing.ended());
         a.link.unblock();
-        const error_code ec = co_await releasing.end();
-        CHECK_FALSE(ec);
+        CHECK(co_await releasing.end() == errc::lost);
         CHECK(a.link.count(opcode::remove) == 1);
+        co_await release_well(between);
 
         auto again = begin_acquire(lock);
         REQUIRE(!co_await again.end());
         CHECK(again.value().node() != node);
         co_await release_well(again);
+    });
+}
+
+TEST_CASE("the answer to a release's delete is lost: it may have been done, and the release ends well")
+{
+    play<1>([&](admin_client&, remote_client& a) -> awaitable<void> {
+        auto held = begin_acquire(mutex(a.zk, new_path()));
+        REQUIRE(!co_await held.end());
+        a.link.forget();
+        a.link.on_next(opcode::remove, moment::reply, fate::cut);
+        auto releasing = begin_release(held.value());
+        const error_code ec = co_await releasing.end(20s);
+        CHECK_FALSE(ec);
+        CHECK(a.link.count(opcode::remove) == 2); // the second found no node
     });
 }
 

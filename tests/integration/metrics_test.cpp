@@ -180,6 +180,19 @@ TEST_CASE("losses count by reason; reconnects, disconnects and expiries")
         CHECK(error_in(co_await std::move(held).release()) == errc::lost); // it is counted already
         CHECK(of(zk, "").released == 0);
 
+        held = must(co_await lock.acquire()); // and the release is the first to find it out
+        a.link.block(direction::replies);
+        REQUIRE(admin.remove(held.node()));
+        a.link.forget();
+        auto releasing = begin_release(held);
+        co_await until("the delete is on its way", [&] { return a.link.count(opcode::remove) == 1; });
+        CHECK(of(zk, "").held == 1);
+        a.link.unblock();
+        CHECK(co_await releasing.end() == errc::lost);
+        CHECK(of(zk, "").lost(loss_reason::node_deleted) == 2);
+        CHECK(of(zk, "").released == 0);
+        check_sums(of(zk, ""));
+
         held = must(co_await lock.acquire());
         a.link.expire_session();
         must(co_await held.wait_lost());

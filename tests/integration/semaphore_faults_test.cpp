@@ -223,6 +223,29 @@ TEST_CASE("others delete nodes: of a holder, of the head of the line, and all of
     play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
 }
 
+TEST_CASE("others had deleted the node of a permit before its release, which says so")
+{
+    const std::string path = "/semaphore/deleted_before";
+    const auto story = [&](admin_client& admin, remote_client& remote, remote_client& other) -> awaitable<void> {
+        semaphore gate(remote.zk, path, 1);
+        permits held = must(co_await gate.acquire(1));
+        remote.link.block(direction::replies);
+        REQUIRE(admin.remove(held.node()));
+        semaphore same(other.zk, path, 1);
+        permits between = must(co_await same.acquire(1));
+        remote.link.forget();
+        pending<> releasing;
+        std::move(held).release(releasing.handler());
+        co_await until("the delete is on its way", [&] { return remote.link.count(opcode::remove) == 1; });
+        CHECK_FALSE(releasing.ended());
+        remote.link.unblock();
+        CHECK(co_await releasing.end() == errc::lost);
+        co_await release(std::move(between));
+        co_await no_permit_left(server().port(), path);
+    };
+    play<2>({.sessions = {120s, 120s}, .clean = {path + "/locks", path + "/leases"}}, story);
+}
+
 TEST_CASE("with a limit on its attempts an acquire of permits says what used them up")
 {
     const std::string path = "/semaphore/attempts";

@@ -287,7 +287,9 @@ void checker::releasing(contender_record& c)
 {
     say(c, "releases");
     check_told(c);
-    if (c.now == phase::holding) c.now = phase::releasing;
+    if (c.now != phase::holding) return;
+    c.back = {*c.store, c.handle->held(c.where->now()), contains(deleted_, c.given.node)};
+    c.now = phase::releasing;
 }
 
 void checker::released(contender_record& c, boost::system::error_code ec)
@@ -303,6 +305,8 @@ void checker::released(contender_record& c, boost::system::error_code ec)
             world_.violate(label(c) + ": released, and its node is still there");
         }
         if (ec && !expects_faults_) world_.violate(label(c) + ": its release failed: " + ec.message());
+        if (const auto fault = c.back.fault_of(ec, *c.store, goes, excused(c)); !fault.empty())
+            world_.violate(label(c) + ": " + std::string(fault));
     } else if (c.now == phase::lost) {
         c.now = phase::released;
         if (ec != make_error_code(errc::lost)) world_.violate(label(c) + ": lost, and released without that error");

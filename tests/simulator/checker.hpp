@@ -1,5 +1,6 @@
 #pragma once
 #include "ensemble.hpp"
+#include "given_back.hpp"
 #include "heard_events.hpp"
 #include "plan.hpp"
 #include "process.hpp"
@@ -36,6 +37,7 @@ struct contender_record {
     recipes::grant given;
     instant granted_at{0};
     bool lost = false;                ///< was told
+    given_back back;                  ///< once its release has begun
     std::shared_ptr<heard_events> heard; ///< if it has a listener
     std::optional<instant> seen_lost; ///< when it was first seen that its handle says so
 

@@ -109,6 +109,14 @@ private:
         return permits_ + (other_maximum_ && client == 0 ? 1 : 0);
     }
 
+    bool is_deleted(const use& u) const override
+    {
+        const auto nodes = nodes_of(u);
+        return std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) {
+            return std::find(deleted_.begin(), deleted_.end(), node) != deleted_.end();
+        });
+    }
+
     /// The nodes of all its permits; what it has of them changes.
     std::vector<std::string> nodes_of(const use& u) const
     {

@@ -47,6 +47,8 @@ public:
     void plan(std::vector<placed_fault> faults); ///< instead of faults by chance
     [[nodiscard]] bool connected() const noexcept { return state_ == state::open; }
     [[nodiscard]] std::int64_t session_id() const noexcept { return session_; }
+    /// Grows when a connection is lost, and again when all that was asked for meanwhile has been answered as unknown.
+    [[nodiscard]] std::uint64_t epoch_ends() const noexcept { return epoch_ends_; }
     /// When the client was told that this node is gone, if it was: by an event or an answer that the locks look at.
     /// (What a mere list of contenders comes across is not among them.)
     [[nodiscard]] std::optional<instant> told_deleted(const std::string& path) const;
@@ -126,6 +128,7 @@ private:
     std::int64_t xid_ = 0;
     std::uint64_t requests_ = 0;
     std::uint64_t attempts_ = 0;
+    std::uint64_t epoch_ends_ = 0;
     std::deque<waiting> outstanding_;
     process::time_point heard_{};
     process::time_point sent_{};

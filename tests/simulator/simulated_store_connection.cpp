@@ -81,6 +81,7 @@ void simulated_store::keep_alive()
 void simulated_store::end_epoch()
 {
     ensemble_.close(connection_);
+    ++epoch_ends_;
     state_ = state::ending;
     process_.post([this] { end_epoch_step(); });
 }
@@ -98,6 +99,7 @@ void simulated_store::end_epoch_step()
         return call_back(w, a);
     }
     state_ = state::opening;
+    ++epoch_ends_;
     connection_.reset();
     (void)process_.call_at(
         process_.now() + std::chrono::milliseconds(world_.choose.below(20, stream::connect, number_)), [this] {

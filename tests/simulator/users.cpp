@@ -38,8 +38,12 @@ void acquisition_users::say(const use& u, const std::string& what)
 bool acquisition_users::excused(const use& u) const
 {
     if (!killed_.empty() && contains(killed_, u.store->session_id())) return true;
-    return was_unaware(u) ||
-           std::any_of(u.given.begin(), u.given.end(), [&](const auto& l) { return contains(deleted_, l.node); });
+    return was_unaware(u) || acquisition_users::is_deleted(u);
+}
+
+bool acquisition_users::is_deleted(const use& u) const
+{
+    return std::any_of(u.given.begin(), u.given.end(), [&](const auto& l) { return contains(deleted_, l.node); });
 }
 
 bool acquisition_users::was_unaware(const use& u) const
@@ -250,6 +254,7 @@ void acquisition_users::release(client& c, use& u)
     if (!u.has_it()) return;
     say(u, "releases");
     check_told(u);
+    u.back = {*u.store, u.now == phase::holding && u.handle->held(u.where->now()), is_deleted(u)};
     u.now = phase::releasing;
     const bool after_the_end = c.closed; // a call made then is answered all the same
     std::function<void(boost::system::error_code)> told = [this, &c, &u, after_the_end](const auto& ec) {
@@ -267,6 +272,13 @@ void acquisition_users::released(use& u, boost::system::error_code ec)
     say(u, "has released" + (ec ? ": " + ec.message() : std::string()));
     if (u.now != phase::releasing) violate(u, "released twice");
     if (u.lost && ec != make_error_code(errc::lost)) violate(u, "lost, and released without that error");
+    const auto& set = stage_.the_plan.set;
+    const bool asks = set.linger == 0ms && set.cohort == 1;
+    if (u.owner == 0) { // of an owner's holds all but the last end otherwise
+        if (const auto fault = u.back.fault_of(ec, *u.store, asks, excused(u)); !fault.empty())
+            violate(u, std::string(fault));
+        if (ec == make_error_code(errc::lost) && u.back.held()) check_heard(u, lock_event::kind::lost, {});
+    }
     u.now = phase::released;
     u.released_with = ec;
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include "given_back.hpp"
 #include "heard_events.hpp"
 #include "recipes/acquisition/acquisition.hpp"
 #include "stage.hpp"
@@ -35,6 +36,7 @@ struct use {
     bool lost = false;
     std::shared_ptr<heard_events> heard; ///< if it has a listener
     std::optional<instant> seen_lost; ///< when it was first seen that its handle says so
+    given_back back; ///< once its release has begun
     boost::system::error_code released_with;
 
     /// Holds, as far as its own process can know.
@@ -103,6 +105,8 @@ protected:
     void say(const use&, const std::string& what);
     void violate(const use& u, const std::string& what) { stage_.world.violate(label(u) + ": " + what); }
     [[nodiscard]] virtual bool excused(const use&) const;
+    /// Others have deleted a node that it has now.
+    [[nodiscard]] virtual bool is_deleted(const use&) const;
     /// The servers had not told it that the path's node is another, so others may have been before it.
     [[nodiscard]] bool was_unaware(const use&) const;
     [[nodiscard]] instant now() const noexcept { return stage_.world.time.now(); }

@@ -26,7 +26,8 @@ inline std::string foreign(int sequence)
 }
 
 /// A queue whose actions read as text: "parent", "read", "watch <node>", "granted 1", "granted 2 from 1", …; "later"
-/// stands behind a delete that may wait. The node of a lost one, which only the log tells, is left out.
+/// stands behind a delete that may wait. The node of a lost one, which only the log tells, is left out. One that has
+/// vanished is "gone 1" by its own delete, and "gone 1 by others" if that was not even asked for.
 struct driver : queue::lock_queue {
     using lock_queue::lock_queue;
 
@@ -35,7 +36,7 @@ struct driver : queue::lock_queue {
         static constexpr const char* names[] = {
             "sync",   "parent",        "read",    "read and watch", "inspect",   "watch",  "downgrade", "unwatch",
             "remove", "remove parent", "granted", "refused",        "exhausted", "shares", "lingers",   "lost",
-            "gone",   "not_found"};
+            "gone",   "gone",          "not_found"};
         std::string text;
         for (const queue::action& a : next(lease_fresh)) {
             text += text.empty() ? "" : ", ";
@@ -43,7 +44,9 @@ struct driver : queue::lock_queue {
             if (a.id != 0)
                 text += " " + std::to_string(a.id);
             const std::string& named = a.what == queue::action::kind::remove ? node_to_remove(a.id) : a.node;
-            if (!named.empty() && a.what != queue::action::kind::lost)
+            if (!named.empty() && a.what == queue::action::kind::vanished)
+                text += " by others";
+            else if (!named.empty() && a.what != queue::action::kind::lost)
                 text += " " + named;
             if (a.may_wait)
                 text += " later";

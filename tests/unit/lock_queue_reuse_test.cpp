@@ -139,7 +139,7 @@ TEST_SUITE("lock queue, lingering")
         q.parent_deleted(); // and made again, after the answer
         q.children_read({}, 0, true);
         q.parent_absent();
-        CHECK(q.act() == "gone 1");
+        CHECK(q.act() == "gone 1 by others");
         CHECK_FALSE(q.watches_parent());
         q.join_and_send(2);
         CHECK(q.act() == "parent");
@@ -242,7 +242,7 @@ TEST_SUITE("lock queue, lingering")
     {
         lingering_driver q;
         q.children_read({}, 1, true);
-        CHECK(q.act() == "gone 1");
+        CHECK(q.act() == "gone 1 by others");
         CHECK_FALSE(q.lingering());
         q.join_and_send(2);
         CHECK(q.act() == "");

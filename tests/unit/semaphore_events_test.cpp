@@ -123,6 +123,36 @@ TEST_SUITE("semaphore, events")
         CHECK(s.told->text().ends_with(" failed: " + make_error_code(errc::closed).message()));
     }
 
+    TEST_CASE("the place in the line is no loss of the user's: the log warns of permits only")
+    {
+        for (const bool granted : {false, true}) {
+            CAPTURE(granted);
+            heard_semaphores s;
+            std::size_t warnings = 0;
+            s.semaphores.reset();
+            s.destroy();
+            s.options.log = store::leveled_log{log_level::warning, [&](log_level, std::string_view text) {
+                                                   warnings += text.starts_with("lost /s");
+                                               }};
+            s.uuids = 0;
+            s.start();
+            s.semaphores.emplace(*s.locks);
+            s.connect();
+            std::shared_ptr<heard_semaphores::attempt> a;
+            if (granted) {
+                a = s.hold_two();
+            } else {
+                a = s.want(2, s.heard(3));
+                s.give_line();
+            }
+            s.servers.observer->on_disconnected();
+            s.servers.observer->on_expired();
+            s.clock.run();
+            CHECK(s.told->text() == (granted ? "1 lost" : "1 queued"));
+            CHECK(warnings == (granted ? 1 : 0));
+        }
+    }
+
     TEST_CASE("properties are on the nodes of the line and of the permits")
     {
         heard_semaphores s;

@@ -235,7 +235,19 @@ TEST_SUITE("time-outs")
         CHECK(of_head.node == "/s/leases/" + s.permit(2, 8));
         CHECK(of_head.before_us == 0);
         CHECK(of_head.held_by->identifier == "they");
+        CHECK(of_head.permits == 1);
+        CHECK(to_string(of_head).starts_with("waited 0.000 s for /s: its only permit is held by \"they\" (session 0x9, "));
+        CHECK(to_string(of_head).ends_with("; first in the line"));
+        wait_report of_two = of_head;
+        of_two.permits = 2;
+        of_two.before_us = 3;
+        CHECK(to_string(of_two).find(": one of 2 permits is held by \"they\" (") != std::string::npos);
+        CHECK(to_string(of_two).ends_with("; 3 before us in the line"));
+        of_two.held_by.reset();
+        CHECK(to_string(of_two) ==
+              "waited 0.000 s for /s: it is not known who holds its permits; 3 before us in the line");
         const wait_report of_behind = behind->handle->describe_wait();
+        CHECK(of_behind.permits == 1);
         CHECK(of_behind.path == "/s");
         CHECK(of_behind.node == "/s/locks/" + s.node(3, 1));
         CHECK(of_behind.held_by->node == "/s/leases/" + holder);

@@ -78,6 +78,7 @@ struct acquire_request : waiter {
     std::string path;
     shared_options options;
     queue::contender_kind kind = queue::contender_kind::mutex; ///< mutexes and others do not go together on a path
+    bool internal = false; ///< the lock of a semaphore's line: its loss is no user's, and the log says so
 };
 
 /// One acquire, from its call until its node is gone, made by a recipe: locks::acquire() for the mutex. Once the

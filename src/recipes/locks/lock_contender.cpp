@@ -129,8 +129,7 @@ void lock_contender::lose(std::string_view node)
         to_tell_downgraded_ = session_.slot_from(to_tell_downgraded_);
     to_tell_ = std::move(for_release);
     const lock_loss how = session_.loss_of(held_since());
-    if (session_.log.on(log_level::warning))
-        session_.log_loss(how, request_.path, node, fencing_token_);
+    log_loss(how, node);
     finish_downgrade(errc::lost, {});
     if (!ZKLOCK_MUTANT(loss_not_told))
         session_.tell(std::move(for_loss), shared_from_this(), [](lock_contender& c) {
@@ -143,6 +142,14 @@ void lock_contender::lose(std::string_view node)
         events_->lost(how);
 }
 
+void lock_contender::log_loss(const lock_loss& how, std::string_view node) const noexcept
+{
+    if (!request_.internal)
+        session_.log_loss(how, request_.path, node, fencing_token_);
+    else
+        session_.log(log_level::debug, "lost the place in the line of ", request_.path, ": ", node);
+}
+
 void lock_contender::release(store::unique_function<void(error_code)> released)
 {
     session_.guarded([this] { session_.notice_lapse(session_.scheduler.now()); });
@@ -153,6 +160,7 @@ void lock_contender::release(store::unique_function<void(error_code)> released)
     downgraded_ = nullptr;
     if (holding() && path_) {
         state_.end();
+        gives_back_ = true;
         released_ = std::move(released);
         session_.guarded([this] { path_->leave(*this); });
     } else if (released) {
@@ -232,8 +240,41 @@ void lock_contender::finish_release(error_code ec)
 {
     if (released_)
         tell_released(session_.make_slot(), ec);
-    if (events_ && state_.done() && (!ec || session_.over)) // else it is tried again
+    if (ec && !session_.over)
+        return; // it is tried again
+    gives_back_ = false;
+    if (events_ && state_.done())
         events_->released(ec);
+}
+
+/// A node that the servers refused to delete was there then. Whoever deletes it after that does what it wanted.
+void lock_contender::delete_answered(store::outcome result) noexcept
+{
+    deleting_ = false;
+    const bool counts = result != store::outcome::unknown || !ZKLOCK_MUTANT(unknown_delete_counts_as_not_done);
+    may_be_deleted_ = may_be_deleted_ || (result != store::outcome::no_node && counts);
+}
+
+void lock_contender::node_vanished(std::string_view node)
+{
+    if (!gives_back_ || may_be_deleted_ || ZKLOCK_MUTANT(deleted_node_counts_as_released))
+        return finish_release({});
+    lock_loss how = session_.loss_of(held_since());
+    how.reason = loss_reason::node_deleted;
+    release_lost(how, node);
+}
+
+/// What it held was lost before the release could be done.
+void lock_contender::release_lost(const lock_loss& how, std::string_view node)
+{
+    if (!gives_back_)
+        return;
+    if (released_)
+        tell_released(session_.make_slot(), errc::lost); // if there is no memory for that, all of this comes once more
+    gives_back_ = false;
+    log_loss(how, node);
+    if (events_)
+        events_->lost(how);
 }
 
 void lock_contender::detach(std::string_view node) noexcept

@@ -78,6 +78,20 @@ public:
     void finish_downgrade(error_code, std::string node);
     /// The node is gone, or could not be deleted now: tells whoever waits for the release.
     void finish_release(error_code);
+    /// Its node is gone, and no delete of it is under way. If none of them can have done that, others have deleted it:
+    /// what it held was lost before it was given back.
+    void node_vanished(std::string_view node);
+    /// It was released before its loss could be told.
+    void release_lost(std::string_view node) { release_lost(session_.loss_of(held_since()), node); }
+    // Its delete: it is sent; the answer to it; or there will be no answer.
+    void delete_sent() noexcept { deleting_ = true; }
+    void delete_answered(store::outcome) noexcept;
+    void delete_unknown() noexcept
+    {
+        if (deleting_)
+            delete_answered(store::outcome::unknown);
+    }
+    [[nodiscard]] bool deleting() const noexcept { return deleting_; }
     /// Its path goes away, with its node, of that name, if it holds. Nobody will be told anything any more.
     void detach(std::string_view node) noexcept;
     /// Nobody will be told anything any more.
@@ -99,6 +113,8 @@ private:
     [[nodiscard]] wait_report waits_for() override;
     void time_out() override;
     void tell_end(error_code);
+    void release_lost(const lock_loss&, std::string_view node);
+    void log_loss(const lock_loss&, std::string_view node) const noexcept;
     void tell_done(error_code);
     void tell_released(session::news_slot, error_code) noexcept;
     void tell_downgraded(session::news_slot, error_code, std::string node) noexcept;
@@ -115,6 +131,9 @@ private:
     std::function<void()> asked_; ///< to be called when it is revoked
     std::function<void(error_code, recipes::grant)> downgraded_;
     bool leaves_its_node_ = false;
+    bool gives_back_ = false;     ///< what it held, and nobody was told yet how that has ended
+    bool deleting_ = false;       ///< the answer to a delete of its node is due
+    bool may_be_deleted_ = false; ///< by a delete of its own
     std::int64_t fencing_token_ = 0;
     grant_state state_;
 };

@@ -147,6 +147,8 @@ private:
     void refuse_number(lock_contender&, errc why);
     void grant(lock_contender&, queue::contender_id from, store::scheduler::time_point now);
     void forget(queue::contender_id);
+    /// Its node is gone.
+    void end_release(lock_contender&, std::string_view node);
     /// Ends the wait of all, or only of those who wait like that.
     void fail_waiting(errc why, std::optional<acquire_mode> only = {});
     [[nodiscard]] std::string full(std::string_view node) const;

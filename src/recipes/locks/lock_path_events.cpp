@@ -41,6 +41,8 @@ void lock_path::distrust()
     to_create_ = 0;
     removes_.clear();
     urgent_removes_.clear();
+    for (const auto& [id, contender] : contenders_)
+        contender->delete_unknown();
     queue_.distrust();
     carry_out_news_left();
     carried_out_ = 0;

@@ -54,7 +54,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
     case kind::lost:
         contender()->lose(action.node);
-        contender()->finish_release(errc::lost); // if it was released before this could be told
+        contender()->release_lost(action.node); // if it was released before this could be told
         forget(action.id);
         break;
     case kind::lingers:
@@ -66,6 +66,10 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     case kind::gone:
         contender()->finish_release({});
         forget(action.id);
+        break;
+    case kind::vanished: // if an answer to its delete is still due, that will tell whose doing it was; if not, it has
+        if (const auto left = contenders_.find(action.id); left != contenders_.end() && !left->second->deleting())
+            end_release(*left->second, action.node);
         break;
     }
 }

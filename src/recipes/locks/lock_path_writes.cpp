@@ -32,6 +32,7 @@ bool lock_path::next_write(bool urgent, node_write& next)
             next.creates = false;
             next.data = {};
             queue::child_of(path_, queue_.node_to_remove(id), next.node);
+            contenders_.at(id)->delete_sent();
             answer_due();
             return true;
         }
@@ -214,9 +215,16 @@ void lock_path::refuse_number(lock_contender& contender, errc why)
 void lock_path::on_removed(queue::contender_id id, outcome result)
 {
     answer_came();
+    const auto found = contenders_.find(id);
+    if (found == contenders_.end())
+        return; // it was done with after an exception
+    const contender_ptr contender = found->second;
+    contender->delete_answered(result);
+    if (!queue_.knows(id)) // that its node is gone was heard first
+        return end_release(*contender, {});
     switch (result) {
     case outcome::ok:
-    case outcome::no_node: return queue_.removed(id);
+    case outcome::no_node: return queue_.removed(id, result == outcome::ok);
     case outcome::unknown:
         if (ZKLOCK_MUTANT(unknown_delete_counts_as_done))
             return queue_.removed(id);
@@ -224,10 +232,15 @@ void lock_path::on_removed(queue::contender_id id, outcome result)
     default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
         notice_refusal(result);
         queue_.remove_failed(id);
-        if (const auto found = contenders_.find(id); found != contenders_.end())
-            found->second->finish_release(error_of(result));
+        contender->finish_release(error_of(result));
         after_a_while([this, id] { queue_.retry_remove(id); });
     }
+}
+
+void lock_path::end_release(lock_contender& contender, std::string_view node)
+{
+    contender.node_vanished(node);
+    forget(contender.id);
 }
 
 void lock_path::make_path(parent_kind kind, const std::optional<access_list>& access)

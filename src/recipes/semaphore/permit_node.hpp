@@ -1,5 +1,7 @@
 #pragma once
+#include "store/scheduler.hpp"
 #include "store/unique_function.hpp"
+#include "zklock/errc.hpp"
 
 #include <boost/system/error_code.hpp>
 
@@ -17,7 +19,9 @@ class semaphore_acquisition;
 /// The release of some permits, which ends with the last of their nodes.
 struct permits_release {
     std::size_t due = 0;
-    boost::system::error_code first; ///< the first error
+    boost::system::error_code first; ///< the first error, or that one of them was lost
+    store::scheduler::time_point held_since{};
+    std::int64_t token = 0;
     store::unique_function<void(boost::system::error_code)> released;
 
     /// One has ended. `tell` is given what to tell with the last; nothing has changed if it throws.
@@ -27,7 +31,7 @@ struct permits_release {
         if (all->due == 1 && all->released)
             tell([all] { std::exchange(all->released, nullptr)(all->first); });
         --all->due;
-        if (ec && !all->first)
+        if (ec && (!all->first || ec == errc::lost))
             all->first = ec;
     }
 };
@@ -48,6 +52,7 @@ struct permit_node {
     std::string name;  ///< once it is known
     phase now = phase::unsent;
     bool watched = false;                           ///< or about to be
+    bool may_be_deleted = false;                    ///< by a delete of its own
     semaphore_acquisition* owner = nullptr;         ///< null when nobody wants it any more
     std::shared_ptr<permits_release> ending{}; ///< who is told when it is gone, if anybody
     std::shared_ptr<permit_events> events{};   ///< whose listener hears of that, if any does

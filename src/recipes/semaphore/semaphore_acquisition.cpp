@@ -70,6 +70,7 @@ void semaphore_acquisition::line_up()
 {
     acquire_request lock;
     lock.path = path_->layout().line;
+    lock.internal = true;
     lock.mode = request_.mode;
     using queue::contender_kind;
     lock.kind = ZKLOCK_MUTANT(semaphore_line_lets_several_in) ? contender_kind::reader : contender_kind::mutex;
@@ -330,6 +331,8 @@ void semaphore_acquisition::release(store::unique_function<void(error_code)> rel
         state_.end();
         asked_ = nullptr;
         ending->due = nodes.size();
+        ending->held_since = held_since();
+        ending->token = token_;
         ending->released = std::move(released);
         path_->forget(*this);
         session_.guarded([&] {

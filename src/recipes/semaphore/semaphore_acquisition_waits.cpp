@@ -28,6 +28,7 @@ wait_report semaphore_acquisition::waits_for()
         report = place_->lock->describe_wait();
     report.path = path_->path();
     report.held_by = path_->holder_seen();
+    report.permits = path_->permits_known();
     return report;
 }
 

@@ -129,13 +129,26 @@ void semaphore_path::drop(const permit_ptr& node)
     else if (node->now == permit_node::phase::there)
         to_remove_.push_back(node);
     else if (node->now == permit_node::phase::gone && node->ending) // already, and it was not noticed
-        gone(node);
+        gone(node, fate(*node));
+}
+
+/// How the release of a permit ends whose node is gone. If no delete of this client's can have done that, others have
+/// deleted it: the permit was lost before it was given back.
+boost::system::error_code semaphore_path::fate(const permit_node& node) const
+{
+    const bool lost = node.ending && !node.may_be_deleted && !ZKLOCK_MUTANT(semaphore_deleted_node_counts_as_released);
+    return lost ? make_error_code(errc::lost) : boost::system::error_code();
 }
 
 void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
 {
-    if (node->ending)
-        permits_release::one_ended(node->ending, ec, [this](auto news) { session_.tell(std::move(news)); });
+    const auto ending = node->ending;
+    if (ending) {
+        const bool first_loss = ec == errc::lost && ending->first != errc::lost;
+        permits_release::one_ended(ending, ec, [this](auto news) { session_.tell(std::move(news)); });
+        if (first_loss)
+            session_.log_loss(loss_of(*ending), path_, node->name, ending->token);
+    }
     node->ending = nullptr;
     node->now = permit_node::phase::gone;
     if (!node->name.empty())
@@ -146,17 +159,27 @@ void semaphore_path::gone(const permit_ptr& node, boost::system::error_code ec)
                             : nullptr;
     if (nodes_.erase(node->id) != 0)
         session_.release(node_cost_);
+    if (events && ending && ec == errc::lost)
+        events->lost(loss_of(*ending));
     if (events)
         events->returned(ec);
+}
+
+lock_loss semaphore_path::loss_of(const permits_release& ending) const noexcept
+{
+    lock_loss how = session_.loss_of(ending.held_since);
+    how.reason = loss_reason::node_deleted;
+    return how;
 }
 
 /// Others have deleted it, or the session has taken it along.
 void semaphore_path::lost_to_others(const permit_ptr& node)
 {
-    if (node->now == permit_node::phase::gone)
+    using phase = permit_node::phase;
+    if (node->now == phase::gone || node->now == phase::removing) // the answer to its delete will tell who did it
         return;
     auto* const owner = node->owner;
-    gone(node);
+    gone(node, fate(*node));
     if (owner && !ZKLOCK_MUTANT(semaphore_deleted_node_ignored))
         owner->node_gone();
 }

@@ -71,6 +71,8 @@ public:
     void look_at_holder();
     /// Who that was, if he was seen.
     [[nodiscard]] std::optional<contender> holder_seen() const;
+    /// How many permits there are, as far as is known.
+    [[nodiscard]] std::size_t permits_known() const noexcept;
     /// It has come to the head of the line.
     void make_nodes(semaphore_acquisition&);
     /// It is at the head no more.
@@ -127,6 +129,8 @@ private:
     [[nodiscard]] std::vector<std::shared_ptr<semaphore_acquisition>> heads() const;
     void want_nodes(semaphore_acquisition& head);
     void gone(const permit_ptr&, boost::system::error_code = {});
+    [[nodiscard]] boost::system::error_code fate(const permit_node&) const;
+    [[nodiscard]] lock_loss loss_of(const permits_release&) const noexcept;
     void lost_to_others(const permit_ptr&);
     [[nodiscard]] const std::string& own_path() const noexcept override { return layout_.permits; }
     void own_path_gone() override { check_ = options_.check_permits ? check::due : check::none; }

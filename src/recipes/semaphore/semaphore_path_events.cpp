@@ -78,8 +78,10 @@ void semaphore_path::put_in_order(const permit_ptr& node)
     using phase = permit_node::phase;
     if (node->now == phase::creating)
         node->now = phase::unknown;
-    if (node->now == phase::removing)
+    if (node->now == phase::removing) {
         node->now = phase::there;
+        node->may_be_deleted = true;
+    }
     if (node->now == phase::unknown)
         unknown_.push_back(node);
     else if (node->now == phase::there && !node->owner)

@@ -89,6 +89,11 @@ std::optional<contender> semaphore_path::holder_seen() const
     return waits ? std::nullopt : holder_look_->found();
 }
 
+std::size_t semaphore_path::permits_known() const noexcept
+{
+    return static_cast<std::size_t>(std::max<std::int64_t>(count_.maximum().value_or(options_.permits), 0));
+}
+
 void semaphore_path::forget_holder() noexcept
 {
     if (holder_look_)

@@ -271,16 +271,18 @@ void semaphore_path::on_removed(const permit_ptr& node, outcome result)
     if (node->now != phase::removing)
         return; // gone with its session, or by others
     switch (result) {
-    case outcome::ok:
-    case outcome::no_node: return gone(node);
+    case outcome::ok: return gone(node);
+    case outcome::no_node: return gone(node, fate(*node));
     case outcome::unknown:
         if (ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_done))
             return gone(node);
+        node->may_be_deleted = !ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_not_done);
         node->now = phase::there;
         to_remove_.push_back(node);
         return;
     default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
         notice_refusal(result);
+        node->may_be_deleted = true; // by others then, for whom it wants that
         if (node->ending)
             permits_release::one_ended(node->ending, error_of(result),
                                        [this](auto news) { session_.tell(std::move(news)); });

@@ -45,9 +45,12 @@ lock_loss session::loss_of(store::scheduler::time_point held_since) const noexce
 void session::log_loss(const lock_loss& lost, std::string_view path, std::string_view node,
                        std::int64_t fencing_token) const noexcept
 {
+    if (!log.on(log_level::warning))
+        return;
+    const std::string_view names_it = node.empty() ? "" : "node ";
     const auto say = [&](const auto&... more) {
-        log(log_level::warning, "lost ", path, ", held for ", lost.held, " (node ", node, ", token ", fencing_token,
-            "): ", describe(lost.reason), more...);
+        log(log_level::warning, "lost ", path, ", held for ", lost.held, " (", names_it, node,
+            node.empty() ? "token " : ", token ", fencing_token, "): ", describe(lost.reason), more...);
     };
     if (lost.reason == loss_reason::lease_ended || lost.reason == loss_reason::session_expired)
         say("; nothing was heard from the servers for ", lost.unheard);

@@ -54,15 +54,21 @@ std::string to_string(const wait_report& report)
             return line;
         line += "; when last seen, ";
     }
+    const bool of_permits = report.permits != 0;
+    if (of_permits && report.held_by)
+        line += report.permits == 1 ? "its only permit is "
+                                    : "one of " + std::to_string(report.permits) + " permits is ";
     if (report.held_by)
         add_holder(line, *report.held_by);
     else
-        line += "it is not known who holds it";
-    line += ", ";
+        line += of_permits ? "it is not known who holds its permits" : "it is not known who holds it";
+    line += of_permits ? "; " : ", ";
+    if (of_permits && report.before_us == 0)
+        return line += "first in the line";
     line += std::to_string(report.before_us);
     if (report.before_us == wait_report::most_counted)
         line += " or more";
-    line += " before us";
+    line += of_permits ? " before us in the line" : " before us";
     return line;
 }
 

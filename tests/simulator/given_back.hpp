@@ -1,0 +1,46 @@
+#pragma once
+#include "recipes/acquisition/acquisition.hpp"
+#include "simulated_store.hpp"
+#include "zklock/errc.hpp"
+
+#include <boost/system/error_code.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace zklock::simulator {
+
+/// What was known of a lock when its release began, and what the end of the release has to say of that.
+class given_back {
+public:
+    given_back() = default;
+    /// `held`: as far as its process could know. `deleted`: others had deleted a node of it.
+    given_back(const simulated_store& store, bool held, bool deleted)
+        : held_(held), deleted_(deleted), session_(store.session_id()), epoch_ends_(store.epoch_ends())
+    {
+    }
+
+    /// What is wrong with that end; empty if nothing is. `asks`: the servers are asked to delete its node, which is not
+    /// passed on. `deleted`: others have deleted a node of it by now.
+    [[nodiscard]] std::string_view fault_of(boost::system::error_code ec, const simulated_store& store, bool asks,
+                                            bool deleted) const
+    {
+        const bool lost = ec == make_error_code(errc::lost);
+        // The delete was sent once at most, and has its answer.
+        const bool answered = store.epoch_ends() == epoch_ends_ && store.session_id() == session_;
+        if (!ec && held_ && deleted_ && asks && answered)
+            return "released without an error, though others had deleted its node before";
+        if (lost && held_ && !deleted && store.session_id() == session_)
+            return "released as lost, though nobody else has deleted its node";
+        return {};
+    }
+    [[nodiscard]] bool held() const noexcept { return held_; }
+
+private:
+    bool held_ = false;
+    bool deleted_ = false;
+    std::int64_t session_ = 0;
+    std::uint64_t epoch_ends_ = 0;
+};
+
+} // namespace zklock::simulator

@@ -247,12 +247,19 @@ void lock_contender::finish_release(error_code ec)
         events_->released(ec);
 }
 
-/// A node that the servers refused to delete was there then. Whoever deletes it after that does what it wanted.
-void lock_contender::delete_answered(store::outcome result) noexcept
+void lock_contender::delete_answered(store::outcome result, bool vanished) noexcept
 {
+    using store::outcome;
     deleting_ = false;
-    const bool counts = result != store::outcome::unknown || !ZKLOCK_MUTANT(unknown_delete_counts_as_not_done);
-    may_be_deleted_ = may_be_deleted_ || (result != store::outcome::no_node && counts);
+    switch (result) {
+    case outcome::ok: may_be_deleted_ = true; break;
+    case outcome::no_node: break;
+    case outcome::unknown:
+        may_be_deleted_ = may_be_deleted_ || !ZKLOCK_MUTANT(unknown_delete_counts_as_not_done);
+        break;
+    default: // refused: whoever deletes it after that, as far as is known, does what it wanted
+        may_be_deleted_ = may_be_deleted_ || !vanished;
+    }
 }
 
 void lock_contender::node_vanished(std::string_view node)

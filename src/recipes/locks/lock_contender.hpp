@@ -85,7 +85,7 @@ public:
     void release_lost(std::string_view node) { release_lost(session_.loss_of(held_since()), node); }
     // Its delete: it is sent; the answer to it; or there will be no answer.
     void delete_sent() noexcept { deleting_ = true; }
-    void delete_answered(store::outcome) noexcept;
+    void delete_answered(store::outcome, bool vanished = false) noexcept; ///< `vanished` before, as was heard
     void delete_unknown() noexcept
     {
         if (deleting_)

@@ -219,9 +219,12 @@ void lock_path::on_removed(queue::contender_id id, outcome result)
     if (found == contenders_.end())
         return; // it was done with after an exception
     const contender_ptr contender = found->second;
-    contender->delete_answered(result);
-    if (!queue_.knows(id)) // that its node is gone was heard first
+    const bool vanished = !queue_.knows(id); // that was heard first
+    contender->delete_answered(result, vanished);
+    if (vanished) {
+        notice_refusal(result);
         return end_release(*contender, {});
+    }
     switch (result) {
     case outcome::ok:
     case outcome::no_node: return queue_.removed(id, result == outcome::ok);

@@ -53,6 +53,7 @@ struct permit_node {
     phase now = phase::unsent;
     bool watched = false;                           ///< or about to be
     bool may_be_deleted = false;                    ///< by a delete of its own
+    bool vanished = false;                          ///< as was heard before the answer to its delete
     semaphore_acquisition* owner = nullptr;         ///< null when nobody wants it any more
     std::shared_ptr<permits_release> ending{}; ///< who is told when it is gone, if anybody
     std::shared_ptr<permit_events> events{};   ///< whose listener hears of that, if any does

@@ -176,8 +176,12 @@ lock_loss semaphore_path::loss_of(const permits_release& ending) const noexcept
 void semaphore_path::lost_to_others(const permit_ptr& node)
 {
     using phase = permit_node::phase;
-    if (node->now == phase::gone || node->now == phase::removing) // the answer to its delete will tell who did it
+    if (node->now == phase::gone)
         return;
+    if (node->now == phase::removing) { // the answer to its delete will tell whose doing it was
+        node->vanished = true;
+        return;
+    }
     auto* const owner = node->owner;
     gone(node, fate(*node));
     if (owner && !ZKLOCK_MUTANT(semaphore_deleted_node_ignored))

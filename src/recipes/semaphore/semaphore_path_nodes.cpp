@@ -282,7 +282,9 @@ void semaphore_path::on_removed(const permit_ptr& node, outcome result)
         return;
     default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
         notice_refusal(result);
-        node->may_be_deleted = true; // by others then, for whom it wants that
+        if (node->vanished)
+            return gone(node, fate(*node));
+        node->may_be_deleted = true; // by others then, who do what it wanted
         if (node->ending)
             permits_release::one_ended(node->ending, error_of(result),
                                        [this](auto news) { session_.tell(std::move(news)); });

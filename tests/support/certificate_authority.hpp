@@ -2,10 +2,13 @@
 #include "support/temporary_directory.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace zklock::test {
+
+class authority;
 
 /// What a certificate says, and how its key is kept.
 struct certificate_wish {
@@ -25,10 +28,13 @@ struct certified {
     std::string store; ///< both in one file, as a server's ssl.keyStore.location
 };
 
-/// Makes certificates, by the command `openssl`, which the machine has to have. Its files live as long as it does.
+/// Makes certificates, as files, which live as long as it does.
 class certificate_authority {
 public:
     explicit certificate_authority(const std::string& name = "zklock test authority");
+    ~certificate_authority();
+    certificate_authority(const certificate_authority&) = delete;
+    certificate_authority& operator=(const certificate_authority&) = delete;
 
     /// Its own certificate: whoever trusts it trusts all that it makes.
     [[nodiscard]] std::string file() const;
@@ -36,8 +42,7 @@ public:
     certified certify(const certificate_wish& wish = certificate_wish());
 
 private:
-    void openssl(std::vector<std::string> arguments);
-
+    std::unique_ptr<const authority> signs_;
     temporary_directory directory_;
     std::size_t count_ = 0;
 };

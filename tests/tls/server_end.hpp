@@ -1,7 +1,7 @@
 #pragma once
 #include "bridge/tls/engine.hpp"
 #include "bridge/tls/openssl.hpp"
-#include "tls/authority.hpp"
+#include "support/authority.hpp"
 
 #include <string>
 #include <string_view>

@@ -8,6 +8,8 @@ namespace zklock::test {
 
 /// What a certificate says.
 struct certificate_request {
+    certificate_request() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+
     std::string common_name = "zk";
     std::vector<std::string> names;          ///< such as `DNS:zk1` and `IP:127.0.0.1`
     int from = -3'600, until = 3'600;        ///< s from now
@@ -23,7 +25,7 @@ struct identity {
 /// The key encrypted: it can only be read with the password.
 [[nodiscard]] std::string encrypted(const std::string& key, const std::string& password);
 
-/// Signs certificates.
+/// Signs certificates, in memory. certificate_authority.hpp writes them to files.
 class authority {
 public:
     explicit authority(const std::string& name);

@@ -187,13 +187,14 @@ public:
     ///
     /// In some cases it is not found out that others had deleted the node, and this ends without an error: the
     /// connection ends before the answer to the delete, which may have been done; the session ends before the delete is
-    /// sent; or the node is passed on or kept, so that the servers are not asked. `commit()` finds it out there, too.
+    /// sent; the delete is refused, for the servers look at the permission first, whether there is a node or not; or the
+    /// node is passed on or kept, so that the servers are not asked. A `commit()` before the release finds it out.
     ///
     /// Other errors:
     /// - `errc::access_denied`, `errc::server_error`: the servers refused to delete the node; the access list of the
     ///   lock's path forbids it, say. The guard is empty all the same, and its owner holds nothing. Acquires of this
-    ///   client do not wait for the node. Those of all others do, until it is gone: the delete is asked for again each
-    ///   second, until it is done or the session is over. The listener is told `released` then.
+    ///   client do not wait for the node. Those of all others do, as long as it is there: the delete is asked for again
+    ///   each second, until it is done or the session is over. The listener is told `released` then.
     /// - `errc::closed`: the client was closed meanwhile; the node ends with the session.
     /// - `errc::authentication_failed`: the servers have refused the credentials meanwhile.
     /// - `errc::not_owner`: the guard was empty (told by the system executor: see `wait_lost()`).

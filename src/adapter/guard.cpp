@@ -72,14 +72,18 @@ counters::counted_release hold::count_release(lease_clock::time_point now) noexc
 
 void hold::run()
 {
-    auto counting = count_release(client->turn_time());
+    auto counting = count_release(lease_clock::now());
     store::each_told each;
     if (auto* const core = looked_at == first_look::missed ? client->open_core() : nullptr)
         each([&] { tell_unseen(*core); });
     each([this] { tell_all(std::exchange(watchers, {}), *acquisition); });
     each([&] {
-        if (client->open_core())
+        if (!client->open_core())
+            return;
+        if (counting.counts())
             acquisition->release([counting = std::move(counting)](error_code ec) mutable { counting.ended(ec); });
+        else
+            acquisition->release({}); // nobody wants to know, and that takes no memory
     });
     each.rethrow();
 }
@@ -193,7 +197,7 @@ bool guard_state::downgrade(std::function<void(error_code)> done)
 counters::counted_release guard_state::count_release() noexcept
 {
     if (hold_)
-        return hold_->count_release(client_->turn_time());
+        return hold_->count_release(lease_clock::now());
     counters::counted_hold none;
     return {none, {}};
 }

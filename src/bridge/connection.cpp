@@ -74,6 +74,8 @@ void connection::take(connector::step next)
     case connector::step::resolve: resolve(); break;
     case connector::step::attempt: attempt(); break;
     case connector::step::give_up:
+        if (io_->tls && wire_.is_dialing())
+            ++name_of_address_; // nothing came of the handshake; perhaps the server waits for another of its names
         wire_.give_up();
         refresh();
         break;
@@ -124,7 +126,7 @@ void connection::attempt()
     if (!wire_.begin(connector_.address().text))
         return follow_wire();
 #ifdef ZKLOCK_WITH_TLS
-    name_of_address_ = 0;
+    names_tried_ = 0;
     if (options_.tls.enabled)
         return attempt_by([this] { load_tls_files(); });
 #endif

@@ -163,6 +163,7 @@ private:
     [[nodiscard]] int server_socket() { return io_->socket->native_handle(); }
     [[nodiscard]] interest send_by_relay();
     [[nodiscard]] bool receive_by_relay();
+    void empty_the_pair() noexcept;
 
     // The socket and the clock.
     [[nodiscard]] interest next_interest() { return io_->tls ? send_by_relay() : wire_.next_interest(); }
@@ -177,7 +178,7 @@ private:
     void forget_socket();
     void part_from_socket(bool told_of_fork = false);
     void leave_socket_to_parent(bool told_of_fork);
-    void await_socket(bool write);
+    void await_socket(bool write, bool read = true);
     void on_socket(bool writable);
     void wake_at(clock::time_point);
     [[nodiscard]] bool lacks_timer() const;
@@ -243,7 +244,8 @@ private:
     lease_clock::time_point attempt_began_{}; // when the present or last attempt began
     lease_clock::time_point unconnected_since_ = lease_clock::now();
     std::shared_ptr<const tls_context> tls_; // as it was read last
-    std::size_t name_of_address_ = 0;        // the one that the server's certificate is to be for
+    std::size_t name_of_address_ = 0;        // which of an address's names the certificate is to be for, counted round
+    std::size_t names_tried_ = 0;            // of the address, in this attempt
     bool insecure_ = false;                  // the present attempt has failed by TLS
     bool unreachable_ = false; // as the log has told
 

@@ -87,8 +87,9 @@ void connection::hang_up()
     const int server = server_socket();
     const int own = io_->tls ? wire_.descriptor() : server;
     const bool room = has_room(server) && (!io_->tls || (!io_->tls->holds_output() && has_room(own)));
-    if (!is_readable(own) || !room) {
-        await_socket(!room);
+    const bool answered = is_readable(own);
+    if (!answered || !room) {
+        await_socket(!room, !answered); // what is not read now would wake it at once
         return;
     }
     wire_.close();
@@ -118,6 +119,7 @@ void connection::drain()
 void connection::finish_closing()
 {
     connector_.finished();
+    empty_the_pair();
     wire_.abandon();
     part_from_socket();
     wake_no_more();
@@ -131,6 +133,7 @@ void connection::stop(bool told_of_fork)
         return;
     connector_.finished();
     io_->resolver->cancel();
+    empty_the_pair();
     wire_.abandon();
     part_from_socket(told_of_fork);
     io_.reset();

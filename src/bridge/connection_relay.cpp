@@ -2,6 +2,8 @@
 // between them holds little, and what is in it makes the server's socket neither readable nor writable.
 #include "bridge/connection.hpp"
 
+#include <new>
+
 #include <poll.h>
 
 namespace zklock::bridge {
@@ -57,6 +59,18 @@ bool connection::receive_by_relay()
             return false;
     }
     return true;
+}
+
+/// The library's request to close needs room.
+void connection::empty_the_pair() noexcept
+{
+    if (!io_->tls || wire_.is_forked() || !wire_.is_connected())
+        return;
+    held_back_ = false;
+    try {
+        static_cast<void>(send_by_relay());
+    } catch (const std::bad_alloc&) { // NOLINT: then the session may end by its time-out
+    }
 }
 
 /// The caller then tells the connector what became of the wire.

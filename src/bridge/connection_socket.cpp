@@ -86,7 +86,6 @@ void connection::drop_socket()
     if (!io_)
         return;
     io_->tls.reset();
-    io_->load.reset();
     forget_socket();
 }
 
@@ -119,7 +118,7 @@ void connection::part_from_socket(bool told_of_fork)
     drop_socket();
 }
 
-void connection::await_socket(bool write)
+void connection::await_socket(bool write, bool read)
 {
     auto wait = [this](socket_type::wait_type what, bool io_objects::*awaiting, bool writable) {
         if ((*io_).*awaiting)
@@ -135,7 +134,8 @@ void connection::await_socket(bool write)
         io_->socket->async_wait(what, asio::bind_allocator(memory.get(), std::move(ready)));
         (*io_).*awaiting = true; // not if it has thrown
     };
-    wait(socket_type::wait_read, &io_objects::awaiting_read, false);
+    if (read)
+        wait(socket_type::wait_read, &io_objects::awaiting_read, false);
     if (write) {
         io_->waited_for_writing = true;
         wait(socket_type::wait_write, &io_objects::awaiting_write, true);

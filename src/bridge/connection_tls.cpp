@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/query.hpp>
 
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <new>
@@ -33,10 +34,11 @@ public:
     {
         try {
             found = load_tls(options_, before_);
-        } catch (const std::bad_alloc&) { // NOLINT: it is empty, and says nothing
+        } catch (const std::bad_alloc&) { // what was read before stays in use
+            found.context = before_;
         }
     }
-    /// If it cannot be told, the attempt ends when its time is over.
+    /// If it cannot be told, the attempt ends when its time is over, and the next one reads the files.
     void tell(const char* why_not) noexcept override
     {
         try {
@@ -46,11 +48,13 @@ public:
                 if (const auto asker = self->asker_.lock())
                     ((*asker).*self->done_)(*self);
             });
-        } catch (const std::bad_alloc&) { // NOLINT: see above
+        } catch (const std::bad_alloc&) {
+            lost = true;
         }
     }
 
     tls_loaded found;
+    std::atomic<bool> lost{false}; ///< it will not be told
 
 private:
     const tls_options options_;
@@ -60,9 +64,18 @@ private:
     const told done_;
 };
 
+/// An attempt may be over before its files are read. They serve the next one then.
 void connection::load_tls_files()
 {
     drop_socket();
+    if (options_.tls.context) { // nothing is to be read
+        if (!tls_)
+            tls_ = std::make_shared<const tls_context>(options_.tls.context);
+        dial();
+        return;
+    }
+    if (io_->load && !io_->load->lost)
+        return;
     io_->load = std::make_shared<tls_load>(options_.tls, tls_, io_->strand, weak_from_this(),
                                            &connection::tls_files_loaded);
     asio::use_service<name_lookups>(asio::query(io_->strand, asio::execution::context)).begin(io_->load);
@@ -70,18 +83,18 @@ void connection::load_tls_files()
 
 void connection::tls_files_loaded(tls_load& load)
 {
-    if (!io_ || io_->load.get() != &load || wire_.is_forked() || !wire_.is_dialing())
+    if (!io_ || io_->load.get() != &load || wire_.is_forked())
         return;
     turns_->run([&] {
         const auto ended = std::exchange(io_->load, nullptr);
         tls_ = std::move(load.found.context);
-        if (!tls_) {
+        if (tls_ && !load.found.why.empty())
+            push_line(inbox_, log_, log_level::warning, "TLS: ", load.found.why);
+        if (wire_.is_dialing() && tls_) {
+            attempt_by([this] { dial(); });
+        } else if (wire_.is_dialing()) {
             tls_failed(load.found.why.empty() ? "there was no memory for its files" : load.found.why);
             follow_wire();
-        } else {
-            if (!load.found.why.empty())
-                push_line(inbox_, log_, log_level::warning, "TLS: ", load.found.why);
-            attempt_by([this] { dial(); });
         }
         deliver();
     });
@@ -125,7 +138,8 @@ void connection::try_next_name()
 {
     const server_address& address = connector_.address();
     const std::string& why = io_->tls->why();
-    if (++name_of_address_ < address.given.size()) {
+    ++name_of_address_;
+    if (++names_tried_ < address.given.size()) {
         push_line(inbox_, log_, log_level::info, "no TLS with ", address.text, ": ", why,
                   "; it is tried by another of its names");
         dial();

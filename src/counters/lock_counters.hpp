@@ -81,7 +81,9 @@ public:
         since_ = now;
         in.held.add();
     }
-    // The next two do nothing if its end was counted before, or it never began.
+    /// It has begun, and its end was not counted.
+    [[nodiscard]] bool counts() const noexcept { return in_ != nullptr; }
+    // The next two do nothing unless it counts.
     void released(lease_clock::time_point now) noexcept
     {
         if (in_)
@@ -121,6 +123,8 @@ public:
     counted_release& operator=(counted_release&&) = delete;
     ~counted_release() { hold_.released(at_); }
 
+    /// False if its end was counted before.
+    [[nodiscard]] bool counts() const noexcept { return hold_.counts(); }
     void ended(const error_code& how) noexcept
     {
         if (how == errc::lost)

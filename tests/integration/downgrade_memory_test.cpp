@@ -2,8 +2,7 @@
 // A downgrade that finds its lease lapsed, where memory fails: it is told in time, not with the release that comes later.
 // There are no servers; it is a program of its own for the operator new that it brings.
 #include "recipes/composed/reentrant_locks.hpp"
-#include "support/failing_memory.hpp"
-#include "unit/session_scene.hpp"
+#include "unit/without_memory.hpp"
 
 #include <functional>
 #include <memory>
@@ -15,28 +14,11 @@ using namespace zklock::unit;
 
 namespace {
 
-/// What comes of a lack of memory: the connection is given up, and then there is memory again.
+/// There is memory again.
 void go_on(scene& s)
 {
-    if (std::exchange(s.servers.given_up, false))
-        s.servers.observer->on_disconnected();
-    s.clock.run();
+    give_up_if_wanted(s);
     s.clock.pass(100ms);
-}
-
-/// Plays `story` again and again, with memory that fails once, at the first allocation of what it calls without memory,
-/// then at the second, and so on, as long as there are so many.
-void play_without_memory(const std::function<void(const std::function<void(const std::function<void()>&)>&)>& story)
-{
-    bool failed = true;
-    for (int number = 1; failed; ++number) {
-        CAPTURE(number);
-        story([&](const std::function<void()>& step) {
-            const test::short_of_memory now(number);
-            step();
-            failed = test::short_of_memory::has_struck();
-        });
-    }
 }
 
 } // namespace

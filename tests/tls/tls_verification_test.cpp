@@ -157,6 +157,10 @@ TEST_CASE("certificates that are refused, and why")
               "certificate verify failed: unable to get local issuer certificate: CN=zk");
         strange.own.certificate += between.certificate();
         CHECK(outcome(context, strange) == "open");
+        tls_scene of_between; // trusts it, and not who has signed it
+        of_between.options.ca_file = of_between.write("between.pem", between.certificate());
+        strange.own = between.issue(r);
+        CHECK(outcome(of_between.load(), strange) == "open");
         r.common_name = "a\nb";
         strange.own = authority("strange").issue(r);
         CHECK(outcome(context, strange).find('\n') == std::string::npos);

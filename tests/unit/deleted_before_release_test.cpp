@@ -135,7 +135,7 @@ TEST_SUITE("deleted before the release")
         h.check_released();
     }
 
-    TEST_CASE("a delete that was refused met the node: whoever deletes it after that helps")
+    TEST_CASE("after a delete that was refused, nothing is known of others")
     {
         holder h;
         h.release(*h.held);

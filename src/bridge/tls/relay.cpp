@@ -18,6 +18,9 @@ constexpr std::size_t most_received = 4 * 16 * 1024;
 // nothing, no more than this, and a record, is in memory.
 constexpr std::size_t most_gathered = 64 * 1024;
 
+// More than that waits only for a server that has TLS answer again and again, and reads none of the answers.
+constexpr std::size_t most_unsent = 1024 * 1024;
+
 void close_descriptor(int& fd) noexcept
 {
     if (const int open = std::exchange(fd, -1); open != -1)
@@ -86,6 +89,11 @@ void tls_relay::close_clients_end() noexcept { close_descriptor(clients_end_); }
 /// Has the engine take what came, and returns how much that was; 0 also where the connection has ended.
 std::size_t tls_relay::receive(int server) noexcept
 {
+    if (engine_->pending().size() > most_unsent) {
+        hung_up_ = true;
+        engine_->no_more("the server wants answers of TLS, and takes none");
+        return 0;
+    }
     buffer came;
     ssize_t got = -1;
     do

@@ -286,7 +286,7 @@ void lock_contender::release_lost(const lock_loss& how, std::string_view node)
 
 void lock_contender::detach(std::string_view node) noexcept
 {
-    if (holding())
+    if (holding() && !request_.internal)
         session_.log_left_held(request_.path, node, fencing_token_);
     disarm_deadline();
     path_ = nullptr;

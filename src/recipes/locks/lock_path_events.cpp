@@ -77,8 +77,7 @@ void lock_path::reconcile(lock_contender& contender)
     } else if (!contender.waiting() && !contender.holding() && known) {
         queue_.leave(id);
     } else if (!known) {
-        contender.finish_release({});
-        forget(id);
+        end_release(contender, {}); // an answer may have told already that others had deleted its node
     }
 }
 

@@ -129,6 +129,7 @@ private:
     [[nodiscard]] std::vector<std::shared_ptr<semaphore_acquisition>> heads() const;
     void want_nodes(semaphore_acquisition& head);
     void gone(const permit_ptr&, boost::system::error_code = {});
+    void gone_already(const permit_ptr&);
     [[nodiscard]] boost::system::error_code fate(const permit_node&) const;
     [[nodiscard]] lock_loss loss_of(const permits_release&) const noexcept;
     void lost_to_others(const permit_ptr&);

@@ -266,13 +266,20 @@ void semaphore_path::send_remove(const permit_ptr& node)
     }));
 }
 
+/// It was gone when its delete was done.
+void semaphore_path::gone_already(const permit_ptr& node)
+{
+    node->now = permit_node::phase::there; // if what follows throws, another delete gets the same answer
+    gone(node, fate(*node));
+}
+
 void semaphore_path::on_removed(const permit_ptr& node, outcome result)
 {
     if (node->now != phase::removing)
         return; // gone with its session, or by others
     switch (result) {
     case outcome::ok: return gone(node);
-    case outcome::no_node: return gone(node, fate(*node));
+    case outcome::no_node: return gone_already(node);
     case outcome::unknown:
         if (ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_done))
             return gone(node);
@@ -283,7 +290,7 @@ void semaphore_path::on_removed(const permit_ptr& node, outcome result)
     default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
         notice_refusal(result);
         if (node->vanished)
-            return gone(node, fate(*node));
+            return gone_already(node);
         node->may_be_deleted = true; // by others then, who do what it wanted
         if (node->ending)
             permits_release::one_ended(node->ending, error_of(result),

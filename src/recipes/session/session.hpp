@@ -204,7 +204,8 @@ public:
 
     /// The loss of a lock that was granted at `held_since`: it is lost now, for the reason that is known.
     [[nodiscard]] lock_loss loss_of(store::scheduler::time_point held_since) const noexcept;
-    /// Writes a loss to the log. The node's name may be missing, for lack of memory.
+    /// Writes a loss to the log. The node's name may be missing: for lack of memory, or because its end
+    /// was heard of before.
     void log_loss(const lock_loss&, std::string_view path, std::string_view node,
                   std::int64_t fencing_token) const noexcept;
 

@@ -314,7 +314,8 @@ void queue_world::perform(const queue::action& a)
         require(allowed_.linger && callers_.at(a.id).left, "who lingers has left");
         return;
     case kind::lost: return forgotten(a.id, true);
-    case kind::gone: return forgotten(a.id, false);
+    case kind::gone:
+    case kind::vanished: return forgotten(a.id, false);
     }
 }
 

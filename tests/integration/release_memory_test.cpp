@@ -1,0 +1,73 @@
+// sanitizers: none
+// A release that finds that others had deleted the node, where memory fails: the loss is told all the same. There are no
+// servers; it is a program of its own for the operator new that it brings.
+#include "unit/without_memory.hpp"
+#include "unit/semaphore_scene.hpp"
+
+#include <optional>
+
+using namespace zklock;
+using namespace zklock::unit;
+
+TEST_CASE("a lock: the event of the node's end is heard first, and then there is no memory for the answer")
+{
+    for (const bool heard : {true, false}) {
+        CAPTURE(heard);
+        play_without_memory([&](const auto& without_memory) {
+            connected_scene s;
+            const auto a = s.hold("/p", 3);
+            const std::string node = "/p/" + scene::node(1, 3);
+            a->handle->on_revoked([] {});
+            s.clock.run();
+            asked(s).to("watch " + node).show(5, "me");
+            a->handle->release([&](error_code ec) {
+                CHECK_FALSE(a->released);
+                a->released = ec;
+            });
+            s.clock.run();
+            if (heard) {
+                s.servers.observer->on_node_event(store::event_kind::deleted, node);
+                s.clock.run();
+            }
+            const auto remove = s.servers.take();
+            CHECK(remove.what == "remove " + node);
+            without_memory([&] { remove.answer(outcome::no_node); });
+            const bool given_up = s.servers.given_up;
+            give_up_if_wanted(s);
+            if (given_up) {
+                s.connect(5, false);
+                while (!a->released && !s.servers.requests.empty())
+                    s.answer(outcome::no_node);
+            }
+            CHECK(a->released == make_error_code(errc::lost));
+        });
+    }
+}
+
+TEST_CASE("permits")
+{
+    play_without_memory([](const auto& without_memory) {
+        semaphore_scene s;
+        const auto held = s.hold_three();
+        std::optional<error_code> released;
+        held->handle->release([&](error_code ec) {
+            CHECK_FALSE(released);
+            released = ec;
+        });
+        s.clock.run();
+        asked(s).to_batch_of(3).fails_at(0, outcome::no_node);
+        for (int n = 0; n < 2; ++n)
+            s.answer(outcome::no_node);
+        const auto last = s.servers.take();
+        CHECK(last.what.starts_with("remove /s/leases/"));
+        without_memory([&] { last.answer(outcome::no_node); });
+        const bool given_up = s.servers.given_up;
+        give_up_if_wanted(s);
+        if (given_up) {
+            s.connect(5, false);
+            while (!released && !s.servers.requests.empty())
+                s.answer(outcome::no_node);
+        }
+        CHECK(released == make_error_code(errc::lost));
+    });
+}

@@ -135,6 +135,8 @@ struct name_lookups::shared {
     struct job {
         std::shared_ptr<errand> work;
         question* asks = nullptr; ///< the same, if it is a question
+
+        [[nodiscard]] bool is_question() const noexcept { return asks != nullptr; }
     };
 
     struct worker {
@@ -196,7 +198,8 @@ private:
 
     void add_job(job added)
     {
-        waiting.push_back(std::move(added));
+        const bool errand = !added.asks;
+        waiting.insert(errand ? std::ranges::find_if(waiting, &job::is_question) : waiting.end(), std::move(added));
         start_workers();
         look_again.notify_all();
     }
@@ -218,6 +221,7 @@ private:
         return static_cast<std::size_t>(
             std::ranges::count_if(workers, [&](const worker& each) { return which(each, now); }));
     }
+    static bool is_alive(const worker& w, clock::time_point) { return !w.ended; }
     static bool is_free(const worker& w, clock::time_point) { return !w.at.work && !w.ended; }
     static bool in_time(const worker& w, clock::time_point now) { return w.at.work && now < w.since + patience; }
 
@@ -237,10 +241,12 @@ private:
         for (;;) {
             const std::size_t free = count(is_free);
             const bool enough = free >= waiting.size() || (free != 0 && free + count(in_time) >= at_once);
-            if (enough || workers.size() == most_threads || !start_worker())
+            if (enough || workers.size() >= most_threads + (errand_waits() ? 1 : 0) || !start_worker())
                 return;
         }
     }
+
+    [[nodiscard]] bool errand_waits() const { return !waiting.empty() && !waiting.front().is_question(); }
 
     bool start_worker()
     {
@@ -268,8 +274,9 @@ private:
     {
         std::unique_lock lock(mutex);
         while (!paused && !waiting.empty()) {
-            if (count(in_time) >= at_once) {
-                if (in_reserve)
+            const bool for_errands = count(is_alive) > most_threads; // this one, or another instead of it
+            if (!errand_waits() && (for_errands || count(in_time) >= at_once)) {
+                if (in_reserve || for_errands)
                     break;
                 wait_for_a_late_one(lock);
                 continue;

@@ -2,6 +2,8 @@
 // For which name a certificate has to be: that by which the user named the address that is being tried.
 #include "integration/tls_scene.hpp"
 
+#include <condition_variable>
+#include <mutex>
 #include <string_view>
 
 #include <dlfcn.h>
@@ -10,6 +12,38 @@
 using namespace zklock;
 using namespace zklock::test;
 
+namespace {
+
+/// Names that begin with "hang" are answered at its end.
+class hanging_names {
+public:
+    void wait()
+    {
+        std::unique_lock lock(mutex_);
+        ++waiting_;
+        ended_.wait(lock, [this] { return over_; });
+    }
+    int waiting()
+    {
+        const std::lock_guard lock(mutex_);
+        return waiting_;
+    }
+    void end()
+    {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+        ended_.notify_all();
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    int waiting_ = 0;
+    bool over_ = false;
+} hanging;
+
+} // namespace
+
 // Names that end with ".test" are this machine's.
 extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found)
 {
@@ -17,10 +51,14 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
     std::string_view name{node ? node : ""};
     while (name.ends_with('.'))
         name.remove_suffix(1);
+    if (name.starts_with("hang"))
+        hanging.wait();
     return real(name.ends_with(".test") ? "127.0.0.1" : node, service, hints, found);
 }
 
 namespace {
+
+const auto secure = secured();
 
 server_options with_names(std::vector<std::string> names)
 {
@@ -80,6 +118,25 @@ TEST_CASE("an address with two names is tried by both, whichever of them the cer
         play_connected(secure_options(named.secure_address() + ',' + one + ',' + two));
         expect_clean(named, {"/tls/usable"});
     }
+}
+
+TEST_CASE("while all threads are stuck with names that hang, a client whose server is an address reads its files, and connects")
+{
+    constexpr int most = 32; // threads
+    const auto body = [&]() -> awaitable<void> {
+        client_options unknown = secure_options("hang-0.test:1");
+        for (int i = 1; i < most + 8; ++i)
+            unknown.servers += ",hang-" + std::to_string(i) + ".test:1";
+        client stuck(co_await asio::this_coro::executor, unknown);
+        co_await until("all are stuck", [] { return hanging.waiting() == most; });
+        const client_options numeric = secure_options(server().secure_address());
+        co_await expect_connected(numeric);
+        CHECK(hanging.waiting() == most);
+        hanging.end();
+        must(co_await stuck.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server(), {"/tls/usable"});
 }
 
 TEST_CASE("an address without a name is in the certificate, or refused; a scope is in none")

@@ -58,8 +58,8 @@ public:
 ///
 /// A lookup cannot be ended. One that takes longer than `patience` no longer counts: another thread looks names up
 /// beside it, as long as there are no more than `most_threads` in all. The end of the context waits for the names that
-/// are being looked up just then, and so does its preparation for a fork. An errand is treated as a lookup is, but comes
-/// before all names that wait, and has a thread where all are stuck with names.
+/// are being looked up just then, and so does its preparation for a fork. An errand is treated as a lookup is, but
+/// comes before all names that wait, and has a thread where all are stuck with names.
 class name_lookups final : public boost::asio::execution_context::service {
 public:
     inline static boost::asio::execution_context::id id;

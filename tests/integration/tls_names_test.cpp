@@ -120,7 +120,7 @@ TEST_CASE("an address with two names is tried by both, whichever of them the cer
     }
 }
 
-TEST_CASE("while all threads are stuck with names that hang, a client whose server is an address reads its files, and connects")
+TEST_CASE("threads that are stuck with names: a client whose server is an address reads its files all the same")
 {
     constexpr int most = 32; // threads
     const auto body = [&]() -> awaitable<void> {

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests have in common in which the core lacks memory. Each is a program of its own, for the operator new that it
+// What tests have in common in which the core lacks memory. Each is a program of its own, for the operator new that it
 // brings.
 #include "session_scene.hpp"
 #include "support/failing_memory.hpp"
@@ -19,7 +19,8 @@ inline void give_up_if_wanted(scene& s)
 
 /// Plays `story` again and again, with memory that fails once, at the first allocation of what it calls without memory,
 /// then at the second, and so on, as long as there are so many.
-inline void play_without_memory(const std::function<void(const std::function<void(const std::function<void()>&)>&)>& story)
+using without_memory = std::function<void(const std::function<void()>&)>;
+inline void play_without_memory(const std::function<void(const without_memory&)>& story)
 {
     bool failed = true;
     for (int number = 1; failed; ++number) {

@@ -1,5 +1,5 @@
 // sanitizers: none
-// A downgrade that finds its lease lapsed, where memory fails: it is told in time, not with the release that comes later.
+// A downgrade that finds its lease lapsed, where memory fails: it is told in time, and not only with the later release.
 // There are no servers; it is a program of its own for the operator new that it brings.
 #include "recipes/composed/reentrant_locks.hpp"
 #include "unit/without_memory.hpp"

@@ -28,6 +28,6 @@ expect 0 "*TWO CLIENTS*$well" bash "$run" --two-clients --servers "$servers" --t
 
 # The system's authorities do not know it; its plain port speaks no TLS.
 refused="two clients: no ZooKeeper at *: *TLS*"
-expect 1 "$refused" "$two_clients" --servers "$servers" --tls
-expect 1 "$refused" "$two_clients" --servers "127.0.0.1:$zookeeper_port" --tls --tls-ca "$zookeeper_ca"
+expect 1 "$refused" "$two_clients" --servers "$servers" --tls --timeout 10000
+expect 1 "$refused" "$two_clients" --servers "127.0.0.1:$zookeeper_port" --tls --tls-ca "$zookeeper_ca" --timeout 10000
 expect 2 '*--tls*' "$two_clients" --servers "$servers" --tls-ca "$zookeeper_ca"

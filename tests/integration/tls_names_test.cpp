@@ -59,6 +59,7 @@ extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo
 namespace {
 
 const auto secure = secured();
+constexpr int most = 32; // threads
 
 server_options with_names(std::vector<std::string> names)
 {
@@ -122,7 +123,6 @@ TEST_CASE("an address with two names is tried by both, whichever of them the cer
 
 TEST_CASE("threads that are stuck with names: a client whose server is an address reads its files all the same")
 {
-    constexpr int most = 32; // threads
     const auto body = [&]() -> awaitable<void> {
         client_options unknown = secure_options("hang-0.test:1");
         for (int i = 1; i < most + 8; ++i)

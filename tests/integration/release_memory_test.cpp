@@ -31,7 +31,7 @@ TEST_CASE("a lock: the event of the node's end is heard first, and then there is
             }
             const auto remove = s.servers.take();
             CHECK(remove.what == "remove " + node);
-            without_memory([&] { remove.answer(outcome::no_node); });
+            without_memory([&] { answer_as_the_bridge(s, remove, outcome::no_node); });
             const bool given_up = s.servers.given_up;
             give_up_if_wanted(s);
             if (given_up) {
@@ -60,7 +60,7 @@ TEST_CASE("permits")
             s.answer(outcome::no_node);
         const auto last = s.servers.take();
         CHECK(last.what.starts_with("remove /s/leases/"));
-        without_memory([&] { last.answer(outcome::no_node); });
+        without_memory([&] { answer_as_the_bridge(s, last, outcome::no_node); });
         const bool given_up = s.servers.given_up;
         give_up_if_wanted(s);
         if (given_up) {

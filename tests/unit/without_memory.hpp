@@ -17,6 +17,16 @@ inline void give_up_if_wanted(scene& s)
     s.clock.run();
 }
 
+/// As the bridge gives an answer: it tells of exceptions that come out of that.
+inline void answer_as_the_bridge(scene& s, const fake_store::request& asked, outcome how)
+{
+    try {
+        asked.answer(how);
+    } catch (const std::bad_alloc&) {
+        s.servers.observer->on_exception();
+    }
+}
+
 /// Plays `story` again and again, with memory that fails once, at the first allocation of what it calls without memory,
 /// then at the second, and so on, as long as there are so many.
 using without_memory = std::function<void(const std::function<void()>&)>;

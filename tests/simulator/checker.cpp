@@ -305,7 +305,7 @@ void checker::released(contender_record& c, boost::system::error_code ec)
             world_.violate(label(c) + ": released, and its node is still there");
         }
         if (ec && !expects_faults_) world_.violate(label(c) + ": its release failed: " + ec.message());
-        if (const auto fault = c.back.fault_of(ec, *c.store, goes, excused(c)); !fault.empty())
+        if (const auto fault = c.back.fault_of(ec, *c.store, ensemble_, goes, excused(c)); !fault.empty())
             world_.violate(label(c) + ": " + std::string(fault));
     } else if (c.now == phase::lost) {
         c.now = phase::released;

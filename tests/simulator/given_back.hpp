@@ -1,5 +1,6 @@
 #pragma once
 #include "recipes/acquisition/acquisition.hpp"
+#include "ensemble.hpp"
 #include "simulated_store.hpp"
 #include "zklock/errc.hpp"
 
@@ -22,15 +23,17 @@ public:
 
     /// What is wrong with that end; empty if nothing is. `asks`: the servers are asked to delete its node, which is not
     /// passed on. `deleted`: others have deleted a node of it by now.
-    [[nodiscard]] std::string_view fault_of(boost::system::error_code ec, const simulated_store& store, bool asks,
-                                            bool deleted) const
+    [[nodiscard]] std::string_view fault_of(boost::system::error_code ec, const simulated_store& store,
+                                            const ensemble& servers, bool asks, bool deleted) const
     {
         const bool lost = ec == make_error_code(errc::lost);
         // The delete was sent once at most, and has its answer.
         const bool answered = store.epoch_ends() == epoch_ends_ && store.session_id() == session_;
         if (!ec && held_ && deleted_ && asks && answered)
             return "released without an error, though others had deleted its node before";
-        if (lost && held_ && !deleted && store.session_id() == session_)
+        // The end of a session may be heard of as the end of a node first.
+        const bool goes_on = store.session_id() == session_ && servers.alive(session_);
+        if (lost && held_ && !deleted && goes_on)
             return "released as lost, though nobody else has deleted its node";
         return {};
     }

@@ -71,11 +71,11 @@ struct settings {
     }
     /// What a message may take, but for rare ones, until those who wait for it know of it.
     [[nodiscard]] std::chrono::microseconds slow_message() const { return delay + delay_spread + follower_lag; }
-    /// Where a tick is more than a quarter of the session, three slow round trips in succession may be more than is
+    /// Where a tick is a quarter of the session or more, three slow round trips in succession may be more than is
     /// left of a lease.
     [[nodiscard]] bool leases_may_end_in_calm() const
     {
-        return 4 * tick > shortest_session() && 60 * slow_message() > shortest_session() - tick;
+        return 4 * tick >= shortest_session() && 60 * slow_message() > shortest_session() - tick;
     }
     /// Longer than any exchange takes while nothing goes wrong, and nobody is waited for.
     [[nodiscard]] std::chrono::microseconds a_while() const

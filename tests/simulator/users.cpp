@@ -275,7 +275,7 @@ void acquisition_users::released(use& u, boost::system::error_code ec)
     const auto& set = stage_.the_plan.set;
     const bool asks = set.linger == 0ms && set.cohort == 1;
     if (u.owner == 0) { // of an owner's holds all but the last end otherwise
-        if (const auto fault = u.back.fault_of(ec, *u.store, asks, excused(u)); !fault.empty())
+        if (const auto fault = u.back.fault_of(ec, *u.store, stage_.ensemble, asks, excused(u)); !fault.empty())
             violate(u, std::string(fault));
         if (ec == make_error_code(errc::lost) && u.back.held()) check_heard(u, lock_event::kind::lost, {});
     }

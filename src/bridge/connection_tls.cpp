@@ -76,9 +76,10 @@ void connection::load_tls_files()
     }
     if (io_->load && !io_->load->lost)
         return;
-    io_->load = std::make_shared<tls_load>(options_.tls, tls_, io_->strand, weak_from_this(),
+    auto load = std::make_shared<tls_load>(options_.tls, tls_, io_->strand, weak_from_this(),
                                            &connection::tls_files_loaded);
-    asio::use_service<name_lookups>(asio::query(io_->strand, asio::execution::context)).begin(io_->load);
+    asio::use_service<name_lookups>(asio::query(io_->strand, asio::execution::context)).begin(load);
+    io_->load = std::move(load); // not if that has thrown
 }
 
 void connection::tls_files_loaded(tls_load& load)

@@ -53,7 +53,10 @@ std::vector<std::string> with(const certified& own, std::vector<std::string> mor
 
 bool says(const std::string& text, const std::string& part)
 {
-    return text.find(part) != std::string::npos;
+    const bool found = text.find(part) != std::string::npos;
+    if (!found)
+        MESSAGE("what was said: ", text);
+    return found;
 }
 
 server_options with_secure_port(const std::string& client_auth, bool tls_1_3)

@@ -2,6 +2,7 @@
 
 #include "scarce_memory.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace zklock::simulator {
@@ -48,10 +49,21 @@ void heard_events::notify(const lock_event& e)
 
 const lock_event* heard_events::last() const { return lives_.size() == 1 ? &lives_.begin()->second.last : nullptr; }
 
+bool heard_events::goes_on(const life& of, bool late_releases)
+{
+    return of.last.what == kind::queued || (of.last.what == kind::acquired && !late_releases);
+}
+
+bool heard_events::all_ended(bool late_releases) const
+{
+    return std::none_of(lives_.begin(), lives_.end(),
+                        [&](const auto& each) { return goes_on(each.second, late_releases); });
+}
+
 void heard_events::check_ended(bool late_releases) const
 {
     for (const auto& [acquire, life] : lives_) {
-        if (life.last.what == kind::queued || (life.last.what == kind::acquired && !late_releases))
+        if (goes_on(life, late_releases))
             violate_("its listener hears \"" + std::string(to_string(life.last.what)) + "\" last");
     }
 }

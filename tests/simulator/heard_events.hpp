@@ -25,13 +25,16 @@ public:
     [[nodiscard]] const lock_event* last() const;
     /// All acquires that were heard of have ended. A release may still be on its way whose user was told why it could
     /// not be done at once: `late_releases`.
-    void check_ended(bool late_releases) const;
+    [[nodiscard]] bool all_ended(bool late_releases) const;
+    void check_ended(bool late_releases) const; ///< it is a violation if they have not
 
 private:
     struct life {
         unsigned queued = 0;
         lock_event last;
     };
+
+    [[nodiscard]] static bool goes_on(const life&, bool late_releases);
 
     const unsigned most_attempts_;
     const std::function<void(const std::string&)> violate_;

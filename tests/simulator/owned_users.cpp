@@ -281,6 +281,25 @@ private:
                 violate(u, "released, its owner reads on, and its writer's node is left");
     }
 
+    /// Since when its owner has wanted to write without a break: whoever writes may write once more, before all who wait.
+    [[nodiscard]] instant wrote_since(const use& w) const
+    {
+        instant since = w.began;
+        const auto joins = [&](const use& o) {
+            const auto& ended = roles_.at(&o).ended_at;
+            return writes(o) && o.began < since && (!ended || *ended >= since);
+        };
+        for (bool longer = true; longer;) {
+            longer = false;
+            for (const use& o : uses_)
+                if (same_owner(w, o) && joins(o)) {
+                    since = o.began;
+                    longer = true;
+                }
+        }
+        return since;
+    }
+
     /// Where nothing goes wrong and nobody writes, readers do not wait for each other.
     void check_reader(const use& u)
     {
@@ -292,7 +311,7 @@ private:
         if (now() < queued + a_while) return;
         const bool behind_writers = std::any_of(uses_.begin(), uses_.end(), [&](const use& w) {
             const auto& r = roles_.at(&w);
-            return w.paths == u.paths && r.writes && w.began < queued + a_while &&
+            return w.paths == u.paths && r.writes && wrote_since(w) < queued + a_while &&
                    (!r.ended_at || *r.ended_at + a_while > now());
         });
         if (!behind_writers) violate(u, "behind no writer, and it has to wait");

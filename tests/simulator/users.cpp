@@ -323,7 +323,13 @@ void acquisition_users::client_died(client& c)
 
 bool acquisition_users::all_ended() const
 {
-    const auto busy = [](const use& u) { return u.now == phase::waiting || u.has_it() || u.now == phase::releasing; };
+    // What was withdrawn may have had parts, which are given back later.
+    const auto told = [this](const use& u) {
+        return !u.heard || u.now == phase::died || u.heard->all_ended(late_releases());
+    };
+    const auto busy = [&](const use& u) {
+        return u.now == phase::waiting || u.has_it() || u.now == phase::releasing || !told(u);
+    };
     return std::none_of(uses_.begin(), uses_.end(), busy);
 }
 
@@ -343,8 +349,7 @@ void acquisition_users::finish()
 {
     for (auto& u : uses_) {
         check_told(u);
-        const bool late_releases = refusals_ || stage_.the_plan.set.scarce_memory != 0;
-        if (u.heard && u.now != phase::died) u.heard->check_ended(late_releases);
+        if (u.heard && u.now != phase::died) u.heard->check_ended(late_releases());
         switch (u.now) {
         case phase::waiting: violate(u, "left waiting"); break;
         case phase::holding:

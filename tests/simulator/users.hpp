@@ -105,6 +105,8 @@ protected:
     void say(const use&, const std::string& what);
     void violate(const use& u, const std::string& what) { stage_.world.violate(label(u) + ": " + what); }
     [[nodiscard]] virtual bool excused(const use&) const;
+    /// Releases may end later than their time, or never be told.
+    [[nodiscard]] bool late_releases() const { return refusals_ || stage_.the_plan.set.scarce_memory != 0; }
     /// Others have deleted a node that it has now.
     [[nodiscard]] virtual bool is_deleted(const use&) const;
     /// The servers had not told it that the path's node is another, so others may have been before it.

@@ -46,7 +46,7 @@ bool contender_record::believes() const
 
 checker::checker(world& w, const ensemble& e, const plan& p) : world_(w), ensemble_(e), plan_(p)
 {
-    const auto slowest = 2 * (p.set.delay + 10 * p.set.delay_spread) + p.set.follower_lag;
+    const auto slowest = 2 * p.set.slowest_message() + p.set.follower_lag;
     expects_faults_ = p.set.one_fault_in != 0 || p.set.scarce_memory != 0 || (p.faults && !p.faults->empty()) ||
                       10 * slowest > p.set.shortest_session();
     for (const auto& s : p.steps) {

@@ -194,18 +194,24 @@ private:
                         if (same_owner(u, o)) check_node_held(o);
                 });
         } else if (calm_ && !is_reader(name_of(u))) {
-            stage_.world.time.after(8 * stage_.the_plan.set.slow_message(), [this, &u, at = u.granted_at] {
+            stage_.world.time.after(until_shared(), [this, &u, at = u.granted_at] {
                 if (u.granted_at == at) check_shared(u);
             });
         }
     }
 
+    /// How long a downgrade may be on its way.
+    [[nodiscard]] instant until_shared() const
+    {
+        const auto& set = stage_.the_plan.set;
+        return 8 * set.slow_message() + 3 * set.slowest_message();
+    }
     /// Its owner does not write, and that for a while: so others may read.
     void check_shared(const use& u)
     {
         const auto lately = [&](const use& o) {
             const auto& ended = roles_.at(&o).ended_at;
-            return writes(o) && (!ended || *ended + 8 * stage_.the_plan.set.slow_message() > now());
+            return writes(o) && (!ended || *ended + until_shared() > now());
         };
         if (!u.believes() || excused(u) || any_other(u, lately)) return;
         if (stage_.ensemble.leaders_tree().find(u.given.front().node)) violate(u, "reads, and its node is a writer's");

@@ -71,6 +71,8 @@ struct settings {
     }
     /// What a message may take, but for rare ones, until those who wait for it know of it.
     [[nodiscard]] std::chrono::microseconds slow_message() const { return delay + delay_spread + follower_lag; }
+    /// What the rare ones may take.
+    [[nodiscard]] std::chrono::microseconds slowest_message() const { return delay + 10 * delay_spread; }
     /// Where a tick is a quarter of the session or more, three slow round trips in succession may be more than is
     /// left of a lease.
     [[nodiscard]] bool leases_may_end_in_calm() const

@@ -3,7 +3,7 @@
 #include "runtime/asio_scheduler.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
-#include "bridge/connection.hpp"
+#include "bridge/connection/connection.hpp"
 #include "support/failure_report.hpp"
 #include "support/polling.hpp"
 

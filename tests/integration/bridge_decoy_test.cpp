@@ -1,7 +1,7 @@
 // sanitizers: none
 // The C client is never told where a server is: it is pointed at a port on which nobody can listen, and given
 // connections that were made elsewhere. So nothing that it does by itself can reach anybody.
-#include "bridge/decoy.hpp"
+#include "bridge/wire/decoy.hpp"
 #include "integration/bridge_client.hpp"
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"

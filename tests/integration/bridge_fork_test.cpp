@@ -1,7 +1,7 @@
 // sanitizers: address
 // A process that is forked off gets copies of a client and of its sockets. What it does with them must not reach the
 // parent's session.
-#include "bridge/name_lookups.hpp"
+#include "bridge/names/blocking_calls.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/own_sockets.hpp"
@@ -391,7 +391,7 @@ TEST_CASE("host names can be looked up before a fork, and after it by both")
 TEST_CASE("the first to look up names in a forked process may be several threads at once")
 {
     auto io = std::make_unique<asio::io_context>();
-    asio::use_service<bridge::name_lookups>(*io);
+    asio::use_service<bridge::blocking_calls>(*io);
     const int result = in_child([&] { // it is not told
         asio::io_context own;
         constexpr int crowd = 8;
@@ -405,7 +405,7 @@ TEST_CASE("the first to look up names in a forked process may be several threads
                 ++ready;
                 while (ready != crowd)
                     std::this_thread::yield();
-                asio::use_service<bridge::name_lookups>(*io).begin(std::make_shared<bridge::name_lookup>(
+                asio::use_service<bridge::blocking_calls>(*io).begin(std::make_shared<bridge::name_lookup>(
                     host, strand, [&](const bridge::name_answer& a) { answered += a.addresses.size() == 1; }));
             });
         for (auto& each : threads)

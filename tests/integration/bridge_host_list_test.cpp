@@ -1,6 +1,6 @@
 // sanitizers: none
 // Host lists and chroots as people write them.
-#include "bridge/host_list.hpp"
+#include "bridge/names/host_list.hpp"
 #include "integration/bridge_client.hpp"
 #include "zklock/errc.hpp"
 

@@ -1,10 +1,9 @@
 // sanitizers: none
 // No memory in the bridge or in the scheduler: what throws has not happened, and the client connects again.
 #include "integration/bridge_client.hpp"
+#include "integration/scarce_turns.hpp"
 #include "runtime/asio_scheduler.hpp"
 #include "runtime/strand.hpp"
-#include "runtime/turns.hpp"
-#include "support/failing_memory.hpp"
 #include "support/one_server.hpp"
 #include "support/proxy.hpp"
 
@@ -29,39 +28,6 @@
 
 using namespace zklock;
 using namespace zklock::test;
-
-namespace {
-
-/// For so long at most, until that holds; exceptions for want of memory come and go.
-template <class Holds> bool runs_until(asio::io_context& io, Holds holds, milliseconds limit)
-{
-    for (const auto end = steady_clock::now() + limit; !holds() && steady_clock::now() < end;) {
-        io.restart();
-        try {
-            io.run_one_for(milliseconds(2));
-        } catch (const std::bad_alloc&) {
-            continue;
-        }
-    }
-    return holds();
-}
-
-const runtime::turns* watched_turns = nullptr;
-
-/// Memory fails only in turns: the handlers that Asio drops for want of memory, before they begin, are its own matter.
-struct only_in_turns {
-    std::shared_ptr<runtime::turns> turns = std::make_shared<runtime::turns>();
-    only_in_turns()
-    {
-        watched_turns = turns.get();
-        may_fail = [] { return watched_turns->open(); };
-    }
-    ~only_in_turns() { may_fail = nullptr; }
-    only_in_turns(const only_in_turns&) = delete;
-    only_in_turns& operator=(const only_in_turns&) = delete;
-};
-
-} // namespace
 
 TEST_CASE("no memory for a deadline: either it throws and its function never runs, or it runs; and so do the others")
 {

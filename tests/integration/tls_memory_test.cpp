@@ -1,15 +1,13 @@
 // sanitizers: none
 // No memory for a connection over TLS, at whichever step: that was an attempt that has failed, and another one comes.
 #include "integration/bridge_client.hpp"
+#include "integration/scarce_turns.hpp"
 #include "support/certificate_authority.hpp"
-#include "support/failing_memory.hpp"
 #include "support/one_server.hpp"
 #include "support/proxy.hpp"
 
 #include <doctest/doctest.h>
 
-#include <memory>
-#include <new>
 #include <string>
 
 using namespace zklock;
@@ -18,22 +16,6 @@ using namespace zklock::test;
 namespace {
 
 const server_starts_with with_tls([](server_options& options) { options.secure.emplace(); });
-
-/// For so long at most, until that holds; exceptions for want of memory come and go.
-template <class Holds> bool runs_until(asio::io_context& io, Holds holds, milliseconds limit)
-{
-    for (const auto end = steady_clock::now() + limit; !holds() && steady_clock::now() < end;) {
-        io.restart();
-        try {
-            io.run_one_for(milliseconds(2));
-        } catch (const std::bad_alloc&) {
-            continue;
-        }
-    }
-    return holds();
-}
-
-const runtime::turns* watched_turns = nullptr;
 
 } // namespace
 
@@ -51,8 +33,8 @@ TEST_CASE("memory fails once in a turn while a client connects: it is connected 
         options.tls.enabled = true;
         options.tls.ca_file = usual_authority().file();
         options.connect_backoff = options.connect_backoff_limit = milliseconds(4);
-        const auto turns = std::make_shared<runtime::turns>();
-        bridge_client c(options, false, turns);
+        const only_in_turns here;
+        bridge_client c(options, false, here.turns);
         const std::size_t before = was_connected ? 1 : 0;
         c.store().attach(c);
         if (was_connected) {
@@ -61,14 +43,11 @@ TEST_CASE("memory fails once in a turn while a client connects: it is connected 
         }
         const auto session = c.session;
         const auto is_connected = [&] { return c.connections > before; };
-        watched_turns = turns.get();
-        may_fail = [] { return watched_turns->open(); };
         {
             const short_of_memory now(number);
             CHECK(runs_until(c.context(), is_connected, default_limit));
             failed = short_of_memory::has_struck();
         }
-        may_fail = nullptr;
         if (!is_connected())
             break; // it would take as long each time
         CHECK((!was_connected || c.session == session));

@@ -2,7 +2,7 @@
 cmake_policy(VERSION 3.25)
 
 # What each layer may include of the project's own files. A layer is a folder below src/, or a public header (zklock); the
-# folders of src/recipes are layers of their own.
+# folders of src/recipes, src/bridge and src/adapter are layers of their own.
 set(zklock_sees zklock)
 set(counters_sees counters zklock)
 set(store_sees store zklock)
@@ -15,10 +15,17 @@ set(recipes/semaphore_sees recipes/semaphore ${recipes/locks_sees})
 set(recipes/composed_sees recipes/composed ${recipes/locks_sees})
 set(all_recipes recipes/session recipes/acquisition recipes/locks recipes/requests recipes/semaphore recipes/composed)
 set(runtime_sees runtime store zklock)
-set(bridge_sees bridge runtime store counters zklock)
-set(adapter_sees adapter ${all_recipes} queue bridge runtime store counters zklock)
+set(bridge/names_sees bridge/names runtime store zklock)
+set(bridge/wire_sees bridge/wire runtime store zklock)
+set(bridge/tls_sees bridge/tls bridge/wire zklock)
+set(bridge/connection_sees bridge/connection bridge/names bridge/wire bridge/tls runtime store counters zklock)
+set(adapter/client_sees adapter/client ${all_recipes} queue bridge/names bridge/tls bridge/connection
+  runtime store counters zklock)
+set(adapter/locks_sees adapter/locks adapter/client ${all_recipes} queue runtime store counters zklock)
+set(adapter/nodes_sees adapter/nodes ${adapter/locks_sees})
 set(demo_sees demo zklock)
-set(layers zklock counters store queue ${all_recipes} runtime bridge adapter demo)
+set(layers zklock counters store queue ${all_recipes} runtime bridge/names bridge/wire bridge/tls bridge/connection
+  adapter/client adapter/locks adapter/nodes demo)
 
 set(violations 0)
 function(violation text)
@@ -50,7 +57,7 @@ endfunction()
 # layer_of(FILE OUT): which layer the file is in.
 function(layer_of file out)
   cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${ROOT})
-  string(REGEX REPLACE "^(src|include)/(recipes/[^/]+|[^/]+)/.*$" "\\2" layer ${file})
+  string(REGEX REPLACE "^(src|include)/((recipes|bridge|adapter)/[^/]+|[^/]+)/.*$" "\\2" layer ${file})
   set(${out} ${layer} PARENT_SCOPE)
 endfunction()
 
@@ -65,10 +72,10 @@ endif()
 foreach(file ${files})
   includes(${file} included)
   cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${ROOT} OUTPUT_VARIABLE name)
-  if(NOT name MATCHES "^(src/bridge|bench/c_client)/")
+  if(NOT name MATCHES "^(src/bridge/wire|bench/c_client)/")
     foreach(include ${included})
       if(include MATCHES "(^|/)zookeeper(\\.jute|_log|_version)?\\.h$")
-        violation("${name}: includes ${include}; only the bridge and its yardstick may")
+        violation("${name}: includes ${include}; of the library only src/bridge/wire may")
       endif()
     endforeach()
   endif()

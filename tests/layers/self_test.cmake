@@ -15,11 +15,14 @@ function(make_sound_tree)
   file(WRITE ${SCRATCH}/src/recipes/semaphore/permits.hpp "#include \"recipes/locks/mutex.hpp\"\n")
   file(WRITE ${SCRATCH}/src/recipes/composed/several.hpp "#include \"recipes/locks/mutex.hpp\"\n")
   file(WRITE ${SCRATCH}/src/runtime/turns.hpp "#include \"store/store.hpp\"\n")
-  file(WRITE ${SCRATCH}/src/bridge/wire.cpp
+  file(WRITE ${SCRATCH}/src/bridge/wire/wire.cpp
     "#include \"runtime/turns.hpp\"\n#include \"store/store.hpp\"\n#include <zookeeper/zookeeper.h>\n")
   file(WRITE ${SCRATCH}/src/bridge/tls/engine.cpp "#include <openssl/ssl.h>\n#include <boost/asio/ssl/context.hpp>\n")
-  file(WRITE ${SCRATCH}/src/adapter/client.cpp
-    "#include \"bridge/wire.hpp\"\n#include \"recipes/composed/several.hpp\"\n#include \"zklock/client.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/bridge/connection/connection.hpp "#include \"bridge/wire/wire.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/adapter/locks/mutex.cpp "#include \"adapter/client/client.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/adapter/client/client.hpp "#include \"runtime/turns.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/adapter/client/client.cpp
+    "#include \"bridge/connection/connection.hpp\"\n#include \"recipes/composed/several.hpp\"\n#include \"zklock/client.hpp\"\n")
   file(WRITE ${SCRATCH}/bench/c_client/session.cpp "#include <zookeeper/zookeeper.h>\n")
 endfunction()
 
@@ -35,19 +38,22 @@ make_sound_tree()
 check(passes "the sound tree")
 
 foreach(fault
-    "src/queue/queue.hpp|store/store.hpp" "src/store/store.hpp|queue/queue.hpp" "src/bridge/wire.cpp|recipes/locks/mutex.hpp"
-    "src/recipes/acquisition/waits.hpp|bridge/wire.cpp" "src/recipes/acquisition/waits.hpp|recipes/locks/mutex.hpp"
+    "src/queue/queue.hpp|store/store.hpp" "src/store/store.hpp|queue/queue.hpp" "src/bridge/wire/wire.cpp|recipes/locks/mutex.hpp"
+    "src/recipes/acquisition/waits.hpp|bridge/wire/wire.cpp" "src/recipes/acquisition/waits.hpp|recipes/locks/mutex.hpp"
     "include/zklock/options.hpp|store/store.hpp"
     "src/recipes/session/session.hpp|recipes/locks/mutex.hpp" "src/recipes/session/session.hpp|recipes/acquisition/waits.hpp"
     "src/recipes/locks/mutex.hpp|recipes/requests/list.hpp" "src/recipes/requests/list.hpp|recipes/locks/mutex.hpp"
-    "src/recipes/locks/mutex.hpp|recipes/semaphore/permits.hpp" "src/recipes/locks/mutex.hpp|bridge/wire.cpp"
+    "src/recipes/locks/mutex.hpp|recipes/semaphore/permits.hpp" "src/recipes/locks/mutex.hpp|bridge/wire/wire.cpp"
     "src/recipes/semaphore/permits.hpp|recipes/composed/several.hpp"
     "src/recipes/composed/several.hpp|recipes/semaphore/permits.hpp"
     "src/recipes/locks/mutex.hpp|zookeeper/zookeeper.h" "tests/unit/x.cpp|zookeeper.h" "bench/x.cpp|zookeeper/zookeeper_log.h"
     "src/queue/queue.hpp|boost/asio.hpp" "src/recipes/locks/mutex.hpp|zklock/client.hpp" "src/elsewhere/x.cpp|vector"
-    "src/runtime/turns.hpp|bridge/wire.cpp" "src/counters/counters.hpp|store/store.hpp" "src/queue/queue.hpp|counters/counters.hpp"
-    "src/bridge/wire.cpp|openssl/ssl.h" "include/zklock/client.hpp|boost/asio/ssl/context.hpp"
-    "src/adapter/client.cpp|boost/asio/ssl.hpp" "bench/x.cpp|openssl/err.h"
+    "src/runtime/turns.hpp|bridge/wire/wire.cpp" "src/counters/counters.hpp|store/store.hpp" "src/queue/queue.hpp|counters/counters.hpp"
+    "src/bridge/wire/wire.cpp|openssl/ssl.h" "include/zklock/client.hpp|boost/asio/ssl/context.hpp"
+    "src/bridge/wire/wire.cpp|bridge/connection/connection.hpp" "src/bridge/connection/connection.hpp|zookeeper/zookeeper.h"
+    "src/adapter/client/client.cpp|bridge/wire/wire.cpp" "src/adapter/client/client.cpp|adapter/locks/mutex.cpp"
+    "src/bridge/x.cpp|vector" "src/adapter/x.cpp|vector"
+    "src/adapter/client/client.cpp|boost/asio/ssl.hpp" "bench/x.cpp|openssl/err.h"
     "src/recipes/elsewhere/x.cpp|vector" "src/recipes/x.cpp|vector")
   string(REPLACE "|" ";" parts ${fault})
   list(GET parts 0 file)

@@ -21,7 +21,7 @@ struct settings {
     unsigned clients = 2;
     unsigned paths = 1;
     std::chrono::milliseconds session_timeout{4'000}; ///< what clients ask for, and the longest that is granted
-    std::chrono::milliseconds tick{2'000};            ///< sessions are at least two of them
+    std::chrono::milliseconds tick{2'000};            ///< sessions are 1.25 of them at least
     /// What the servers grant instead, one each; after a restart what is next in the list, for their limits have been
     /// changed. Empty: what is asked for.
     std::vector<std::chrono::milliseconds> granted;

@@ -1,5 +1,5 @@
 // What stands between the C client and a server: one end of a pair of sockets here, one of a TCP connection there.
-#include "bridge/tls/relay.hpp"
+#include "bridge/tls/tls_relay.hpp"
 #include "support/polling.hpp"
 #include "support/unique_fd.hpp"
 #include "tls/tls_scene.hpp"

@@ -23,17 +23,6 @@ std::shared_ptr<ssl::context> make_own(const tls_scene& s, ssl::verify_mode mode
     return own;
 }
 
-std::shared_ptr<const bridge::tls_context> load_own(std::shared_ptr<ssl::context> own)
-{
-    tls_options o;
-    o.enabled = true;
-    o.context = std::move(own);
-    const auto loaded = bridge::load_tls(o, nullptr);
-    CHECK(loaded.why.empty());
-    CHECK(bridge::load_tls(o, loaded.context).context == loaded.context);
-    return loaded.context;
-}
-
 } // namespace
 
 TEST_CASE("names of servers that are accepted")
@@ -184,7 +173,7 @@ TEST_CASE("a context of the user's own: what the client needs is added, and what
 {
     const tls_scene s;
     const auto own = make_own(s);
-    const auto context = load_own(own);
+    const auto context = std::make_shared<const bridge::tls_context>(own);
     CHECK(context->of_user() == own);
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
         CHECK(outcome(context, s.server_named("DNS:zk1", version)) == "open");
@@ -210,8 +199,8 @@ TEST_CASE("a context of the user's own: what the client needs is added, and what
     // It may expect names of its own, for other uses.
     auto picky = make_own(s);
     X509_VERIFY_PARAM_set1_host(SSL_CTX_get0_param(picky->native_handle()), "elsewhere", 0);
-    CHECK(outcome(load_own(picky), s.server_named("DNS:zk1")) == "open");
-    CHECK(outcome(load_own(picky), s.server_named("IP:::1"), {"::1", true}) == "open");
+    CHECK(outcome(std::make_shared<const bridge::tls_context>(picky), s.server_named("DNS:zk1")) == "open");
+    CHECK(outcome(std::make_shared<const bridge::tls_context>(picky), s.server_named("IP:::1"), {"::1", true}) == "open");
 }
 
 TEST_CASE("a context of the user's own that verifies nobody is refused")
@@ -220,10 +209,10 @@ TEST_CASE("a context of the user's own that verifies nobody is refused")
     for (const auto mode : {ssl::verify_none, ssl::verify_peer}) {
         const auto own = make_own(s, mode);
         CHECK(bridge::verifies_servers(*own) == (mode == ssl::verify_peer));
-        const tls_engine client(load_own(own), {"zk1", false});
+        const tls_engine client(std::make_shared<const bridge::tls_context>(own), {"zk1", false});
         CHECK((client.now_in() == tls_engine::state::failed) == (mode == ssl::verify_none));
     }
-    const tls_engine client(load_own(make_own(s, ssl::verify_none)), {"zk1", false});
+    const tls_engine client(std::make_shared<const bridge::tls_context>(make_own(s, ssl::verify_none)), {"zk1", false});
     CHECK(client.failure() == "tls.context is verify_none, and would take any server for the right one");
 }
 
@@ -234,7 +223,7 @@ TEST_CASE("a server without a certificate is refused, whatever ciphers a context
     server_settings settings = s.server_named("DNS:zk1", TLS1_2_VERSION);
     settings.ciphers = "aNULL:@SECLEVEL=0";
     REQUIRE(SSL_CTX_set_cipher_list(own->native_handle(), settings.ciphers.c_str()) == 1);
-    CHECK(outcome(load_own(own), settings) == "the server has shown no certificate");
+    CHECK(outcome(std::make_shared<const bridge::tls_context>(own), settings) == "the server has shown no certificate");
     CHECK(outcome(s.load(), settings).starts_with("the server refuses: "));
 }
 
@@ -245,7 +234,7 @@ TEST_CASE("older versions than TLS 1.2 are refused, whatever a context allows")
     SSL_CTX* const native = own->native_handle();
     SSL_CTX_set_security_level(native, 0);
     SSL_CTX_set_min_proto_version(native, TLS1_VERSION);
-    tls_engine client(load_own(own), {"zk1", false});
+    tls_engine client(std::make_shared<const bridge::tls_context>(own), {"zk1", false});
     client.advance();
     // The oldest version that the client says it speaks, in the list that TLS 1.3 has for it.
     const std::string hello(client.pending().data(), client.pending().size());
@@ -256,7 +245,7 @@ TEST_CASE("older versions than TLS 1.2 are refused, whatever a context allows")
 
     const auto old = make_own(s);
     SSL_CTX_set_max_proto_version(old->native_handle(), TLS1_1_VERSION);
-    tls_engine too_old(load_own(old), {"zk1", false});
+    tls_engine too_old(std::make_shared<const bridge::tls_context>(old), {"zk1", false});
     too_old.advance();
     CHECK(too_old.now_in() == tls_engine::state::failed);
 
@@ -271,11 +260,11 @@ TEST_CASE("older versions than TLS 1.2 are refused, whatever a context allows")
     REQUIRE(SSL_CTX_set_cipher_list(fixed->native_handle(), "DEFAULT:@SECLEVEL=0") == 1);
     server_settings as_old = s.server_named("DNS:zk1", TLS1_1_VERSION);
     as_old.ciphers = "DEFAULT:@SECLEVEL=0";
-    CHECK(outcome(load_own(fixed), as_old) == "the two agreed on TLSv1.1, and TLS 1.2 is needed");
+    CHECK(outcome(std::make_shared<const bridge::tls_context>(fixed), as_old) == "the two agreed on TLSv1.1, and TLS 1.2 is needed");
 #endif
 
     const auto latest = make_own(s);
     SSL_CTX_set_min_proto_version(latest->native_handle(), TLS1_3_VERSION);
-    CHECK(outcome(load_own(latest), s.server_named("DNS:zk1", TLS1_3_VERSION)) == "open");
-    CHECK(outcome(load_own(latest), s.server_named("DNS:zk1", TLS1_2_VERSION)) != "open");
+    CHECK(outcome(std::make_shared<const bridge::tls_context>(latest), s.server_named("DNS:zk1", TLS1_3_VERSION)) == "open");
+    CHECK(outcome(std::make_shared<const bridge::tls_context>(latest), s.server_named("DNS:zk1", TLS1_2_VERSION)) != "open");
 }

@@ -1,6 +1,6 @@
 #pragma once
 // Addresses for the tests of the connector, which looks at their texts only.
-#include "bridge/server_address.hpp"
+#include "bridge/names/server_address.hpp"
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 #include "address_scene.hpp"
-#include "bridge/connector.hpp"
+#include "bridge/connection/connector.hpp"
 #include "support/fresh_seed.hpp"
 
 #include <doctest/doctest.h>

@@ -58,11 +58,8 @@ bool verifies_servers(boost::asio::ssl::context& of_user)
 
 tls_loaded load_tls(const tls_options& options, const std::shared_ptr<const tls_context>& before)
 {
-    if (before && (before->of_user() || nothing_changed(*before)))
+    if (before && nothing_changed(*before))
         return {before, {}};
-    if (options.context)
-        return {std::make_shared<const tls_context>(options.context), {}};
-
     const own_errors errors;
     std::string why;
     std::vector<tls_file> made_of;

@@ -43,7 +43,8 @@ struct tls_loaded {
     std::string why; ///< in words: why there is none, or why it is still the one from before; empty if all is well
 };
 
-/// Makes a context of `options`, whose find_fault() found nothing. `before` is what the same options gave the last
+/// Makes a context of the files that `options` name, whose find_fault() found nothing, and which have no context of the
+/// user's. `before` is what the same options gave the last
 /// time, or nothing. It is returned itself where no file has changed, and then only the files' times and sizes are
 /// looked at. It is also returned itself where something is wrong with what has changed: a certificate and a key that
 /// do not belong together (their renewal is half done), or a file that cannot be read. Then `why` tells.

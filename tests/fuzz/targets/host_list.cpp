@@ -1,5 +1,5 @@
 // Host lists and chroots, as users write them. The first line is the chroot, the rest the list.
-#include "bridge/host_list.hpp"
+#include "bridge/names/host_list.hpp"
 #include "input.hpp"
 #include "queue/node_path.hpp"
 

@@ -1,0 +1,54 @@
+#pragma once
+#include "adapter/client/connection_waits.hpp"
+#include "bridge/connection/connection.hpp"
+#include "recipes/composed/reentrant_locks.hpp"
+#include "recipes/locks/locks.hpp"
+#include "recipes/requests/node_operations.hpp"
+#include "recipes/requests/node_watches.hpp"
+#include "recipes/requests/queue_requests.hpp"
+#include "recipes/semaphore/semaphores.hpp"
+#include "recipes/session/session.hpp"
+#include "store/repeats.hpp"
+#include "runtime/asio_scheduler.hpp"
+#include "zklock/client_options.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/uuid/random_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace zklock::detail {
+
+namespace asio = boost::asio;
+
+/// The parts that work for one client. They are made, used and destroyed on its strand.
+struct client_core {
+    client_core(const runtime::strand& strand, const client_options& options,
+                std::shared_ptr<recipes::hold_counts> holds, counters::connection_counters& counters)
+        : scheduler(strand, turns), store(bridge::make_connection(strand, options, counters.requests, turns)),
+          session(*store, scheduler, counters, options, [this] { return to_string(uuids()); }),
+          locks(session), queue_requests(session), nodes(session), watches(session),
+          reentrant(locks, scheduler, std::move(holds)), semaphores(locks),
+          waits(*store, scheduler, session,
+                (!options.chroot.empty() && options.chroot != "/") || !options.auth.empty())
+    {
+    }
+
+    boost::uuids::random_generator_mt19937 uuids; // seeded by the system; asking the system each time costs more
+    const std::shared_ptr<runtime::turns> turns = std::make_shared<runtime::turns>();
+    runtime::asio_scheduler scheduler;
+    const bridge::owned_connection store;
+    recipes::session session;
+    recipes::locks locks;
+    recipes::queue_requests queue_requests;
+    recipes::node_operations nodes;
+    recipes::node_watches watches;
+    recipes::reentrant_locks reentrant;
+    recipes::semaphores semaphores;
+    connection_waits waits;
+    store::repeats_by_key timeouts_told; ///< by path
+};
+
+} // namespace zklock::detail

@@ -1,0 +1,242 @@
+#include "adapter/client/client_state.hpp"
+
+#include "adapter/client/client_log.hpp"
+#include "adapter/client/options_check.hpp"
+#include "store/each_told.hpp"
+#include "zklock/detail/event_sink.hpp"
+#include "zklock/errc.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/system_executor.hpp>
+
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <string>
+
+namespace zklock::detail {
+
+namespace {
+
+/// Who we are; where the options do not say, `host:pid`.
+std::string identifier_of(const client_options& options)
+{
+    if (!options.identifier.empty())
+        return options.identifier;
+    std::array<char, 256> name{};
+    const bool known = ::gethostname(name.data(), name.size() - 1) == 0;
+    return std::string(known ? name.data() : "localhost") + ":" + std::to_string(::getpid());
+}
+
+} // namespace
+
+client_state::client_state(const asio::any_io_executor& executor, client_options options)
+    : fault_(check(options)), invalid_(fault_ ? make_error_code(errc::invalid_option) : error_code()),
+      executors_(std::make_shared<client_executors>(executor)), strand_(runtime::make_strand(executor)),
+      state_(invalid_ ? connection_state::failed : connection_state::connecting)
+{
+    options_.emplace(std::move(options));
+}
+
+std::shared_ptr<client_state> client_state::make(const asio::any_io_executor& executor, client_options options)
+{
+    const std::shared_ptr<client_state> state(new client_state(executor, std::move(options)));
+    const asio::steady_timer reactor_first(executor); // so that it is told of a fork before the service is
+    state->registry_ = context_service<client_state>::of(executor);
+    state->registry_->add(*state);
+    if (!state->invalid_)
+        state->tell_made();
+    // The posted function keeps the state.
+    static_cast<void>(state->post([raw = state.get()] { raw->invalid_ ? raw->tell_fault() : raw->open(); }));
+    return state;
+}
+
+/// Where nobody runs the executor, this is the only line: it says what is missing.
+void client_state::tell_made() const
+{
+    const auto to = log_or_environment(options_->log);
+    if (!store::logger{to}.on(log_level::info))
+        return;
+    const auto log = client_log(to, identifier_of(*options_), [] { return std::int64_t{0}; });
+    store::logger{log}(log_level::info, "made for ", options_->servers,
+                       ": it connects as soon as a thread runs its executor");
+}
+
+/// Once: what is asked of the client ends with `errc::invalid_option` from now on.
+void client_state::tell_fault()
+{
+    const auto options = std::exchange(options_, std::nullopt);
+    const auto fault = std::exchange(fault_, std::nullopt);
+    const auto log =
+        client_log(log_or_environment(options->log), identifier_of(*options), [] { return std::int64_t{0}; });
+    store::logger{log}(log_level::error, "the client cannot be used: ", to_string(*fault));
+    if (options->listener)
+        options->listener->notify({connection_state::failed, 0, lease_clock::now(), 0, errc::invalid_option});
+}
+
+client_state::~client_state()
+{
+    if (registry_)
+        registry_->remove(*this);
+}
+
+asio::any_io_executor client_state::executor() const
+{
+    return executors()->executor;
+}
+
+std::shared_ptr<const client_executors> client_state::executors() const
+{
+    static const auto none = std::make_shared<const client_executors>(asio::any_io_executor(asio::system_executor()));
+    const std::lock_guard lock(mutex_);
+    return executors_ ? executors_ : none;
+}
+
+error_code client_state::why_unusable() const noexcept
+{
+    return invalid_ ? invalid_ : make_error_code(errc::closed);
+}
+
+bool client_state::is_insecure() const noexcept
+{
+    const client_core* const core = open_core();
+    return core && core->store->is_insecure();
+}
+
+void client_state::open()
+{
+    options_->identifier = identifier_of(*options_);
+    const auto session = [this] { return core_ ? core_->session.id() : std::int64_t{0}; };
+    options_->log = client_log(log_or_environment(std::move(options_->log)), options_->identifier, session);
+    core_ = std::make_unique<client_core>(*strand_, *options_, holds_, connection_counters_);
+    forks_.store(runtime::fork_count(), std::memory_order_relaxed);
+    options_.reset();
+    core_->turns->add(std::shared_ptr<runtime::turns::finisher>(shared_from_this(), this));
+    core_->session.on_state([this](connection_state now) {
+        session_id_.store(core_->session.id(), std::memory_order_release);
+        if (!closing_)
+            state_.store(now, std::memory_order_release);
+        core_->waits.state_changed();
+    });
+}
+
+void client_state::turn_ends()
+{
+    turn_time_.reset();
+    waits_for_nothing_.store(core_ && core_->store->waits_for_nothing(), std::memory_order_release);
+    if (to_be_posted_.load(std::memory_order_relaxed))
+        go_on_later();
+}
+
+lease_clock::time_point client_state::turn_time()
+{
+    if (!core_ || !core_->turns->open())
+        return lease_clock::now();
+    if (!turn_time_)
+        turn_time_ = lease_clock::now();
+    return *turn_time_;
+}
+
+metrics client_state::read_metrics() const
+{
+    metrics m;
+    m.state = state();
+    const auto& c = connection_counters_;
+    m.reconnects = c.reconnects.read();
+    m.disconnects = c.disconnects.read();
+    m.expiries = c.expiries.read();
+    m.authentication_failures = c.authentication_failures.read();
+    m.requests = c.requests.read();
+    m.unseen = unseen_guards_.counted();
+    m.heartbeats = c.heartbeats.read();
+    m.heartbeat_delays = c.heartbeat_delays.read();
+    m.by_name = lock_counters_.read();
+    const bool ended = !alive(); // whoever was left over then is counted nowhere
+    for (lock_metrics& l : m.by_name) {
+        if (ended)
+            l.waiting = l.held = 0;
+        m.all += l;
+    }
+    return m;
+}
+
+void client_state::close()
+{
+    if (!core_ || std::exchange(closing_, true))
+        return;
+    state_.store(connection_state::closed, std::memory_order_release);
+    until_closed_ = shared_from_this();
+    store::each_told each; // whatever one of those who wait throws: the session ends, which needs no memory
+    each([this] { core_->waits.end_all(make_error_code(errc::closed)); });
+    each([this] { core_->session.close([this] { finish_close(); }); });
+    each.rethrow();
+}
+
+void client_state::finish_close()
+{
+    const auto self = std::exchange(until_closed_, nullptr);
+    closed_ = true;
+    alive_.store(false, std::memory_order_release);
+    session_id_.store(0, std::memory_order_release);
+    core_->session.log(log_level::info, "closed");
+    store::each_told each;
+    do // what was called before this is told before the close
+        each([this] { run_tasks(); });
+    while (!batch_is_done());
+    for (auto* list : {&pending_, &closers_})
+        while (!list->empty())
+            each([op = pending_operation::take_front(*list)] { op->end_as_closed(); });
+    // Not from inside a function of the session's.
+    post_reserved(std::shared_ptr<reserved_task>(self, &drop_core_));
+    each.rethrow();
+}
+
+void client_state::close_in_background() noexcept
+{
+    post_reserved(std::shared_ptr<reserved_task>(shared_from_this(), &close_));
+}
+
+void client_state::context_gone() { drop_all(false); }
+
+void client_state::forked()
+{
+    if (core_)
+        drop_all(true);
+}
+
+void client_state::drop_all(bool told_of_fork)
+{
+    const auto closing = std::exchange(until_closed_, nullptr);
+    std::optional<runtime::strand> strand;
+    std::shared_ptr<const client_executors> executors;
+    std::vector<task> tasks, behind;
+    std::shared_ptr<reserved_task> overflow;
+    {
+        const std::lock_guard lock(mutex_);
+        tasks_.swap(tasks);
+        batch_.swap(behind);
+        overflow_.swap(overflow);
+        strand_.swap(strand);
+        std::swap(executors_, executors);
+    }
+    alive_.store(false, std::memory_order_release);
+    state_.store(connection_state::closed, std::memory_order_release);
+    session_id_.store(0, std::memory_order_release);
+    drop(std::move(overflow));
+    drop(std::move(before_batch_));
+    // What the handlers own may come back here when it is destroyed, and finds no strand.
+    for (auto* list : {&pending_, &closers_})
+        while (!list->empty())
+            pending_operation::take_front(*list)->abandon();
+    if (core_) {
+        if (!told_of_fork && !is_forked())
+            core_->session.context_gone();
+        core_->store->stop(told_of_fork);
+        core_->scheduler.shutdown();
+        core_.reset();
+    }
+}
+
+} // namespace zklock::detail

@@ -1,0 +1,265 @@
+#pragma once
+#include "adapter/client/client_core.hpp"
+#include "adapter/client/client_executors.hpp"
+#include "adapter/client/context_service.hpp"
+#include "counters/lock_counters.hpp"
+#include "adapter/client/unseen_guards.hpp"
+#include "runtime/forks.hpp"
+#include "runtime/strand.hpp"
+#include "zklock/client_options.hpp"
+#include "zklock/connection_state.hpp"
+#include "zklock/lease_clock.hpp"
+#include "zklock/option_fault.hpp"
+#include "zklock/result.hpp"
+
+#include <boost/asio/any_completion_executor.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace zklock::detail {
+
+namespace asio = boost::asio;
+
+/// An operation as its client sees it; see operation.hpp.
+class pending_operation
+    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+public:
+    virtual ~pending_operation() = default;
+    pending_operation(const pending_operation&) = delete;
+    pending_operation& operator=(const pending_operation&) = delete;
+
+    /// The client is closed, or was never open: ends the operation if it has not ended.
+    virtual void end_as_closed() = 0;
+    /// The execution context is going away: drops the handler uncalled.
+    virtual void abandon() = 0;
+
+    /// The first of a list, which is off the list then whatever becomes of it.
+    template <class List> [[nodiscard]] static std::shared_ptr<pending_operation> take_front(List& list) noexcept
+    {
+        auto& first = list.front();
+        list.pop_front();
+        return std::move(first.self_);
+    }
+
+protected:
+    pending_operation() = default;
+    /// Stays alive, and on the list, until it ends.
+    template <class List> void enter(List& list, std::shared_ptr<pending_operation> self) noexcept
+    {
+        self_ = std::move(self);
+        list.push_back(*this);
+    }
+    /// Gives what has kept it alive: perhaps the last pointer to this.
+    [[nodiscard]] std::shared_ptr<pending_operation> leave() noexcept
+    {
+        unlink();
+        return std::move(self_);
+    }
+
+private:
+    std::shared_ptr<pending_operation> self_;
+};
+
+/// Something to do on the client's strand that nothing can keep from being done. One who may need it makes it
+/// beforehand, when an exception still has somebody to go to.
+class reserved_task {
+public:
+    reserved_task() = default;
+    virtual ~reserved_task() = default;
+    reserved_task(const reserved_task&) = delete;
+    reserved_task& operator=(const reserved_task&) = delete;
+
+    virtual void run() = 0;
+
+private:
+    friend class client_state;
+    std::shared_ptr<reserved_task> next_;
+};
+
+using pending_list = boost::intrusive::list<pending_operation, boost::intrusive::constant_time_size<false>>;
+
+/// The state that a client's handles, locks, guards and operations share.
+///
+/// It may outlive the execution context; what must not is the strand, the executor and the core, which go in
+/// context_gone(). Everything is done on the strand unless it says otherwise.
+class client_state final : public std::enable_shared_from_this<client_state>, private runtime::turns::finisher {
+public:
+    /// Makes the state and starts to open it.
+    [[nodiscard]] static std::shared_ptr<client_state> make(const asio::any_io_executor&, client_options);
+    ~client_state();
+
+    // From any thread.
+
+    /// The user's executor, or the system executor once the context is gone.
+    [[nodiscard]] asio::any_io_executor executor() const;
+    /// The user's executors, or the system executor's once the context is gone.
+    [[nodiscard]] std::shared_ptr<const client_executors> executors() const;
+    [[nodiscard]] connection_state state() const noexcept
+    {
+        return is_forked() ? connection_state::closed : state_.load(std::memory_order_acquire);
+    }
+    [[nodiscard]] std::int64_t session_id() const noexcept
+    {
+        return is_forked() ? 0 : session_id_.load(std::memory_order_acquire);
+    }
+    /// The context is there, the session was not closed, and is this process's: what the recipes say still holds.
+    [[nodiscard]] bool alive() const noexcept { return alive_.load(std::memory_order_acquire) && !is_forked(); }
+    /// A copy in a process that was forked off after the client was opened: nobody tells it what becomes of its locks.
+    [[nodiscard]] bool is_forked() const noexcept
+    {
+        const auto then = forks_.load(std::memory_order_relaxed);
+        return then != not_opened && then != runtime::fork_count();
+    }
+    /// Why a client that cannot be used cannot.
+    [[nodiscard]] error_code why_unusable() const noexcept;
+    /// Runs `f` on the strand, later. False, and `f` is gone, when there is none any more.
+    template <class F> bool post(F f)
+    {
+        return post_task({[](void* what) { (*static_cast<F*>(what))(); }, std::make_shared<F>(std::move(f))});
+    }
+    /// Has `begin` of an operation called on the strand; at once, when the caller runs on the client's `io_context` and
+    /// the client waits for no answer of the servers. Then there is no other operation whose requests its own could go
+    /// with, and what a pass through the executor takes would be lost.
+    template <class Operation> bool start(std::shared_ptr<Operation> op)
+    {
+        return post_task({[](void* what) { static_cast<Operation*>(what)->begin(); }, std::move(op)},
+                         waits_for_nothing_.load(std::memory_order_acquire));
+    }
+    /// Runs `t` likewise, in the order of the calls; where memory fails, before all that waits then. It is gone when
+    /// there is no strand any more.
+    void post_reserved(std::shared_ptr<reserved_task> t) noexcept;
+    /// The holds of the re-entrant locks.
+    [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
+    /// It outlives the context, too.
+    [[nodiscard]] detail::unseen_guards& unseen_guards() noexcept { return unseen_guards_; }
+    [[nodiscard]] counters::by_name& lock_counters() noexcept { return lock_counters_; }
+    [[nodiscard]] metrics read_metrics() const;
+    /// The last handle went away.
+    void close_in_background() noexcept;
+
+    // On the strand.
+
+    /// One that was spared, if there is one. All are of one type: who takes them knows which.
+    [[nodiscard]] std::shared_ptr<reserved_task> take_spare() noexcept;
+    void spare(std::shared_ptr<reserved_task>) noexcept;
+
+    /// When this turn began, or a little later; of several calls in a turn the first one looks at the clock.
+    [[nodiscard]] lease_clock::time_point turn_time();
+    /// Null when nothing can be started: with invalid options, and once it closes.
+    [[nodiscard]] client_core* open_core() const noexcept { return closing_ ? nullptr : core_.get(); }
+    /// It is open, and TLS has failed with all servers.
+    [[nodiscard]] bool is_insecure() const noexcept;
+    [[nodiscard]] pending_list& pending() noexcept { return pending_; }
+    /// Ends the session, once. Those in closers() are told when that is done.
+    void close();
+    [[nodiscard]] bool closed() const noexcept { return closed_ || !core_; }
+    [[nodiscard]] pending_list& closers() noexcept { return closers_; }
+
+    /// Called by the service, while nothing else runs.
+    void context_gone();
+    /// Called by the service in a forked process: a client that was opened before belongs to the parent.
+    void forked();
+
+private:
+    struct own_task final : reserved_task {
+        own_task(client_state& c, void (client_state::*w)()) : client(c), what(w) {}
+        void run() override { (client.*what)(); }
+        client_state& client;
+        void (client_state::*what)();
+    };
+
+    client_state(const asio::any_io_executor&, client_options);
+    /// All tasks that are posted before the strand comes to them are done in one turn of it.
+    struct task {
+        void (*run)(void* what) = nullptr;
+        std::shared_ptr<void> what;
+    };
+    bool post_task(task, bool at_once = false);
+    void post_tasks();
+    [[nodiscard]] bool may_run_here() const;
+    template <class F> void in_a_turn(F&& f);
+    void run_tasks();
+    [[nodiscard]] bool take_batch();
+    void run_batch();
+    void end_batch() noexcept;
+    void try_to_post_tasks() noexcept;
+    static void drop(std::shared_ptr<reserved_task> list) noexcept;
+    [[nodiscard]] bool batch_is_done() const noexcept { return next_ >= batch_.size() && !before_batch_; }
+    void go_on_later() noexcept;
+    void open();
+    void tell_made() const;
+    void tell_fault();
+    void finish_close();
+    void drop_core() { core_.reset(); }
+    void turn_ends() override;
+    void turn_failed() override { turn_ends(); }
+    void drop_all(bool told_of_fork);
+
+    std::optional<option_fault> fault_; // what is wrong with the options, if anything; until it is told
+    const error_code invalid_;
+    std::optional<client_options> options_; // until open()
+    std::shared_ptr<context_service<client_state>::registry> registry_;
+    detail::unseen_guards unseen_guards_;
+    counters::by_name lock_counters_;
+    counters::connection_counters connection_counters_;
+    std::optional<lease_clock::time_point> turn_time_; // while a turn goes on, if somebody has asked
+    const std::shared_ptr<recipes::hold_counts> holds_ =
+        std::make_shared<recipes::hold_counts>(&runtime::fork_count);
+
+    mutable std::mutex mutex_; // guards these
+    std::shared_ptr<const client_executors> executors_; ///< null once the context is gone
+    std::optional<runtime::strand> strand_;
+    std::vector<task> tasks_;
+    std::shared_ptr<reserved_task> overflow_; ///< those for which there was no room there: the last first
+    bool tasks_posted_ = false;
+
+    std::atomic<connection_state> state_;
+    std::atomic<std::int64_t> session_id_{0};
+    std::atomic<bool> alive_{true};
+    static constexpr std::uint64_t not_opened = ~std::uint64_t{0};
+    std::atomic<std::uint64_t> forks_{not_opened}; // of this process, when the client was opened
+    std::atomic<bool> waits_for_nothing_{false}; // as of the end of the last turn
+
+    // Those tasks that were taken last. Where one has thrown, the others go before all that is posted later.
+    std::vector<task> batch_;
+    std::size_t next_ = 0;
+    std::atomic<bool> in_batch_{false}; // it is not done
+    std::atomic<bool> to_be_posted_{false}; // what could not be posted that runs the tasks
+    std::shared_ptr<reserved_task> before_batch_;
+    std::shared_ptr<reserved_task> spare_; // and so on
+    std::size_t spares_ = 0;
+    runtime::wake_up run_tasks_{[this] { run_tasks(); }};
+    own_task close_{*this, &client_state::close};
+    own_task drop_core_{*this, &client_state::drop_core};
+    std::shared_ptr<client_state> until_closed_; // this, while it closes
+    std::unique_ptr<client_core> core_;
+    pending_list pending_;
+    pending_list closers_;
+    bool closing_ = false;
+    bool closed_ = false;
+};
+
+/// What the handles of clients and locks share: the client closes when the last one goes.
+class client_handle {
+public:
+    explicit client_handle(std::shared_ptr<client_state> state) : state_(std::move(state)) {}
+    ~client_handle() { state_->close_in_background(); }
+    client_handle(const client_handle&) = delete;
+    client_handle& operator=(const client_handle&) = delete;
+
+    [[nodiscard]] const std::shared_ptr<client_state>& state() const noexcept { return state_; }
+
+private:
+    std::shared_ptr<client_state> state_;
+};
+
+} // namespace zklock::detail

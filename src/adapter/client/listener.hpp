@@ -1,0 +1,130 @@
+#pragma once
+#include "adapter/client/context_service.hpp"
+#include "zklock/detail/event_sink.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace zklock::detail {
+
+namespace asio = boost::asio;
+
+/// Calls a function with one event after the other. It may outlive the context of its executor, as the options of a
+/// lock may: what must not is the executor, which goes in context_gone().
+template <class Event>
+class listener final : public event_sink<Event>, public std::enable_shared_from_this<listener<Event>> {
+public:
+    using service = context_service<listener>;
+
+    listener(asio::any_io_executor executor, std::function<void(const Event&)> told, std::size_t most)
+        : told_(std::move(told)), most_(std::max<std::size_t>(most, 1)), registry_(service::of(executor)),
+          executor_(std::move(executor))
+    {
+        registry_->add(*this);
+    }
+    ~listener() override { registry_->remove(*this); }
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+
+    void notify(const Event& event) override
+    {
+        const std::lock_guard lock(mutex_);
+        if (!executor_)
+            return;
+        keep(event);
+        if (calling_)
+            return;
+        try {
+            post();
+            refused_ = false;
+        } catch (...) { // once, and not with each event
+            if (!std::exchange(refused_, true))
+                throw;
+        }
+    }
+
+    /// By the service, while nothing runs on the executor.
+    void context_gone()
+    {
+        asio::any_io_executor executor;
+        const std::lock_guard lock(mutex_);
+        executor_.swap(executor);
+        events_.clear();
+    }
+
+private:
+    void keep(const Event& event) noexcept
+    {
+        if (has_room(event))
+            try {
+                events_.push_back(event);
+                return;
+            } catch (const std::bad_alloc&) { // NOLINT: it is dropped, too
+            }
+        ++dropped_; // and told with the next
+    }
+
+    /// Those that are to be dropped last have as much room again as all others.
+    [[nodiscard]] bool has_room(const Event& event) const
+    {
+        const std::size_t waiting = events_.size();
+        return waiting < most_ || (is_dropped_last(event) && waiting - most_ < most_);
+    }
+
+    void post()
+    {
+        if (events_.empty())
+            return; // there was no memory for it
+        asio::post(executor_, [self = this->shared_from_this()] { self->call(); });
+        calling_ = true; // what could not be posted goes with the next event
+    }
+
+    void call()
+    {
+        std::unique_lock lock(mutex_);
+        Event event = std::move(events_.front());
+        events_.pop_front();
+        event.dropped = std::exchange(dropped_, 0);
+        lock.unlock();
+        try {
+            told_(event);
+        } catch (...) {
+            try {
+                go_on();
+            } catch (...) { // NOLINT: the next event tries again, and tells of it
+            }
+            throw;
+        }
+        go_on();
+    }
+
+    void go_on()
+    {
+        const std::lock_guard lock(mutex_);
+        calling_ = false;
+        if (!events_.empty() && executor_)
+            post();
+    }
+
+    const std::function<void(const Event&)> told_;
+    const std::size_t most_;
+    const std::shared_ptr<typename service::registry> registry_;
+    std::mutex mutex_; // guards these
+    asio::any_io_executor executor_; ///< none once its context is gone
+    std::deque<Event> events_;
+    std::uint64_t dropped_ = 0; ///< since the last call
+    bool refused_ = false; ///< the executor did not take the last call
+    bool calling_ = false; ///< a call is under way or posted
+};
+
+} // namespace zklock::detail

@@ -1,0 +1,199 @@
+#pragma once
+#include "adapter/client/client_executors.hpp"
+#include "adapter/client/client_state.hpp"
+#include "zklock/acquired.hpp"
+#include "zklock/errc.hpp"
+#include "zklock/detail/operations.hpp"
+#include "zklock/lease_clock.hpp"
+#include "zklock/result.hpp"
+
+#include <boost/asio/any_completion_executor.hpp>
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/system_executor.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace zklock::detail {
+
+/// The types that as_result delivers as an `acquired`.
+template <class T> concept holds_lock = !std::is_same_v<typename delivered<T>::type, result<T>>;
+
+/// The guard is delivered to somebody who has cancelled the operation: nobody has to look at it.
+void note_unwanted(guard_state*) noexcept;
+
+/// An operation with its handler: what is common to all of them. Its end is decided in one place, complete(): the first
+/// to come there wins, be it the result, the cancellation or the client's close.
+///
+/// While it is pending it owns itself, and is on the client's list. All that may end it hold a pointer, and lose the
+/// race harmlessly.
+template <class... Values>
+class operation : public pending_operation, public std::enable_shared_from_this<operation<Values...>> {
+public:
+    using handler_type = asio::any_completion_handler<void(error_code, Values...)>;
+
+    /// Starts `op` on the client's strand; or ends it, with `errc::closed`, if there is none any more. May be called
+    /// from any thread.
+    static void launch(const std::shared_ptr<operation>& op)
+    {
+        // The slot belongs to the handler's side, and is not touched again: what is left in it when the operation is
+        // over finds nobody.
+        if (auto slot = asio::get_associated_cancellation_slot(op->handler_); slot.is_connected())
+            slot.assign([weak = std::weak_ptr(op)](asio::cancellation_type type) {
+                if (auto strong = weak.lock(); strong && type != asio::cancellation_type::none)
+                    request_cancel(strong);
+            });
+        if (!op->client_->start(op))
+            op->end_as_closed();
+    }
+
+protected:
+    friend client_state;
+
+    operation(std::shared_ptr<client_state> client, handler_type handler)
+        : client_(std::move(client)), handler_(std::move(handler))
+    {
+        const auto executors = client_->executors();
+        work_ = client_work(*executors);
+        const auto own = asio::get_associated_executor(handler_, executors->for_handlers);
+        if (own != executors->for_handlers)
+            handler_work_ = asio::prefer(own, asio::execution::outstanding_work.tracked);
+    }
+
+    /// Is called once, on the strand.
+    virtual void begin() = 0;
+
+    /// Is called on the strand, while pending, when the operation was cancelled. Stops what begin() started. False when
+    /// it is too late for that: the result is on its way, and will be the end.
+    [[nodiscard]] virtual bool withdraw() { return true; }
+
+    /// For begin() of an operation that needs an open client: ends the operation if there is none, or if it was
+    /// cancelled before it began. Else it is pending from here on.
+    [[nodiscard]] client_core* enter_open_client()
+    {
+        auto* const core = client_->open_core();
+        if (cancelled())
+            complete(asio::error::operation_aborted, Values()...);
+        else if (!core)
+            this->end_as_closed();
+        else
+            this->enter(client_->pending(), this->shared_from_this());
+        return pending() ? core : nullptr;
+    }
+
+    [[nodiscard]] bool cancelled() const noexcept { return cancelled_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool pending() const noexcept { return static_cast<bool>(handler_); }
+    [[nodiscard]] const std::shared_ptr<client_state>& client() const noexcept { return client_; }
+
+    /// Ends the operation: posts the handler. False if it had ended before. Is called on the strand, or before the
+    /// operation got there.
+    bool complete(error_code ec, Values... values)
+    {
+        if (!pending())
+            return false;
+        auto self = this->leave(); // it has ended, also when what is posted to throws: only the handler is lost then
+        const auto work = std::exchange(work_, {});
+        auto executor = std::exchange(handler_work_, nullptr);
+        auto completion = [to = recipient{std::exchange(handler_, nullptr), before_handler(self)}, ec,
+                           ... values = std::move(values)]() mutable {
+            to.before.look(ec, values...);
+            std::move(to.handler)(ec, std::move(values)...);
+        };
+        // It goes through the client's executor to the handler's: never from inside what is running now.
+        if (executor)
+            work.post(asio::bind_executor(executor, std::move(completion)));
+        else
+            work.post(std::move(completion));
+        return true;
+    }
+
+private:
+    static void request_cancel(const std::shared_ptr<operation>& op)
+    {
+        op->cancelled_.store(true, std::memory_order_relaxed);
+        // There is no strand when the context is going away: the handler is then destroyed anyway.
+        static_cast<void>(op->client_->post([op] {
+            if (op->pending() && op->withdraw())
+                op->complete(asio::error::operation_aborted, Values()...);
+        }));
+    }
+
+    void abandon() final
+    {
+        const auto self = this->leave();
+        const auto handler = std::exchange(handler_, nullptr);
+        work_ = {};
+        handler_work_ = nullptr;
+    }
+
+    /// Does nothing right before the handler is called.
+    struct nothing_before {
+        explicit nothing_before(const std::shared_ptr<pending_operation>&) noexcept {}
+        void look(error_code, const Values&...) const noexcept {}
+    };
+    /// Looks, right before a handler that gets a lock is called, whether the operation was cancelled after all:
+    /// `acquire() || timer` drops a lock that it gets after the timer.
+    class look_for_cancellation {
+    public:
+        explicit look_for_cancellation(std::shared_ptr<pending_operation>& self) noexcept
+            : op_(std::static_pointer_cast<operation>(std::move(self)))
+        {
+        }
+        void look(error_code ec, const Values&... lock) noexcept
+        {
+            if (op_ && !ec && op_->cancelled())
+                (note_unwanted(held_by(lock)), ...);
+            op_.reset();
+        }
+
+    private:
+        std::shared_ptr<operation> op_; ///< null if it has not begun
+    };
+    static constexpr bool gives_lock = sizeof...(Values) == 1 && (holds_lock<Values> && ...);
+    using before_handler = std::conditional_t<gives_lock, look_for_cancellation, nothing_before>;
+
+    struct recipient {
+        handler_type handler;
+        [[no_unique_address]] before_handler before;
+    };
+
+    std::shared_ptr<client_state> client_;
+    handler_type handler_;
+    client_work work_;
+    asio::any_completion_executor handler_work_; // empty if that is the same
+    std::atomic<bool> cancelled_{false};
+};
+
+/// Ends an operation of something that has no client, such as an empty guard.
+template <class... Values>
+void post_error(asio::any_completion_handler<void(error_code, Values...)> handler, errc why, Values... values)
+{
+    const asio::any_io_executor io = asio::system_executor();
+    const auto executor = asio::get_associated_executor(handler, io);
+    asio::post(io, asio::bind_executor(executor, [handler = std::move(handler), why,
+                                                  ... values = std::move(values)]() mutable {
+                   std::move(handler)(make_error_code(why), std::move(values)...);
+               }));
+}
+
+/// The deadline of a wait that begins now; nothing if it is beyond the end of the clock.
+[[nodiscard]] inline std::optional<lease_clock::time_point> deadline_after(lease_clock::duration timeout)
+{
+    const auto now = lease_clock::now();
+    if (timeout >= lease_clock::time_point::max() - now)
+        return std::nullopt;
+    return now + timeout;
+}
+
+} // namespace zklock::detail

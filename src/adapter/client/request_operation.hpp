@@ -1,0 +1,83 @@
+#pragma once
+#include "adapter/client/client_core.hpp"
+#include "adapter/client/client_state.hpp"
+#include "adapter/client/operation.hpp"
+#include "recipes/session/request_line.hpp"
+#include "zklock/errc.hpp"
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace zklock::detail {
+
+/// Asks the servers something, and tells the answer. When it is cancelled, it ends at once: as cancelled if nothing was
+/// done and nothing will be; a write that was sent cannot be taken back, and then its outcome is unknown.
+template <class... Values> class request_operation : public operation<Values...> {
+protected:
+    using answer = std::function<void(error_code, Values...)>;
+    using operation<Values...>::operation;
+
+    /// Starts the request. Is called on the strand.
+    [[nodiscard]] virtual std::shared_ptr<recipes::user_request> ask(client_core&, answer) = 0;
+    /// The request has ended by itself. Is called on the strand.
+    virtual void answered(error_code ec, Values... values) { this->complete(ec, std::move(values)...); }
+
+    void begin() override
+    {
+        if (auto* const core = this->enter_open_client())
+            request_ = ask(*core, [this, self = this->weak_from_this()](error_code ec, Values... values) {
+                if (const auto alive = self.lock())
+                    answered(ec, std::move(values)...);
+            });
+    }
+
+    [[nodiscard]] bool withdraw() override
+    {
+        using withdrawal = recipes::user_request::withdrawal;
+        if (!this->client()->open_core()) // it is ended by the close
+            return false;
+        if (!request_) // the start has failed
+            return true;
+        const auto end = request_->withdraw();
+        if (end == withdrawal::too_late)
+            this->complete(make_error_code(errc::outcome_unknown), Values()...);
+        return end == withdrawal::withdrawn;
+    }
+
+    void end_as_closed() override { this->complete(this->client()->why_unusable(), Values()...); }
+
+    std::shared_ptr<recipes::user_request> request_;
+};
+
+/// One that is no more than its request.
+template <class... Values> class plain_request_operation final : public request_operation<Values...> {
+public:
+    using typename request_operation<Values...>::answer;
+    using question = std::function<std::shared_ptr<recipes::user_request>(client_core&, answer)>;
+
+    plain_request_operation(std::shared_ptr<client_state> client, question ask,
+                            typename operation<Values...>::handler_type handler)
+        : request_operation<Values...>(std::move(client), std::move(handler)), ask_(std::move(ask))
+    {
+    }
+
+private:
+    std::shared_ptr<recipes::user_request> ask(client_core& core, answer told) override
+    {
+        return std::exchange(ask_, nullptr)(core, std::move(told));
+    }
+
+    question ask_;
+};
+
+/// Pending, it is no handle to the client.
+template <class... Values>
+void launch_request(std::shared_ptr<client_state> client, typename plain_request_operation<Values...>::question ask,
+                    asio::any_completion_handler<void(error_code, Values...)> handler)
+{
+    using request = plain_request_operation<Values...>;
+    request::launch(std::make_shared<request>(std::move(client), std::move(ask), std::move(handler)));
+}
+
+} // namespace zklock::detail

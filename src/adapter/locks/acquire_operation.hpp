@@ -1,0 +1,133 @@
+#pragma once
+#include "adapter/locks/guard_state.hpp"
+#include "adapter/locks/lock_state.hpp"
+#include "adapter/client/operation.hpp"
+#include "zklock/detail/access.hpp"
+#include "zklock/errc.hpp"
+
+#include <boost/system/errc.hpp>
+
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace zklock::detail {
+
+/// One acquire of a lock of any recipe. The grant is handed over as a `Handle`, which takes a guard_state.
+template <class Handle> class acquire_operation final : public operation<Handle> {
+public:
+    acquire_operation(const lock_state& lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
+                      handle_handler<Handle> handler)
+        : operation<Handle>(lock.client(), std::move(handler)), target_(lock.target()), counters_(lock.counters()),
+          once_(mode == acquire_mode::wait && timeout && *timeout <= lease_clock::duration::zero()),
+          mode_(once_ ? acquire_mode::look_once : mode)
+    {
+        if (mode_ == acquire_mode::wait && timeout) {
+            deadline_ = deadline_after(*timeout);
+            timeout_ = *timeout;
+        }
+    }
+
+private:
+    void begin() override
+    {
+        counted_.begin(counters_, this->client()->turn_time());
+        auto* const core = this->enter_open_client();
+        if (!core)
+            return counted_.ended(asio::error::operation_aborted); // or it was counted as closed
+        lock_ = std::make_shared<guard_state>(this->client());
+        recipes::waiter waiter;
+        waiter.mode = mode_;
+        waiter.deadline = deadline_;
+        // Not a strong pointer: the acquisition keeps this function, and is kept by the operation.
+        waiter.done = [this, self = this->weak_from_this()](error_code ec, recipes::grant grant) {
+            if (const auto alive = self.lock())
+                finish(ec, std::move(grant));
+        };
+        waiter.lost = [lock = std::weak_ptr(lock_)] {
+            if (const auto held = lock.lock())
+                held->lost();
+        };
+        acquisition_ = target_->acquire(*core, std::move(waiter));
+    }
+
+    void finish(error_code ec, recipes::grant grant)
+    {
+        auto acquisition = std::move(acquisition_);
+        auto lock = std::move(lock_);
+        if (ec) {
+            if (ec == errc::timed_out && deadline_)
+                note_timeout(*this->client(), *target_, *acquisition, timeout_ + (lease_clock::now() - *deadline_));
+            // A look that had no time to wait found nothing: for its caller the time is up.
+            const bool nothing_yet = ec == errc::busy || ec == errc::not_connected;
+            const bool waited = ec == errc::timed_out || ec == errc::not_connected;
+            if (waited && this->client()->is_insecure())
+                ec = make_error_code(errc::tls_failed);
+            else if (once_ && nothing_yet)
+                ec = make_error_code(errc::timed_out);
+            fail(ec);
+        } else {
+            try {
+                lock->prepare(target_->members().size());
+            } catch (const std::bad_alloc&) { // a lock that might never be given back is none
+                acquisition->release({});
+                return fail(make_error_code(boost::system::errc::not_enough_memory));
+            }
+            lock->granted(std::move(acquisition), std::move(grant));
+            lock->count_in(counters_);
+            lock->enter_in(std::move(target_));
+            counted_.granted(this->client()->turn_time());
+            // If nobody can take the lock any more, it is given back here.
+            this->complete({}, access::make<Handle>(std::move(lock)));
+        }
+    }
+
+    void fail(error_code why)
+    {
+        counted_.ended(why);
+        this->complete(why, Handle());
+    }
+
+    bool withdraw() override
+    {
+        // Without an open client it is ended by the close.
+        if (!this->client()->open_core())
+            return false;
+        if (acquisition_ && !acquisition_->withdraw()) // none when the start has failed
+            return false;
+        acquisition_.reset();
+        lock_.reset();
+        counted_.ended(asio::error::operation_aborted);
+        return true;
+    }
+
+    void end_as_closed() override
+    {
+        acquisition_.reset();
+        lock_.reset();
+        fail(this->client()->why_unusable());
+    }
+
+    std::shared_ptr<const lock_target> target_;
+    std::shared_ptr<recipes::acquisition> acquisition_;
+    std::shared_ptr<guard_state> lock_;
+    counters::lock_counters& counters_;
+    counters::counted_wait counted_;
+    std::optional<lease_clock::time_point> deadline_;
+    lease_clock::duration timeout_{};
+    const bool once_;
+    const acquire_mode mode_;
+};
+
+template <class Handle>
+void start_acquire(std::shared_ptr<lock_state> lock, acquire_mode mode, std::optional<lease_clock::duration> timeout,
+                   handle_handler<Handle> handler)
+{
+    if (!lock)
+        return post_error(std::move(handler), errc::invalid_option, Handle());
+    using operation = acquire_operation<Handle>;
+    operation::launch(std::make_shared<operation>(*lock, mode, timeout, std::move(handler)));
+}
+
+} // namespace zklock::detail

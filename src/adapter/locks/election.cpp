@@ -1,0 +1,180 @@
+#include "zklock/election.hpp"
+#include "adapter/locks/mutex_target.hpp"
+#include "adapter/client/request_operation.hpp"
+#include "recipes/composed/election.hpp"
+#include "zklock/detail/access.hpp"
+
+namespace zklock {
+namespace detail {
+namespace {
+
+/// One participant of an election; with a candidate, what that candidate acquires.
+class election_target final : public mutex_target {
+public:
+    using mutex_target::mutex_target;
+
+    [[nodiscard]] const std::shared_ptr<recipes::election>& election() const noexcept { return election_; }
+
+private:
+    std::shared_ptr<recipes::election> election_ = std::make_shared<recipes::election>();
+};
+
+class candidate_target final : public lock_target {
+public:
+    candidate_target(std::shared_ptr<const election_target> where, std::shared_ptr<recipes::candidate> who)
+        : where_(std::move(where)), who_(std::move(who))
+    {
+    }
+
+    [[nodiscard]] const std::string& path() const noexcept override { return where_->path(); }
+    [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
+                                                                recipes::waiter waiter) const override
+    {
+        const auto start = [&](recipes::waiter w) { return where_->acquire(core, std::move(w)); };
+        return where_->election()->stand(core.session, who_, start, std::move(waiter));
+    }
+    [[nodiscard]] last_timeout& timeouts() const noexcept override { return where_->timeouts(); }
+    [[nodiscard]] live_holds* live() const noexcept override { return where_->live(); }
+
+private:
+    std::shared_ptr<const election_target> where_;
+    std::shared_ptr<recipes::candidate> who_;
+};
+
+std::shared_ptr<const election_target> election_of(const lock_state& lock)
+{
+    return std::static_pointer_cast<const election_target>(lock.target());
+}
+
+class resign_operation final : public operation<> {
+public:
+    resign_operation(const lock_state& lock, void_handler handler)
+        : operation(lock.client(), std::move(handler)), election_(election_of(lock)->election())
+    {
+    }
+
+private:
+    void begin() override
+    {
+        auto* const core = client()->open_core();
+        if (!core)
+            return end_as_closed();
+        // Cancelled or not: that only concerns the waiting.
+        election_->resign(core->session, [this, self = weak_from_this()] {
+            if (const auto alive = self.lock())
+                complete({});
+        });
+        if (cancelled())
+            complete(asio::error::operation_aborted);
+        else
+            enter(client()->pending(), shared_from_this());
+    }
+    void end_as_closed() override { complete(client()->why_unusable()); }
+
+    std::shared_ptr<recipes::election> election_;
+};
+
+class leadership_wait final : public operation<> {
+public:
+    leadership_wait(const lock_state& lock, void_handler handler)
+        : operation(lock.client(), std::move(handler)), election_(election_of(lock)->election())
+    {
+    }
+
+private:
+    void begin() override
+    {
+        if (auto* const core = enter_open_client())
+            wait_ = election_->wait_for_leadership(core->session, [this, self = weak_from_this()](bool leads) {
+                if (const auto alive = self.lock())
+                    complete(leads ? error_code() : asio::error::operation_aborted);
+            });
+    }
+    bool withdraw() override
+    {
+        election_->remove(wait_);
+        return true;
+    }
+    void end_as_closed() override
+    {
+        election_->remove(wait_);
+        complete(client()->why_unusable());
+    }
+
+    std::shared_ptr<recipes::election> election_;
+    recipes::election::wait_id wait_ = 0;
+};
+
+} // namespace
+
+class candidacy {
+public:
+    explicit candidacy(const lock_state& election)
+        : lock_(std::make_shared<lock_state>(
+              election, std::make_shared<candidate_target>(election_of(election), who_)))
+    {
+    }
+
+    [[nodiscard]] const std::shared_ptr<lock_state>& lock() const noexcept { return lock_; }
+    [[nodiscard]] const std::shared_ptr<recipes::candidate>& who() const noexcept { return who_; }
+
+private:
+    std::shared_ptr<recipes::candidate> who_ = std::make_shared<recipes::candidate>();
+    std::shared_ptr<lock_state> lock_;
+};
+
+std::shared_ptr<candidacy> stand_for(const std::shared_ptr<lock_state>& election)
+{
+    return std::make_shared<candidacy>(*election);
+}
+
+const std::shared_ptr<lock_state>& lock_of(const std::shared_ptr<candidacy>& c) noexcept
+{
+    return c->lock();
+}
+
+bool has_resigned(const std::shared_ptr<candidacy>& c) noexcept
+{
+    return c->who()->resigned();
+}
+
+void at_resignation(const std::shared_ptr<candidacy>& c, std::function<void()> stop)
+{
+    // Where there is no strand any more, nobody can resign.
+    static_cast<void>(c->lock()->client()->post(
+        [who = c->who(), stop = std::move(stop)]() mutable { who->at_resignation(std::move(stop)); }));
+}
+
+void start_resign(std::shared_ptr<lock_state> election, void_handler handler)
+{
+    resign_operation::launch(std::make_shared<resign_operation>(*election, std::move(handler)));
+}
+
+void start_wait_for_leadership(std::shared_ptr<lock_state> election, void_handler handler)
+{
+    leadership_wait::launch(std::make_shared<leadership_wait>(*election, std::move(handler)));
+}
+
+void start_leader(std::shared_ptr<lock_state> election, leader_handler handler)
+{
+    auto ask = [where = election->target()->contenders()](client_core& core, auto answer) {
+        const auto told = [answer = std::move(answer)](error_code ec, std::vector<contender> first) {
+            answer(ec, first.empty() ? std::nullopt : std::optional(std::move(first.front())));
+        };
+        return core.queue_requests.contenders(where.path, told, where.what, 1);
+    };
+    launch_request<std::optional<contender>>(election->client(), std::move(ask), std::move(handler));
+}
+
+} // namespace detail
+
+election::election(const client& c, std::string path, election_options options)
+    : requeue_(options.requeue)
+{
+    mutex_options of_the_lock = std::move(options);
+    state_ = std::make_shared<detail::lock_state>(
+        detail::access::state(c),
+        std::make_shared<detail::election_target>(std::move(path), std::move(of_the_lock)));
+}
+
+} // namespace zklock

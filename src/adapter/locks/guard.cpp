@@ -1,0 +1,193 @@
+// A guard's operations, and what a user asks of it.
+#include "adapter/locks/guard_state.hpp"
+#include "store/each_told.hpp"
+#include "zklock/errc.hpp"
+#include "zklock/guard.hpp"
+
+#include <boost/asio/system_executor.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace zklock {
+namespace detail {
+
+void guard_wait::begin()
+{
+    const auto guard = guard_.lock();
+    if (guard && guard->is_lost()) {
+        guard_lost();
+    } else if (!guard || guard->is_released()) { // a lazy release, kept by somebody, keeps what it released
+        complete(asio::error::operation_aborted);
+    } else if (enter_open_client()) {
+        place_ = guard->add(std::static_pointer_cast<guard_wait>(shared_from_this()));
+        if (awaited_ == what::revocation && guard->is_revoked())
+            guard->revoked();
+    }
+}
+
+bool guard_wait::withdraw()
+{
+    if (const auto guard = guard_.lock(); guard && place_) // not when the start has failed
+        guard->remove(*place_);
+    return true;
+}
+
+// With the client's session, everything that was held is lost.
+void guard_wait::end_as_closed()
+{
+    if (guard_.expired())
+        guard_released();
+    else
+        guard_lost();
+}
+
+namespace {
+
+class release_operation final : public operation<> {
+public:
+    release_operation(std::shared_ptr<guard_state> guard, void_handler handler)
+        : operation(guard->client(), std::move(handler)), guard_(std::move(guard))
+    {
+    }
+
+private:
+    void begin() override
+    {
+        const auto guard = std::exchange(guard_, nullptr);
+        if (!client()->open_core()) {
+            end_as_closed();
+            return;
+        }
+        // Cancelled or not: that only concerns the waiting.
+        const auto self = std::static_pointer_cast<release_operation>(shared_from_this());
+        store::each_told each;
+        bool held = true;
+        enter(client()->pending(), self);
+        auto released = [self, counting = guard->count_release()](error_code ec) mutable {
+            counting.ended(ec);
+            self->complete(ec);
+        };
+        static_assert(store::unique_function<void(error_code)>::takes_no_memory<decltype(released)>);
+        each([&] { held = guard->release(std::move(released)); });
+        if (!held)
+            complete(make_error_code(errc::not_owner)); // the same lazy release, started again
+        else if (cancelled())
+            complete(asio::error::operation_aborted);
+        each.rethrow();
+    }
+
+    // Before it began: what was held is lost. After that, the session's end is a release.
+    void end_as_closed() override
+    {
+        guard_.reset();
+        complete(make_error_code(errc::lost));
+    }
+
+    std::shared_ptr<guard_state> guard_;
+};
+
+} // namespace
+
+namespace {
+
+thread_local const guard_state* delivered_now = nullptr;
+
+} // namespace
+
+delivery::delivery(const guard_state* held) noexcept : before_(std::exchange(delivered_now, held)) {}
+
+delivery::~delivery()
+{
+    delivered_now = before_;
+}
+
+void note_unseen(guard_state& held) noexcept
+{
+    if (&held == delivered_now)
+        held.note_unseen();
+}
+
+void note_unwanted(guard_state* held) noexcept
+{
+    if (held)
+        held->note_unwanted();
+}
+
+void start_release(std::shared_ptr<guard_state> guard, void_handler handler)
+{
+    if (!guard)
+        return post_error(std::move(handler), errc::not_owner);
+    release_operation::launch(std::make_shared<release_operation>(std::move(guard), std::move(handler)));
+}
+
+namespace {
+
+void start_wait(guard_wait::what awaited, std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard,
+                void_handler handler)
+{
+    if (!owner)
+        return post_error(std::move(handler), errc::not_owner);
+    guard_wait::launch(
+        std::make_shared<guard_wait>(awaited, std::move(guard), std::move(owner), std::move(handler)));
+}
+
+} // namespace
+
+void start_wait_lost(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, void_handler handler)
+{
+    start_wait(guard_wait::what::loss, std::move(owner), std::move(guard), std::move(handler));
+}
+
+void start_wait_revoked(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, void_handler handler)
+{
+    start_wait(guard_wait::what::revocation, std::move(owner), std::move(guard), std::move(handler));
+}
+
+asio::any_io_executor executor_of(const std::shared_ptr<client_state>& client)
+{
+    if (!client)
+        return asio::system_executor();
+    return client->executor();
+}
+
+asio::any_io_executor executor_of(const std::shared_ptr<guard_state>& guard)
+{
+    return executor_of(client_of(guard));
+}
+
+std::shared_ptr<client_state> client_of(const std::shared_ptr<guard_state>& guard) noexcept
+{
+    return guard ? guard->client() : nullptr;
+}
+
+} // namespace detail
+
+guard::operator bool() const& noexcept
+{
+    return state_ && state_->held();
+}
+
+const std::string& guard::node() const& noexcept
+{
+    static const std::string none;
+    return state_ ? state_->grant().node : none;
+}
+
+std::int64_t guard::fencing_token() const& noexcept
+{
+    return state_ ? state_->grant().fencing_token : 0;
+}
+
+std::optional<lock_loss> guard::loss() const& noexcept
+{
+    return state_ ? state_->loss() : std::nullopt;
+}
+
+lease_clock::time_point guard::held_until() const& noexcept
+{
+    return state_ ? state_->held_until() : lease_clock::time_point{};
+}
+
+} // namespace zklock

@@ -1,0 +1,179 @@
+#pragma once
+#include "adapter/client/client_state.hpp"
+#include "adapter/locks/live_holds.hpp"
+#include "adapter/client/operation.hpp"
+#include "recipes/acquisition/acquisition.hpp"
+#include "zklock/errc.hpp"
+#include "zklock/lock_loss.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zklock::detail {
+
+/// One who is told when a guard's hold ends, or is to end.
+class guard_watcher {
+public:
+    virtual void guard_lost() = 0;
+    virtual void guard_released() = 0;
+    /// True if that is all it waited for.
+    virtual bool guard_revoked() { return false; }
+
+protected:
+    ~guard_watcher() = default;
+};
+
+using guard_watchers = std::list<std::shared_ptr<guard_watcher>>;
+
+/// What is held. It is made at the grant, so that a waiter need not carry its room; and it is the task that gives back
+/// what the guard did not, for a destructor has nobody to tell that there was no memory for one.
+class hold final : public reserved_task {
+public:
+    /// Whether somebody has looked at the guard that was delivered to him.
+    enum class first_look : std::uint8_t {
+        due,     ///< or done
+        excused, ///< he had cancelled
+        missed   ///< the guard was destroyed in the turn in which it was delivered
+    };
+
+    std::shared_ptr<recipes::acquisition> acquisition;
+    recipes::grant grant;
+    guard_watchers watchers;
+    counters::counted_hold counted;
+    first_look looked_at = first_look::due;
+    live_hold live;
+    std::vector<live_hold> live_members; ///< of a lock made of several
+    std::shared_ptr<client_state> client; ///< to give it back
+
+    /// It ends now, released or lost, if it has not ended before.
+    void count_end(lease_clock::time_point now) noexcept;
+    /// It ends now, lost or released: then it counts when its release has ended.
+    [[nodiscard]] counters::counted_release count_release(lease_clock::time_point now) noexcept;
+    /// From now on it is not among what is held of its lock.
+    void leave() noexcept;
+
+private:
+    void run() override;
+    void tell_unseen(client_core&);
+};
+
+/// What a guard holds. Its destructor, not the guard's, gives the lock back: so it happens too when a guard, or the
+/// operation that was to release it, is dropped somewhere on its way.
+class guard_state final : public std::enable_shared_from_this<guard_state> {
+public:
+    using watchers = guard_watchers;
+
+    explicit guard_state(std::shared_ptr<client_state> client) noexcept : client_(std::move(client)) {}
+    ~guard_state();
+
+    // On the strand.
+
+    /// Takes the memory for what will be granted, of a lock with so many members.
+    void prepare(std::size_t members = 0);
+    /// The lock was granted, after prepare(); before that, this is nobody's.
+    void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept;
+    void count_in(counters::lock_counters& in) noexcept { hold_->counted.begin(in, client_->turn_time()); }
+    /// From now on it is among what is held of that lock, and of its members.
+    void enter_in(std::shared_ptr<const lock_target> lock) noexcept;
+    /// So many of its permits were given back, or belong to `part` now.
+    void gave_back(std::size_t permits) noexcept { hold_->live.give_back(permits); }
+    void split_off(guard_state& part, std::size_t permits) noexcept
+    {
+        hold_->live.split_off(part.hold_->live, *part.hold_->acquisition, permits);
+    }
+    void lost();
+    void revoked();
+    /// Adds one who watches until the guard is lost or released, or until he is removed or has heard of a revocation.
+    [[nodiscard]] watchers::iterator add(std::shared_ptr<guard_watcher> watcher);
+    void remove(watchers::iterator gone) { hold_->watchers.erase(gone); }
+    [[nodiscard]] bool is_lost() const noexcept { return lost_; }
+    /// Whether it has been asked to let go. From the first call on, that is looked for.
+    [[nodiscard]] bool is_revoked();
+    [[nodiscard]] bool is_released() const noexcept { return !hold_ || emptied_; }
+    [[nodiscard]] bool is_downgrading() const noexcept { return downgrading_; }
+    [[nodiscard]] const std::shared_ptr<recipes::acquisition>& acquisition() const noexcept
+    {
+        return hold_->acquisition;
+    }
+    /// Makes a reader's of a writer's: `done` is called when that is so, or with why it is not. If it is not a
+    /// writer's, nothing happens, and the result is false.
+    [[nodiscard]] bool downgrade(std::function<void(error_code)> done);
+    /// To be called before release(): what that ends counts when `released` is called, or is destroyed.
+    [[nodiscard]] counters::counted_release count_release() noexcept;
+    /// Releases it, unless it was released before: then the result is false. What a watcher throws comes out when all
+    /// is done.
+    [[nodiscard]] bool release(store::unique_function<void(error_code)> released);
+    /// All that was held by it has been taken out.
+    void emptied();
+
+    /// It is destroyed next, in the turn in which it was delivered, and nobody has looked at it. From any thread.
+    void note_unseen() noexcept
+    {
+        if (hold_ && hold_->looked_at != hold::first_look::excused)
+            hold_->looked_at = hold::first_look::missed;
+    }
+    /// It is delivered next, to somebody who has cancelled. From any thread.
+    void note_unwanted() noexcept
+    {
+        if (hold_)
+            hold_->looked_at = hold::first_look::excused;
+    }
+
+    // From any thread, once granted.
+
+    [[nodiscard]] const std::shared_ptr<client_state>& client() const noexcept { return client_; }
+    [[nodiscard]] bool held() const noexcept
+    {
+        return client_->alive() && hold_->acquisition->held(lease_clock::now());
+    }
+    [[nodiscard]] lease_clock::time_point held_until() const noexcept
+    {
+        return client_->alive() ? hold_->acquisition->held_until() : lease_clock::time_point{};
+    }
+    [[nodiscard]] std::optional<lock_loss> loss() const noexcept;
+    [[nodiscard]] const recipes::grant& grant() const noexcept { return hold_->grant; }
+    [[nodiscard]] bool is_on(const std::string& path) const noexcept { return hold_->acquisition->path() == path; }
+
+private:
+    std::shared_ptr<client_state> client_;
+    std::shared_ptr<hold> hold_; // from prepare() until the release
+    bool lost_ = false;
+    bool revoked_ = false;
+    bool downgrading_ = false;
+    bool looks_for_revocation_ = false;
+    bool emptied_ = false;
+};
+
+/// One wait_lost() or wait_revoked().
+class guard_wait final : public operation<>, public guard_watcher {
+public:
+    enum class what : std::uint8_t { loss, revocation };
+
+    guard_wait(what awaited, std::weak_ptr<guard_state> guard, std::shared_ptr<client_state> client,
+               void_handler handler)
+        : operation(std::move(client), std::move(handler)), guard_(std::move(guard)), awaited_(awaited)
+    {
+    }
+
+    void guard_lost() override { complete(awaited_ == what::loss ? error_code() : make_error_code(errc::lost)); }
+    void guard_released() override { complete(asio::error::operation_aborted); }
+    bool guard_revoked() override { return awaited_ == what::revocation && complete({}); }
+
+private:
+    void begin() override;
+    bool withdraw() override;
+    void end_as_closed() override;
+
+    std::weak_ptr<guard_state> guard_;
+    const what awaited_;
+    std::optional<guard_state::watchers::iterator> place_;
+};
+
+} // namespace zklock::detail

@@ -1,0 +1,54 @@
+#include "adapter/locks/last_timeout.hpp"
+
+#include "adapter/client/client_core.hpp"
+#include "adapter/client/client_state.hpp"
+#include "adapter/locks/lock_state.hpp"
+#include "zklock/detail/operations.hpp"
+
+#include <new>
+
+namespace zklock::detail {
+namespace {
+
+std::shared_ptr<const wait_report> report_of(const client_core& core, const lock_target& lock,
+                                             recipes::acquisition& acquisition, lease_clock::duration waited)
+{
+    const auto report = std::make_shared<wait_report>(acquisition.describe_wait());
+    if (report->path.empty())
+        report->path = lock.path();
+    report->waited = waited;
+    report->not_connected_for = core.store->unconnected_for();
+    if (report->not_connected_for)
+        for (const auto& [address, why] : core.store->failures())
+            report->addresses.push_back({address, why});
+    return report;
+}
+
+} // namespace
+
+void note_timeout(client_state& client, const lock_target& lock, recipes::acquisition& acquisition,
+                  lease_clock::duration waited) noexcept
+{
+    lock.timeouts().set(nullptr);
+    client_core* const core = client.open_core();
+    if (core == nullptr)
+        return;
+    try {
+        const auto report = report_of(*core, lock, acquisition, waited);
+        lock.timeouts().set(report);
+        const log_level level = report->not_connected_for ? log_level::warning : log_level::info;
+        if (!core->session.log.on(level))
+            return;
+        if (const auto left_out = core->timeouts_told.say(report->path, lease_clock::now()))
+            core->session.log(level, "timed out: ", to_string(*report), store::times_left_out{*left_out});
+    } catch (const std::bad_alloc&) { // NOLINT: the acquire ends all the same
+    }
+}
+
+std::optional<wait_report> last_timeout_of(const std::shared_ptr<lock_state>& lock)
+{
+    const auto report = lock ? lock->target()->timeouts().get() : nullptr;
+    return report ? std::optional(*report) : std::nullopt;
+}
+
+} // namespace zklock::detail

@@ -1,0 +1,63 @@
+#include "adapter/locks/lock_state.hpp"
+#include "adapter/locks/acquire_operation.hpp"
+#include "adapter/client/request_operation.hpp"
+#include "zklock/guard.hpp"
+
+#include <utility>
+
+namespace zklock::detail {
+namespace {
+
+void list(const lock_state& lock, lock_target::listing where, contenders_handler handler)
+{
+    auto ask = [where = std::move(where)](client_core& core, auto answer) {
+        return core.queue_requests.contenders(where.path, std::move(answer), where.what);
+    };
+    launch_request<std::vector<contender>>(lock.client(), std::move(ask), std::move(handler));
+}
+
+} // namespace
+
+template void start_acquire<guard>(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration>,
+                                   guard_handler);
+
+void start_contenders(std::shared_ptr<lock_state> lock, contenders_handler handler)
+{
+    list(*lock, lock->target()->contenders(), std::move(handler));
+}
+
+void start_holders(std::shared_ptr<lock_state> lock, contenders_handler handler)
+{
+    list(*lock, lock->target()->holders(), std::move(handler));
+}
+
+void start_revoke(std::shared_ptr<lock_state> lock, std::string node, void_handler handler)
+{
+    auto ask = [where = lock->target()->holders(), node = std::move(node)](client_core& core, auto answer) {
+        const auto told = [answer = std::move(answer)](error_code ec, std::size_t) { answer(ec); };
+        return core.queue_requests.revoke(where.path, node, told, where.what);
+    };
+    launch_request<>(lock->client(), std::move(ask), std::move(handler));
+}
+
+void start_revoke_holders(std::shared_ptr<lock_state> lock, count_handler handler)
+{
+    auto ask = [where = lock->target()->holders()](client_core& core, auto answer) {
+        return core.queue_requests.revoke_holders(where.path, std::move(answer), where.what);
+    };
+    launch_request<std::size_t>(lock->client(), std::move(ask), std::move(handler));
+}
+
+asio::any_io_executor executor_of(const std::shared_ptr<lock_state>& lock)
+{
+    if (!lock)
+        return asio::system_executor();
+    return lock->client()->executor();
+}
+
+const std::string& path_of(const std::shared_ptr<lock_state>& lock) noexcept
+{
+    return lock->target()->path();
+}
+
+} // namespace zklock::detail

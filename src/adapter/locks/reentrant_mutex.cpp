@@ -1,0 +1,82 @@
+#include "zklock/reentrant_mutex.hpp"
+#include "adapter/locks/guard_state.hpp"
+#include "adapter/locks/lock_state.hpp"
+#include "adapter/locks/reentrant_target.hpp"
+#include "zklock/detail/access.hpp"
+
+#include <atomic>
+
+namespace zklock {
+
+lock_owner::lock_owner() noexcept
+{
+    static std::atomic<std::uint64_t> last{0};
+    id_ = last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+namespace detail {
+
+std::shared_ptr<lock_state> owned_by(const std::shared_ptr<lock_state>& lock, std::uint64_t owner)
+{
+    const auto& target = static_cast<const reentrant_target&>(*lock->target());
+    return std::make_shared<lock_state>(*lock, target.owned_by(owner));
+}
+
+std::shared_ptr<guard_state> take_if_owned(const std::shared_ptr<lock_state>& lock, std::uint64_t owner, guard& held)
+{
+    const auto& state = access::state(held);
+    if (!state || state->client() != lock->client() || state->grant().owner != owner)
+        return nullptr;
+    return state->is_on(lock->target()->path()) ? std::move(access::state(held)) : nullptr;
+}
+
+void start_owned_release(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held, void_handler handler)
+{
+    if (held)
+        start_release(std::move(held), std::move(handler));
+    else
+        start_ready(std::move(lock), make_error_code(errc::not_owner), std::move(handler));
+}
+
+recipes::hold_count holds_of(const lock_state& lock, recipes::owner_id owner)
+{
+    return lock.client()->holds()->of(lock.target()->path(), owner);
+}
+
+recipes::hold_count held_by(const lock_state& lock, std::optional<recipes::owner_id> owner)
+{
+    const auto& client = lock.client();
+    const std::string& path = lock.target()->path();
+    const auto now = lease_clock::now();
+    if (!client->alive())
+        return {};
+    return owner ? client->holds()->held(path, *owner, now) : client->holds()->held(path, now);
+}
+
+} // namespace detail
+
+reentrant_mutex::reentrant_mutex(const client& c, std::string path, mutex_options options)
+    : state_(std::make_shared<detail::lock_state>(
+          detail::access::state(c),
+          std::make_shared<detail::reentrant_target>(
+              std::make_shared<const detail::reentrant_settings>(std::move(path), std::move(options)),
+              queue::contender_kind::mutex)))
+{
+}
+
+std::size_t reentrant_mutex::hold_count(lock_owner owner) const
+{
+    return detail::holds_of(*state_, owner.id()).alone;
+}
+
+bool reentrant_mutex::is_held(lock_owner owner) const
+{
+    return detail::held_by(*state_, owner.id()).alone != 0;
+}
+
+bool reentrant_mutex::is_held() const
+{
+    return detail::held_by(*state_).alone != 0;
+}
+
+} // namespace zklock

@@ -1,0 +1,253 @@
+#include "zklock/semaphore.hpp"
+#include "adapter/locks/acquire_operation.hpp"
+#include "adapter/locks/guard_state.hpp"
+#include "adapter/locks/lock_state.hpp"
+#include "adapter/client/operation.hpp"
+#include "recipes/semaphore/semaphore_layout.hpp"
+#include "recipes/semaphore/semaphores.hpp"
+#include "recipes/session/option_faults.hpp"
+#include "store/each_told.hpp"
+#include "zklock/detail/access.hpp"
+
+#include <functional>
+#include <string>
+
+namespace zklock {
+namespace detail {
+namespace {
+
+struct semaphore_settings {
+    semaphore_settings(std::string p, semaphore_options o) : path(std::move(p)), options(std::move(o)) {}
+
+    std::string path;
+    semaphore_options options;
+    mutable last_timeout timeouts;
+    mutable live_holds live;
+};
+
+/// A number of permits of the semaphore: 0 in what is not meant to be acquired.
+class semaphore_target final : public lock_target {
+public:
+    semaphore_target(std::shared_ptr<const semaphore_settings> settings, std::size_t count)
+        : settings_(std::move(settings)), count_(count)
+    {
+    }
+
+    [[nodiscard]] const std::string& path() const noexcept override { return settings_->path; }
+    [[nodiscard]] std::string_view metrics_name() const noexcept override { return settings_->options.metrics_name; }
+    [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
+                                                                recipes::waiter waiter) const override
+    {
+        return core.semaphores.acquire({std::move(waiter), settings_->path, settings_->options, count_});
+    }
+    [[nodiscard]] last_timeout& timeouts() const noexcept override { return settings_->timeouts; }
+    [[nodiscard]] live_holds* live() const noexcept override { return &settings_->live; }
+    [[nodiscard]] lock_share takes() const noexcept override { return {.permits = count_}; }
+    [[nodiscard]] listing contenders() const override { return {layout().line, recipes::list_kind::queue}; }
+    [[nodiscard]] listing holders() const override { return {layout().permits, recipes::list_kind::permits}; }
+    [[nodiscard]] const std::shared_ptr<const semaphore_settings>& settings() const noexcept { return settings_; }
+
+private:
+    [[nodiscard]] recipes::semaphore_layout layout() const { return {settings_->path, settings_->options.names}; }
+
+    std::shared_ptr<const semaphore_settings> settings_;
+    std::size_t count_;
+};
+
+const semaphore_target& target_of(const lock_state& lock)
+{
+    return static_cast<const semaphore_target&>(*lock.target());
+}
+
+recipes::semaphore_acquisition& held_by(const guard_state& held)
+{
+    return static_cast<recipes::semaphore_acquisition&>(*held.acquisition());
+}
+
+/// An operation that takes some of the permits out.
+template <class... Values> class part_operation : public operation<Values...> {
+protected:
+    using part = recipes::semaphore_acquisition::part;
+
+    part_operation(std::shared_ptr<guard_state> held, std::size_t count,
+                   asio::any_completion_handler<void(error_code, Values...)> handler)
+        : operation<Values...>(held->client(), std::move(handler)), held_(std::move(held)), count_(count)
+    {
+    }
+
+    /// Null, and the operation has ended, if they cannot be had. Else the path keeps them until they are released: the
+    /// caller sees to that, whatever is thrown, and then calls taken().
+    [[nodiscard]] part take(guard_state& from, std::function<void()> lost = {},
+                            const std::function<void(const part&)>& both_hold = {})
+    {
+        if (!this->client()->open_core()) {
+            this->end_as_closed();
+            return nullptr;
+        }
+        if (from.is_released() || count_ == 0 || count_ > held_by(from).count()) {
+            const errc why = from.is_released() ? errc::not_owner : errc::invalid_option;
+            if (why == errc::invalid_option)
+                this->client()->open_core()->session.log(
+                    log_level::error, from.grant().node, " is held by ",
+                    static_cast<std::int64_t>(held_by(from).count()),
+                    " permits, and it is refused to give back, or split off, ", static_cast<std::int64_t>(count_));
+            this->complete(make_error_code(why), Values()...);
+            return nullptr;
+        }
+        auto taken = held_by(from).split(count_, std::move(lost), both_hold);
+        if (!taken)
+            this->complete(make_error_code(errc::lost), Values()...);
+        return taken;
+    }
+    /// Last of all: tells those who wait for the end of what is empty now.
+    static void taken(guard_state& from)
+    {
+        if (held_by(from).count() == 0)
+            from.emptied();
+    }
+    [[nodiscard]] std::shared_ptr<guard_state> held() { return std::exchange(held_, nullptr); }
+
+private:
+    // Before it began: what was held is lost. After that, the session's end is a release.
+    void end_as_closed() override
+    {
+        held_.reset();
+        this->complete(make_error_code(errc::lost), Values()...);
+    }
+
+    std::shared_ptr<guard_state> held_;
+    std::size_t count_;
+};
+
+class partial_release final : public part_operation<> {
+public:
+    partial_release(std::shared_ptr<guard_state> held, std::size_t count, void_handler handler)
+        : part_operation(std::move(held), count, std::move(handler))
+    {
+    }
+
+private:
+    void begin() override
+    {
+        const auto from = held();
+        const part given_back = take(*from);
+        if (!given_back)
+            return;
+        from->gave_back(given_back->count());
+        // Cancelled or not: that only concerns the waiting.
+        enter(client()->pending(), shared_from_this());
+        given_back->release([this, self = shared_from_this()](error_code ec) { complete(ec); });
+        store::each_told each;
+        each([this] {
+            if (cancelled())
+                complete(asio::error::operation_aborted);
+        });
+        each([&] { taken(*from); });
+        each.rethrow();
+    }
+};
+
+class split_operation final : public part_operation<permits> {
+public:
+    split_operation(std::shared_ptr<guard_state> held, std::size_t count, permits_handler handler)
+        : part_operation(std::move(held), count, std::move(handler))
+    {
+    }
+
+private:
+    void begin() override
+    {
+        const auto from = held();
+        if (cancelled()) {
+            complete(asio::error::operation_aborted, permits());
+            return;
+        }
+        auto own = std::make_shared<guard_state>(client());
+        own->prepare();
+        const auto lost = [weak = std::weak_ptr(own)] {
+            if (const auto held = weak.lock())
+                held->lost();
+        };
+        // From its first moment on the part is given back, whatever is thrown; and whoever asks how many are held finds
+        // as many as before.
+        const auto both_hold = [&](const part& taken) {
+            own->granted(taken, {});
+            from->split_off(*own, taken->count());
+        };
+        const part apart = take(*from, lost, both_hold);
+        if (!apart)
+            return;
+        store::each_told each;
+        each([&] {
+            own->granted(apart, apart->given());
+            enter(client()->pending(), shared_from_this()); // a cancellation finds it until the handler is called
+            complete({}, access::make<permits>(std::move(own)));
+        });
+        each([&] { taken(*from); });
+        each.rethrow();
+    }
+};
+
+} // namespace
+
+std::shared_ptr<lock_state> permits_of(const std::shared_ptr<lock_state>& lock, std::size_t count)
+{
+    return std::make_shared<lock_state>(*lock,
+                                        std::make_shared<semaphore_target>(target_of(*lock).settings(), count));
+}
+
+template void start_acquire<permits>(std::shared_ptr<lock_state>, acquire_mode, std::optional<lease_clock::duration>,
+                                     permits_handler);
+
+std::size_t permit_count(const guard& held) noexcept
+{
+    const auto& state = access::state(held);
+    return state ? held_by(*state).count() : 0;
+}
+
+std::shared_ptr<guard_state> state_of(const guard& held) noexcept
+{
+    return access::state(held);
+}
+
+void start_partial_release(std::shared_ptr<guard_state> held, std::size_t count, void_handler handler)
+{
+    if (!held)
+        return post_error(std::move(handler), errc::not_owner);
+    partial_release::launch(std::make_shared<partial_release>(std::move(held), count, std::move(handler)));
+}
+
+void start_split(std::shared_ptr<guard_state> held, std::size_t count, permits_handler handler)
+{
+    if (!held)
+        return post_error(std::move(handler), errc::not_owner, permits());
+    split_operation::launch(std::make_shared<split_operation>(std::move(held), count, std::move(handler)));
+}
+
+} // namespace detail
+
+namespace {
+
+semaphore_options with_permits(unsigned permits)
+{
+    semaphore_options options;
+    options.permits = permits;
+    return options;
+}
+
+} // namespace
+
+semaphore::semaphore(const client& c, std::string path, unsigned permits)
+    : semaphore(c, std::move(path), with_permits(permits))
+{
+}
+
+semaphore::semaphore(const client& c, std::string path, semaphore_options options)
+    : state_(std::make_shared<detail::lock_state>(
+          detail::access::state(c),
+          std::make_shared<detail::semaphore_target>(
+              std::make_shared<const detail::semaphore_settings>(std::move(path), std::move(options)), 0)))
+{
+}
+
+} // namespace zklock

@@ -1,0 +1,173 @@
+#include "zklock/shared_mutex.hpp"
+#include "adapter/locks/guard_state.hpp"
+#include "adapter/locks/lock_state.hpp"
+#include "adapter/locks/mutex_target.hpp"
+#include "adapter/client/operation.hpp"
+#include "zklock/detail/access.hpp"
+
+namespace zklock {
+namespace detail {
+namespace {
+
+using queue::contender_kind;
+
+[[nodiscard]] bool is_of(const std::shared_ptr<guard_state>& held, const lock_state& lock) noexcept
+{
+    return held && held->client() == lock.client() && held->is_on(lock.target()->path());
+}
+
+class downgrade_operation final : public operation<guard> {
+public:
+    downgrade_operation(const lock_state& lock, std::shared_ptr<guard_state> held, guard_handler handler)
+        : operation(lock.client(), std::move(handler)), held_(std::move(held)), fits_(is_of(held_, lock))
+    {
+    }
+
+private:
+    void begin() override
+    {
+        if (!fits_) {
+            finish(make_error_code(errc::not_owner));
+            return;
+        }
+        if (!enter_open_client())
+            return;
+        if (held_->is_downgrading()) { // by this operation, started before
+            held_.reset();
+            complete(make_error_code(errc::not_owner), guard());
+            return;
+        }
+        // Not a strong pointer: what the operation has keeps this function.
+        const auto told = [this, self = weak_from_this()](error_code ec) {
+            if (const auto alive = self.lock())
+                finish(ec);
+        };
+        if (!held_->downgrade(told))
+            finish(make_error_code(errc::not_owner));
+    }
+
+    /// Gives what is still held back to the caller.
+    void finish(error_code ec)
+    {
+        auto held = std::move(held_);
+        const bool gone = ec == errc::lost || ec == errc::closed || ec == errc::authentication_failed;
+        complete(ec, gone ? guard() : access::make<guard>(std::move(held)));
+    }
+
+    bool withdraw() override
+    {
+        held_.reset(); // which gives it back
+        return true;
+    }
+    void end_as_closed() override
+    {
+        if (!fits_)
+            return finish(make_error_code(errc::not_owner));
+        held_.reset();
+        complete(client()->why_unusable(), guard());
+    }
+
+    std::shared_ptr<guard_state> held_;
+    const bool fits_;
+};
+
+class ready_operation final : public operation<> {
+public:
+    ready_operation(const lock_state& lock, error_code result, void_handler handler)
+        : operation(lock.client(), std::move(handler)), result_(result)
+    {
+    }
+
+private:
+    void begin() override { complete(result_); }
+    void end_as_closed() override { complete(result_); }
+
+    const error_code result_;
+};
+
+} // namespace
+
+mutex_options of_a_contender(const shared_mutex_options& options)
+{
+    mutex_options own;
+    own.names = options.names;
+    own.parents = options.parents;
+    own.access = options.access;
+    own.identifier = options.identifier;
+    own.metrics_name = options.metrics_name;
+    own.properties = options.properties;
+    own.listener = options.listener;
+    own.max_attempts = options.max_attempts;
+    return own;
+}
+
+namespace {
+
+/// The readers' side of a lock; what is told of time-outs and of holds is the writers', too.
+class reader_target final : public mutex_target {
+public:
+    reader_target(std::shared_ptr<const lock_target> writers, mutex_options options)
+        : mutex_target(writers->path(), std::move(options), contender_kind::reader), writers_(std::move(writers))
+    {
+    }
+
+    [[nodiscard]] last_timeout& timeouts() const noexcept override { return writers_->timeouts(); }
+    [[nodiscard]] live_holds* live() const noexcept override { return writers_->live(); }
+
+private:
+    std::shared_ptr<const lock_target> writers_;
+};
+
+std::shared_ptr<lock_state> writers_of(const std::shared_ptr<client_handle>& client, std::string path,
+                                       const shared_mutex_options& options)
+{
+    return std::make_shared<lock_state>(
+        client, std::make_shared<mutex_target>(std::move(path), of_a_contender(options), contender_kind::writer));
+}
+
+std::shared_ptr<lock_state> readers_beside(const std::shared_ptr<lock_state>& writers,
+                                           const shared_mutex_options& options)
+{
+    return std::make_shared<lock_state>(writers->handle(),
+                                        std::make_shared<reader_target>(writers->target(), of_a_contender(options)));
+}
+
+} // namespace
+
+std::shared_ptr<guard_state> take(guard& held) noexcept
+{
+    return std::move(access::state(held));
+}
+
+void start_downgrade(std::shared_ptr<lock_state> lock, std::shared_ptr<guard_state> held, guard_handler handler)
+{
+    downgrade_operation::launch(std::make_shared<downgrade_operation>(*lock, std::move(held), std::move(handler)));
+}
+
+error_code upgradable(const std::shared_ptr<lock_state>& lock, const guard& held) noexcept
+{
+    const auto& state = access::state(held);
+    if (!is_of(state, *lock))
+        return make_error_code(errc::not_owner);
+    switch (state->grant().kind) {
+    case contender_kind::reader: return make_error_code(errc::not_upgradable);
+    case contender_kind::writer: return held ? error_code() : make_error_code(errc::lost);
+    case contender_kind::mutex: break;
+    }
+    return make_error_code(errc::not_owner);
+}
+
+void start_ready(std::shared_ptr<lock_state> lock, error_code result, void_handler handler)
+{
+    ready_operation::launch(std::make_shared<ready_operation>(*lock, result, std::move(handler)));
+}
+
+} // namespace detail
+
+shared_mutex::shared_mutex(const client& c, std::string path, shared_mutex_options options)
+    : writers_(detail::writers_of(detail::access::state(c), std::move(path), options)),
+      readers_(detail::readers_beside(writers_, options))
+{
+}
+
+} // namespace zklock

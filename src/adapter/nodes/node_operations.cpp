@@ -1,0 +1,193 @@
+// The operations of a client on nodes, and transactions.
+#include "zklock/detail/node_operations.hpp"
+#include "adapter/locks/guard_state.hpp"
+#include "adapter/client/request_operation.hpp"
+
+#include <optional>
+
+namespace zklock::detail {
+namespace {
+
+using nodes = recipes::node_operations;
+
+template <class... Values, class Start>
+void launch(const std::shared_ptr<client_handle>& client, Start start,
+            asio::any_completion_handler<void(error_code, Values...)> handler)
+{
+    auto ask = [start = std::move(start)](client_core& core, auto told) mutable {
+        return start(core.nodes, std::move(told));
+    };
+    launch_request<Values...>(client->state(), std::move(ask), std::move(handler));
+}
+
+/// One transaction guarded by a lock. While it waits to be sent, the guard's end is its own.
+class commit_operation final : public request_operation<commit_result>, public guard_watcher {
+public:
+    commit_operation(std::shared_ptr<guard_state> guard, std::shared_ptr<client_state> client, transaction what,
+                     commit_handler handler)
+        : request_operation(std::move(client), std::move(handler)), guard_(std::move(guard)), what_(std::move(what))
+    {
+    }
+
+private:
+    void begin() override
+    {
+        const auto guard = std::exchange(guard_, nullptr);
+        if (guard && guard->is_lost()) {
+            complete(make_error_code(errc::lost), {});
+        } else if (!guard || guard->is_released() || guard->is_downgrading()) { // it was taken from its owner since
+            complete(make_error_code(errc::not_owner), {});
+        } else {
+            watched_ = guard;
+            request_operation::begin();
+        }
+    }
+
+    std::shared_ptr<recipes::user_request> ask(client_core& core, answer told) override
+    {
+        const auto guard = watched_.lock();
+        place_ = guard->add(std::static_pointer_cast<commit_operation>(shared_from_this()));
+        return core.nodes.commit(std::move(what_), nodes::claim(guard->acquisition(), guard->grant()),
+                                 std::move(told));
+    }
+
+    void answered(error_code ec, commit_result result) override
+    {
+        leave_guard();
+        complete(ec, std::move(result));
+    }
+
+    bool withdraw() override
+    {
+        const bool withdrawn = request_operation::withdraw();
+        if (!pending() || withdrawn)
+            leave_guard();
+        return withdrawn;
+    }
+
+    // The client is closed: the lock was lost with its session.
+    void end_as_closed() override
+    {
+        guard_.reset();
+        complete(make_error_code(errc::lost), {});
+    }
+
+    void guard_lost() override { guard_ended(errc::lost); }
+    void guard_released() override { guard_ended(errc::not_owner); }
+
+    void guard_ended(errc why)
+    {
+        place_.reset();
+        if (request_)
+            request_->end_unsent(why);
+        else // the start has failed
+            complete(make_error_code(why), {});
+    }
+
+    void leave_guard()
+    {
+        const auto place = std::exchange(place_, std::nullopt);
+        if (const auto guard = watched_.lock(); guard && place)
+            guard->remove(*place);
+    }
+
+    std::shared_ptr<guard_state> guard_; ///< until it begins
+    transaction what_;
+    std::weak_ptr<guard_state> watched_;
+    std::optional<guard_state::watchers::iterator> place_; ///< while it is there
+};
+
+} // namespace
+
+void start_create(std::shared_ptr<client_handle> client, std::string path, std::string data, node_kind kind,
+                  std::optional<access_list> access,
+                  asio::any_completion_handler<void(error_code, std::string)> handler)
+{
+    launch<std::string>(
+        client,
+        [path = std::move(path), data = std::move(data), kind, access = std::move(access)](nodes& at, auto told) {
+            return at.create(path, data, kind, access, std::move(told));
+        },
+        std::move(handler));
+}
+
+void start_get(std::shared_ptr<client_handle> client, std::string path,
+               asio::any_completion_handler<void(error_code, node_content)> handler)
+{
+    launch<node_content>(
+        client, [path = std::move(path)](nodes& at, auto told) { return at.get(path, std::move(told)); },
+        std::move(handler));
+}
+
+void start_set(std::shared_ptr<client_handle> client, std::string path, std::string data, std::int32_t version,
+               asio::any_completion_handler<void(error_code, node_stat)> handler)
+{
+    launch<node_stat>(
+        client,
+        [path = std::move(path), data = std::move(data), version](nodes& at, auto told) {
+            return at.set(path, data, version, std::move(told));
+        },
+        std::move(handler));
+}
+
+void start_remove(std::shared_ptr<client_handle> client, std::string path, std::int32_t version, void_handler handler)
+{
+    launch<>(
+        client,
+        [path = std::move(path), version](nodes& at, auto told) { return at.remove(path, version, std::move(told)); },
+        std::move(handler));
+}
+
+void start_children(std::shared_ptr<client_handle> client, std::string path,
+                    asio::any_completion_handler<void(error_code, std::vector<std::string>)> handler)
+{
+    launch<std::vector<std::string>>(
+        client, [path = std::move(path)](nodes& at, auto told) { return at.children(path, std::move(told)); },
+        std::move(handler));
+}
+
+void start_exists(std::shared_ptr<client_handle> client, std::string path,
+                  asio::any_completion_handler<void(error_code, std::optional<node_stat>)> handler)
+{
+    launch<std::optional<node_stat>>(
+        client, [path = std::move(path)](nodes& at, auto told) { return at.exists(path, std::move(told)); },
+        std::move(handler));
+}
+
+void start_get_acl(std::shared_ptr<client_handle> client, std::string path,
+                   asio::any_completion_handler<void(error_code, node_access)> handler)
+{
+    launch<node_access>(
+        client, [path = std::move(path)](nodes& at, auto told) { return at.get_acl(path, std::move(told)); },
+        std::move(handler));
+}
+
+void start_set_acl(std::shared_ptr<client_handle> client, std::string path, access_list access,
+                   std::int32_t acl_version, void_handler handler)
+{
+    launch<>(
+        client,
+        [path = std::move(path), access = std::move(access), acl_version](nodes& at, auto told) {
+            return at.set_acl(path, access, acl_version, std::move(told));
+        },
+        std::move(handler));
+}
+
+void start_commit(std::shared_ptr<client_handle> client, transaction what, commit_handler handler)
+{
+    launch<commit_result>(
+        client,
+        [what = std::move(what)](nodes& at, auto told) mutable { return at.commit(std::move(what), std::move(told)); },
+        std::move(handler));
+}
+
+void start_guarded_commit(std::shared_ptr<client_state> owner, std::weak_ptr<guard_state> guard, transaction what,
+                          commit_handler handler)
+{
+    if (!owner)
+        return post_error(std::move(handler), errc::not_owner, commit_result());
+    commit_operation::launch(std::make_shared<commit_operation>(guard.lock(), std::move(owner), std::move(what),
+                                                                std::move(handler)));
+}
+
+} // namespace zklock::detail

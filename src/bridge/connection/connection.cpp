@@ -1,0 +1,175 @@
+#include "bridge/connection/connection.hpp"
+#include "bridge/wire/log_lines.hpp"
+
+#include <boost/system/errc.hpp>
+
+#include <new>
+#include <utility>
+
+namespace zklock::bridge {
+
+namespace {
+
+connector::settings settings_of(const client_options& o)
+{
+    return {o.session_timeout, o.connect_backoff, o.connect_backoff_limit};
+}
+
+} // namespace
+
+connection::target::target(const client_options& options)
+{
+    auto parsed = parse_servers(options.servers);
+    auto root = parse_chroot(options.chroot);
+    if (!parsed)
+        error = parsed.error();
+    else if (!root)
+        error = root.error();
+    if (error)
+        return;
+    servers = std::move(parsed.value());
+    chroot = std::move(root.value());
+}
+
+connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
+                       counters::counter& requests)
+    : turns_(std::move(turns)), options_(std::move(options)), target_(options_), requests_(requests),
+      wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, target_.servers),
+      connector_(settings_of(options_), std::random_device{}())
+{
+}
+
+owned_connection make_connection(const runtime::strand& strand, const client_options& options,
+                                 counters::counter& requests,
+                                 const std::shared_ptr<runtime::turns>& turns)
+{
+    auto made = std::make_shared<connection>(strand, turns, options, requests);
+    turns->add(made);
+    connection* const c = made.get();
+    return {c, stops_connection{std::move(made)}};
+}
+
+void connection::attach(zklock::store::observer& observer)
+{
+    observer_ = &observer;
+    inbox_.reserve(1); // for the end of it all
+    if (io_ && !target_.servers.empty())
+        post([](connection& c) {
+            c.begun_ = true;
+            c.take(c.connector_.begin(clock::now()));
+        });
+}
+
+// ---- connecting
+
+void connection::take(connector::step next)
+{
+    undone_ = next; // until it is done
+    if (connector_.take_names_missing())
+        push_line(inbox_, log_, log_level::warning, "host names are still being resolved",
+                  next == connector::step::attempt ? "; trying known addresses" : "");
+    note_unreachable();
+    switch (next) {
+    case connector::step::wait: break;
+    case connector::step::resolve: resolve(); break;
+    case connector::step::attempt: attempt(); break;
+    case connector::step::give_up:
+        if (io_->tls && wire_.is_dialing())
+            ++name_of_address_; // nothing came of the handshake; perhaps the server waits for another of its names
+        wire_.give_up();
+        refresh();
+        break;
+    case connector::step::finish: finish_closing(); break;
+    }
+    undone_.reset();
+    if (const auto due = connector_.due())
+        wake_at(*due);
+}
+
+/// Where there is no step to take, the library has to be asked.
+void connection::go_on(connector::step next)
+{
+    if (next == connector::step::wait && attempting_or_connected())
+        refresh();
+    else
+        take(next);
+}
+
+void connection::resolve()
+{
+    io_->resolver->resolve(
+        [weak = weak_from_this()](const host_port& server, const std::string& why) {
+            if (auto self = weak.lock())
+                push_line(self->inbox_, self->log_, log_level::warning, "cannot resolve ", server.host, ": ", why);
+        },
+        [weak = weak_from_this()] {
+            if (auto self = weak.lock(); self && self->io_ && !self->wire_.is_forked())
+                self->turns_->run([&] { self->names_answered(); });
+        });
+    take(connector_.names_known(known_names(), clock::now()));
+}
+
+void connection::names_answered()
+{
+    take(connector_.names_known(known_names(), clock::now()));
+    deliver();
+}
+
+connector::names connection::known_names() const
+{
+    host_resolver& resolver = *io_->resolver;
+    return {resolver.found(), resolver.busy(), resolver.complete()};
+}
+
+void connection::attempt()
+{
+    if (!wire_.begin(connector_.address().text))
+        return follow_wire();
+#ifdef ZKLOCK_WITH_TLS
+    names_tried_ = 0;
+    if (options_.tls.enabled)
+        return attempt_by([this] { load_tls_files(); });
+#endif
+    attempt_by([this] { dial(); });
+}
+
+// ---- the log
+
+/// Servers that are started again, or elect a leader, refuse for a while: that is not told as an error.
+void connection::note_unreachable() noexcept
+{
+    if (unreachable_ || !log_.on(log_level::error) || !connector_.all_failed())
+        return;
+    const auto since = lease_clock::now() - unconnected_since_;
+    if (since < options_.session_timeout / 3)
+        return;
+    unreachable_ = true;
+    try {
+        std::string failures;
+        for (const auto& [address, line] : this->failures())
+            failures.append(failures.empty() ? "" : "; ").append(line);
+        push_line(inbox_, log_, log_level::error, "no ZooKeeper server of ", options_.servers,
+                  " can be reached, for ", since, " now", failures.empty() ? "" : ": ", failures);
+    } catch (const std::bad_alloc&) { // NOLINT: a line less
+    }
+}
+
+std::map<std::string, std::string> connection::failures()
+{
+    auto all = wire_.failures();
+    if (io_)
+        for (const auto& [host, why] : io_->resolver->unresolved())
+            all.emplace(host, "cannot resolve " + host + ": " + why);
+    if (auto now = wire_.attempt())
+        all.insert(*std::move(now)); // unless one has ended
+    return all;
+}
+
+void connection::note_reached() noexcept
+{
+    if (std::exchange(unreachable_, false))
+        push_line(inbox_, log_, log_level::warning, "a ZooKeeper server is reached again, after ",
+                  lease_clock::now() - unconnected_since_);
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,305 @@
+#pragma once
+#include "bridge/connection/connector.hpp"
+#include "bridge/wire/delivery.hpp"
+#include "bridge/names/host_list.hpp"
+#include "bridge/names/host_resolver.hpp"
+#include "bridge/wire/relay.hpp"
+#include "bridge/wire/wire.hpp"
+#include "counters/counters.hpp"
+#include "runtime/strand.hpp"
+#include "runtime/turns.hpp"
+#include "store/logger.hpp"
+#include "store/store.hpp"
+#include "zklock/client_options.hpp"
+#include "zklock/result.hpp"
+
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/system/errc.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zklock::bridge {
+
+class tls_context;
+class tls_load;
+
+/// The store over the ZooKeeper C client, on an Asio strand. It keeps a wire connected until close(), as its connector
+/// decides: resolves, connects, waits for the socket and for time, corks and uncorks the requests of a turn, and
+/// delivers what came in. It starts no thread (but for host names and files, see blocking_calls) and blocks nobody. No
+/// function of its caller is ever called inside a call to it or to the wire. See make_connection().
+///
+/// Everything is called on the strand, except the constructor, attach() and configuration_error(), which come before
+/// anything runs there. Until it is closed or stopped, it keeps the executor in work.
+class connection final : public zklock::store::node_store,
+                         public runtime::turns::finisher,
+                         public std::enable_shared_from_this<connection> {
+public:
+    connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
+               counters::counter& requests);
+
+    /// Why it will never connect: `errc::invalid_option` for a host list or a chroot that cannot be read.
+    [[nodiscard]] error_code configuration_error() const noexcept { return target_.error; }
+
+    /// Starts to connect. The observer must live until `closed` of close() is called, or stop().
+    void attach(zklock::store::observer&) override;
+
+    void create(std::string_view path, std::string_view data, zklock::store::node_kind kind, const access_list* access,
+                create_done) override;
+    void remove(std::string_view path, std::int32_t version, reply_done) override;
+    void set(std::string_view path, std::string_view data, std::int32_t version, stat_done) override;
+    void batch(std::span<const zklock::store::batch_write> writes, batch_done) override;
+    void exists(std::string_view path, bool watch, stat_done) override;
+    void get(std::string_view path, bool watch, get_done) override;
+    void children(std::string_view path, bool watch, children_done) override;
+    void get_acl(std::string_view path, access_done) override;
+    void set_acl(std::string_view path, const access_list&, std::int32_t acl_version, reply_done) override;
+    void unwatch(std::string_view path, reply_done) override;
+    void sync(std::string_view path, reply_done) override;
+    void close(std::function<void()> closed) override;
+    void give_up_epoch() noexcept override;
+
+    /// Ends everything now, and calls nobody and uses no executor afterwards. Nothing of the library is left. In a
+    /// forked process, the parent's connection is not touched. `told_of_fork`: Asio has made kernel objects of its own
+    /// for this process.
+    void stop(bool told_of_fork = false);
+
+    /// For how long there has been no connection; nothing while there is one.
+    [[nodiscard]] std::optional<lease_clock::duration> unconnected_for() const
+    {
+        if (connector_.now_in() == phase::connected)
+            return std::nullopt;
+        return lease_clock::now() - unconnected_since_;
+    }
+    /// How the last attempt to connect to each address has ended, since there was a connection, or how far the first
+    /// one has come; and why names have no address.
+    [[nodiscard]] std::map<std::string, std::string> failures();
+
+    /// There is no connection, and the last attempt with each address has failed by TLS.
+    [[nodiscard]] bool is_insecure() const noexcept { return connector_.all_insecure(); }
+
+    /// Connected, and every request was answered, and told.
+    [[nodiscard]] bool waits_for_nothing() const noexcept
+    {
+        return may_send() && wire_.unanswered() == 0 && inbox_.empty();
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+    using timer_type = boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, runtime::strand>;
+    using socket_type = boost::asio::basic_stream_socket<boost::asio::ip::tcp, runtime::strand>;
+
+    using phase = connector::phase;
+
+    static constexpr int packets_at_once = 64; ///< after so many the executor's other work comes first
+
+    struct io_objects {
+        io_objects(const runtime::strand& s, const std::vector<host_port>& servers)
+            : strand(s), timer(s), pause(s), resolver(std::make_shared<host_resolver>(s, servers))
+        {
+        }
+        runtime::strand strand;
+        timer_type timer;
+        timer_type pause; // before the caller is asked again
+        std::shared_ptr<host_resolver> resolver;
+        std::unique_ptr<socket_type> socket; // the library has a duplicate, because it closes its own when it likes
+        std::uint64_t socket_generation = 0;
+        std::unique_ptr<relay> tls;              // between the socket and the library, where there is TLS
+        std::shared_ptr<tls_load> load;          // under way
+        bool awaiting_read = false;
+        bool reads_soon = false; // there is more to read, and a turn for it is on its way
+        bool awaiting_write = false;
+        bool waited_for_writing = false; // at some time since the socket was made
+        bool corked = false;
+    };
+
+    /// Where to connect, as the options say.
+    struct target {
+        std::vector<host_port> servers{}; ///< none if there is an error
+        std::string chroot{};
+        error_code error{};
+
+        explicit target(const client_options&);
+    };
+
+    /// Makes a request on the epoch that the caller knows of; `call` hands it to the wire.
+    template <class Done, class Call> void submit(Done, Call call);
+
+    // Connecting.
+    void take(connector::step);
+    void go_on(connector::step);
+    void resolve();
+    void attempt();
+    template <class F> void attempt_by(F f);
+    void dial();
+    void dialed(const error_code&);
+    void connected_by(int socket);
+    void names_answered();
+    [[nodiscard]] connector::names known_names() const;
+
+    // TLS: in files that are there only where the library is built with it.
+    void load_tls_files();
+    void tls_files_loaded(tls_load&);
+    void secure();
+    void shake_hands();
+    void try_next_name();
+    void tls_failed(const std::string& why);
+
+    // The relay, while there is one.
+    [[nodiscard]] int server_socket() { return io_->socket->native_handle(); }
+    [[nodiscard]] interest send_by_relay();
+    [[nodiscard]] bool receive_by_relay();
+    void empty_the_pair() noexcept;
+
+    // The socket and the clock.
+    [[nodiscard]] interest next_interest() { return io_->tls ? send_by_relay() : wire_.next_interest(); }
+    void read_soon();
+    void refresh();
+    void wait_for_wire();
+    void follow_wire();
+    [[nodiscard]] bool attempting_or_connected() const noexcept;
+    [[nodiscard]] connector::loss loss_of_the_wire();
+    void watch_anew();
+    void drop_socket();
+    void forget_socket();
+    void part_from_socket(bool told_of_fork = false);
+    void leave_socket_to_parent(bool told_of_fork);
+    void await_socket(bool write, bool read = true);
+    void on_socket(bool writable);
+    void wake_at(clock::time_point);
+    [[nodiscard]] bool lacks_timer() const;
+    void wake_no_more();
+    void on_time();
+
+    // The log.
+    void note_unreachable() noexcept;
+    void note_reached() noexcept;
+
+    // Turns.
+    void turn_ends() override;
+    void turn_failed() override;
+    void hold_back();
+    void send();
+    void cork(bool on);
+    [[nodiscard]] bool may_send() const noexcept;
+    void answer_unsent(std::unique_ptr<request>);
+
+    // Delivery.
+    void deliver_later();
+    void deliver();
+    template <class F> void guarded(F f);
+    void dispatch(message);
+    [[nodiscard]] message take_next() noexcept;
+
+    // Closing.
+    void say_farewell();
+    void flush();
+    void hang_up();
+    void drain();
+    void finish_closing();
+
+    template <class F> void post(F f)
+    {
+        boost::asio::post(io_->strand, [self = shared_from_this(), f = std::move(f)] {
+            if (self->io_ && !self->wire_.is_forked())
+                self->turns_->run([&] { f(*self); });
+        });
+    }
+    /// A turn in which that is done, made before it is needed.
+    [[nodiscard]] runtime::wake_up turn_of(void (connection::*what)())
+    {
+        return runtime::wake_up([this, what] {
+            if (io_ && !wire_.is_forked())
+                turns_->run([&] { (this->*what)(); });
+        });
+    }
+    void post(runtime::wake_up& turn) { turn.post(io_->strand, shared_from_this()); }
+    void wait_to_ask_again();
+    void do_nothing() noexcept {}
+
+    const std::shared_ptr<runtime::turns> turns_;
+    const client_options options_;
+    const zklock::store::logger log_{options_.log};
+    const target target_;
+    counters::counter& requests_;
+    inbox inbox_;
+    wire wire_;
+    std::optional<io_objects> io_;
+    zklock::store::observer* observer_ = nullptr;
+    connector connector_;
+    lease_clock::time_point attempt_began_{}; // when the present or last attempt began
+    lease_clock::time_point unconnected_since_ = lease_clock::now();
+    std::shared_ptr<const tls_context> tls_; // as it was read last
+    std::size_t name_of_address_ = 0;        // which of an address's names the certificate is to be for, counted round
+    std::size_t names_tried_ = 0;            // of the address, in this attempt
+    bool insecure_ = false;                  // the present attempt has failed by TLS
+    bool unreachable_ = false; // as the log has told
+
+    bool begun_ = false; // to connect
+    // What an exception has left undone: a step of the connector; or, as `wait`, to look at what the wire waits for.
+    std::optional<connector::step> undone_;
+    std::optional<clock::time_point> waking_; // when the timer fires, due or not
+    std::uint64_t timer_generation_ = 0;
+
+    runtime::memory_of_wait of_wait_, of_pause_, of_read_, of_write_;
+    runtime::wake_up send_ = turn_of(&connection::send);
+    runtime::wake_up deliver_ = turn_of(&connection::deliver);
+    runtime::wake_up farewell_ = turn_of(&connection::say_farewell);
+    runtime::wake_up end_of_turn_ = turn_of(&connection::do_nothing);
+
+    bool held_back_ = false;    // requests of this turn, and of others until they are sent
+    bool answers_due_ = false;   // of requests that were sent before the first was held back
+    bool refresh_due_ = false;  // at the end of the turn
+    bool giving_up_ = false;    // the epoch, at the end of the turn
+    bool asks_again_ = false;   // the caller had no memory to see to an exception itself
+    bool known_open_ = false; // the epoch, as the caller knows it
+    std::uint64_t known_epoch_ = 0;
+    std::int64_t known_session_ = 0;
+    std::size_t unsent_answered_ = 0; // so many of the first
+    std::vector<std::unique_ptr<request>> unsent_; // of an epoch that has ended, which the caller has not been told yet
+
+    bool nudged_ = false;
+    bool finished_ = false; // the answer to close() was given
+    std::function<void()> closed_;
+    std::array<char, 4096> scratch_{};
+};
+
+/// Does a step of an attempt. If there is no memory for it, the attempt has failed: there will be others.
+template <class F> void connection::attempt_by(F f)
+{
+    try {
+        return f();
+    } catch (const std::bad_alloc&) {
+        if (wire_.is_dialing())
+            wire_.unreached(make_error_code(boost::system::errc::not_enough_memory));
+    }
+    follow_wire();
+}
+
+/// A connection is stopped when its owner goes. What is under way may keep it in memory for a while.
+struct stops_connection {
+    std::shared_ptr<connection> kept;
+    void operator()(connection* c) const { c->stop(); }
+};
+using owned_connection = std::unique_ptr<connection, stops_connection>;
+
+/// The requests of a turn leave together, at its end. They are counted in `requests` until it is stopped.
+[[nodiscard]] owned_connection make_connection(
+    const runtime::strand&, const client_options&, counters::counter& requests,
+    const std::shared_ptr<runtime::turns>& = std::make_shared<runtime::turns>());
+
+} // namespace zklock::bridge

@@ -1,0 +1,149 @@
+#include "bridge/connection/connection.hpp"
+#include "bridge/wire/readiness.hpp"
+
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/buffer.hpp>
+
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// How a session ends in good order without a moment's stop. The library's own way waits on the thread: for room to send
+// its request to close, and then for the socket to become readable. So it is called when there is room, and something
+// to read; Asio does the waiting. And the socket stays open and is read until the server hangs up, because closing one
+// with unread data resets the connection and may take the request to close with it.
+
+namespace zklock::bridge {
+
+void connection::close(std::function<void()> closed)
+{
+    if (!io_)
+        return;
+    closed_ = std::move(closed);
+    io_->resolver->cancel();
+    const auto next = connector_.close(clock::now());
+    undone_.reset();
+    if (next != connector::step::wait || !wire_.is_connected())
+        return finish_closing();
+    try {
+        post(farewell_);
+    } catch (...) { // whatever fails, it closes; the session then ends by its time-out at the latest
+        finish_closing();
+    }
+}
+
+void connection::say_farewell()
+{
+    if (connector_.now_in() == phase::flushing)
+        flush();
+}
+
+/// Waits until everything has left; then asks for something to read.
+void connection::flush()
+{
+    wake_at(*connector_.due());
+    auto next = next_interest();
+    if (!wire_.is_connected()) {
+        finish_closing();
+        return;
+    }
+    if (!next.write && !std::exchange(nudged_, true)) {
+        wire_.nudge();
+        next = next_interest();
+        if (!wire_.is_connected()) {
+            finish_closing();
+            return;
+        }
+    }
+    if (next.write)
+        nudged_ = false; // it still has to leave, and its answer may be read meanwhile
+    if (!inbox_.empty())
+        deliver_later();
+    await_socket(next.write);
+}
+
+/// The server has answered something.
+void connection::hang_up()
+{
+    const int server = server_socket();
+    const int own = io_->tls ? wire_.descriptor() : server;
+    const bool room = is_ready(server, POLLOUT) && (!io_->tls || (!io_->tls->holds_output() && is_ready(own, POLLOUT)));
+    const bool answered = is_ready(own, POLLIN);
+    if (!answered || !room) {
+        await_socket(!room, !answered); // what is not read now would wake it at once
+        return;
+    }
+    wire_.close();
+    if (io_->tls)
+        io_->tls->bring_out(server);
+    if (!inbox_.empty())
+        deliver_later();
+    connector_.hung_up(clock::now());
+    wake_at(*connector_.due());
+    drain();
+}
+
+void connection::drain()
+{
+    auto came = [self = shared_from_this()](const boost::system::error_code& ec, std::size_t) {
+        if (!self->io_ || self->connector_.now_in() != phase::draining)
+            return;
+        if (ec)
+            self->finish_closing();
+        else
+            self->drain();
+    };
+    io_->socket->async_read_some(boost::asio::buffer(scratch_),
+                                 boost::asio::bind_allocator(of_read_.get(), std::move(came)));
+}
+
+void connection::finish_closing()
+{
+    connector_.finished();
+    empty_the_pair();
+    wire_.abandon();
+    part_from_socket();
+    wake_no_more();
+    inbox_.push_reserved(bridge::closed{});
+    deliver_later();
+}
+
+void connection::stop(bool told_of_fork)
+{
+    if (!io_)
+        return;
+    connector_.finished();
+    io_->resolver->cancel();
+    empty_the_pair();
+    wire_.abandon();
+    part_from_socket(told_of_fork);
+    io_.reset();
+    // What the dropped functions own may come back here.
+    auto dropped_inbox = std::exchange(inbox_, {});
+    auto dropped_requests = std::exchange(unsent_, {});
+    auto dropped_close = std::exchange(closed_, nullptr);
+}
+
+/// Closes no more than the descriptor. Where Asio was not told of the fork, it takes the socket off the epoll set that
+/// the parent uses; so what it finds under that number has to be another file.
+void connection::leave_socket_to_parent(bool told_of_fork)
+{
+    if (io_->tls)
+        io_->tls->leave_to_parent();
+    if (io_->socket && !told_of_fork) {
+        const int own = io_->socket->native_handle();
+        const int other = ::eventfd(0, EFD_CLOEXEC);
+        if (other == -1) {
+            ::close(own);
+        } else {
+            ::dup3(other, own, O_CLOEXEC);
+            ::close(other);
+        }
+    }
+    drop_socket();
+}
+
+} // namespace zklock::bridge

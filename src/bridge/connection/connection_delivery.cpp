@@ -1,0 +1,229 @@
+#include "bridge/connection/connection.hpp"
+
+#include <boost/asio/bind_allocator.hpp>
+
+#include <new>
+#include <utility>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+// What goes in and out: the requests of one turn leave together, and everything that came is given to
+// the caller from one queue.
+
+namespace zklock::bridge {
+
+namespace {
+
+constexpr std::chrono::milliseconds pause_after_failure{100};
+
+answer never_sent(std::unique_ptr<request> r) noexcept
+{
+    answer a;
+    a.to = std::move(r);
+    a.undone = true;
+    return a;
+}
+
+} // namespace
+
+bool connection::may_send() const noexcept
+{
+    return io_ && known_open_ && connector_.now_in() == phase::connected && wire_.is_connected() &&
+           wire_.epoch() == known_epoch_ && !wire_.is_forked();
+}
+
+/// The first request of a turn holds the socket back.
+void connection::hold_back()
+{
+    if (std::exchange(held_back_, true))
+        return;
+    answers_due_ = wire_.unanswered() != 0;
+    cork(true);
+}
+
+/// A turn's requests leave at its end, if the server has nothing else to do; if it has, they wait for those of the
+/// other turns that can run now.
+void connection::turn_ends()
+{
+    if (!io_)
+        return;
+    if (giving_up_ && may_send()) {
+        wire_.sever();
+        follow_wire();
+    }
+    giving_up_ = false;
+    if (asks_again_)
+        wait_to_ask_again();
+    if (undone_ && !wire_.is_forked())
+        go_on(*undone_);
+    if (held_back_ && answers_due_)
+        post(send_);
+    else if (held_back_)
+        send();
+    else if (refresh_due_ && io_->socket && attempting_or_connected())
+        refresh();
+    if (!held_back_)
+        refresh_due_ = false;
+    if (!inbox_.empty())
+        post(deliver_);
+    if (lacks_timer() && !wire_.is_forked())
+        wake_at(*connector_.due());
+}
+
+/// A step that has failed is repeated after a pause, or it would go round and round as long as there is no memory.
+void connection::turn_failed()
+{
+    if (!io_)
+        return;
+    if (held_back_ || (refresh_due_ && !undone_) || giving_up_ || asks_again_ || !inbox_.empty())
+        post(end_of_turn_);
+    if ((undone_ || lacks_timer()) && !wire_.is_forked())
+        try {
+            wake_at(clock::now() + pause_after_failure);
+        } catch (...) {
+            post(end_of_turn_); // without a pause: nothing else would come
+        }
+}
+
+void connection::send()
+{
+    held_back_ = false;
+    cork(false);
+    if (connector_.now_in() == phase::connected)
+        refresh();
+    else if (io_->tls && connector_.now_in() == phase::flushing)
+        flush();
+}
+
+void connection::cork(bool on)
+{
+    if (!io_->socket || std::exchange(io_->corked, on) == on)
+        return;
+    if (io_->tls)
+        return; // it sends nothing of itself
+    int value = on;
+    ::setsockopt(io_->socket->native_handle(), IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+}
+
+/// Answers a request that cannot be sent, in its place before the loss that the caller has not been told yet.
+void connection::answer_unsent(std::unique_ptr<request> r)
+{
+    if (!io_ || finished_)
+        return;
+    if (known_open_) {
+        unsent_.push_back(std::move(r));
+        return;
+    }
+    inbox_.push(never_sent(std::move(r)));
+    deliver_later();
+}
+
+/// Has the inbox delivered in the turn after this one, if that is not done by the end of this one.
+void connection::deliver_later()
+{
+    if (!turns_->open())
+        post(deliver_);
+}
+
+/// Gives to the caller what is in the inbox now; what that brings about comes in a later turn.
+void connection::deliver()
+{
+    struct later { // also when a function throws out of the executor
+        connection& self;
+        ~later()
+        {
+            if (self.io_ && !self.inbox_.empty())
+                self.deliver_later();
+        }
+    } at_end{*this};
+    for (auto n = inbox_.size() + unsent_.size(); n > 0 && io_ && !inbox_.empty(); --n) {
+        guarded([&, next = take_next()]() mutable { dispatch(std::move(next)); });
+    }
+    inbox_.shrink();
+}
+
+/// Those that came too late for the epoch are answered before its end.
+message connection::take_next() noexcept
+{
+    if (unsent_.empty() || !std::holds_alternative<disconnected>(inbox_.front()))
+        return inbox_.take_front();
+    answer a = never_sent(std::move(unsent_[unsent_answered_++]));
+    if (unsent_answered_ == unsent_.size()) {
+        unsent_.clear();
+        unsent_answered_ = 0;
+    }
+    return a;
+}
+
+/// A caller that lets an exception out of what is called may have lost track.
+template <class F> void connection::guarded(F f)
+{
+    try {
+        f();
+    } catch (const std::bad_alloc&) {
+        observer_->on_exception();
+    } catch (...) {
+        observer_->on_exception();
+        throw;
+    }
+}
+
+/// Has the connection given up at the end of the turn.
+void connection::give_up_epoch() noexcept
+{
+    if (connector_.now_in() < phase::flushing)
+        giving_up_ = known_open_;
+    else
+        asks_again_ = true; // there will be no connection that could see to it
+    if (!turns_->open() && io_)
+        try {
+            post(end_of_turn_);
+        } catch (...) { // NOLINT: the end of the next turn sees to it
+        }
+}
+
+void connection::wait_to_ask_again()
+{
+    auto paused = [self = shared_from_this()](const boost::system::error_code& ec) {
+        if (!ec && self->io_ && !self->wire_.is_forked())
+            self->turns_->run([&] { self->observer_->on_exception(); });
+    };
+    io_->pause.expires_after(pause_after_failure);
+    io_->pause.async_wait(boost::asio::bind_allocator(of_pause_.get(), std::move(paused)));
+    asks_again_ = false;
+}
+
+void connection::dispatch(message m)
+{
+    if (auto* a = std::get_if<answer>(&m)) {
+        a->deliver();
+        if (a->to->results)
+            wire_.take_back(std::move(a->to->results));
+    } else if (auto* e = std::get_if<node_event>(&m)) {
+        observer_->on_node_event(e->kind, e->path);
+    } else if (auto* c = std::get_if<connected>(&m)) {
+        known_open_ = true;
+        known_epoch_ = c->epoch;
+        bool renewed = std::exchange(known_session_, c->session_id) != c->session_id;
+        observer_->on_connected({c->session_id, c->session_timeout, renewed, attempt_began_});
+    } else if (std::holds_alternative<disconnected>(m)) {
+        known_open_ = false;
+        observer_->on_disconnected();
+    } else if (std::holds_alternative<expired>(m)) {
+        observer_->on_expired();
+    } else if (std::holds_alternative<authentication_failed>(m)) {
+        observer_->on_authentication_failed();
+    } else if (auto* line = std::get_if<log_line>(&m)) {
+        log_(line->level, line->text);
+    } else {
+        finished_ = true;
+        auto dropped = std::exchange(inbox_, {});
+        auto done = std::exchange(closed_, nullptr);
+        if (done)
+            done();
+    }
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,76 @@
+// Where a relay stands between the server's socket and the C client: the two take turns, because the pair of sockets
+// between them holds little, and what is in it makes the server's socket neither readable nor writable.
+#include "bridge/connection/connection.hpp"
+#include "bridge/wire/readiness.hpp"
+
+#include <new>
+
+namespace zklock::bridge {
+
+namespace {
+
+// After so many rounds, the executor's other work comes first.
+constexpr int rounds_at_once = 4;
+
+} // namespace
+
+/// What the C client has written leaves, and it writes on, until all is gone or the server's socket takes no more. For
+/// that the caller has to wait then.
+interest connection::send_by_relay()
+{
+    for (;;) {
+        auto next = wire_.next_interest();
+        if (!held_back_)
+            io_->tls->bring_out(server_socket());
+        if (!wire_.has_socket())
+            return next;
+        if (held_back_ || !next.write || !wire_.is_connected() || io_->tls->holds_output()) {
+            next.write = io_->tls->holds_output();
+            return next;
+        }
+        // It reads, too; but where more is to be read, a turn for that is on its way.
+        static_cast<void>(wire_.process(true, 1));
+    }
+}
+
+/// True when there may be more to read.
+bool connection::receive_by_relay()
+{
+    relay& tls = *io_->tls;
+    for (int round = 0; round < rounds_at_once; ++round) {
+        tls.bring_in(server_socket());
+        if (tls.has_failed()) {
+            tls_failed(tls.why());
+            return false;
+        }
+        if (tls.now_in() == relay::state::ended)
+            wire_.will_end(tls.why());
+        if (wire_.process(false, packets_at_once))
+            return true;
+        const bool left = tls.holds_input() || (wire_.is_connected() && is_ready(wire_.descriptor(), POLLIN));
+        if (!wire_.has_socket() || !left)
+            return false;
+    }
+    return true;
+}
+
+/// The library's request to close needs room.
+void connection::empty_the_pair() noexcept
+{
+    if (!io_->tls || wire_.is_forked() || !wire_.is_connected())
+        return;
+    held_back_ = false;
+    try {
+        static_cast<void>(send_by_relay());
+    } catch (const std::bad_alloc&) { // NOLINT: then the session may end by its time-out
+    }
+}
+
+/// The caller then tells the connector what became of the wire.
+void connection::tls_failed(const std::string& why)
+{
+    insecure_ = true;
+    wire_.insecure(why);
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,229 @@
+// A connection's socket and its clock: what the C client waits for, and what happens when it comes.
+#include "bridge/connection/connection.hpp"
+
+#include <boost/asio/bind_allocator.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <sys/socket.h>
+
+namespace zklock::bridge {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+/// Asks the library what it waits for, and waits for that.
+void connection::refresh()
+{
+    undone_ = connector::step::wait; // until it is done
+    wait_for_wire();
+    undone_.reset();
+    refresh_due_ = false;
+}
+
+void connection::wait_for_wire()
+{
+    if (!wire_.has_socket()) {
+        follow_wire();
+        return;
+    }
+    auto next = next_interest();
+    follow_wire();
+    if (!wire_.has_socket() || !io_)
+        return;
+    // Where Asio once waited for writing, the kernel goes on telling it about that, with each answer that is waited
+    // for.
+    if (!next.write && io_->waited_for_writing && !io_->corked && !io_->reads_soon)
+        watch_anew();
+    await_socket(next.write);
+    wake_at(std::min(clock::now() + next.within, connector_.due().value_or(clock::time_point::max())));
+}
+
+/// Tells the connector what became of the wire.
+void connection::follow_wire()
+{
+    if (!inbox_.empty())
+        deliver_later();
+    if (wire_.is_dialing())
+        return;
+    if (wire_.has_socket()) {
+        if (connector_.now_in() == phase::connecting && wire_.is_connected()) {
+            connector_.opened(wire_.granted());
+            note_reached();
+        }
+        return;
+    }
+    if (attempting_or_connected()) {
+        drop_socket();
+        if (connector_.now_in() == phase::connected)
+            unconnected_since_ = lease_clock::now();
+        take(connector_.lost(loss_of_the_wire(), clock::now()));
+        if (connector_.now_in() == phase::closed)
+            wake_no_more(); // or the executor would have work until then
+    } else if (connector_.now_in() == phase::flushing) {
+        finish_closing();
+    }
+}
+
+bool connection::attempting_or_connected() const noexcept
+{
+    return connector_.now_in() == phase::connecting || connector_.now_in() == phase::connected;
+}
+
+connector::loss connection::loss_of_the_wire()
+{
+    const bool by_tls = std::exchange(insecure_, false);
+    if (wire_.refused())
+        return connector::loss::credentials;
+    if (by_tls)
+        return connector::loss::security;
+    return wire_.take_expiry() ? connector::loss::session : connector::loss::connection;
+}
+
+void connection::drop_socket()
+{
+    if (!io_)
+        return;
+    io_->tls.reset();
+    forget_socket();
+}
+
+/// What still comes for the old one is ignored.
+void connection::forget_socket()
+{
+    ++io_->socket_generation;
+    io_->socket.reset();
+    io_->awaiting_read = io_->awaiting_write = io_->waited_for_writing = io_->reads_soon = false;
+    io_->corked = false;
+}
+
+/// Leaves nothing unread, because closing a socket with unread data resets it, and what the library sent last may be
+/// lost.
+void connection::part_from_socket(bool told_of_fork)
+{
+    if (io_ && wire_.is_forked()) {
+        leave_socket_to_parent(told_of_fork);
+        return;
+    }
+    if (io_ && io_->socket) {
+        int own = io_->socket->native_handle();
+        cork(false);
+        if (io_->tls)
+            io_->tls->say_goodbye(own);
+        ::shutdown(own, SHUT_WR);
+        while (::recv(own, scratch_.data(), scratch_.size(), MSG_DONTWAIT) > 0) {
+        }
+    }
+    drop_socket();
+}
+
+void connection::await_socket(bool write, bool read)
+{
+    auto wait = [this](socket_type::wait_type what, bool io_objects::*awaiting, bool writable) {
+        if ((*io_).*awaiting)
+            return;
+        auto ready = [self = shared_from_this(), generation = io_->socket_generation, awaiting,
+                      writable](const error_code& ec) {
+            if (!self->io_ || generation != self->io_->socket_generation || ec == asio::error::operation_aborted)
+                return;
+            (*self->io_).*awaiting = false;
+            self->turns_->run([&] { self->on_socket(writable); });
+        };
+        auto& memory = writable ? of_write_ : of_read_;
+        io_->socket->async_wait(what, asio::bind_allocator(memory.get(), std::move(ready)));
+        (*io_).*awaiting = true; // not if it has thrown
+    };
+    if (read)
+        wait(socket_type::wait_read, &io_objects::awaiting_read, false);
+    if (write) {
+        io_->waited_for_writing = true;
+        wait(socket_type::wait_write, &io_objects::awaiting_write, true);
+    }
+}
+
+void connection::on_socket(bool writable)
+{
+    if (wire_.is_forked())
+        return; // it is the parent's
+#ifdef ZKLOCK_WITH_TLS
+    if (io_->tls && wire_.is_dialing()) {
+        attempt_by([this] { shake_hands(); });
+        deliver();
+        return;
+    }
+#endif
+    if (connector_.now_in() == phase::flushing && nudged_) {
+        if (io_->tls)
+            io_->tls->bring_in(server_socket());
+        hang_up();
+        return;
+    }
+    refresh_due_ = true; // also when a function throws out of the executor
+    bool more = io_->tls ? receive_by_relay() : wire_.process(writable, packets_at_once);
+    follow_wire();
+    deliver();
+    if (!io_ || !io_->socket)
+        return;
+    if (connector_.now_in() == phase::flushing) {
+        flush();
+        return;
+    }
+    if (more && !io_->awaiting_read)
+        read_soon();
+}
+
+void connection::read_soon()
+{
+    post([generation = io_->socket_generation](connection& c) {
+        if (generation != c.io_->socket_generation)
+            return;
+        c.io_->awaiting_read = c.io_->reads_soon = false;
+        c.on_socket(false);
+    });
+    io_->awaiting_read = io_->reads_soon = true;
+}
+
+/// Has the timer fire by then. A timer that fires earlier is left as it is, and set again when it does.
+void connection::wake_at(clock::time_point when)
+{
+    if (waking_ && *waking_ <= when)
+        return;
+    waking_.reset(); // if it throws
+    io_->timer.expires_at(when);
+    auto fired = [self = shared_from_this(), generation = ++timer_generation_](const error_code& ec) {
+        if (ec || !self->io_ || generation != self->timer_generation_)
+            return;
+        self->waking_.reset();
+        self->turns_->run([&] { self->on_time(); });
+    };
+    io_->timer.async_wait(asio::bind_allocator(of_wait_.get(), std::move(fired)));
+    waking_ = when;
+}
+
+/// An exception came between, in the turn of the last one that fired, or as it was set again.
+bool connection::lacks_timer() const
+{
+    return begun_ && !waking_ && connector_.due();
+}
+
+void connection::wake_no_more()
+{
+    waking_.reset();
+    ++timer_generation_;
+    io_->timer.cancel();
+}
+
+void connection::on_time()
+{
+    if (wire_.is_forked())
+        return;
+    const auto next = undone_ ? *undone_ : connector_.time_passed(clock::now());
+    if (next == connector::step::wait && connector_.now_in() == phase::flushing)
+        flush(); // which an exception has ended
+    else
+        go_on(next);
+    deliver();
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,153 @@
+// How a connection agrees on TLS with the server, before the C client is given its end of a pair of sockets in place of
+// a connection: first the files are read, then the server is dialed, then the two ends shake hands.
+#include "bridge/connection/connection.hpp"
+#include "bridge/tls/tls_relay.hpp"
+
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace zklock::bridge {
+
+namespace asio = boost::asio;
+
+/// The files are read, unless they are as they were the last time.
+class tls_load final : public errand, public std::enable_shared_from_this<tls_load> {
+public:
+    using told = void (connection::*)(tls_load&);
+
+    tls_load(const tls_options& options, std::shared_ptr<const tls_context> before, const runtime::strand& strand,
+             std::weak_ptr<connection> asker, told done)
+        : options_(options), before_(std::move(before)), strand_(strand), asker_(std::move(asker)), done_(done)
+    {
+    }
+
+    [[nodiscard]] bool wanted() const noexcept override { return !asker_.expired(); }
+    void run() noexcept override
+    {
+        try {
+            found = load_tls(options_, before_);
+        } catch (const std::bad_alloc&) { // what was read before stays in use
+            found.context = before_;
+        }
+    }
+    /// If it cannot be told, the attempt ends when its time is over, and the next one reads the files.
+    void tell(const char* why_not) noexcept override
+    {
+        try {
+            if (why_not)
+                found = {before_, why_not};
+            asio::post(strand_, [self = shared_from_this()] {
+                if (const auto asker = self->asker_.lock())
+                    ((*asker).*self->done_)(*self);
+            });
+        } catch (const std::bad_alloc&) {
+            lost = true;
+        }
+    }
+
+    tls_loaded found;
+    std::atomic<bool> lost{false}; ///< it will not be told
+
+private:
+    const tls_options options_;
+    const std::shared_ptr<const tls_context> before_;
+    const runtime::strand strand_;
+    const std::weak_ptr<connection> asker_;
+    const told done_;
+};
+
+/// An attempt may be over before its files are read. They serve the next one then.
+void connection::load_tls_files()
+{
+    drop_socket();
+    if (options_.tls.context) { // nothing is to be read
+        if (!tls_)
+            tls_ = std::make_shared<const tls_context>(options_.tls.context);
+        dial();
+        return;
+    }
+    if (io_->load && !io_->load->lost)
+        return;
+    auto load = std::make_shared<tls_load>(options_.tls, tls_, io_->strand, weak_from_this(),
+                                           &connection::tls_files_loaded);
+    asio::use_service<blocking_calls>(asio::query(io_->strand, asio::execution::context)).begin(load);
+    io_->load = std::move(load); // not if that has thrown
+}
+
+void connection::tls_files_loaded(tls_load& load)
+{
+    if (!io_ || io_->load.get() != &load || wire_.is_forked())
+        return;
+    turns_->run([&] {
+        const auto ended = std::exchange(io_->load, nullptr);
+        tls_ = std::move(load.found.context);
+        if (tls_ && !load.found.why.empty())
+            push_line(inbox_, log_, log_level::warning, "TLS: ", load.found.why);
+        if (wire_.is_dialing() && tls_) {
+            attempt_by([this] { dial(); });
+        } else if (wire_.is_dialing()) {
+            tls_failed(load.found.why.empty() ? "there was no memory for its files" : load.found.why);
+            follow_wire();
+        }
+        deliver();
+    });
+}
+
+/// There is a TCP connection.
+void connection::secure()
+{
+    const auto& given = connector_.address().given;
+    const host_port& name = given[name_of_address_ % given.size()];
+    io_->tls = std::make_unique<tls_relay>(tls_, server_name{name.host, name.numeric});
+    wire_.secures();
+    shake_hands();
+}
+
+void connection::shake_hands()
+{
+    relay& tls = *io_->tls;
+    switch (tls.shake_hands(server_socket())) {
+    case relay::state::handshaking:
+        await_socket(tls.holds_output());
+        return;
+    case relay::state::ended:
+        try_next_name();
+        return;
+    case relay::state::open: break;
+    }
+    const int end = tls.open_pair();
+    if (end == -1) {
+        wire_.unreached({errno, boost::system::system_category()});
+        follow_wire();
+        return;
+    }
+    connected_by(end);
+    if (io_ && io_->tls)
+        io_->tls->close_clients_end();
+}
+
+/// Where several names lead to an address, a certificate for one of them is enough.
+void connection::try_next_name()
+{
+    const server_address& address = connector_.address();
+    const std::string& why = io_->tls->why();
+    ++name_of_address_;
+    if (++names_tried_ < address.given.size()) {
+        push_line(inbox_, log_, log_level::info, "no TLS with ", address.text, ": ", why,
+                  "; it is tried by another of its names");
+        dial();
+        return;
+    }
+    tls_failed(why);
+    follow_wire();
+}
+
+} // namespace zklock::bridge

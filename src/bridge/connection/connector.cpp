@@ -1,0 +1,239 @@
+#include "bridge/connection/connector.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zklock::bridge {
+namespace {
+
+constexpr std::chrono::milliseconds shortest_attempt{500};
+// However long the session is: the user hears soon of a server that is silent.
+constexpr std::chrono::seconds longest_first_attempt{10};
+constexpr std::chrono::hours longest_backoff{24}; // nobody waits longer, and what is longer need not fit the clock
+// It is longer than a resolver that works takes: so a cycle begins with all servers, in any order. Servers of which it
+// does not know by then join it later.
+constexpr std::chrono::milliseconds time_for_names{200};
+// It is longer than a round trip anywhere; after that the session is left to its time-out.
+constexpr std::chrono::seconds time_for_a_farewell{1};
+
+auto find_same(std::vector<address_ptr>& in, const address_ptr& address)
+{
+    return std::ranges::find_if(in, [&](const address_ptr& each) { return each->text == address->text; });
+}
+
+} // namespace
+
+connector::connector(const settings& s, std::minstd_rand::result_type seed)
+    : session_timeout_(s.session_timeout),
+      first_backoff_(std::min<std::chrono::milliseconds>(s.backoff, longest_backoff)),
+      longest_backoff_(std::min<std::chrono::milliseconds>(s.backoff_limit, longest_backoff)), random_(seed),
+      backoff_(first_backoff_)
+{
+}
+
+auto connector::due() const -> std::optional<clock::time_point>
+{
+    if (phase_ == phase::connected || phase_ == phase::closed)
+        return std::nullopt;
+    return due_;
+}
+
+bool connector::take_names_missing() noexcept
+{
+    return std::exchange(names_missing_, false);
+}
+
+// ---- names
+
+auto connector::begin(clock::time_point now) -> step
+{
+    return phase_ == phase::pausing ? resolve(now) : step::wait;
+}
+
+auto connector::resolve(clock::time_point now) -> step
+{
+    phase_ = phase::resolving;
+    due_ = now + time_for_names;
+    return step::resolve;
+}
+
+/// An address that is known too late for the beginning of a cycle is still tried in it.
+auto connector::names_known(names known, clock::time_point now) -> step
+{
+    known_ = std::move(known);
+    if (phase_ == phase::resolving)
+        return known_.answers_due ? step::wait : try_known(now);
+    if (phase_ == phase::pausing || phase_ == phase::connecting || phase_ == phase::connected)
+        for (const auto& address : known_.addresses)
+            join_cycle(address, now);
+    return step::wait;
+}
+
+/// The system's resolver may take minutes for a name. Meanwhile the servers whose addresses are known get their chance,
+/// and the names that have failed are asked for again, after a pause.
+auto connector::try_known(clock::time_point now) -> step
+{
+    auto addresses = known_.addresses;
+    if (!known_.complete) {
+        for (const auto& earlier : addresses_)
+            if (find_same(addresses, earlier) == addresses.end())
+                addresses.push_back(earlier);
+        names_missing_ = true;
+    }
+    return begin_cycle(std::move(addresses), now);
+}
+
+// ---- attempts
+
+auto connector::begin_cycle(std::vector<address_ptr> addresses, clock::time_point now) -> step
+{
+    std::shuffle(addresses.begin(), addresses.end(), random_);
+    if (!addresses.empty())
+        addresses_ = std::move(addresses); // else those of the last time are the best guess
+    next_ = 0;
+    attempts_ = insecure_ = 0;
+    if (!addresses_.empty())
+        return attempt(now);
+    attempt_failed(false, now);
+    return step::wait;
+}
+
+void connector::join_cycle(const address_ptr& address, clock::time_point now)
+{
+    if (const auto same = find_same(addresses_, address); same != addresses_.end()) {
+        *same = address; // it may have a name more
+        return;
+    }
+    const bool all_tried = attempts_ >= addresses_.size();
+    next_ = addresses_.empty() ? 0 : next_ % addresses_.size();
+    const bool after_the_present = phase_ != phase::pausing && !addresses_.empty();
+    addresses_.insert(addresses_.begin() + static_cast<std::ptrdiff_t>(next_ + (after_the_present ? 1 : 0)), address);
+    if (phase_ == phase::pausing && all_tried)
+        due_ = now;
+}
+
+auto connector::attempt(clock::time_point now) -> step
+{
+    phase_ = phase::connecting;
+    ++attempts_;
+    last_attempt_ = now;
+    due_ = now + attempt_limit();
+    return step::attempt;
+}
+
+/// A server that swallows everything must not cost the session: the others get their chance in the third of the
+/// time-out that is left when a dead connection is noticed. If nobody answers, each cycle is more patient.
+auto connector::attempt_limit() const -> clock::duration
+{
+    const clock::duration longest = session_timeout_ * 2 / 3;
+    const auto servers = static_cast<int>(std::max<std::size_t>(addresses_.size(), 1));
+    const auto first = std::clamp<clock::duration>(session_timeout_ / (3 * servers), shortest_attempt,
+                                                   longest_first_attempt);
+    return std::min(longest, first * (1 << std::min(silent_cycles_, 8u)));
+}
+
+void connector::opened(clock::duration granted)
+{
+    phase_ = phase::connected;
+    granted_ = granted;
+    all_insecure_ = false;
+}
+
+auto connector::lost(loss what, clock::time_point now) -> step
+{
+    if (phase_ != phase::connecting && phase_ != phase::connected)
+        return step::wait;
+    if (phase_ == phase::connected)
+        session_ends_ = now + granted_;
+    switch (what) {
+    case loss::credentials:
+        phase_ = phase::closed;
+        break;
+    case loss::session:
+        session_ends_ = {};
+        reconnect(true, now);
+        break;
+    case loss::connection:
+    case loss::security:
+        if (phase_ == phase::connected) {
+            reconnect(false, now);
+        } else {
+            silence_ = silence_ || now >= due_;
+            attempt_failed(what == loss::security, now);
+        }
+        break;
+    }
+    return step::wait;
+}
+
+void connector::attempt_failed(bool by_tls, clock::time_point now)
+{
+    phase_ = phase::pausing;
+    ++next_;
+    insecure_ += by_tls;
+    all_insecure_ = all_insecure_ && by_tls;
+    if (attempts_ < addresses_.size()) {
+        due_ = now;
+        return;
+    }
+    all_insecure_ = attempts_ != 0 && insecure_ == attempts_;
+    silent_cycles_ += std::exchange(silence_, false); // a refusal comes at once, and needs no patience
+    due_ = now + pause(backoff_, now);
+    backoff_ = std::min(backoff_ * 2, longest_backoff_);
+}
+
+/// A server did answer. The next attempt comes at once, unless the last was a moment ago.
+void connector::reconnect(bool to_the_same, clock::time_point now)
+{
+    phase_ = phase::pausing;
+    next_ += to_the_same ? 0 : 1;
+    attempts_ = insecure_ = 0;
+    all_insecure_ = false;
+    silent_cycles_ = 0;
+    silence_ = false;
+    backoff_ = first_backoff_;
+    due_ = std::max(now, last_attempt_ + pause(first_backoff_, now));
+}
+
+/// The pause is drawn by chance, so that clients do not come all at once. While the session may live, what it holds
+/// depends on how soon the client finds out that the servers are back.
+auto connector::pause(clock::duration longest, clock::time_point now) -> clock::duration
+{
+    if (now < session_ends_)
+        longest = std::min(longest, granted_ / 8);
+    return std::chrono::duration_cast<clock::duration>(longest * std::uniform_real_distribution<>{0.5, 1.0}(random_));
+}
+
+auto connector::time_passed(clock::time_point now) -> step
+{
+    if (now < due_)
+        return step::wait;
+    switch (phase_) {
+    case phase::pausing: return attempts_ < addresses_.size() ? attempt(now) : resolve(now);
+    case phase::resolving: return try_known(now);
+    case phase::connecting: return step::give_up;
+    case phase::flushing:
+    case phase::draining: return step::finish;
+    case phase::connected:
+    case phase::closed: break;
+    }
+    return step::wait;
+}
+
+// ---- closing
+
+auto connector::close(clock::time_point now) -> step
+{
+    const bool was_connected = phase_ == phase::connected;
+    phase_ = phase::flushing;
+    due_ = now + time_for_a_farewell;
+    return was_connected ? step::wait : step::finish;
+}
+
+void connector::hung_up(clock::time_point now)
+{
+    phase_ = phase::draining;
+    due_ = now + time_for_a_farewell;
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,128 @@
+#pragma once
+#include "bridge/names/server_address.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace zklock::bridge {
+
+/// Decides when a client connects and to which server, how long an attempt may last, how long to pause between two, and
+/// how long closing may take. It is pure: it is told what has happened and what time it is, and answers with the next
+/// step; the connection takes that step. (Boost.Redis's `run_fsm` and Boost.MySQL's `sansio_connection_node` are the
+/// models.)
+///
+/// A *cycle* tries each known address once, in an order drawn by chance. Then the connector pauses, for a time that
+/// doubles with each cycle that fails.
+class connector {
+public:
+    using clock = std::chrono::steady_clock;
+
+    struct settings {
+        std::chrono::milliseconds session_timeout; ///< as asked for
+        std::chrono::milliseconds backoff;         ///< after the first cycle that fails
+        std::chrono::milliseconds backoff_limit;
+    };
+
+    enum class phase : std::uint8_t {
+        pausing,    ///< until the next attempt
+        resolving,  ///< the names; for a moment only, if an address is known
+        connecting, ///< the attempt is limited in time
+        connected,
+        flushing, ///< closing: until everything has left, and something to read has come
+        draining, ///< closing: the session is over, the server still has to hang up
+        closed
+    };
+
+    enum class step : std::uint8_t {
+        wait,    ///< until due(), or until something happens
+        resolve, ///< begin to look up the servers' names, and tell names_known() at once and with each answer
+        attempt, ///< connect to address(), and tell opened() or lost()
+        give_up, ///< end the attempt, and tell lost()
+        finish   ///< end the closing now, and tell finished()
+    };
+
+    /// What is known of the servers' addresses.
+    struct names {
+        std::vector<address_ptr> addresses;
+        bool answers_due = false; ///< names that were asked for last are still being looked up
+        bool complete = true;     ///< no name is being looked up, however long ago it was asked for
+    };
+
+    enum class loss : std::uint8_t {
+        connection, ///< or the attempt to make one
+        security,   ///< the attempt, because TLS was not agreed on
+        session,    ///< the server said that it is over: the next attempt asks for a new one
+        credentials ///< they were refused: there is no next attempt
+    };
+
+    connector(const settings&, std::minstd_rand::result_type seed);
+
+    [[nodiscard]] phase now_in() const noexcept { return phase_; }
+    /// When time_passed() has something to say, unless something happens before; nothing while connected or closed.
+    [[nodiscard]] std::optional<clock::time_point> due() const;
+    /// The address of the present or next attempt. There is one once an attempt was asked for.
+    [[nodiscard]] const server_address& address() const { return *addresses_[next_ % addresses_.size()]; }
+    /// A whole cycle has failed, and the next has not begun.
+    [[nodiscard]] bool all_failed() const noexcept
+    {
+        return phase_ == phase::pausing && attempts_ >= addresses_.size();
+    }
+    /// The last cycle has failed, with each address by TLS; and so has all of the present one, as far as it has come.
+    [[nodiscard]] bool all_insecure() const noexcept { return all_insecure_; }
+    /// True, once, if the present cycle, or the pause because no address is known, began before all names were looked
+    /// up.
+    [[nodiscard]] bool take_names_missing() noexcept;
+
+    [[nodiscard]] step begin(clock::time_point now);
+    [[nodiscard]] step names_known(names, clock::time_point now);
+    /// The attempt has brought a session, which the servers keep for `granted` without a connection.
+    void opened(clock::duration granted);
+    [[nodiscard]] step lost(loss, clock::time_point now);
+    [[nodiscard]] step time_passed(clock::time_point now);
+
+    /// From now on nothing is connected. A connection that is there has a moment for its farewell.
+    [[nodiscard]] step close(clock::time_point now);
+    /// The session was ended: the server has a moment to hang up.
+    void hung_up(clock::time_point now);
+    void finished() noexcept { phase_ = phase::closed; }
+
+private:
+    [[nodiscard]] step resolve(clock::time_point now);
+    [[nodiscard]] step try_known(clock::time_point now);
+    [[nodiscard]] step begin_cycle(std::vector<address_ptr> addresses, clock::time_point now);
+    [[nodiscard]] step attempt(clock::time_point now);
+    void attempt_failed(bool by_tls, clock::time_point now);
+    void join_cycle(const address_ptr& address, clock::time_point now);
+    void reconnect(bool to_the_same, clock::time_point now);
+    [[nodiscard]] clock::duration attempt_limit() const;
+    [[nodiscard]] clock::duration pause(clock::duration, clock::time_point now);
+
+    const clock::duration session_timeout_;
+    const clock::duration first_backoff_;
+    const clock::duration longest_backoff_;
+    std::minstd_rand random_;
+
+    phase phase_ = phase::pausing;
+    clock::time_point due_{};
+    names known_;
+    bool names_missing_ = false;
+
+    std::vector<address_ptr> addresses_; ///< in the order in which this cycle tries them
+    std::size_t next_ = 0;
+    std::size_t attempts_ = 0; ///< in this cycle
+    std::size_t insecure_ = 0; ///< of these, so many failed by TLS
+    bool all_insecure_ = false;
+    clock::time_point last_attempt_{};
+    bool silence_ = false; ///< an attempt of this cycle was not answered in its time
+    unsigned silent_cycles_ = 0;
+    clock::duration backoff_;
+
+    clock::duration granted_{};        ///< the session's time-out
+    clock::time_point session_ends_{}; ///< at the latest, if it is not taken up again
+};
+
+} // namespace zklock::bridge

@@ -1,0 +1,358 @@
+#include "bridge/names/blocking_calls.hpp"
+#include "runtime/forks.hpp"
+
+#include <boost/asio/ip/address_v4.hpp>
+#include <boost/asio/ip/address_v6.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+namespace zklock::bridge {
+
+namespace asio = boost::asio;
+
+namespace {
+
+asio::ip::address address_of(const addrinfo& entry)
+{
+    if (entry.ai_family == AF_INET6) {
+        sockaddr_in6 six{};
+        std::memcpy(&six, entry.ai_addr, sizeof six);
+        asio::ip::address_v6::bytes_type bytes;
+        std::memcpy(bytes.data(), &six.sin6_addr, bytes.size());
+        return asio::ip::address_v6(bytes, six.sin6_scope_id);
+    }
+    sockaddr_in four{};
+    std::memcpy(&four, entry.ai_addr, sizeof four);
+    return asio::ip::address_v4(ntohl(four.sin_addr.s_addr));
+}
+
+name_answer ask_the_system(const std::string& host)
+{
+    addrinfo hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_protocol = IPPROTO_TCP;
+    addrinfo* all = nullptr;
+    const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &all);
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(code == 0 ? all : nullptr, &::freeaddrinfo);
+    name_answer answer;
+    for (const addrinfo* each = owner.get(); each; each = each->ai_next)
+        if (each->ai_family == AF_INET || each->ai_family == AF_INET6)
+            answer.addresses.push_back(address_of(*each));
+    if (answer.addresses.empty())
+        answer.why_none = code == 0            ? "no address"
+                          : code == EAI_SYSTEM ? std::generic_category().message(errno)
+                                               : ::gai_strerror(code);
+    return answer;
+}
+
+/// While it lives, the threads that this one starts get no signals: those are the program's.
+class no_signals {
+public:
+    no_signals()
+    {
+        sigset_t every;
+        ::sigfillset(&every);
+        ::pthread_sigmask(SIG_BLOCK, &every, &before_);
+    }
+    ~no_signals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    no_signals(const no_signals&) = delete;
+    no_signals& operator=(const no_signals&) = delete;
+
+private:
+    sigset_t before_{};
+};
+
+/// Nothing, where there was no memory for the answer.
+std::optional<name_answer> answer_of_the_system(const std::string& host) noexcept
+{
+    try {
+        return ask_the_system(host);
+    } catch (...) {
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+/// What the threads share with each other and with the service.
+struct blocking_calls::shared {
+    using clock = std::chrono::steady_clock;
+
+    /// What is asked about one name, and who wants to know.
+    struct question final : errand {
+        explicit question(const std::shared_ptr<name_lookup>& first) : host(first->host), askers{first} {}
+
+        [[nodiscard]] bool wanted() const noexcept override
+        {
+            return std::ranges::any_of(askers, [](const auto& each) { return !each->cancelled; });
+        }
+        void run() noexcept override { answer = answer_of_the_system(host); }
+        /// A client that cannot be told finds its lookup lost, when it asks again.
+        void tell(const char* why_not) noexcept override
+        {
+            if (why_not)
+                try {
+                    answer = name_answer{{}, why_not};
+                } catch (...) {
+                    answer.reset();
+                }
+            for (const auto& lookup : askers)
+                try {
+                    asio::post(lookup->strand, [lookup, answer = this->answer.value()] {
+                        if (!lookup->cancelled)
+                            lookup->done(answer);
+                    });
+                } catch (...) {
+                    lookup->lost = true;
+                }
+        }
+
+        const std::string host;
+        std::vector<std::shared_ptr<name_lookup>> askers;
+        std::optional<name_answer> answer{};
+    };
+
+    /// A question knows its name, by which others find it.
+    struct job {
+        std::shared_ptr<errand> work;
+        question* asks = nullptr; ///< the same, if it is a question
+
+        [[nodiscard]] bool is_question() const noexcept { return asks != nullptr; }
+    };
+
+    struct worker {
+        std::thread thread;
+        job at;                       ///< none while it looks for one
+        clock::time_point since{};    ///< when it began with that
+        bool ended = false;
+    };
+
+    explicit shared(unsigned forks) : of_process(forks) {}
+
+    const unsigned of_process; ///< whose the threads are, by runtime::fork_count()
+    std::mutex mutex;          // guards what follows
+    std::condition_variable look_again;
+    std::deque<job> waiting;
+    std::list<worker> workers;
+    bool in_reserve = false; ///< a worker waits until another is late
+    bool paused = false;     ///< nothing further is begun
+
+    void add(const std::shared_ptr<name_lookup>& lookup)
+    {
+        const std::lock_guard lock(mutex);
+        if (question* const same = already_asked(lookup->host)) {
+            same->askers.push_back(lookup);
+            return;
+        }
+        const auto asked = std::make_shared<question>(lookup);
+        add_job({asked, asked.get()});
+    }
+
+    void add(std::shared_ptr<errand> work)
+    {
+        const std::lock_guard lock(mutex);
+        add_job({std::move(work)});
+    }
+
+    void pause()
+    {
+        std::list<worker> all;
+        {
+            const std::lock_guard lock(mutex);
+            paused = true;
+            all.swap(workers); // each keeps its place in memory
+        }
+        look_again.notify_all();
+        for (auto& each : all)
+            each.thread.join();
+    }
+
+    void go_on()
+    {
+        const std::lock_guard lock(mutex);
+        paused = false;
+        start_workers();
+    }
+
+private:
+    // With the mutex locked:
+
+    void add_job(job added)
+    {
+        const bool errand = !added.asks;
+        waiting.insert(errand ? std::ranges::find_if(waiting, &job::is_question) : waiting.end(), std::move(added));
+        start_workers();
+        look_again.notify_all();
+    }
+
+    [[nodiscard]] question* already_asked(const std::string& host) const
+    {
+        for (const worker& each : workers)
+            if (each.at.asks && each.at.asks->host == host)
+                return each.at.asks;
+        for (const job& each : waiting)
+            if (each.asks && each.asks->host == host)
+                return each.asks;
+        return nullptr;
+    }
+
+    [[nodiscard]] std::size_t count(bool (*which)(const worker&, clock::time_point)) const
+    {
+        const auto now = clock::now();
+        return static_cast<std::size_t>(
+            std::ranges::count_if(workers, [&](const worker& each) { return which(each, now); }));
+    }
+    static bool is_alive(const worker& w, clock::time_point) { return !w.ended; }
+    static bool is_free(const worker& w, clock::time_point) { return !w.at.work && !w.ended; }
+    static bool in_time(const worker& w, clock::time_point now) { return w.at.work && now < w.since + patience; }
+
+    /// Makes as many threads as the names that wait need and may have. If all are busy, it makes one that waits with
+    /// them.
+    void start_workers()
+    {
+        if (paused)
+            return;
+        for (auto each = workers.begin(); each != workers.end();)
+            if (each->ended) {
+                each->thread.join();
+                each = workers.erase(each);
+            } else {
+                ++each;
+            }
+        for (;;) {
+            const std::size_t free = count(is_free);
+            const bool enough = free >= waiting.size() || (free != 0 && free + count(in_time) >= at_once);
+            if (enough || workers.size() >= most_threads + (errand_waits() ? 1 : 0) || !start_worker())
+                return;
+        }
+    }
+
+    [[nodiscard]] bool errand_waits() const { return !waiting.empty() && !waiting.front().is_question(); }
+
+    bool start_worker()
+    {
+        try {
+            workers.emplace_back();
+            try {
+                const no_signals there;
+                workers.back().thread = std::thread([this, &added = workers.back()] { work(added); });
+            } catch (...) {
+                workers.pop_back();
+                throw;
+            }
+            return true;
+        } catch (const std::exception& no_thread) {
+            if (workers.empty()) { // else they come to it
+                for (const job& each : waiting)
+                    each.work->tell(no_thread.what());
+                waiting.clear();
+            }
+            return false;
+        }
+    }
+
+    void work(worker& self)
+    {
+        std::unique_lock lock(mutex);
+        while (!paused && !waiting.empty()) {
+            const bool for_errands = count(is_alive) > most_threads; // this one, or another instead of it
+            if (!errand_waits() && (for_errands || count(in_time) >= at_once)) {
+                if (in_reserve || for_errands)
+                    break;
+                wait_for_a_late_one(lock);
+                continue;
+            }
+            self.at = std::move(waiting.front());
+            waiting.pop_front();
+            if (!self.at.work->wanted()) {
+                self.at = {};
+                continue;
+            }
+            self.since = clock::now();
+            start_workers();
+            errand& work = *self.at.work;
+            lock.unlock();
+            work.run();
+            lock.lock();
+            auto done = std::exchange(self.at, {}); // from here on it is asked anew
+            lock.unlock();
+            done.work->tell(nullptr);
+            done = {};
+            lock.lock();
+        }
+        self.ended = true;
+    }
+
+    void wait_for_a_late_one(std::unique_lock<std::mutex>& lock)
+    {
+        const auto now = clock::now();
+        auto first = now + patience;
+        for (const worker& each : workers)
+            if (in_time(each, now))
+                first = std::min(first, each.since + patience);
+        in_reserve = true;
+        look_again.wait_until(lock, first);
+        in_reserve = false;
+    }
+};
+
+blocking_calls::blocking_calls(asio::execution_context& context)
+    : service(context), current_(std::make_unique<shared>(runtime::fork_count()).release())
+{
+}
+
+blocking_calls::~blocking_calls() { delete current_.load(); }
+
+void blocking_calls::begin(const std::shared_ptr<name_lookup>& lookup) { of_this_process().add(lookup); }
+
+void blocking_calls::begin(std::shared_ptr<errand> work) { of_this_process().add(std::move(work)); }
+
+/// In a forked process there are no threads, and one of the parent's may have had the mutex: what they shared is left
+/// as it was. So no mutex can guard the replacement: of several threads that come here, the first one replaces it.
+auto blocking_calls::of_this_process() -> shared&
+{
+    shared* own = current_.load(std::memory_order_acquire);
+    const unsigned forks = runtime::fork_count();
+    if (own->of_process != forks) {
+        auto fresh = std::make_unique<shared>(forks);
+        if (current_.compare_exchange_strong(own, fresh.get(), std::memory_order_acq_rel))
+            own = fresh.release();
+    }
+    return *own;
+}
+
+void blocking_calls::shutdown()
+{
+    shared& own = of_this_process();
+    own.pause();
+    own.waiting.clear();
+}
+
+void blocking_calls::notify_fork(asio::execution_context::fork_event event)
+{
+    if (event == asio::execution_context::fork_prepare)
+        of_this_process().pause();
+    else
+        of_this_process().go_on();
+}
+
+} // namespace zklock::bridge

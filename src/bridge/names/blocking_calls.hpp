@@ -1,0 +1,89 @@
+#pragma once
+#include "runtime/strand.hpp"
+
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/ip/address.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zklock::bridge {
+
+/// What the system's resolver said of a host name.
+struct name_answer {
+    std::vector<boost::asio::ip::address> addresses;
+    std::string why_none; ///< why there are no addresses, for people
+};
+
+/// A host name that is looked up.
+struct name_lookup {
+    using answered = std::function<void(const name_answer&)>;
+
+    name_lookup(std::string name, const runtime::strand& where, answered f)
+        : host(std::move(name)), strand(where), done(std::move(f))
+    {
+    }
+
+    const std::string host;
+    const runtime::strand strand;
+    const answered done;
+    std::atomic<bool> cancelled{false}; ///< nobody wants the answer
+    std::atomic<bool> lost{false};      ///< there was no memory for it: the answer will not come
+};
+
+/// Something else that blocks, and is done by the same threads.
+class errand {
+public:
+    errand() = default;
+    errand(const errand&) = delete;
+    errand& operator=(const errand&) = delete;
+    virtual ~errand() = default;
+
+    /// Whether it is still to be done. May be called from any thread.
+    [[nodiscard]] virtual bool wanted() const noexcept = 0;
+    /// Does it, on one of the threads.
+    virtual void run() noexcept = 0;
+    /// It is done; or, if `why_not` says so, cannot be. From any thread.
+    virtual void tell(const char* why_not) noexcept = 0;
+};
+
+/// Does what blocks, for all clients of an execution context: above all, it looks up host names. The system's resolver
+/// blocks, for minutes if it must, and Asio's asks it for one name after the other. So some threads ask it here, which
+/// are there only as long as there is work. All who ask for a name while it is being looked up get the same answer.
+///
+/// A lookup cannot be ended. One that takes longer than `patience` no longer counts: another thread looks names up
+/// beside it, as long as there are no more than `most_threads` in all. The end of the context waits for the names that
+/// are being looked up just then, and so does its preparation for a fork. An errand is treated as a lookup is, but
+/// comes before all names that wait, and has a thread where all are stuck with names.
+class blocking_calls final : public boost::asio::execution_context::service {
+public:
+    inline static boost::asio::execution_context::id id;
+
+    // For all clients of a context.
+    static constexpr std::size_t at_once = 8;
+    static constexpr std::chrono::seconds patience{2}; ///< longer than a resolver that works takes
+    static constexpr std::size_t most_threads = 32;
+
+    explicit blocking_calls(boost::asio::execution_context& context);
+    ~blocking_calls() override;
+
+    /// Calls `done` later, on its strand, unless the context ends before. May be called from any thread.
+    void begin(const std::shared_ptr<name_lookup>&);
+    /// The same with something else that blocks.
+    void begin(std::shared_ptr<errand>);
+
+private:
+    struct shared;
+    void shutdown() override;
+    void notify_fork(boost::asio::execution_context::fork_event) override;
+    shared& of_this_process();
+
+    std::atomic<shared*> current_; ///< owned; replaced in a forked process
+};
+
+} // namespace zklock::bridge

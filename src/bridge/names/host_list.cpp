@@ -1,0 +1,105 @@
+#include "bridge/names/host_list.hpp"
+#include "store/path_check.hpp"
+#include "zklock/errc.hpp"
+
+#include <boost/asio/ip/address.hpp>
+
+#include <algorithm>
+#include <charconv>
+
+namespace zklock::bridge {
+
+namespace {
+
+constexpr std::uint16_t default_port = 2181;
+
+std::string_view trim(std::string_view s)
+{
+    constexpr std::string_view blanks = " \t\r\n";
+    auto from = s.find_first_not_of(blanks);
+    return from == s.npos ? std::string_view{} : s.substr(from, s.find_last_not_of(blanks) - from + 1);
+}
+
+bool is_host_name(std::string_view name)
+{
+    return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+               c == '_';
+    });
+}
+
+bool looks_like_an_ipv4_address(std::string_view name)
+{
+    return std::all_of(name.begin(), name.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+}
+
+bool read_port(std::string_view text, std::uint16_t& port)
+{
+    auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), port);
+    return failed == std::errc{} && end == text.data() + text.size() && port != 0;
+}
+
+bool read_server(std::string_view text, host_port& server)
+{
+    std::string_view host, rest;
+    bool bracketed = text.starts_with('[');
+    if (bracketed) {
+        auto close = text.find(']');
+        if (close == text.npos)
+            return false;
+        host = text.substr(1, close - 1);
+        rest = text.substr(close + 1);
+    } else {
+        auto colon = text.find(':');
+        host = text.substr(0, colon);
+        rest = colon == text.npos ? std::string_view{} : text.substr(colon);
+    }
+    server.port = default_port;
+    if (!rest.empty() && (rest.front() != ':' || !read_port(rest.substr(1), server.port)))
+        return false;
+
+    // What is made of an address ends at a NUL, and what follows its '%' could be anything.
+    if (std::any_of(host.begin(), host.end(), [](unsigned char c) { return c <= ' ' || c >= 0x7f; }))
+        return false;
+    server.host = host;
+    boost::system::error_code not_an_address;
+    auto address = boost::asio::ip::make_address(server.host, not_an_address);
+    server.numeric = !not_an_address;
+    if (bracketed)
+        return server.numeric && address.is_v6();
+    return server.numeric || (is_host_name(host) && !looks_like_an_ipv4_address(host));
+}
+
+} // namespace
+
+result<std::vector<host_port>> parse_servers(std::string_view servers)
+{
+    std::vector<host_port> found;
+    for (std::size_t at = 0; at <= servers.size();) {
+        auto comma = std::min(servers.find(',', at), servers.size());
+        host_port server;
+        if (!read_server(trim(servers.substr(at, comma - at)), server))
+            return make_error_code(errc::invalid_option);
+        if (std::find(found.begin(), found.end(), server) == found.end())
+            found.push_back(std::move(server));
+        at = comma + 1;
+    }
+    return found;
+}
+
+std::pair<std::string_view, std::string_view> split_chroot(std::string_view servers) noexcept
+{
+    const auto slash = std::min(servers.find('/'), servers.size());
+    return {servers.substr(0, slash), servers.substr(slash)};
+}
+
+result<std::string> parse_chroot(std::string_view chroot)
+{
+    if (chroot.empty() || chroot == "/")
+        return std::string{};
+    if (!store::is_valid_path(chroot))
+        return make_error_code(errc::invalid_option);
+    return std::string{chroot};
+}
+
+} // namespace zklock::bridge

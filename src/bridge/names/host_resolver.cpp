@@ -1,0 +1,159 @@
+#include "bridge/names/host_resolver.hpp"
+
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace zklock::bridge {
+
+namespace asio = boost::asio;
+
+namespace {
+
+std::string text_of(const asio::ip::address& address, std::uint16_t port)
+{
+    return (address.is_v6() ? '[' + address.to_string() + ']' : address.to_string()) + ':' + std::to_string(port);
+}
+
+address_ptr make_address(const asio::ip::address& address, const host_port& given)
+{
+    auto made = std::make_shared<server_address>();
+    const asio::ip::tcp::endpoint server(address, given.port);
+    static_assert(sizeof made->socket >= sizeof(sockaddr_in6));
+    std::memcpy(&made->socket, server.data(), server.size());
+    made->text = text_of(address, given.port);
+    made->given.push_back(given);
+    return made;
+}
+
+/// Adds an address, or to the same one another name.
+void add(std::vector<address_ptr>& all, const asio::ip::address& address, const host_port& given)
+{
+    auto made = make_address(address, given);
+    const auto same = std::ranges::find(all, made->text, [](const address_ptr& each) -> const std::string& {
+        return each->text;
+    });
+    if (same == all.end()) {
+        all.push_back(std::move(made));
+    } else if (std::ranges::find((*same)->given, given) == (*same)->given.end()) {
+        auto with_both = std::make_shared<server_address>(**same);
+        with_both->given.push_back(given);
+        *same = std::move(with_both);
+    }
+}
+
+} // namespace
+
+host_resolver::host_resolver(const runtime::strand& strand, const std::vector<host_port>& servers) : strand_(strand)
+{
+    for (const auto& server : servers)
+        if (server.numeric)
+            given_.push_back(server);
+        else
+            names_.push_back({server, nullptr, false, {}});
+}
+
+void host_resolver::resolve(failed miss, answered news)
+{
+    miss_ = std::move(miss);
+    news_ = std::move(news);
+    asked_ = 0;
+    for (name& each : names_) {
+        each.of_this_round = false;
+        if (each.lookup) {
+            if (!each.lookup->lost)
+                continue;
+            each.lookup = nullptr;
+            miss_(each.server, "there was no memory for the answer");
+        }
+        ask(each);
+    }
+    if (asked_ == 0)
+        asio::post(strand_, [weak = weak_from_this()] {
+            if (const auto self = weak.lock())
+                self->tell();
+        });
+}
+
+void host_resolver::ask(name& n)
+{
+    auto& service = asio::use_service<blocking_calls>(asio::query(strand_, asio::execution::context));
+    n.addresses.clear();
+    is_gathered_ = false;
+    n.lookup = std::make_shared<name_lookup>(
+        n.server.host, strand_, [weak = weak_from_this(), &n](const name_answer& answer) {
+            if (const auto self = weak.lock())
+                self->answer(n, answer);
+        });
+    n.of_this_round = true;
+    ++asked_;
+    try {
+        service.begin(n.lookup);
+    } catch (...) {
+        n.lookup->lost = true; // and asked for again in the next round
+    }
+}
+
+void host_resolver::answer(name& of, const name_answer& answer)
+{
+    of.lookup = nullptr;
+    asked_ -= std::exchange(of.of_this_round, false);
+    of.addresses = answer.addresses;
+    is_gathered_ = false;
+    of.why_none = of.addresses.empty() ? answer.why_none : "";
+    if (of.addresses.empty())
+        miss_(of.server, answer.why_none);
+    tell();
+}
+
+void host_resolver::tell()
+{
+    if (const auto news = news_) // it may be forgotten by what it calls
+        news();
+}
+
+bool host_resolver::complete() const noexcept
+{
+    return std::ranges::none_of(names_, [](const name& each) { return each.lookup != nullptr; });
+}
+
+const std::vector<address_ptr>& host_resolver::found()
+{
+    if (is_gathered_)
+        return found_;
+    found_.clear();
+    for (const host_port& each : given_)
+        add(found_, asio::ip::make_address(each.host), each);
+    for (const name& each : names_)
+        for (const auto& address : each.addresses)
+            add(found_, address, each.server);
+    is_gathered_ = true;
+    return found_;
+}
+
+std::map<std::string, std::string> host_resolver::unresolved() const
+{
+    std::map<std::string, std::string> all;
+    for (const name& each : names_)
+        if (!each.why_none.empty())
+            all.emplace(each.server.host, each.why_none);
+    return all;
+}
+
+void host_resolver::cancel()
+{
+    for (name& each : names_)
+        if (const auto lookup = std::exchange(each.lookup, nullptr))
+            lookup->cancelled = true;
+    asked_ = 0;
+    miss_ = nullptr;
+    news_ = nullptr;
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,65 @@
+#pragma once
+#include "bridge/names/host_list.hpp"
+#include "bridge/names/blocking_calls.hpp"
+#include "bridge/names/server_address.hpp"
+#include "runtime/strand.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zklock::bridge {
+
+/// Makes addresses of a host list, without blocking anybody. It belongs to the strand. Names are looked up all at once,
+/// and a name that takes its time is not asked for twice meanwhile.
+class host_resolver : public std::enable_shared_from_this<host_resolver> {
+public:
+    using failed = std::function<void(const host_port&, const std::string& why)>;
+    using answered = std::function<void()>;
+
+    host_resolver(const runtime::strand& strand, const std::vector<host_port>& servers);
+
+    /// Begins a round: asks for each name that is not being looked up, and tells `miss` at once of those whose answers
+    /// were lost for want of memory. Later `news` is called for each name that was answered, once at least, and before
+    /// that `miss` if the name has no address.
+    void resolve(failed miss, answered news);
+
+    /// Names that were asked for in this round are still being looked up.
+    [[nodiscard]] bool busy() const noexcept { return asked_ != 0; }
+    /// No name is being looked up, of this round or an earlier one.
+    [[nodiscard]] bool complete() const noexcept;
+    /// What is known: the addresses that stand in the list, and those of the names that were answered since they were
+    /// asked for the last time. An address to which several names lead is there once, with all of these.
+    [[nodiscard]] const std::vector<address_ptr>& found();
+    /// The names that had no address when they were answered last, and why.
+    [[nodiscard]] std::map<std::string, std::string> unresolved() const;
+
+    /// Forgets what is under way; its functions will not be called.
+    void cancel();
+
+private:
+    struct name {
+        host_port server;
+        std::shared_ptr<name_lookup> lookup; ///< null: it is not being looked up
+        bool of_this_round = false;
+        std::vector<boost::asio::ip::address> addresses;
+        std::string why_none{}; ///< the last answer had no address
+    };
+    void ask(name&);
+    void answer(name&, const name_answer&);
+    void tell();
+
+    runtime::strand strand_;
+    std::vector<host_port> given_; ///< the addresses in the list
+    std::vector<name> names_;
+    std::vector<address_ptr> found_;
+    bool is_gathered_ = false; ///< as found_
+    std::size_t asked_ = 0;
+    failed miss_;
+    answered news_;
+};
+
+} // namespace zklock::bridge

@@ -1,0 +1,26 @@
+#pragma once
+#include "bridge/names/host_list.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <netinet/in.h>
+
+namespace zklock::bridge {
+
+/// An address of a server, in each form that somebody needs. No text is read back.
+struct server_address {
+    std::string text;             ///< for people: `10.0.0.1:2181`, `[::1]:2181`. No other address has the same
+    std::vector<host_port> given; ///< what the user calls it: each name that leads here, and the address itself
+    union {
+        sockaddr any;
+        sockaddr_in ipv4;
+        sockaddr_in6 ipv6;
+    } socket{}; ///< where to connect
+};
+
+/// It does not change, and is shared by all who know of it.
+using address_ptr = std::shared_ptr<const server_address>;
+
+} // namespace zklock::bridge

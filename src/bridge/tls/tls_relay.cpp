@@ -1,0 +1,206 @@
+#include "bridge/tls/tls_relay.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace zklock::bridge {
+
+namespace {
+
+// In one call, so that the executor's other work comes to its turn.
+constexpr std::size_t most_received = 4 * 16 * 1024;
+// What is encrypted before it is sent: then one call sends what a busy turn has written, and where the socket takes
+// nothing, no more than this, and a record, is in memory.
+constexpr std::size_t most_gathered = 64 * 1024;
+
+// More than that waits only for a server that has TLS answer again and again, and reads none of the answers.
+constexpr std::size_t most_unsent = 1024 * 1024;
+
+void close_descriptor(int& fd) noexcept
+{
+    if (const int open = std::exchange(fd, -1); open != -1)
+        ::close(open);
+}
+
+bool would_block(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK; }
+
+} // namespace
+
+tls_relay::tls_relay(std::shared_ptr<const tls_context> context, const server_name& name)
+    : engine_(std::make_unique<tls_engine>(std::move(context), name))
+{
+}
+
+tls_relay::~tls_relay()
+{
+    close_descriptor(own_end_);
+    close_descriptor(clients_end_);
+}
+
+auto tls_relay::now_in() const noexcept -> state
+{
+    switch (engine_->now_in()) {
+    case tls_engine::state::handshaking: return state::handshaking;
+    case tls_engine::state::open: return state::open;
+    case tls_engine::state::ended:
+    case tls_engine::state::failed: break;
+    }
+    return holds_input() ? state::open : state::ended;
+}
+
+bool tls_relay::has_failed() const noexcept
+{
+    if (now_in() != state::ended || engine_->heard())
+        return false;
+    const bool agreed = own_end_ != -1;
+    return !agreed || (engine_->now_in() == tls_engine::state::failed && !hung_up_);
+}
+
+auto tls_relay::shake_hands(int server) noexcept -> state
+{
+    for (;;) {
+        const auto now = engine_->advance();
+        send_pending(server);
+        if (now != tls_engine::state::handshaking)
+            break;
+        if (receive(server) == 0 && engine_->now_in() == tls_engine::state::handshaking)
+            break;
+    }
+    return now_in();
+}
+
+int tls_relay::open_pair() noexcept
+{
+    std::array<int, 2> ends{-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) == -1)
+        return -1;
+    own_end_ = ends[0];
+    clients_end_ = ends[1];
+    return clients_end_;
+}
+
+void tls_relay::close_clients_end() noexcept { close_descriptor(clients_end_); }
+
+/// Has the engine take what came, and returns how much that was; 0 also where the connection has ended.
+std::size_t tls_relay::receive(int server) noexcept
+{
+    if (engine_->pending().size() > most_unsent) {
+        hung_up_ = true;
+        engine_->no_more("the server wants answers of TLS, and takes none");
+        return 0;
+    }
+    buffer came;
+    ssize_t got = -1;
+    do
+        got = ::recv(server, came.data(), came.size(), MSG_DONTWAIT);
+    while (got == -1 && errno == EINTR);
+    if (got > 0) {
+        engine_->put({came.data(), static_cast<std::size_t>(got)});
+        return static_cast<std::size_t>(got);
+    }
+    const int error = errno;
+    if (got == 0 || !would_block(error)) {
+        hung_up_ = true;
+        engine_->no_more(got == 0 ? std::string_view() : std::string_view(std::strerror(error)));
+    }
+    return 0;
+}
+
+void tls_relay::bring_in(int server) noexcept
+{
+    bool all = false;
+    for (std::size_t received = 0; give_to_client();) {
+        if (const auto plain = engine_->read(input_); plain != 0) {
+            waiting_ = {input_.data(), plain};
+            continue;
+        }
+        if (engine_->now_in() != tls_engine::state::open) {
+            end_input();
+            break;
+        }
+        if (all || received >= most_received)
+            break;
+        const auto got = receive(server);
+        received += got;
+        // Less than there was room for is all. What has come meanwhile, or an end, makes the socket readable.
+        all = got < record;
+    }
+    send_pending(server); // an answer of TLS's own
+}
+
+/// False if the pair takes no more.
+bool tls_relay::give_to_client() noexcept
+{
+    while (!waiting_.empty()) {
+        const auto took = ::send(own_end_, waiting_.data(), waiting_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (took >= 0)
+            waiting_ = waiting_.subspan(static_cast<std::size_t>(took));
+        else if (would_block(errno))
+            return false;
+        else if (errno != EINTR)
+            waiting_ = {}; // the C client has closed its end
+    }
+    return true;
+}
+
+void tls_relay::end_input() noexcept
+{
+    if (!std::exchange(input_ended_, true))
+        ::shutdown(own_end_, SHUT_WR);
+}
+
+void tls_relay::bring_out(int server) noexcept
+{
+    buffer plain;
+    for (bool all = false; !all;) {
+        send_pending(server);
+        if (holds_output())
+            return;
+        while (!all && engine_->pending().size() < most_gathered) {
+            const auto got = ::recv(own_end_, plain.data(), plain.size(), MSG_DONTWAIT);
+            if (got == -1 && errno == EINTR)
+                continue;
+            // Less than there is room for is all: nobody writes meanwhile.
+            all = got < static_cast<ssize_t>(plain.size());
+            if (got > 0 && !engine_->write({plain.data(), static_cast<std::size_t>(got)}))
+                all = true; // it has ended, and with it what was not sent
+        }
+    }
+    send_pending(server);
+}
+
+void tls_relay::say_goodbye(int server) noexcept
+{
+    bring_out(server);
+    engine_->shut_down();
+    send_pending(server);
+}
+
+void tls_relay::send_pending(int server) noexcept
+{
+    while (holds_output()) {
+        const auto out = engine_->pending();
+        const auto took = ::send(server, out.data(), out.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (took >= 0) {
+            engine_->sent(static_cast<std::size_t>(took));
+        } else if (would_block(errno)) {
+            return;
+        } else if (errno != EINTR) {
+            // What came before can still be read; after it, the end.
+            ::shutdown(server, SHUT_RDWR);
+            engine_->sent(out.size());
+        }
+    }
+}
+
+void tls_relay::leave_to_parent() noexcept
+{
+    (void)engine_.release(); // NOLINT: another thread of the parent may have had a lock of OpenSSL's
+}
+
+} // namespace zklock::bridge

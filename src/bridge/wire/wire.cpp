@@ -1,0 +1,267 @@
+#include "bridge/wire/wire.hpp"
+#include "bridge/wire/first_answer.hpp"
+#include "bridge/wire/result_codes.hpp"
+#include "bridge/wire/wire_library.hpp"
+#include "runtime/forks.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace zklock::bridge {
+
+namespace {
+
+// From 2^30 ms on the C client's arithmetic with it overflows, and each attempt is over before it begins.
+constexpr std::int64_t longest_session_timeout = (std::int64_t{1} << 30) - 1;
+
+// What the inbox is told of one connection besides answers and events: its begin, its end, and that of the session.
+constexpr std::size_t most_of_epoch = 3;
+
+} // namespace
+
+wire::wire(inbox& in, const client_options& options, std::string chroot)
+    : inbox_(in), options_(options), chroot_(std::move(chroot)), fork_count_(runtime::fork_count()),
+      access_(std::make_unique<access_lists>())
+{
+    access_->clients.refer_to(options_.access);
+}
+
+wire::~wire() { abandon(); }
+
+bool wire::is_forked() const noexcept { return runtime::fork_count() != fork_count_; }
+
+/// One of those that begin() has made room for.
+void wire::push_of_epoch(message m) noexcept
+{
+    if (room_of_epoch_ != 0)
+        --room_of_epoch_;
+    inbox_.push_reserved(std::move(m));
+}
+
+bool wire::begin(const std::string& address)
+{
+    try {
+        inbox_.reserve(most_of_epoch - room_of_epoch_);
+        room_of_epoch_ = most_of_epoch;
+        address_ = address;
+        why_.clear();
+        attempt_told_ = false;
+    } catch (const std::bad_alloc&) { // an attempt that has failed: there will be others
+        phase_ = phase::none;
+        return false;
+    }
+    believed_ = false;
+    phase_ = phase::dialing;
+    log(log_level::debug, "connecting to ", address);
+    return true;
+}
+
+void wire::unreached(const error_code& why) noexcept
+{
+    phase_ = phase::none;
+    try {
+        attempt_failed(log_level::info, "cannot connect to ", address_, ": ", why.message());
+    } catch (const std::bad_alloc&) { // NOLINT: one less to tell of
+    }
+}
+
+void wire::insecure(std::string_view why)
+{
+    attempt_failed(log_level::warning, "no TLS with ", address_, ": ", why);
+    sever();
+}
+
+/// The library wants to connect by itself. So it is pointed at a decoy, and finds that it is connected, to the server:
+/// the socket of which it waits for that is replaced in between. It never learns a server's address; so whatever it
+/// makes of a connection that has ended, it sends nothing to anybody unless it is given the next one here.
+bool wire::connect(int socket)
+{
+    library_call in_library(*this);
+    phase_ = phase::none;
+    // The C client knows only the families in which the machine has an address.
+    decoy& last = decoy_ ? *decoy_ : decoys_.front();
+    fd_ = socket_towards(last);
+    const int error = errno;
+    if (fd_ == -1)
+        fd_ = socket_towards(&last == &decoys_.front() ? decoys_.back() : decoys_.front());
+    if (fd_ == -1) {
+        if (!attempt_told_)
+            attempt_failed(log_level::warning, "cannot connect to ", address_,
+                           ": the C client gets no socket of its own: ",
+                           why_.empty() ? std::string_view(std::strerror(error)) : why_);
+        settle();
+        return false;
+    }
+    why_.clear(); // a decoy's
+    phase_ = phase::associating;
+    if (::dup3(socket, fd_, O_CLOEXEC) == -1) {
+        attempt_failed(log_level::warning, "cannot connect to ", address_, ": ", std::strerror(errno));
+        must_cut_ = true;
+    } else {
+        zookeeper_process(handle_, ZOOKEEPER_WRITE);
+    }
+    settle();
+    return has_socket();
+}
+
+/// -1 when the library does not want to connect there.
+int wire::socket_towards(decoy& where)
+{
+    if (!point_at(where))
+        return -1;
+    int fd = -1, interest = 0;
+    timeval within{};
+    int code = zookeeper_interest(handle_, &fd, &interest, &within);
+    // After a failed attempt the first call only tells of a delay. The caller has waited already.
+    if (code == ZOK && fd == -1)
+        code = zookeeper_interest(handle_, &fd, &interest, &within);
+    return code == ZOK ? fd : -1;
+}
+
+/// Keeping the handle keeps the last transaction seen, and with it no server that lags behind it is accepted.
+bool wire::point_at(decoy& where)
+{
+    if (!where.bind())
+        return false;
+    decoy* const before = std::exchange(decoy_, &where);
+    if (handle_) // which keeps what it is told, also where it finds no address in it
+        return before == &where || zoo_set_servers(handle_, where.address().c_str()) == ZOK;
+    clientid_t id{};
+    id.client_id = session_id_;
+    std::memcpy(id.passwd, session_secret_, sizeof id.passwd);
+    auto timeout =
+        static_cast<int>(std::clamp<std::int64_t>(options_.session_timeout.count(), 1, longest_session_timeout));
+    handle_ = zookeeper_init2(where.address().c_str(), &callbacks::on_event, timeout, session_id_ ? &id : nullptr, this,
+                              ZOO_NO_LOG_CLIENTENV, &callbacks::on_log);
+    if (!handle_)
+        return false;
+    zoo_set_servers_resolution_delay(handle_, -1);
+    for (const auto& who : options_.auth)
+        zoo_add_auth(handle_, who.scheme.c_str(), who.secret.data(), static_cast<int>(who.secret.size()), nullptr,
+                     nullptr);
+    return true;
+}
+
+interest wire::next_interest()
+{
+    library_call in_library(*this);
+    if (!has_socket())
+        return {};
+    int fd = -1, interest = 0;
+    timeval within{};
+    int code = zookeeper_interest(handle_, &fd, &interest, &within);
+    // Also a ping that could not be sent, where the library leaves the connection open.
+    must_cut_ = must_cut_ || code != ZOK || fd != fd_;
+    settle();
+    if (!has_socket())
+        return {};
+    return {(interest & ZOOKEEPER_WRITE) != 0,
+            std::chrono::milliseconds{within.tv_sec * 1000 + (within.tv_usec + 999) / 1000}};
+}
+
+bool wire::process(bool writable, int limit)
+{
+    library_call in_library(*this);
+    int code = has_socket() ? ZOK : ZNOTHING;
+    for (; code == ZOK && limit > 0; --limit) {
+        if (zoo_state(handle_) == ZOO_ASSOCIATING_STATE && !believed_ && !server_has_answered()) {
+            code = ZNOTHING;
+            break;
+        }
+        const auto unanswered = unanswered_;
+        code = zookeeper_process(handle_, ZOOKEEPER_READ | (std::exchange(writable, false) ? ZOOKEEPER_WRITE : 0));
+        if (must_cut_)
+            break;
+        // Nothing else is expected, and looking for it costs as much as reading it.
+        if (code == ZOK && unanswered != 0 && unanswered_ == 0)
+            code = ZNOTHING;
+    }
+    settle();
+    return code == ZOK && has_socket();
+}
+
+/// Looks at what came before the library believes it.
+bool wire::server_has_answered()
+{
+    using kind = first_answer::kind;
+    const auto answer = look_at_first_answer(fd_);
+    if (answer.what == kind::foreign)
+        attempt_failed(log_level::warning, address_, " is no ZooKeeper server: its answer begins with \"",
+                       answer.begins, "\"");
+    else if (answer.what == kind::none)
+        attempt_failed(log_level::info, address_,
+                       " closed the connection without an answer: it is no ZooKeeper server, or does not serve, or "
+                       "takes no more clients");
+    must_cut_ = must_cut_ || answer.what == kind::foreign || answer.what == kind::none;
+    believed_ = answer.what == kind::session;
+    return believed_;
+}
+
+std::optional<std::pair<std::string, std::string>> wire::attempt() const
+{
+    switch (phase_) {
+    case phase::dialing: return std::pair(address_, address_ + " has not accepted the connection yet");
+    case phase::securing:
+        return std::pair(address_, address_ + " has accepted the connection and has not agreed on TLS yet: it speaks "
+                                              "no TLS, or is overloaded");
+    case phase::associating:
+        return std::pair(address_, address_ + " has accepted the connection and has not answered yet: it is no "
+                                              "ZooKeeper server, or overloaded");
+    case phase::none:
+    case phase::connected: break;
+    }
+    return std::nullopt;
+}
+
+void wire::give_up()
+{
+    if (phase_ == phase::dialing)
+        attempt_failed(log_level::info, address_, " did not accept the connection in time");
+    else if (phase_ == phase::securing)
+        attempt_failed(log_level::info, address_,
+                       " accepted the connection and did not agree on TLS in time: it speaks no TLS, or is overloaded");
+    else if (phase_ == phase::associating)
+        attempt_failed(log_level::info, address_,
+                       " accepted the connection and did not answer in time: it is no ZooKeeper server, or overloaded");
+    sever();
+}
+
+void callbacks::on_event(zhandle_t* handle, int type, int state, const char* path, void* context) noexcept
+{
+    auto& to = *static_cast<wire*>(context);
+    if (type == ZOO_SESSION_EVENT) {
+        if (state != ZOO_CONNECTED_STATE)
+            return; // settle() sees what became of it, once its requests are answered
+        if (to.epoch_open_) { // a connection was lost unnoticed
+            to.must_cut_ = true;
+            return;
+        }
+        const clientid_t* id = zoo_client_id(handle);
+        const bool renewed = std::exchange(to.session_id_, id->client_id) != id->client_id;
+        std::memcpy(to.session_secret_, id->passwd, sizeof to.session_secret_);
+        const auto granted_before =
+            std::exchange(to.granted_, std::chrono::milliseconds{zoo_recv_timeout(handle)});
+        to.epoch_open_ = true;
+        to.push_of_epoch(connected{++to.epoch_, to.session_id_, to.granted_});
+        to.log_connected(renewed, granted_before);
+        return;
+    }
+    to.watch_fired(path, type);
+    auto kind = type == ZOO_DELETED_EVENT   ? store::event_kind::deleted
+                : type == ZOO_CREATED_EVENT ? store::event_kind::created
+                : type == ZOO_CHILD_EVENT   ? store::event_kind::children_changed
+                                            : store::event_kind::data_changed;
+    try {
+        to.inbox_.push(node_event{kind, std::string{to.without_chroot(path)}});
+    } catch (const std::bad_alloc&) { // in the next epoch all is looked at anew
+        to.must_cut_ = true;
+    }
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,204 @@
+#pragma once
+#include "bridge/wire/decoy.hpp"
+#include "bridge/wire/inbox.hpp"
+#include "bridge/wire/log_lines.hpp"
+#include "store/logger.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+struct _zhandle;
+
+namespace zklock::bridge {
+
+/// What the C client waits for next.
+struct interest {
+    bool write = false;
+    std::chrono::milliseconds within{0};
+};
+
+/// One handle of the C client, made to keep the store's contract: whatever the library does to a connection, its
+/// requests are all answered before `disconnected` enters the inbox, and no watch outlives it.
+///
+/// The caller makes the TCP connections, because their order and pace are its own; the library is given one that is
+/// there, in place of the socket with which it connects to a decoy. Everything that the library calls back only fills
+/// the inbox. No two threads are inside the library at once, whatever handle they use.
+class wire {
+public:
+    wire(inbox& in, const client_options& options, std::string chroot);
+    ~wire();
+    wire(const wire&) = delete;
+    wire& operator=(const wire&) = delete;
+
+    /// An attempt to connect to that address begins: the caller makes a TCP connection, and calls connect() or
+    /// unreached(). False when there is no memory for it.
+    [[nodiscard]] bool begin(const std::string& address);
+    /// The TCP connection could not be made.
+    void unreached(const error_code& why) noexcept;
+    /// There is a TCP connection, and the caller is agreeing on TLS with the server before it calls connect().
+    void secures() noexcept { phase_ = phase::securing; }
+    /// Ends the attempt, at whatever point: TLS has failed.
+    void insecure(std::string_view why);
+    /// The library goes on with a duplicate of that connected socket, and asks for the session. False, with a line in
+    /// the log, when that failed at once.
+    [[nodiscard]] bool connect(int socket);
+    /// An attempt has begun, and the library has no socket yet.
+    [[nodiscard]] bool is_dialing() const noexcept { return phase_ == phase::dialing || phase_ == phase::securing; }
+    /// The library has a socket: it waits for a session, or is connected. While not, no requests are made.
+    [[nodiscard]] bool has_socket() const noexcept { return phase_ == phase::associating || is_connected(); }
+    [[nodiscard]] bool is_connected() const noexcept { return phase_ == phase::connected; }
+    [[nodiscard]] std::size_t unanswered() const noexcept { return unanswered_; }
+    /// Counts the connections made.
+    [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
+    /// How long the servers keep the present session without a connection.
+    [[nodiscard]] std::chrono::milliseconds granted() const noexcept { return granted_; }
+    /// The servers refused the credentials: never connect again.
+    [[nodiscard]] bool refused() const noexcept { return refused_; }
+    /// True, once, if the last attempt was told that its session is over.
+    [[nodiscard]] bool take_expiry() noexcept { return std::exchange(expired_, false); }
+    /// How the last attempt to connect to each address has ended, since there was a connection.
+    [[nodiscard]] const std::map<std::string, std::string>& failures() const noexcept { return failures_; }
+    /// The address of the present attempt to connect, and how far that has come; nothing if there is none.
+    [[nodiscard]] std::optional<std::pair<std::string, std::string>> attempt() const;
+
+    /// The library's own descriptor, or -1.
+    [[nodiscard]] int descriptor() const noexcept { return has_socket() ? fd_ : -1; }
+    /// What is at the other end of the library's socket ends the connection: so the log can say why.
+    void will_end(std::string_view why) noexcept;
+
+    /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
+    [[nodiscard]] interest next_interest();
+    /// Reads up to `limit` packets and writes what waits. True when there may be more to read.
+    bool process(bool writable, int limit);
+    /// Ends the connection or the attempt; the session lives on.
+    void sever();
+    /// Ends an attempt that has had its time: the log tells what came of it.
+    void give_up();
+
+    /// The requests. Each takes a path below the chroot; call them in the epoch that the caller knows of, only.
+    void create(std::unique_ptr<request>, std::string_view path, std::string_view data, store::node_kind kind,
+                const access_list* access);
+    void remove(std::unique_ptr<request>, std::string_view path, std::int32_t version);
+    void set(std::unique_ptr<request>, std::string_view path, std::string_view data, std::int32_t version);
+    void batch(std::unique_ptr<request>, std::span<const store::batch_write> writes);
+    void exists(std::unique_ptr<request>, std::string_view path, bool watch);
+    void get(std::unique_ptr<request>, std::string_view path, bool watch);
+    void children(std::unique_ptr<request>, std::string_view path, bool watch);
+    void get_acl(std::unique_ptr<request>, std::string_view path);
+    void set_acl(std::unique_ptr<request>, std::string_view path, const access_list&, std::int32_t acl_version);
+    void unwatch(std::unique_ptr<request>, std::string_view path);
+    void sync(std::unique_ptr<request>, std::string_view path);
+    /// Takes the results of a batch whose answer was given: their memory serves later batches.
+    void take_back(std::unique_ptr<batch_results>);
+
+    /// Asks for any answer, so that the socket becomes readable.
+    void nudge();
+    /// Ends session and connection. While connected, the socket must be readable and have nothing waiting to be
+    /// written, or the library stops the thread.
+    void close();
+    /// Ends session and connection without those conditions, and without waiting: the server may not hear of it. In a
+    /// forked process it only closes the descriptor.
+    void abandon();
+    /// This is a copy: session and connection are those of a process that this one was forked off.
+    [[nodiscard]] bool is_forked() const noexcept;
+
+private:
+    enum class phase : std::uint8_t { none, dialing, securing, associating, connected };
+    class library_call;
+    struct access_lists;
+    friend struct callbacks;
+
+    [[nodiscard]] std::string on_server(std::string_view path) const;
+    [[nodiscard]] std::string_view without_chroot(std::string_view path) const;
+    template <class Call> void submit(std::unique_ptr<request>, std::string_view path, Call call);
+    void hand_over(std::unique_ptr<request>, int code); ///< what came of the library's call
+    void reject(std::unique_ptr<request>, int code);
+    void accept(answer, int code); ///< from the library's completions
+    template <class... Parts> void log(log_level level, const Parts&... parts) noexcept
+    {
+        push_line(inbox_, log_, level, parts...);
+    }
+    template <class... Parts> void attempt_failed(log_level level, const Parts&... parts) noexcept;
+    void keep_failure(std::string line);
+    void log_connected(bool renewed, std::chrono::milliseconds granted_before) noexcept;
+    void log_end(int state, bool was_associating) noexcept;
+    void note_reason(std::string_view line);
+    void log_access_refused() noexcept;
+    void watch(request&, const std::string& full, watch_kind);
+    void watch_answered(const request&, store::outcome) noexcept;
+    void forget_if_idle(watches::iterator) noexcept;
+    void push_of_epoch(message) noexcept;
+
+    [[nodiscard]] int socket_towards(decoy&);
+    [[nodiscard]] bool point_at(decoy&);
+    [[nodiscard]] bool server_has_answered();
+    void settle();
+    void follow_state();
+    void end_epoch();
+    void cut();
+    void fail_unanswered();
+    void forget_watches();
+    void watch_fired(const char* path, int type);
+    void drop_handle();
+    void leave_to_parent();
+
+    inbox& inbox_;
+    const client_options& options_;
+    const store::logger log_{options_.log};
+    const std::string chroot_;
+    const unsigned fork_count_; // of the process to which the handle belongs
+
+    _zhandle* handle_ = nullptr;
+    std::array<decoy, 2> decoys_{decoy(decoy::family::ipv4), decoy(decoy::family::ipv6)};
+    decoy* decoy_ = nullptr; // at which the handle is pointed
+    std::string address_;          // the last attempt's
+    phase phase_ = phase::none;
+    int fd_ = -1;
+    std::uint64_t epoch_ = 0;
+    bool epoch_open_ = false;
+    bool believed_ = false; // a ZooKeeper server gave the first answer on this connection
+    bool must_cut_ = false; // an answer left its outcome open: nothing more may come on this connection
+    std::size_t unanswered_ = 0;
+    std::size_t room_of_epoch_ = 0; // what the inbox keeps for the begin of the epoch and its end
+    watches watched_;
+    std::vector<std::unique_ptr<batch_results>> spare_results_;
+    const std::unique_ptr<access_lists> access_; // as the library takes them
+    bool refused_ = false;
+    bool expired_ = false;
+
+    // For the log, and for those who ask why there is no connection.
+    std::map<std::string, std::string> failures_; // by address
+    std::string why_;                             // the present connection has ended, or the attempt
+    bool attempt_told_ = false;                   // that it has failed
+    lease_clock::time_point connected_{}, ended_{}; // the last connection
+
+    // The session, to go on with it in another handle.
+    std::int64_t session_id_ = 0;
+    char session_secret_[16] = {};
+    std::chrono::milliseconds granted_{0};
+};
+
+/// What it says is also kept.
+template <class... Parts> void wire::attempt_failed(log_level level, const Parts&... parts) noexcept
+{
+    attempt_told_ = true;
+    log(level, parts...);
+    try {
+        std::string line;
+        (store::logger::add(line, parts), ...);
+        keep_failure(std::move(line));
+    } catch (const std::bad_alloc&) { // NOLINT: one less to tell of
+    }
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,220 @@
+#include "store/path_check.hpp"
+#include "bridge/wire/result_codes.hpp"
+#include "bridge/wire/wire.hpp"
+#include "bridge/wire/wire_library.hpp"
+#include "store/access_size.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Batches: each is one multi of the C client. What the library leaves unchecked there is checked here first: it frees
+// what it never allocated when a path is invalid or the session is over, and aborts at a container.
+
+namespace zklock::bridge {
+
+namespace {
+
+// The pieces of a packet, in bytes.
+constexpr std::size_t request_header = 8;
+constexpr std::size_t write_header = 9; // and one more behind the last write
+constexpr std::size_t number = 4;
+constexpr std::size_t text(std::string_view s) { return number + s.size(); }
+
+/// What a sequence number may add to a path: it is negative past 2^31.
+constexpr std::size_t longest_sequence = sizeof "-2147483648" - 1;
+
+bool is_sequential(store::node_kind kind)
+{
+    return kind == store::node_kind::persistent_sequential || kind == store::node_kind::ephemeral_sequential;
+}
+
+constexpr std::size_t most_spare = 4;
+constexpr std::size_t most_spare_writes = 256;
+constexpr std::size_t most_spare_texts = 64 * 1024;
+
+/// How much there is in a batch.
+struct batch_size {
+    std::size_t writes = 0;
+    std::size_t creates = 0;
+    std::size_t sets = 0;
+    std::size_t texts = 0; ///< bytes of the paths, each with its NUL, and of those of the nodes created
+    std::size_t lists = 0; ///< access lists that are not the client's
+    std::size_t entries = 0; ///< of those
+    bool lists_are_texts = true;
+};
+
+/// Nothing for a batch that the library or the servers do not take.
+std::optional<batch_size> measure(std::span<const store::batch_write> writes, std::size_t chroot,
+                                  const access_list& clients)
+{
+    using kind = store::batch_write::kind;
+    batch_size all{writes.size()};
+    const std::size_t clients_size = store::size_of(clients);
+    std::size_t packet = request_header + write_header;
+    for (const auto& write : writes) {
+        const bool creates = write.what == kind::create;
+        const bool numbered = creates && is_sequential(write.created);
+        if (!store::is_valid_path(write.path, numbered) || (creates && write.created == store::node_kind::container))
+            return std::nullopt;
+        const std::size_t path = chroot + write.path.size();
+        packet += write_header + number + path + number; // the last is a version, or a create's mode
+        if (creates || write.what == kind::set)
+            packet += text(write.data);
+        if (creates)
+            packet += write.access ? store::size_of(*write.access) : clients_size;
+        if (creates && write.access) {
+            ++all.lists;
+            all.entries += write.access->entries().size();
+            all.lists_are_texts = all.lists_are_texts && is_text(*write.access);
+        }
+        all.creates += creates;
+        all.sets += write.what == kind::set;
+        all.texts += path + 1 + (creates ? path + longest_sequence + 1 : 0);
+        if (packet > store::largest_request)
+            return std::nullopt;
+    }
+    return writes.empty() ? std::nullopt : std::optional(all);
+}
+
+/// Everything of a batch that the library refers to, in a few pieces of memory however many writes there are.
+class sent_batch final : public batch_results {
+public:
+    /// Empties it, and makes room.
+    void prepare(const batch_size& size)
+    {
+        created.clear();
+        created.reserve(size.creates);
+        set.clear();
+        set.reserve(size.sets);
+        failed = store::batch_reply::no_write;
+        operations.assign(size.writes, {});
+        results.assign(size.writes, {});
+        stats.assign(size.sets, {});
+        lists.clear();
+        lists.reserve(size.lists);
+        entries.resize(size.entries);
+        if (size.texts <= texts_size_)
+            return;
+        texts_ = std::make_unique_for_overwrite<char[]>(size.texts);
+        texts_size_ = size.texts;
+    }
+    /// Makes the operations, once there is room.
+    void fill(std::span<const store::batch_write> writes, const std::string& chroot, const ACL_vector& clients)
+    {
+        using kind = store::batch_write::kind;
+        char* at = texts_.get();
+        struct Stat* stat = stats.data();
+        ACL* entry = entries.data();
+        for (zoo_op_t* operation = operations.data(); const auto& write : writes) {
+            char* const path = at;
+            at = std::copy(chroot.begin(), chroot.end(), at);
+            // What is created at "/" is a child of the chroot's node, with no name but its number.
+            if (write.path != "/" || chroot.empty() || write.what == kind::create)
+                at = std::copy(write.path.begin(), write.path.end(), at);
+            *at++ = '\0';
+            const auto data_size = static_cast<int>(write.data.size());
+            switch (write.what) {
+            case kind::create: {
+                const auto room = chroot.size() + write.path.size() + longest_sequence + 1;
+                const ACL_vector* access = &clients;
+                if (write.access) {
+                    lists.push_back({static_cast<std::int32_t>(write.access->entries().size()), entry});
+                    access = &lists.back();
+                    entry = put_entries(*write.access, entry);
+                }
+                zoo_create_op_init(operation, path, write.data.data(), data_size, access, to_mode(write.created), at,
+                                   static_cast<int>(room));
+                at += room;
+                break;
+            }
+            case kind::remove: zoo_delete_op_init(operation, path, write.version); break;
+            case kind::set:
+                zoo_set_op_init(operation, path, write.data.data(), data_size, write.version, stat++);
+                break;
+            case kind::check: zoo_check_op_init(operation, path, write.version); break;
+            }
+            ++operation;
+        }
+    }
+    [[nodiscard]] bool is_small() const noexcept
+    {
+        return operations.capacity() <= most_spare_writes && entries.capacity() <= most_spare_writes &&
+               texts_size_ <= most_spare_texts;
+    }
+
+    std::vector<zoo_op_t> operations;
+    std::vector<zoo_op_result_t> results;
+    std::vector<struct Stat> stats; ///< room for the Stat of each node that is set
+    std::vector<ACL_vector> lists;  ///< access lists that are not the client's
+    std::vector<ACL> entries;       ///< theirs
+
+private:
+    std::unique_ptr<char[]> texts_;
+    std::size_t texts_size_ = 0;
+};
+
+} // namespace
+
+void wire::batch(std::unique_ptr<request> r, std::span<const store::batch_write> writes)
+{
+    library_call in_library(*this);
+    r->sender = this;
+    inbox::room for_answer(inbox_);
+    const auto answered_with = [&](int code) {
+        for_answer.keep();
+        hand_over(std::move(r), code);
+    };
+    if (!epoch_open_ || is_unrecoverable(handle_))
+        return answered_with(ZCONNECTIONLOSS);
+    const auto size = measure(writes, chroot_.size(), options_.access);
+    if (!size)
+        return answered_with(ZBADARGUMENTS);
+    if (!size->lists_are_texts)
+        return answered_with(ZINVALIDACL);
+    r->has_clients_access = size->lists == 0;
+    if (spare_results_.empty()) {
+        r->results = std::make_unique<sent_batch>();
+    } else {
+        r->results = std::move(spare_results_.back());
+        spare_results_.pop_back();
+    }
+    auto& sent = static_cast<sent_batch&>(*r->results);
+    sent.prepare(*size);
+    sent.fill(writes, chroot_, access_->clients.get());
+    answered_with(zoo_amulti(handle_, static_cast<int>(writes.size()), sent.operations.data(), sent.results.data(),
+                             &callbacks::on_batch, r.get()));
+}
+
+void wire::take_back(std::unique_ptr<batch_results> read)
+{
+    if (spare_results_.size() < most_spare && static_cast<sent_batch&>(*read).is_small())
+        spare_results_.push_back(std::move(read));
+}
+
+void callbacks::on_batch(int code, const void* context) noexcept
+{
+    const auto* of = static_cast<const request*>(context);
+    auto& sent = static_cast<sent_batch&>(*of->results);
+    if (code == ZOK) {
+        for (const auto& result : sent.results)
+            if (result.value) // only creates have one
+                sent.created.push_back(of->sender->without_chroot(result.value));
+        for (const auto& stat : sent.stats)
+            sent.set.push_back(stat_of(&stat));
+    } else if (to_outcome(code) != store::outcome::unknown) {
+        // Writes before the one that failed are told to be all right, and those behind it that they were not looked at.
+        const auto at = std::find_if(sent.results.begin(), sent.results.end(),
+                                     [code](const zoo_op_result_t& result) { return result.err == code; });
+        if (at != sent.results.end())
+            sent.failed = static_cast<std::size_t>(at - sent.results.begin());
+    }
+    finish({}, code, context);
+}
+
+} // namespace zklock::bridge

@@ -1,0 +1,176 @@
+// How a connection ends, and the session: at the caller's wish, or because the library has given it up.
+#include "bridge/wire/first_answer.hpp"
+#include "bridge/wire/readiness.hpp"
+#include "bridge/wire/wire.hpp"
+#include "bridge/wire/wire_library.hpp"
+
+#include <new>
+#include <utility>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace zklock::bridge {
+
+void wire::sever()
+{
+    library_call in_library(*this);
+    if (is_dialing()) {
+        phase_ = phase::none;
+    } else if (has_socket()) {
+        will_end("this client has given it up");
+        cut();
+    }
+    settle();
+}
+
+void wire::will_end(std::string_view why) noexcept
+{
+    if (why_.empty())
+        try {
+            why_ = why;
+        } catch (const std::bad_alloc&) { // NOLINT: the log says less
+        }
+}
+
+void wire::close()
+{
+    library_call in_library(*this);
+    if (handle_)
+        drop_handle();
+    end_epoch();
+}
+
+void wire::abandon()
+{
+    if (is_forked()) {
+        leave_to_parent();
+        return;
+    }
+    library_call in_library(*this);
+    if (is_dialing())
+        phase_ = phase::none;
+    if (!handle_)
+        return;
+    if (has_socket()) {
+        int fd = -1, interest = 0;
+        timeval within{};
+        bool idle = is_connected() && zookeeper_interest(handle_, &fd, &interest, &within) == ZOK && fd == fd_ &&
+                    fd != -1 && !(interest & ZOOKEEPER_WRITE) && is_ready(fd, POLLOUT);
+        if (idle && zoo_state(handle_) == ZOO_CONNECTED_STATE)
+            ::shutdown(fd, SHUT_RD); // ends the library's wait for an answer, and its request to close still leaves
+        else
+            cut();
+    }
+    drop_handle();
+    end_epoch();
+}
+
+/// Anything that the library sends would reach the parent's connection, and so would a shutdown. So the handle is left
+/// as it is, and so is the lock around the library, which another thread of the parent may have held.
+void wire::leave_to_parent()
+{
+    if (has_socket() && fd_ != -1)
+        ::close(fd_);
+    handle_ = nullptr;
+    phase_ = phase::none;
+    fd_ = -1;
+    end_epoch();
+}
+
+// --- what the library did --------------------------------------------------------------------------------------------
+
+/// Brings the inbox in line with what the library did in the call before.
+void wire::settle()
+{
+    if (handle_ && !is_dialing())
+        follow_state();
+    must_cut_ = false; // cutting gives answers that would ask for it again
+}
+
+void wire::follow_state()
+{
+    if (must_cut_)
+        cut();
+    int state = zoo_state(handle_);
+    const bool was_associating = phase_ == phase::associating;
+    if (state == ZOO_CONNECTED_STATE)
+        phase_ = phase::connected;
+    else if (state == ZOO_ASSOCIATING_STATE)
+        phase_ = phase::associating;
+    else
+        phase_ = phase::none;
+    if (phase_ == phase::connected)
+        return;
+
+    if (phase_ == phase::none || epoch_open_)
+        log_end(state, was_associating);
+    if (epoch_open_ || unanswered_) {
+        fail_unanswered();
+        end_epoch();
+    }
+    if (phase_ == phase::associating)
+        return;
+    fd_ = -1;
+    if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE) {
+        drop_handle();
+        session_id_ = 0;
+        if (state == ZOO_EXPIRED_SESSION_STATE) {
+            expired_ = true;
+            push_of_epoch(expired{});
+        } else {
+            refused_ = true;
+            push_of_epoch(authentication_failed{});
+        }
+    }
+}
+
+void wire::end_epoch()
+{
+    if (!epoch_open_)
+        return;
+    epoch_open_ = false;
+    forget_watches();
+    push_of_epoch(disconnected{});
+}
+
+/// Has the library notice that its socket is finished, the way it notices any other loss.
+void wire::cut()
+{
+    bool shut = false;
+    for (int code = ZOK; code == ZOK || code == ZNOTHING;) {
+        int state = zoo_state(handle_);
+        if (state != ZOO_CONNECTED_STATE && state != ZOO_CONNECTING_STATE && state != ZOO_ASSOCIATING_STATE)
+            return; // the library has closed the socket, and its number may be another's now
+        if (state == ZOO_ASSOCIATING_STATE)
+            disconnect(fd_); // or the library would read what nobody has looked at
+        else if (!std::exchange(shut, true))
+            ::shutdown(fd_, SHUT_RDWR);
+        code = zookeeper_process(handle_, state == ZOO_CONNECTING_STATE ? ZOOKEEPER_WRITE
+                                                                        : ZOOKEEPER_READ | ZOOKEEPER_WRITE);
+    }
+}
+
+/// When a send fails, the library closes its socket and says nothing; on the next connection it would go on in the
+/// middle of that request, and take the answers for those of others. A failed attempt to connect clears its queues: the
+/// decoy's.
+void wire::fail_unanswered()
+{
+    if (unanswered_ && phase_ == phase::none && zoo_state(handle_) == ZOO_NOTCONNECTED_STATE &&
+        (fd_ = socket_towards(*decoy_)) != -1)
+        cut(); // before it sends anything
+    if (unanswered_ || zoo_state(handle_) == ZOO_CONNECTING_STATE || zoo_state(handle_) == ZOO_ASSOCIATING_STATE) {
+        drop_handle(); // answers all that is left; the session goes on in the next handle
+        phase_ = phase::none;
+    }
+}
+
+void wire::drop_handle()
+{
+    zookeeper_close(std::exchange(handle_, nullptr));
+    phase_ = phase::none;
+    fd_ = -1;
+    must_cut_ = false;
+}
+
+} // namespace zklock::bridge

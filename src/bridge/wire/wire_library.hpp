@@ -1,0 +1,94 @@
+#pragma once
+#include "bridge/wire/wire.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <zookeeper/zookeeper.h>
+
+namespace zklock::bridge {
+
+/// Stands around every call into the library: it has global state without locks, and its log callback has no context.
+class wire::library_call {
+public:
+    explicit library_call(wire& caller) : lock_(mutex) { current = &caller; }
+    ~library_call() { current = nullptr; }
+    library_call(const library_call&) = delete;
+    library_call& operator=(const library_call&) = delete;
+
+    static inline wire* current = nullptr; // guarded by the mutex
+
+private:
+    static inline std::mutex mutex;
+    std::lock_guard<std::mutex> lock_;
+};
+
+/// Puts a list's entries at `to` as the library takes them, and returns their end. They refer to the list's texts.
+inline ACL* put_entries(const access_list& access, ACL* to) noexcept
+{
+    for (const access_entry& entry : access.entries()) {
+        auto* const scheme = const_cast<char*>(entry.scheme.c_str()); // the library only reads what it is given
+        auto* const id = const_cast<char*>(entry.id.c_str());
+        *to++ = {static_cast<std::int32_t>(entry.allowed), {scheme, id}};
+    }
+    return to;
+}
+
+/// Whether the library would take its texts as they are: it takes them to end at the first NUL. (The client's own list
+/// has been looked at with the other options.)
+[[nodiscard]] inline bool is_text(const access_list& access) noexcept
+{
+    return std::ranges::none_of(access.entries(), [](const access_entry& entry) {
+        return entry.scheme.find('\0') != std::string::npos || entry.id.find('\0') != std::string::npos;
+    });
+}
+
+/// An access list as the library takes it, and room for the next.
+class library_access {
+public:
+    /// It refers to the list's texts.
+    const ACL_vector& refer_to(const access_list& access)
+    {
+        entries_.resize(access.entries().size());
+        put_entries(access, entries_.data());
+        vector_ = {static_cast<std::int32_t>(entries_.size()), entries_.data()};
+        return vector_;
+    }
+    [[nodiscard]] const ACL_vector& get() const noexcept { return vector_; }
+
+private:
+    std::vector<ACL> entries_;
+    ACL_vector vector_{};
+};
+
+struct wire::access_lists {
+    library_access clients; ///< that of the options, which every node gets that is not given one of its own
+    library_access other;   ///< of the request that is being made
+};
+
+/// The Stat of a node that does not exist: all zero.
+[[nodiscard]] store::node_stat stat_of(const struct Stat*);
+
+/// What the library calls. None of them calls it back, nor anybody else: they fill the inbox. The library is written in
+/// C, so no exception may leave them: where there is no memory for what came, the connection is cut, and what has come
+/// of the request is unknown. The answer itself has room in the inbox since the request was sent.
+struct callbacks {
+    static void on_event(zhandle_t*, int type, int state, const char* path, void* context) noexcept;
+    static void on_log(const char* message) noexcept;
+    static void on_void(int code, const void* context) noexcept;
+    static void on_string(int code, const char* value, const void* context) noexcept;
+    static void on_create(int code, const char* path, const struct Stat* stat, const void* context) noexcept;
+    static void on_data(int code, const char* data, int size, const struct Stat* stat, const void* context) noexcept;
+    static void on_stat(int code, const struct Stat* stat, const void* context) noexcept;
+    static void on_batch(int code, const void* context) noexcept;
+    static void on_children(int code, const struct String_vector* names, const struct Stat* stat,
+                            const void* context) noexcept;
+    static void on_access(int code, struct ACL_vector* access, struct Stat* stat, const void* context) noexcept;
+    static void finish(answer, int code, const void* context);
+    template <class Fill> static void finish_with(Fill fill, int code, const void* context);
+};
+
+} // namespace zklock::bridge

@@ -1,0 +1,119 @@
+// What a wire has the log say: how attempts end, connections, sessions; and the C client's own lines. That one calls
+// whatever ends a connection an error, although the next attempt is on its way; what matters of it is in our lines.
+#include "bridge/wire/wire.hpp"
+#include "bridge/wire/wire_library.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <new>
+#include <utility>
+
+namespace zklock::bridge {
+namespace {
+
+constexpr std::size_t most_failures = 16; // addresses
+
+/// The part of a line between the first of these and the next of those.
+std::string_view between(std::string_view line, std::string_view first, std::string_view next)
+{
+    const auto begin = line.find(first);
+    if (begin == line.npos)
+        return {};
+    line.remove_prefix(begin + first.size());
+    const auto end = line.find(next);
+    return end == line.npos ? std::string_view() : line.substr(0, end);
+}
+
+} // namespace
+
+void wire::keep_failure(std::string line)
+{
+    if (failures_.size() < most_failures || failures_.contains(address_))
+        failures_[address_] = std::move(line);
+}
+
+void wire::log_connected(bool renewed, std::chrono::milliseconds granted_before) noexcept
+{
+    failures_.clear();
+    connected_ = lease_clock::now();
+    const store::session_name session{session_id_};
+    if (renewed)
+        log(log_level::info, "connected to ", address_, ": new session ", session, ", time-out ", granted_);
+    else
+        log(log_level::info, "connected to ", address_, ": session ", session, " goes on, time-out ", granted_,
+            ", after ", connected_ - ended_, " without a connection");
+    if (granted_ < options_.session_timeout && (renewed || granted_ != granted_before))
+        log(log_level::warning, "the servers keep a session for ", granted_, " only, and not for ",
+            options_.session_timeout, ", which were asked for");
+}
+
+/// The socket is gone, or about to be.
+void wire::log_end(int state, bool was_associating) noexcept
+{
+    const std::string_view why = why_.empty() ? std::string_view("for a reason that is not known") : why_;
+    if (epoch_open_) {
+        ended_ = lease_clock::now();
+        log(log_level::info, "the connection to ", address_, " has ended after ", ended_ - connected_, ": ", why);
+    }
+    if (state == ZOO_EXPIRED_SESSION_STATE)
+        log(log_level::warning, "session ", store::session_name{session_id_}, " has expired, says ", address_,
+            "; a new one will be opened");
+    else if (state == ZOO_AUTH_FAILED_STATE)
+        log(log_level::error, address_, " refuses the credentials: this client will not connect any more");
+    else if (was_associating && !epoch_open_ && !attempt_told_)
+        attempt_failed(log_level::info, "cannot connect to ", address_, ": ", why);
+}
+
+/// "Socket [ADDRESS] zk retcode=-4, errno=111(Connection refused): server refused to accept the client"
+void wire::note_reason(std::string_view line)
+{
+    if (!why_.empty() || !line.starts_with("Socket "))
+        return;
+    int error = 0;
+    const std::string_view number = between(line, "errno=", "(");
+    std::from_chars(number.data(), number.data() + number.size(), error);
+    if (line.find("timed out (exceeded timeout") != line.npos)
+        why_ = "nothing has come from the server for too long";
+    else if (error == EHOSTDOWN) // how the C client calls the end of the stream
+        why_ = "the server has hung up";
+    else if (const auto at = line.find("errno="); at != line.npos)
+        why_ = between(line.substr(at), "(", ")");
+    else
+        why_ = line;
+}
+
+void callbacks::on_log(const char* message) noexcept
+{
+    wire* const to = wire::library_call::current;
+    if (!to)
+        return;
+    // "time:pid:ZOO_LEVEL@function@line: text"
+    std::string_view line{message};
+    if (const auto mark = line.find(":ZOO_"); mark != line.npos) {
+        line.remove_prefix(mark + 5);
+        if (const auto text = line.find(": "); text != line.npos)
+            line.remove_prefix(text + 2);
+    }
+    // Both tell of delays that are ours: connect() asks twice, and rests before that.
+    if (line.starts_with("Delaying connection after") ||
+        (line.starts_with("Exceeded deadline by") && !to->has_socket()))
+        return;
+    // It says what we have asked for ourselves, and where in memory its callbacks are.
+    if (line.starts_with("Initiating client connection"))
+        return;
+    while (line.ends_with('\n'))
+        line.remove_suffix(1);
+    try {
+        to->note_reason(line);
+    } catch (const std::bad_alloc&) { // NOLINT: the log says less
+    }
+    // It knows no more of the server than the decoy.
+    const std::string_view decoy = to->decoy_ ? to->decoy_->logged() : std::string_view();
+    if (const auto at = decoy.empty() ? line.npos : line.find(decoy); at != line.npos)
+        to->log(log_level::debug, "the C client says: ", line.substr(0, at), to->address_,
+                line.substr(at + decoy.size()));
+    else
+        to->log(log_level::debug, "the C client says: ", line);
+}
+
+} // namespace zklock::bridge

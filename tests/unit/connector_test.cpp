@@ -386,6 +386,66 @@ TEST_CASE("an address that is known by another name, too, is tried once, with al
     CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "b"});
 }
 
+TEST_CASE("an attempt goes on by each name of its address once; after silence the next begins with another")
+{
+    using zklock::test::address_called;
+    connector_scene s;
+    const auto both = [] { return connector::names{{address_called("a", {"x", "y"})}, false, true}; };
+    REQUIRE(s.c.begin(s.now) == step::resolve);
+    REQUIRE(s.c.names_known(both(), s.now) == step::attempt);
+    CHECK(s.c.name().host == "x");
+    CHECK(s.c.try_next_name());
+    CHECK(s.c.name().host == "y");
+    CHECK_FALSE(s.c.try_next_name());
+    CHECK(s.c.lost(loss::security, s.now) == step::wait);
+    CHECK(s.next() == step::resolve);
+    CHECK(s.c.names_known(both(), s.now) == step::attempt);
+    CHECK(s.c.name().host == "x");
+    CHECK(s.next() == step::give_up); // it has not answered by that name
+    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    CHECK(s.next() == step::resolve);
+    CHECK(s.c.names_known(both(), s.now) == step::attempt);
+    CHECK(s.c.name().host == "y");
+    CHECK(s.c.try_next_name());
+    CHECK(s.c.name().host == "x");
+    s.c.opened(12s);
+    CHECK(s.c.lost(loss::connection, s.now += 1min) == step::wait);
+    CHECK(s.next() == step::attempt);
+    CHECK(s.c.name().host == "x"); // which was the right one
+}
+
+TEST_CASE("cut off: all have failed, and for a third of the session's time-out")
+{
+    connector_scene s;
+    s.begin({"a", "b"});
+    const auto refuse_until = [&](clock_type::time_point end) {
+        while (s.now < end) {
+            CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+            CHECK_FALSE(s.c.is_cut_off(s.now));
+            if (s.next() == step::resolve)
+                CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::attempt);
+        }
+        CHECK_FALSE(s.c.is_cut_off(s.now)); // an attempt is under way
+        while (!s.c.all_failed()) {
+            CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+            if (!s.c.all_failed())
+                CHECK(s.next() == step::attempt);
+        }
+        CHECK(s.c.is_cut_off(s.now));
+    };
+    refuse_until(s.now + 4s);
+    CHECK(s.next() == step::resolve);
+    CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::attempt);
+    s.c.opened(12s);
+    CHECK_FALSE(s.c.is_cut_off(s.now));
+    s.now += 1min;
+    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+    CHECK_FALSE(s.c.is_cut_off(s.now));
+    const auto end = s.now + 4s;
+    CHECK(s.next() == step::attempt);
+    refuse_until(end);
+}
+
 TEST_CASE("whether TLS has failed with all servers")
 {
     connector_scene s;

@@ -74,8 +74,6 @@ void connection::take(connector::step next)
     case connector::step::resolve: resolve(); break;
     case connector::step::attempt: attempt(); break;
     case connector::step::give_up:
-        if (io_->tls && wire_.is_dialing())
-            ++name_of_address_; // nothing came of the handshake; perhaps the server waits for another of its names
         wire_.give_up();
         refresh();
         break;
@@ -126,7 +124,6 @@ void connection::attempt()
     if (!wire_.begin(connector_.address().text))
         return follow_wire();
 #ifdef ZKLOCK_WITH_TLS
-    names_tried_ = 0;
     if (options_.tls.enabled)
         return attempt_by([this] { load_tls_files(); });
 #endif
@@ -135,15 +132,12 @@ void connection::attempt()
 
 // ---- the log
 
-/// Servers that are started again, or elect a leader, refuse for a while: that is not told as an error.
 void connection::note_unreachable() noexcept
 {
-    if (unreachable_ || !log_.on(log_level::error) || !connector_.all_failed())
-        return;
-    const auto since = lease_clock::now() - unconnected_since_;
-    if (since < options_.session_timeout / 3)
+    if (unreachable_ || !log_.on(log_level::error) || !connector_.is_cut_off(clock::now()))
         return;
     unreachable_ = true;
+    const auto since = lease_clock::now() - unconnected_since_;
     try {
         std::string failures;
         for (const auto& [address, line] : this->failures())

@@ -244,8 +244,6 @@ private:
     lease_clock::time_point attempt_began_{}; // when the present or last attempt began
     lease_clock::time_point unconnected_since_ = lease_clock::now();
     std::shared_ptr<const tls_context> tls_; // as it was read last
-    std::size_t name_of_address_ = 0;        // which of an address's names the certificate is to be for, counted round
-    std::size_t names_tried_ = 0;            // of the address, in this attempt
     bool insecure_ = false;                  // the present attempt has failed by TLS
     bool unreachable_ = false; // as the log has told
 

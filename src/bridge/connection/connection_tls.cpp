@@ -104,8 +104,7 @@ void connection::tls_files_loaded(tls_load& load)
 /// There is a TCP connection.
 void connection::secure()
 {
-    const auto& given = connector_.address().given;
-    const host_port& name = given[name_of_address_ % given.size()];
+    const host_port& name = connector_.name();
     io_->tls = std::make_unique<tls_relay>(tls_, server_name{name.host, name.numeric});
     wire_.secures();
     shake_hands();
@@ -137,11 +136,9 @@ void connection::shake_hands()
 /// Where several names lead to an address, a certificate for one of them is enough.
 void connection::try_next_name()
 {
-    const server_address& address = connector_.address();
     const std::string& why = io_->tls->why();
-    ++name_of_address_;
-    if (++names_tried_ < address.given.size()) {
-        push_line(inbox_, log_, log_level::info, "no TLS with ", address.text, ": ", why,
+    if (connector_.try_next_name()) {
+        push_line(inbox_, log_, log_level::info, "no TLS with ", connector_.address().text, ": ", why,
                   "; it is tried by another of its names");
         dial();
         return;

@@ -47,6 +47,7 @@ bool connector::take_names_missing() noexcept
 
 auto connector::begin(clock::time_point now) -> step
 {
+    unconnected_since_ = now;
     return phase_ == phase::pausing ? resolve(now) : step::wait;
 }
 
@@ -116,9 +117,16 @@ auto connector::attempt(clock::time_point now) -> step
 {
     phase_ = phase::connecting;
     ++attempts_;
+    names_tried_ = 0;
     last_attempt_ = now;
     due_ = now + attempt_limit();
     return step::attempt;
+}
+
+bool connector::try_next_name() noexcept
+{
+    ++name_;
+    return ++names_tried_ < address().given.size();
 }
 
 /// A server that swallows everything must not cost the session: the others get their chance in the third of the
@@ -143,8 +151,10 @@ auto connector::lost(loss what, clock::time_point now) -> step
 {
     if (phase_ != phase::connecting && phase_ != phase::connected)
         return step::wait;
-    if (phase_ == phase::connected)
+    if (phase_ == phase::connected) {
+        unconnected_since_ = now;
         session_ends_ = now + granted_;
+    }
     switch (what) {
     case loss::credentials:
         phase_ = phase::closed;
@@ -158,7 +168,10 @@ auto connector::lost(loss what, clock::time_point now) -> step
         if (phase_ == phase::connected) {
             reconnect(false, now);
         } else {
-            silence_ = silence_ || now >= due_;
+            if (now >= due_) {
+                silence_ = true;
+                ++name_; // perhaps the server waits for another of them
+            }
             attempt_failed(what == loss::security, now);
         }
         break;

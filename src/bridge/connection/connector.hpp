@@ -66,10 +66,22 @@ public:
     [[nodiscard]] std::optional<clock::time_point> due() const;
     /// The address of the present or next attempt. There is one once an attempt was asked for.
     [[nodiscard]] const server_address& address() const { return *addresses_[next_ % addresses_.size()]; }
+    /// One of the names by which the user calls that address: the server's certificate has to be for it. The next
+    /// attempt begins with another, if the server had agreed to none when its time was over.
+    [[nodiscard]] const host_port& name() const { return address().given[name_ % address().given.size()]; }
+    /// The server of the present attempt is not the one of that name(). True if it may be that of the name() now, which
+    /// is to be tried in the same attempt; false if all were tried.
+    [[nodiscard]] bool try_next_name() noexcept;
     /// A whole cycle has failed, and the next has not begun.
     [[nodiscard]] bool all_failed() const noexcept
     {
         return phase_ == phase::pausing && attempts_ >= addresses_.size();
+    }
+    /// That, and it has gone on for so long that users should hear of it: servers that are started again, or elect a
+    /// leader, refuse for a while, too.
+    [[nodiscard]] bool is_cut_off(clock::time_point now) const noexcept
+    {
+        return all_failed() && now - unconnected_since_ >= session_timeout_ / 3;
     }
     /// The last cycle has failed, with each address by TLS; and so has all of the present one, as far as it has come.
     [[nodiscard]] bool all_insecure() const noexcept { return all_insecure_; }
@@ -116,7 +128,10 @@ private:
     std::size_t attempts_ = 0; ///< in this cycle
     std::size_t insecure_ = 0; ///< of these, so many failed by TLS
     bool all_insecure_ = false;
+    std::size_t name_ = 0;        ///< counted round
+    std::size_t names_tried_ = 0; ///< in this attempt
     clock::time_point last_attempt_{};
+    clock::time_point unconnected_since_{};
     bool silence_ = false; ///< an attempt of this cycle was not answered in its time
     unsigned silent_cycles_ = 0;
     clock::duration backoff_;

@@ -147,6 +147,17 @@ class Runner:
                 driver.set_up(workload, {"servers": address, "path": next(self._paths), **values})
                 driver.measure()
                 driver.tear_down()
+        if servers.secure:
+            self._warm_up_tls(servers)
+
+    def _warm_up_tls(self, servers):
+        """By zklock, since the C client has no TLS; one request at a time, as that is what takes the longest."""
+        driver = self._driver("zklock")
+        for workload, values in (("crowd", {"waiters": 200}), ("uncontended", {})):
+            driver.set_up(workload, {"servers": servers.secure[0], "tls_ca": servers.authority,
+                                     "path": next(self._paths), "ms": 1_500 if self.quick else 4_000, **values})
+            driver.measure()
+            driver.tear_down()
 
     def _warm_up_curator(self, servers):
         progress("warming up Curator")

@@ -100,6 +100,26 @@ tls_engine::tls_engine(std::shared_ptr<const tls_context> context, const server_
 
 tls_engine::~tls_engine() = default;
 
+/// What changes the connection: its errors are looked at within, and it may leave something to be sent.
+class tls_engine::call {
+public:
+    explicit call(tls_engine& of) noexcept : of_(of) {}
+    ~call() { of_.look_for_output(); }
+    call(const call&) = delete;
+    call& operator=(const call&) = delete;
+
+private:
+    const own_errors errors_;
+    tls_engine& of_;
+};
+
+void tls_engine::look_for_output() noexcept
+{
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(to_server_, &data);
+    pending_ = {data, static_cast<std::size_t>(std::max(size, 0L))};
+}
+
 void tls_engine::expect(const server_name& name)
 {
     SSL* const ssl = ssl_.get();
@@ -143,7 +163,7 @@ auto tls_engine::advance() noexcept -> state
 {
     if (state_ != state::handshaking)
         return state_;
-    const own_errors errors;
+    const call openssl(*this);
     const int result = SSL_do_handshake(ssl_.get());
     if (result != 1)
         follow(result);
@@ -160,13 +180,14 @@ void tls_engine::put(std::span<const char> ciphertext) noexcept
 {
     if (ciphertext.empty() || state_ == state::failed || state_ == state::ended)
         return;
-    const own_errors errors;
     if (!anything_came_)
         speaks_tls_ = begins_a_record(ciphertext.front());
     anything_came_ = true;
     std::size_t taken = 0;
-    if (BIO_write_ex(from_server_, ciphertext.data(), ciphertext.size(), &taken) != 1 || taken != ciphertext.size())
+    if (BIO_write_ex(from_server_, ciphertext.data(), ciphertext.size(), &taken) != 1 || taken != ciphertext.size()) {
+        const own_errors errors;
         fail("no memory for what the server says");
+    }
 }
 
 void tls_engine::no_more(std::string_view why) noexcept
@@ -181,23 +202,16 @@ void tls_engine::no_more(std::string_view why) noexcept
         fail(why, when, hint);
 }
 
-std::span<const char> tls_engine::pending() const noexcept
-{
-    char* data = nullptr;
-    const long size = BIO_get_mem_data(to_server_, &data);
-    return {data, static_cast<std::size_t>(std::max(size, 0L))};
-}
-
 void tls_engine::sent(std::size_t count) noexcept
 {
-    const own_errors errors;
     std::array<char, 16 * 1024> gone;
     while (count != 0) {
         std::size_t taken = 0;
         if (BIO_read_ex(to_server_, gone.data(), std::min(count, gone.size()), &taken) != 1)
-            return; // more than there was
+            break; // more than there was
         count -= taken;
     }
+    look_for_output();
 }
 
 bool tls_engine::write(std::span<const char> plain) noexcept
@@ -206,7 +220,7 @@ bool tls_engine::write(std::span<const char> plain) noexcept
         return false;
     if (plain.empty())
         return true;
-    const own_errors errors;
+    const call openssl(*this);
     std::size_t written = 0;
     const int result = SSL_write_ex(ssl_.get(), plain.data(), plain.size(), &written);
     if (result == 1 && written == plain.size())
@@ -220,8 +234,8 @@ bool tls_engine::write(std::span<const char> plain) noexcept
 std::size_t tls_engine::read(std::span<char> plain) noexcept
 {
     std::size_t filled = 0;
-    while (state_ == state::open && filled < plain.size()) {
-        const own_errors errors;
+    while (state_ == state::open && filled < plain.size() && has_input()) {
+        const call openssl(*this);
         std::size_t got = 0;
         const int result = SSL_read_ex(ssl_.get(), plain.data() + filled, plain.size() - filled, &got);
         if (result != 1) {
@@ -234,11 +248,17 @@ std::size_t tls_engine::read(std::span<char> plain) noexcept
     return filled;
 }
 
+/// To ask OpenSSL for what is not there takes it as long as to decrypt something.
+bool tls_engine::has_input() const noexcept
+{
+    return BIO_ctrl_pending(from_server_) != 0 || SSL_has_pending(ssl_.get()) == 1;
+}
+
 void tls_engine::shut_down() noexcept
 {
     if (state_ != state::open)
         return;
-    const own_errors errors;
+    const call openssl(*this);
     static_cast<void>(SSL_shutdown(ssl_.get())); // 0: the server has not said so itself yet
 }
 

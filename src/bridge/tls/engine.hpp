@@ -27,7 +27,8 @@ struct server_name {
 ///
 /// Not thread-safe: all calls come one after the other, each from any thread. No call blocks, throws or writes to a
 /// descriptor; where memory fails, the connection has failed. OpenSSL's queue of errors (which each thread has one of,
-/// and other code of the process uses as well) is empty after each call.
+/// and other code of the process uses as well) is empty after each call that speaks TLS; put() and sent() do not look
+/// at it.
 class tls_engine {
 public:
     enum class state : std::uint8_t {
@@ -57,7 +58,7 @@ public:
     void no_more(std::string_view why) noexcept;
 
     /// What is to be sent to the server now. It is valid until the next call that is not const.
-    [[nodiscard]] std::span<const char> pending() const noexcept;
+    [[nodiscard]] std::span<const char> pending() const noexcept { return pending_; }
     /// So much from the beginning of pending() was sent.
     void sent(std::size_t) noexcept;
 
@@ -83,7 +84,11 @@ private:
         void operator()(ssl_st*) const noexcept;
     };
 
+    class call;
+
     void expect(const server_name&);
+    [[nodiscard]] bool has_input() const noexcept;
+    void look_for_output() noexcept;
     static int note_refusal(int preverified, x509_store_ctx_st*) noexcept;
     void follow(int result) noexcept; ///< what became of a call that did not do what it was to do
     template <class... Parts> void fail(const Parts&... parts) noexcept;
@@ -94,6 +99,7 @@ private:
     std::unique_ptr<ssl_st, freed> ssl_;
     bio_st* from_server_ = nullptr; ///< owned by ssl_, as is the other
     bio_st* to_server_ = nullptr;
+    std::span<const char> pending_{}; ///< in to_server_
     state state_ = state::handshaking;
     bool heard_ = false;
     bool anything_came_ = false;

@@ -22,10 +22,17 @@ using owned_key = std::unique_ptr<EVP_PKEY, freed_by<&EVP_PKEY_free>>;
 /// looks there to tell what became of a call. Afterwards the queue is empty, for the program's other uses.
 class own_errors {
 public:
-    own_errors() noexcept { ERR_clear_error(); }
-    ~own_errors() { ERR_clear_error(); }
+    own_errors() noexcept { clear(); }
+    ~own_errors() { clear(); }
     own_errors(const own_errors&) = delete;
     own_errors& operator=(const own_errors&) = delete;
+
+private:
+    static void clear() noexcept
+    {
+        if (ERR_peek_error() != 0) // to clear an empty queue costs as much as to encrypt a request
+            ERR_clear_error();
+    }
 };
 
 /// The error's reason, such as `wrong version number`.

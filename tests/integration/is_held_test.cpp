@@ -1,14 +1,10 @@
-// "Do I hold it?": what each lock says of itself, from any thread, without asking the servers.
+// "Do I hold it?": what each lock says of itself, without asking the servers.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
 
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_future.hpp>
 
-#include <atomic>
-#include <future>
 #include <memory>
-#include <thread>
 
 using namespace zklock;
 using namespace zklock::test;
@@ -297,92 +293,5 @@ TEST_CASE("where the context is gone nothing is held, and the guards that are le
     CHECK_FALSE(both.is_held());
     held = multi_guard();
     CHECK_FALSE(another.is_held());
-    expect_clean(server());
-}
-
-TEST_CASE("while permits go from one handle to another, as many are held as before")
-{
-    asio::io_context io;
-    auto work = asio::make_work_guard(io);
-    client c(io, usual_options());
-    const semaphore gate(c, new_path(), 3);
-    std::thread running([&io] { io.run(); });
-    permits held = semaphore(gate).acquire(3, asio::use_future).get();
-    std::atomic<bool> done = false;
-    std::atomic<long> asked = 0, fewer = 0;
-    std::vector<std::thread> asking;
-    for (int i = 0; i < 3; ++i)
-        asking.emplace_back([&] {
-            while (!done) {
-                fewer += gate.permits_held() < 3;
-                ++asked;
-            }
-        });
-    for (std::size_t n = 0; n < scaled(3000); ++n)
-        held = held.split(3, asio::use_future).get();
-    done = true;
-    for (auto& each : asking)
-        each.join();
-    CHECK(asked > 0);
-    CHECK(fewer == 0);
-    std::move(held).release(asio::use_future).get();
-    c.close(asio::use_future).get();
-    work.reset();
-    running.join();
-    expect_clean(server());
-}
-
-TEST_CASE("many threads ask, while others acquire, split and release")
-{
-    constexpr std::size_t most = 4;
-    asio::io_context io;
-    auto work = asio::make_work_guard(io);
-    client c(io, usual_options());
-    const semaphore gate(c, new_path(), most);
-    const mutex lock(c, new_path());
-    std::vector<std::thread> running, acquiring, asking;
-    for (int i = 0; i < 2; ++i)
-        running.emplace_back([&io] { io.run(); });
-    std::atomic<bool> done = false;
-    std::atomic<int> wrong = 0, cycles = 0;
-    std::atomic<long> asked = 0;
-    for (std::size_t i = 0; i < 8; ++i)
-        asking.emplace_back([&] {
-            while (!done) {
-                wrong += gate.permits_held() > most;
-                static_cast<void>(lock.is_held());
-                ++asked;
-            }
-        });
-    for (std::size_t i = 0; i < most; ++i)
-        acquiring.emplace_back([&] {
-            semaphore own_gate = gate; // an object each
-            mutex own_lock = lock;
-            for (std::size_t n = 0; n < scaled(50); ++n) {
-                permits two = own_gate.acquire(2, asio::use_future).get();
-                wrong += two && own_gate.permits_held() < 2;
-                permits part = two.split(1, asio::use_future).get();
-                part = permits();
-                guard held = own_lock.acquire(asio::use_future).get();
-                wrong += held && !lock.is_held();
-                std::move(held).release(asio::use_future).get();
-                two.release(1, asio::use_future).get();
-                ++cycles;
-            }
-        });
-    for (auto& each : acquiring)
-        each.join();
-    done = true;
-    for (auto& each : asking)
-        each.join();
-    CHECK(wrong == 0);
-    CHECK(cycles == static_cast<int>(most * scaled(50)));
-    CHECK(asked > 0);
-    CHECK(gate.permits_held() == 0);
-    CHECK_FALSE(lock.is_held());
-    c.close(asio::use_future).get();
-    work.reset();
-    for (auto& each : running)
-        each.join();
     expect_clean(server());
 }

@@ -1,4 +1,5 @@
-// The executor of a lock's listener: it is slow, takes nothing, goes away, or gets what the listener throws.
+// The executor of a listener, a lock's or a client's: it is slow, takes nothing, goes away, or gets what the listener
+// throws.
 #include "integration/recipe_scene.hpp"
 #include "support/failing_executor.hpp"
 #include "support/one_server.hpp"
@@ -225,4 +226,60 @@ TEST_CASE("a slow executor: so many events wait, losses twice as many, and what 
     tell(listener, kind::queued, 70'000);
     CHECK(all().size() == most_waiting_events);
     CHECK(told.front().dropped == 70'000 - most_waiting_events);
+}
+
+TEST_CASE("a slow executor of a client's listener: so many states wait, and what was dropped is told")
+{
+    asio::io_context elsewhere;
+    std::vector<connection_event> told;
+    const auto keep = [&](const connection_event& e) { told.push_back(e); };
+    const auto all = [&] {
+        told.clear();
+        elsewhere.restart();
+        elsewhere.run();
+        return told.size();
+    };
+    connection_listener listener = listen_to_connection(elsewhere.get_executor(), keep, 2);
+    const auto body = [&]() -> awaitable<void> {
+        proxy link(server().port());
+        client_options options = fault_options(link.address(), long_session);
+        options.listener = listener;
+        client zk(co_await asio::this_coro::executor, options);
+        must(co_await zk.wait_connected(60s));
+        link.refuse();
+        link.cut();
+        co_await until("it is noticed", [&zk] { return zk.state() == connection_state::suspended; });
+        link.accept();
+        must(co_await zk.wait_connected(60s));
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    REQUIRE(all() == 2);
+    CHECK(told[0].state == connection_state::connected);
+    CHECK(told[0].dropped == 2); // connected again, and closed
+    CHECK(told[1].state == connection_state::suspended);
+    CHECK(told[1].dropped == 0);
+
+    const auto tell = [&](connection_state state, int times) {
+        for (; times != 0; --times)
+            listener->notify({state, 7, {}, 0, {}});
+    };
+    tell(connection_state::failed, 5); // none is dropped last
+    REQUIRE(all() == 2);
+    CHECK(told[0].dropped == 3);
+    CHECK(told[1].dropped == 0);
+    tell(connection_state::connected, 1); // there is room again
+    REQUIRE(all() == 1);
+    CHECK(told[0].dropped == 0);
+
+    listener = listen_to_connection(elsewhere.get_executor(), keep, 0); // as 1
+    tell(connection_state::connected, 2);
+    REQUIRE(all() == 1);
+    CHECK(told[0].dropped == 1);
+
+    listener = listen_to_connection(elsewhere.get_executor(), keep);
+    tell(connection_state::connected, 1030);
+    CHECK(all() == 1024);
+    CHECK(told[0].dropped == 6);
+    expect_clean(server());
 }

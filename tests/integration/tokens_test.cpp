@@ -1,6 +1,8 @@
 // sanitizers: address
 // Every completion token: that it compiles, and that what it gives is right.
+#include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"
+#include "support/four_letter_words.hpp"
 #include "support/run_test.hpp"
 #include "support/zookeeper_server.hpp"
 #include "zklock/zklock.hpp"
@@ -25,6 +27,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 
 // gcc 12 takes Asio's own pair of operators for a mismatch when it inlines one of them into a large coroutine.
@@ -329,6 +332,89 @@ TEST_CASE("tokens for callbacks, groups and futures")
     }
     CHECK(c.state() == connection_state::closed);
     expect_clean(server, {"/tokens/callbacks"});
+}
+
+TEST_CASE("tokens of a wait for a node")
+{
+    zookeeper_server server;
+    admin_client admin(server.port());
+    asio::io_context context;
+    auto work = asio::make_work_guard(context);
+    client c(context, options_for(server));
+    std::thread thread([&] { context.run(); });
+    // Once it waits, and has found nothing.
+    const auto create = [&](const std::string& path) {
+        wait_until("it is watched", default_limit, [&] { return watch_count(server.port()) == 1; });
+        admin.create(path);
+        return admin.exists(path)->czxid;
+    };
+
+    std::future<node_stat> future = c.wait_created("/future", asio::use_future);
+    const auto of_future = create("/future");
+    CHECK(future.get().czxid == of_future);
+    std::future<result<node_stat>> of_results = c.wait_created("/future", as_result(asio::use_future));
+    CHECK(of_results.get().value().czxid == of_future);
+    future = c.wait_created("no/path", asio::use_future);
+    CHECK_THROWS_AS(static_cast<void>(future.get()), boost::system::system_error);
+
+    std::promise<node_stat> called;
+    c.wait_created("/callback", [&](error_code ec, node_stat found) {
+        CHECK_FALSE(ec);
+        called.set_value(found);
+    });
+    const auto of_callback = create("/callback");
+    CHECK(called.get_future().get().czxid == of_callback);
+
+    auto deferred = c.wait_created("/deferred", asio::deferred);
+    {
+        auto never_started = c.wait_created("/never", asio::deferred);
+    }
+    future = std::move(deferred)(asio::use_future);
+    const auto of_deferred = create("/deferred");
+    CHECK(future.get().czxid == of_deferred);
+
+    asio::cancellation_signal cancel;
+    std::promise<error_code> cancelled;
+    const auto ended = [&](error_code ec, const node_stat&) { cancelled.set_value(ec); };
+    c.wait_created("/never", asio::bind_cancellation_slot(cancel.slot(), ended));
+    asio::post(c.get_executor(), [&] { cancel.emit(asio::cancellation_type::total); });
+    CHECK(cancelled.get_future().get() == asio::error::operation_aborted);
+
+    const auto awaits = [&]() -> asio::awaitable<void> {
+        result<node_stat> found = co_await c.wait_created("/awaited");
+        REQUIRE(found);
+        const auto [ec, again] = co_await c.wait_created("/awaited", asio::as_tuple(asio::use_awaitable));
+        CHECK_FALSE(ec);
+        CHECK(again.czxid == found.value().czxid);
+    };
+    std::future<void> awaited = asio::co_spawn(context, awaits(), asio::use_future);
+    create("/awaited");
+    awaited.get();
+
+    asio::steady_timer timer(context, 1ms);
+    const auto late = [&]() -> asio::awaitable<void> {
+        auto waited = co_await (c.wait_created("/limited") || timer.async_wait(asio::use_awaitable));
+        CHECK(waited.index() == 1);
+        timer.expires_after(1ms);
+        auto value =
+            co_await (c.wait_created("/limited", asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
+        CHECK(value.index() == 1);
+    };
+    asio::co_spawn(context, late(), asio::use_future).get();
+    timer.expires_after(1h);
+    const auto in_time = [&]() -> asio::awaitable<void> {
+        auto waited = co_await (c.wait_created("/limited") || timer.async_wait(asio::use_awaitable));
+        REQUIRE(waited.index() == 0);
+        CHECK(std::get<0>(waited).value().czxid != 0);
+    };
+    awaited = asio::co_spawn(context, in_time(), asio::use_future);
+    create("/limited");
+    awaited.get();
+
+    c.close(asio::use_future).get();
+    work.reset();
+    thread.join();
+    expect_clean(server);
 }
 
 TEST_CASE("timeouts of every kind of duration saturate")

@@ -3,6 +3,7 @@
 #include "session_scene.hpp"
 
 #include <string>
+#include <utility>
 
 namespace zklock::unit {
 
@@ -10,6 +11,12 @@ struct container_scene : connected_scene {
     /// Acquires and releases the lock of a path that is not there, and is made by that transaction; or that others make
     /// at the same time (0).
     void use(const std::string& path, std::int64_t czxid = 50, mutex_options o = {})
+    {
+        use_the_last(path, czxid, std::move(o));
+        CHECK(servers.pending() == "");
+    }
+    /// The same; something may be asked for as soon as the path rests.
+    void use_the_last(const std::string& path, std::int64_t czxid = 50, mutex_options o = {})
     {
         const auto a = acquire(path, o);
         asked(*this).to("create " + path + "/" + prefix(uuids)).ends(outcome::no_node);
@@ -23,7 +30,7 @@ struct container_scene : connected_scene {
         asked(*this).to("watch " + path).alone(1, czxid_);
         REQUIRE(a->ended == error_code());
         release(*a);
-        asked(*this).only("remove " + a->given.node).ends(outcome::ok).nothing_else();
+        asked(*this).only("remove " + a->given.node).ends(outcome::ok);
     }
     /// One that was made by that transaction, and has had a child since.
     static store::node_stat used(std::int64_t czxid = 50)

@@ -178,6 +178,25 @@ TEST_SUITE("idle containers")
         }
     }
 
+    TEST_CASE("more than 4,096 paths rest: whichever has rested longest is looked at and deleted at once")
+    {
+        container_scene s;
+        const auto path = [](int i) { return "/p" + std::to_string(i); };
+        for (int i = 0; i < 4096; ++i)
+            s.use(path(i)); // no time passes
+        for (int i = 0; i < 2; ++i) {
+            s.use_the_last(path(4096 + i));
+            asked(s).all_of({"sync /", "exists " + path(i)});
+            s.answer_syncs();
+            asked(s).only("exists " + path(i)).stat(s.used());
+            REQUIRE(s.servers.pending() == "remove " + path(i) + " at version 0");
+            s.done(path(i));
+            CHECK(s.servers.pending() == "");
+        }
+        s.use_the_last(path(0)); // made again
+        asked(s).all_of({"sync /", "exists " + path(2)});
+    }
+
     TEST_CASE("one at a time is under way, and a refused transaction is divided")
     {
         container_scene s;

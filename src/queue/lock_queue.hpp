@@ -217,8 +217,7 @@ public:
     /// The node of a contender that is to be removed.
     [[nodiscard]] const std::string& node_to_remove(contender_id id) const
     {
-        const bool wrong = ZKLOCK_MUTANT(deletes_the_lowest_node) && !view_.empty();
-        return wrong ? view_.begin()->first.node : node(id);
+        return ZKLOCK_MUTANT(deletes_the_lowest_node) && !view_.empty() ? view_.begin()->first.node : node(id);
     }
     /// Whether the contender has a node now whose name begins with `prefix`.
     [[nodiscard]] bool stands_on(contender_id, std::string_view prefix) const;
@@ -260,11 +259,9 @@ private:
     [[nodiscard]] contender& first_queued() { return *queued_.begin(); }
     [[nodiscard]] static bool excludes(contender_kind before, contender_kind kind)
     {
-        if (ZKLOCK_MUTANT(shared_readers_ignore_writers) && is_shared(kind))
-            return false;
-        if (ZKLOCK_MUTANT(shared_writers_ignore_readers) && is_shared(before))
-            return false;
-        return !is_shared(kind) || !is_shared(before) || ZKLOCK_MUTANT(shared_readers_exclude_readers);
+        return (!is_shared(kind) && !(is_shared(before) && ZKLOCK_MUTANT(shared_writers_ignore_readers))) ||
+               (!is_shared(before) && !ZKLOCK_MUTANT(shared_readers_ignore_writers)) ||
+               ZKLOCK_MUTANT(shared_readers_exclude_readers);
     }
     void leave(contender&);
     void abandon(contender&);

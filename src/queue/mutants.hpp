@@ -7,7 +7,9 @@
 #endif
 
 /// Known bugs that the simulator can put into the protocol, to prove that its checkers find them. Each only negates a
-/// condition of the code that ships, or adds one: `if (c && !ZKLOCK_MUTANT(name))`. There it is the constant false.
+/// condition of the code that ships, or adds one: `if (c && !ZKLOCK_MUTANT(name))`. Two conditions look different: one
+/// that chooses a value, `ZKLOCK_MUTANT(name) ? wrong : right`, and one that leaves out the rest of a function,
+/// `if (ZKLOCK_MUTANT(name)) return;`. In the code that ships, each mutant is the constant false.
 /// The names are in alphabetical order; one that begins with a recipe's name is looked for by that recipe's users
 /// (tests/simulator/main.cpp).
 

@@ -190,9 +190,7 @@ void lock_path::send_watch(const std::string& node)
             look_at_data(node, answer.data);
             return;
         case outcome::no_node:
-            if (ZKLOCK_MUTANT(no_second_look_at_a_predecessor_gone))
-                return queue_.watched(node);
-            return queue_.node_gone(node);
+            return ZKLOCK_MUTANT(no_second_look_at_a_predecessor_gone) ? queue_.watched(node) : queue_.node_gone(node);
         case outcome::unknown: return queue_.watch_failed(node);
         default:
             fail_waiting(error_of(answer.result));
@@ -249,8 +247,8 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
             look_for_downgraded(contender, node, error_of(answer.result));
         }
     });
-    const std::size_t first = ZKLOCK_MUTANT(shared_downgrade_without_the_readers_node) ? 1 : 0;
-    session_.store.batch(std::span(both).subspan(first), answered);
+    const std::span<const store::batch_write> all(both);
+    session_.store.batch(ZKLOCK_MUTANT(shared_downgrade_without_the_readers_node) ? all.last(1) : all, answered);
 }
 
 /// Somebody has written on the writer's node.

@@ -277,12 +277,11 @@ void semaphore_path::on_removed(const permit_ptr& node, outcome result)
 {
     if (node->now != phase::removing)
         return; // gone with its session, or by others
-    switch (result) {
+    const bool unknown = result == outcome::unknown;
+    switch (unknown && ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_done) ? outcome::ok : result) {
     case outcome::ok: return gone(node);
     case outcome::no_node: return gone_already(node);
     case outcome::unknown:
-        if (ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_done))
-            return gone(node);
         node->may_be_deleted = !ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_not_done);
         node->now = phase::there;
         to_remove_.push_back(node);

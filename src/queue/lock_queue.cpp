@@ -15,7 +15,7 @@ void lock_queue::join(contender_id id, bool look_once, contender_kind kind)
 {
     contender& c = contenders_.try_emplace(contenders_.end(), id)->second;
     c.id = id;
-    c.look_once = look_once && !ZKLOCK_MUTANT(try_waits_for_its_turn);
+    c.look_once = look_once && !ZKLOCK_MUTANT(try_waits_in_its_place);
     c.kind = kind;
     wanted_.insert(wanted_.end(), c);
     ++contending_;
@@ -30,7 +30,7 @@ void lock_queue::leave(contender_id id)
 void lock_queue::leave(contender& c)
 {
     const bool unknown = c.now == phase::unknown;
-    switch (unknown && ZKLOCK_MUTANT(cancelled_unknown_create_forgotten) ? phase::wanted : c.now) {
+    switch (unknown && ZKLOCK_MUTANT(cancelled_lost_create_forgotten) ? phase::wanted : c.now) {
     case phase::wanted: forget(c, action::kind::gone); break;
     case phase::creating:
     case phase::unknown: abandon(c); break;

@@ -42,9 +42,9 @@ inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< a parent
 /// nearer one goes, it is known that nobody else is left, and no read stands between its end and the grant.
 /// **Events only remove knowledge.** A deleted event, or an answer that a node does not exist, removes that node; any
 /// other event only means that its watch has to be armed again.
-/// **New epoch.** No watch is armed. Unfinished deletes are sent again. Creates of unknown outcome are looked for
+/// **New epoch.** No watch is armed. Unfinished deletes are sent again. Lost creates are looked for
 /// before any other create, and after a sync, because the new server may lag behind them. If they are not found, their
-/// contenders want a node again; but the creates remain in doubt: the server may be a leader that others have replaced
+/// contenders want a node again; but the creates remain lost: the server may be a leader that others have replaced
 /// unawares.
 /// **New session.** The old session's nodes end with it; contenders that wait want a new node, holders are lost.
 /// **Reuse**, where it is allowed: a contender that gives the lock back may pass its node on, or let it linger while a

@@ -62,7 +62,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
         lingers_since_ = session_.scheduler.now();
         plan_end_of_lingering();
         break;
-    case kind::not_found: session_.creates_in_doubt.not_found(path_, action.node); break;
+    case kind::not_found: session_.lost_creates.not_found(path_, action.node); break;
     case kind::gone:
         contender()->finish_release({});
         forget(action.id);

@@ -121,7 +121,7 @@ public:
     void on_node_event(store::event_kind, std::string_view path, std::string_view child) override;
 
 private:
-    enum class look_up : std::uint8_t { none, due, under_way }; ///< of nodes whose creates are of unknown outcome
+    enum class look_up : std::uint8_t { none, due, under_way }; ///< of nodes whose creates are lost
     enum class check : std::uint8_t { none, due, under_way };   ///< that all mean the same maximum
 
     // acquires (semaphore_path.cpp)

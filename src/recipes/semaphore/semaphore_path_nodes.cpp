@@ -111,7 +111,7 @@ void semaphore_path::on_created(const permit_ptr& node, outcome result, std::str
     switch (result) {
     case outcome::ok: return take_name(node, queue::name_of(path));
     case outcome::unknown:
-        if (!node->owner && ZKLOCK_MUTANT(semaphore_unknown_create_forgotten))
+        if (!node->owner && ZKLOCK_MUTANT(semaphore_lost_create_forgotten))
             return gone(node);
         node->now = phase::unknown;
         unknown_.push_back(node);
@@ -148,10 +148,10 @@ void semaphore_path::take_name(const permit_ptr& node, std::string_view name)
         to_remove_.push_back(node);
 }
 
-// --- creates of unknown outcome --------------------------------------------------------------------------------------
+// --- lost creates ----------------------------------------------------------------------------------------------------
 
 /// The server of the new connection may not know yet what the old one did: first it has to catch up. What it does not
-/// list then remains in doubt.
+/// list then remains lost.
 void semaphore_path::send_look_up()
 {
     look_up_ = look_up::under_way;
@@ -184,7 +184,7 @@ void semaphore_path::on_look_up(const std::vector<std::string>& names)
             return layout_.made_from(node->asked, name);
         });
         if (found == names.end())
-            session_.creates_in_doubt.not_found(layout_.permits, node->asked);
+            session_.lost_creates.not_found(layout_.permits, node->asked);
         if (found != names.end()) {
             take_name(node, *found);
         } else if (node->owner) {

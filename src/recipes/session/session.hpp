@@ -258,7 +258,7 @@ public:
 
     group_commit writes{*this};
     request_line requests{*this};
-    lost_creates creates_in_doubt{*this};
+    recipes::lost_creates lost_creates{*this};
     idle_containers containers{*this};
 
 private:

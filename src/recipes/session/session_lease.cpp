@@ -57,7 +57,7 @@ void session::wrote(const store::reply& answer)
 {
     heard(answer);
     if (answer.result == store::outcome::ok && connected && !std::exchange(server_proved_, true))
-        creates_in_doubt.server_proved();
+        lost_creates.server_proved();
 }
 
 void session::plan_beat()

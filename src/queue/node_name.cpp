@@ -54,7 +54,7 @@ bool is_of_write_lock(std::string_view prefix)
     return !session.empty() && session.size() <= 19 && std::all_of(session.begin(), session.end(), is_digit);
 }
 
-/// By the names that all heed.
+/// The kind of a contender by the names that all heed.
 std::optional<contender_kind> usual_kind(std::string_view prefix)
 {
     for (const mark& m : marks)

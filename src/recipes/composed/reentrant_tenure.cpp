@@ -41,7 +41,7 @@ void reentrant_locks::tenure::close_if_unused() noexcept
     if (!held_.empty() || !waiting_.empty())
         return;
     all_.counts_->close(who_);
-    all_.tenures_.erase(who_); // whoever calls keeps a pointer
+    all_.tenures_.erase(who_); // the caller keeps a pointer
 }
 
 // --- how acquires end ------------------------------------------------------------------------------------------------
@@ -112,9 +112,9 @@ void reentrant_locks::tenure::start()
     kind_ = kind;
 }
 
-/// Of those who queued as a writer, readers are left. They need not wait for other readers, unless there is no memory
-/// for that, or the writer's end is on its way: then that is theirs, and at a grant they become readers. The reader
-/// that was to replace it leaves, or has been refused at once, which means nothing to them.
+/// Only readers are left of those who queued as a writer. They need not wait for other readers, unless there is no
+/// memory for that, or the writer's end is on its way: then that is theirs, and at a grant they become readers. The
+/// reader that was to replace it leaves, or has been refused at once, which means nothing to them.
 void reentrant_locks::tenure::wait_as_readers()
 {
     const auto writer = lock_;

@@ -268,10 +268,10 @@ void lock_path::downgrade_as_found(const contender_ptr& contender, const std::st
     }));
 }
 
-/// What was refused may be the repetition of one that was done, and whose answer was lost. Whoever may not write may
-/// still ask whether a node exists; and the refusal, like every answer to a write, comes after all that was done before
-/// it. A server that checks who may read it (3.8.4, 3.9.2 and later) checks a node that is there: `no_auth` says so,
-/// too.
+/// What was refused may be the repetition of one that was done, and whose answer was lost. A client that may not
+/// write may still ask whether a node exists; and the refusal, like every answer to a write, comes after all that was
+/// done before it. A server that checks who may read it (3.8.4, 3.9.2 and later) checks a node that is there: `no_auth`
+/// says so, too.
 void lock_path::look_for_downgraded(const contender_ptr& contender, const std::string& node, errc refused)
 {
     const auto answered = [this, contender, node, refused](const store::stat_reply& answer) {

@@ -68,7 +68,7 @@ void semaphore_path::send_creates()
             const access_list* const own = node.owner->access();
             return node_cost_ + node.owner->data().size() + store::size_of(own ? *own : session_.options.access);
         };
-        // Of different heads, which may have different access lists: what is refused to one concerns it alone.
+        // Heads may have different access lists: so each has a transaction of its own, and is refused alone.
         const auto like = [](const permit_node& a, const permit_node& b) { return a.owner == b.owner; };
         auto some = take_some(to_create_, bytes_of, like);
         for (const permit_ptr& node : some) {

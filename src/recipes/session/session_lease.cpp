@@ -172,7 +172,7 @@ void session::catch_up()
         return;
     store.sync("/", [this](const store::reply& answer) {
         const bool done = answer.result == store::outcome::ok;
-        catching_up_ = done ? catch_up_state::done : catch_up_state::not_asked; // whoever needs it asks again
+        catching_up_ = done ? catch_up_state::done : catch_up_state::not_asked; // who needs it asks again
         if (!done && answer.result != store::outcome::unknown)
             catching_up_refused(answer.result);
         heard(answer);

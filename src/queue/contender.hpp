@@ -42,7 +42,7 @@ using view = std::map<place, contender_id, std::less<>>; ///< nodes; 0 for those
 enum class phase : std::uint8_t {
     wanted,     ///< has no node
     creating,   ///< its create was sent
-    unknown,    ///< its create was sent and may have been done: to be looked for
+    unknown,    ///< its create is lost: its node is to be looked for
     inspecting, ///< found, and being read
     queued,     ///< has a node and waits
     held,       ///< has the lock

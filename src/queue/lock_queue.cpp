@@ -15,7 +15,7 @@ void lock_queue::join(contender_id id, bool look_once, contender_kind kind)
 {
     contender& c = contenders_.try_emplace(contenders_.end(), id)->second;
     c.id = id;
-    c.look_once = look_once && !ZKLOCK_MUTANT(try_waits_for_its_turn);
+    c.look_once = look_once && !ZKLOCK_MUTANT(try_waits_in_its_place);
     c.kind = kind;
     wanted_.insert(wanted_.end(), c);
     ++contending_;
@@ -29,9 +29,8 @@ void lock_queue::leave(contender_id id)
 
 void lock_queue::leave(contender& c)
 {
-    if (ZKLOCK_MUTANT(cancelled_unknown_create_forgotten) && c.now == phase::unknown)
-        return forget(c, action::kind::gone);
-    switch (c.now) {
+    const bool unknown = c.now == phase::unknown;
+    switch (unknown && ZKLOCK_MUTANT(cancelled_lost_create_forgotten) ? phase::wanted : c.now) {
     case phase::wanted: forget(c, action::kind::gone); break;
     case phase::creating:
     case phase::unknown: abandon(c); break;
@@ -282,9 +281,7 @@ void lock_queue::create_failed(contender& c)
 
 void lock_queue::create_unknown(contender_id id)
 {
-    if (ZKLOCK_MUTANT(create_repeated_without_look_up))
-        return create_failed(id);
-    move(at(id), phase::unknown);
+    move(at(id), ZKLOCK_MUTANT(create_repeated_without_look_up) ? phase::wanted : phase::unknown);
 }
 
 // --- epochs and sessions ---------------------------------------------------------------------------------------------
@@ -356,9 +353,8 @@ void lock_queue::session_ended()
             forget(here, action::kind::lost);
         else if (c.now == phase::leaving || c.now == phase::lingering || c.abandoned)
             forget(here, action::kind::gone);
-        else if (ZKLOCK_MUTANT(adopts_a_node_of_the_old_session) && c.now == phase::unknown)
-            continue;
-        else if (c.now != phase::wanted)
+        else if (c.now != phase::wanted &&
+                 !(c.now == phase::unknown && ZKLOCK_MUTANT(adopts_a_node_of_the_old_session)))
             want_again(c);
     }
     view_.clear(); // the contenders' places are in them until here

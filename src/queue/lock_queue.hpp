@@ -42,10 +42,9 @@ inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< a parent
 /// nearer one goes, it is known that nobody else is left, and no read stands between its end and the grant.
 /// **Events only remove knowledge.** A deleted event, or an answer that a node does not exist, removes that node; any
 /// other event only means that its watch has to be armed again.
-/// **New epoch.** No watch is armed. Unfinished deletes are sent again. Creates of unknown outcome are looked for
-/// before any other create, and after a sync, because the new server may lag behind them. If they are not found, their
-/// contenders want a node again; but the creates remain in doubt: the server may be a leader that others have replaced
-/// unawares.
+/// **New epoch.** No watch is armed. Unfinished deletes are sent again. Lost creates are looked for before any other
+/// create, and after a sync, because the new server may lag behind them. If they are not found, their contenders want a
+/// node again; but the creates remain lost: the server may be a leader that does not know that others have replaced it.
 /// **New session.** The old session's nodes end with it; contenders that wait want a new node, holders are lost.
 /// **Reuse**, where it is allowed: a contender that gives the lock back may pass its node on, or let it linger while a
 /// watch on the children says that nobody else has queued.
@@ -60,7 +59,7 @@ inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< a parent
 /// The simulator breaks these rules one by one, and shows the harm.
 class lock_queue {
 public:
-    /// `scarce_from` is sequence_scarce but in tests.
+    /// Numbers are scarce from `scarce_from` on; only tests choose another than sequence_scarce.
     explicit lock_queue(reuse allowed = {}, std::int32_t scarce_from = sequence_scarce, name_rules names = {})
         : allowed_(allowed), scarce_from_(scarce_from), names_(std::move(names))
     {
@@ -93,8 +92,8 @@ public:
 
     // --- creates: pulled by the owner, who counts the bytes of live nodes -----------------------------------------
 
-    /// The contender whose node is to be created next, or 0 when there is none or creates have to wait. To be asked
-    /// when a step is complete, and after each create_sent().
+    /// The contender whose node is to be created next, or 0 when there is none or creates have to wait. The owner
+    /// asks when a step is complete, and after each create_sent().
     [[nodiscard]] contender_id next_to_create() const;
     /// The contender's create was sent, for a node whose name is `prefix` and a number.
     void create_sent(contender_id, std::string prefix);
@@ -134,8 +133,8 @@ public:
     void parent_deleted();
     void parent_changed();
     void children_changed();
-    /// The server has refused something at the path. Whoever may not read it hears of no event: so the path's node may
-    /// have been deleted and made again.
+    /// The server has refused something at the path. A client that may not read it hears of no event: so the
+    /// path's node may have been deleted and made again.
     void path_refused();
     /// The answer to inspect: whether the node lives and belongs to this session.
     void inspected(contender_id, std::string_view node, bool ours);
@@ -148,12 +147,12 @@ public:
     void node_gone(std::string_view node);
     /// An event other than deleted: the watch has been used up, and nothing else is known.
     void watch_fired(std::string_view node);
-    /// Answer to remove: the node is gone, and `was_there` until then.
+    /// The answer to remove: the node is gone, and `was_there` until then.
     void removed(contender_id, bool was_there = true);
-    /// Answer to remove: not done. It is asked for again in the next epoch, or after retry_remove().
+    /// The answer to remove: it was not done. It is asked for again in the next epoch, or after retry_remove().
     void remove_failed(contender_id);
     void retry_remove(contender_id);
-    /// Answers to downgrade.
+    /// The answers to downgrade.
     void downgraded(contender_id, bool before = false); ///< it was done, now or before
     void downgrade_unknown(contender_id);               ///< the connection ended before the answer
     void downgrade_refused(contender_id);               ///< it was refused: the contender is a writer still
@@ -165,8 +164,8 @@ public:
     void session_ended(); ///< between two epochs
     /// An exception has left one of these functions, or an action that next() gave was not done, and now the epoch is
     /// over: what is known of others, of what was asked for and of its answers counts for nothing. Kept are the
-    /// contenders of this client that want the lock, hold it or have left, and the names of their nodes. May be called
-    /// again if it throws.
+    /// contenders of this client that want the lock, hold it or have left, and the names of their nodes. It may be
+    /// called again if it throws.
     void distrust();
 
     // --- decisions --------------------------------------------------------------------------------------------------
@@ -217,8 +216,7 @@ public:
     /// The node of a contender that is to be removed.
     [[nodiscard]] const std::string& node_to_remove(contender_id id) const
     {
-        const bool wrong = ZKLOCK_MUTANT(deletes_the_lowest_node) && !view_.empty();
-        return wrong ? view_.begin()->first.node : node(id);
+        return ZKLOCK_MUTANT(deletes_the_lowest_node) && !view_.empty() ? view_.begin()->first.node : node(id);
     }
     /// Whether the contender has a node now whose name begins with `prefix`.
     [[nodiscard]] bool stands_on(contender_id, std::string_view prefix) const;
@@ -260,11 +258,9 @@ private:
     [[nodiscard]] contender& first_queued() { return *queued_.begin(); }
     [[nodiscard]] static bool excludes(contender_kind before, contender_kind kind)
     {
-        if (ZKLOCK_MUTANT(shared_readers_ignore_writers) && is_shared(kind))
-            return false;
-        if (ZKLOCK_MUTANT(shared_writers_ignore_readers) && is_shared(before))
-            return false;
-        return !is_shared(kind) || !is_shared(before) || ZKLOCK_MUTANT(shared_readers_exclude_readers);
+        return (!is_shared(kind) && !(is_shared(before) && ZKLOCK_MUTANT(shared_writers_ignore_readers))) ||
+               (!is_shared(before) && !ZKLOCK_MUTANT(shared_readers_ignore_writers)) ||
+               ZKLOCK_MUTANT(shared_readers_exclude_readers);
     }
     void leave(contender&);
     void abandon(contender&);

@@ -93,8 +93,8 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
             seek_coverage(actions, c.create_stamp);
         return false;
     }
-    const bool reader_waits_for_all = is_shared(c.kind) && ZKLOCK_MUTANT(shared_readers_wait_for_later_writers);
-    const auto predecessor = nearest_below(reader_waits_for_all ? view_.end() : c.spot, c.kind);
+    const auto from = ZKLOCK_MUTANT(shared_readers_wait_for_later_writers) && is_shared(c.kind) ? view_.end() : c.spot;
+    const auto predecessor = nearest_below(from, c.kind);
     if (!in_the_way(predecessor))
         return grant_first(actions, c, lease_fresh);
     if (predecessor->second != 0)
@@ -108,14 +108,10 @@ bool lock_queue::in_the_way(view::const_iterator node) const
 {
     if (node == view_.end())
         return false;
-    const bool is_ours = node->second != 0;
-    if (is_ours && ZKLOCK_MUTANT(own_nodes_do_not_count))
-        return false;
-    if (!is_ours && last_read_stamp_ == 0 && ZKLOCK_MUTANT(disconnection_counts_as_deletion))
-        return false;
-    if (!is_ours && answered_stamp_ < doubt_stamp_ && ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it))
-        return false;
-    return true;
+    if (node->second != 0)
+        return !ZKLOCK_MUTANT(own_nodes_do_not_count);
+    return !(ZKLOCK_MUTANT(disconnection_counts_as_deletion) && last_read_stamp_ == 0) &&
+           !(ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it) && answered_stamp_ < doubt_stamp_);
 }
 
 /// The first that waits has to wait for a node of another client. True when it does not, because it looks once.
@@ -324,9 +320,7 @@ view::iterator lock_queue::nearest_below(view::iterator node, contender_kind kin
 {
     while (node != view_.begin()) {
         --node;
-        if (ZKLOCK_MUTANT(watch_on_the_first_node) && node != view_.begin())
-            continue;
-        if (excludes(node->first.kind, kind))
+        if (excludes(node->first.kind, kind) && !(ZKLOCK_MUTANT(watch_on_the_first_node) && node != view_.begin()))
             return node;
         if (node->second != 0 && at(node->second).now == phase::held)
             break; // this reader of ours holds: so no writer is before it

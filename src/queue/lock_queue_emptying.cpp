@@ -59,10 +59,8 @@ void lock_queue::empty_parent(std::vector<action>& actions)
 /// False when there is nothing to wait for.
 bool lock_queue::wait_for_youngest(std::vector<action>& actions)
 {
-    if (ZKLOCK_MUTANT(occupied_parent_not_looked_at_again))
-        return true;
-    if (answered_stamp_ < occupied_stamp_) {
-        if (last_read_stamp_ < occupied_stamp_)
+    if (answered_stamp_ < occupied_stamp_ || ZKLOCK_MUTANT(occupied_parent_not_looked_at_again)) {
+        if (last_read_stamp_ < occupied_stamp_ && !ZKLOCK_MUTANT(occupied_parent_not_looked_at_again))
             read(actions, action::kind::read_children, false);
         return true;
     }

@@ -139,9 +139,7 @@ void lock_queue::own_node_gone(contender_id id)
 void lock_queue::own_node_gone(contenders::iterator whose)
 {
     contender& c = whose->second;
-    if (ZKLOCK_MUTANT(own_deleted_node_ignored) && c.now == phase::queued)
-        return;
-    if (c.now == phase::downgrading)
+    if (c.now == phase::downgrading || (ZKLOCK_MUTANT(own_deleted_node_ignored) && c.now == phase::queued))
         return; // by others, or by its own transaction: whose answer will tell
     const view::iterator place = c.spot; // the contender's phase is left by way of it
     view& of_it = c.now == phase::leaving ? left_ : view_;

@@ -7,7 +7,9 @@
 #endif
 
 /// Known bugs that the simulator can put into the protocol, to prove that its checkers find them. Each only negates a
-/// condition of the code that ships, or adds one: `if (c && !ZKLOCK_MUTANT(name))`. There it is the constant false.
+/// condition of the code that ships, or adds one: `if (c && !ZKLOCK_MUTANT(name))`. Two conditions look different: one
+/// that chooses a value, `ZKLOCK_MUTANT(name) ? wrong : right`, and one that leaves out the rest of a function,
+/// `if (ZKLOCK_MUTANT(name)) return;`. In the code that ships, each mutant is the constant false.
 /// The names are in alphabetical order; one that begins with a recipe's name is looked for by that recipe's users
 /// (tests/simulator/main.cpp).
 
@@ -17,7 +19,7 @@
     X(adopts_a_node_of_the_old_session) \
     X(all_before_a_predecessor_are_gone_with_it) \
     X(cancelled_create_not_deleted) \
-    X(cancelled_unknown_create_forgotten) \
+    X(cancelled_lost_create_forgotten) \
     X(caught_up_outlives_its_epoch) \
     X(children_only_counted) \
     X(cohort_without_end) \
@@ -136,6 +138,7 @@
     X(semaphore_look_up_without_sync) \
     X(semaphore_loss_not_told) \
     X(semaphore_loss_not_told_to_the_listener) \
+    X(semaphore_lost_create_forgotten) \
     X(semaphore_maxima_not_compared) \
     X(semaphore_node_of_a_cancelled_create_stays) \
     X(semaphore_node_stays_after_the_wait) \
@@ -143,7 +146,6 @@
     X(semaphore_place_not_told) \
     X(semaphore_release_told_with_the_first_permit) \
     X(semaphore_try_waits) \
-    X(semaphore_unknown_create_forgotten) \
     X(semaphore_unknown_delete_counts_as_done) \
     X(semaphore_unknown_delete_counts_as_not_done) \
     X(semaphore_watch_left_on_the_server) \
@@ -164,7 +166,7 @@
     X(transaction_reads_behind_no_sync) \
     X(transaction_withdrawn_stays_under_way) \
     X(transaction_without_a_check) \
-    X(try_waits_for_its_turn) \
+    X(try_waits_in_its_place) \
     X(unknown_delete_counts_as_done) \
     X(unknown_delete_counts_as_not_done) \
     X(unknown_inspection_counts_as_gone) \

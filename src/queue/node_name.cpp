@@ -54,7 +54,7 @@ bool is_of_write_lock(std::string_view prefix)
     return !session.empty() && session.size() <= 19 && std::all_of(session.begin(), session.end(), is_digit);
 }
 
-/// By the names that all heed.
+/// The kind of a contender by the names that all heed.
 std::optional<contender_kind> usual_kind(std::string_view prefix)
 {
     for (const mark& m : marks)
@@ -162,10 +162,8 @@ std::optional<contender_name> name_rules::parse(std::string_view child) const no
         return std::nullopt;
     std::string_view prefix = child.substr(0, child.size() - sequence_digits);
 
-    if (ZKLOCK_MUTANT(every_number_is_a_contender))
-        prefix = curators_lock.text;
     bool negative = false;
-    auto kind = kind_of(prefix);
+    auto kind = kind_of(ZKLOCK_MUTANT(every_number_is_a_contender) ? curators_lock.text : prefix);
     if (!kind) {
         if (!prefix.ends_with('-'))
             return std::nullopt;

@@ -30,19 +30,19 @@ struct contender_name {
 /// `__rlock__` (kazoo's readers) and the number; what comes before that does not count. A name of ZooKeeper's own
 /// WriteLock is `x-`, the session, `-` and the number. Options may add marks, which stand for mutexes.
 ///
-/// A value. What options add is kept once, and shared by its copies.
+/// This is a value. What options add is kept once, and shared by its copies.
 class name_rules {
 public:
     name_rules() noexcept = default; ///< options add nothing
-    /// As in `mutex_options`.
+    /// `mark` and `also_heeds` mean what they mean in `mutex_options`.
     name_rules(const std::string& mark, const std::vector<std::string>& also_heeds);
 
     /// The name to ask the server to complete with a sequence number. `uuid` (36 characters) makes the node
     /// recognisable when the answer to its create is lost; the idea is Curator's "protected" create.
     [[nodiscard]] std::string prefix(naming, contender_kind, std::string_view uuid) const;
-    /// Nothing when the child is no contender.
+    /// Reads the name of a child; the result is empty when it is no contender.
     [[nodiscard]] std::optional<contender_name> parse(std::string_view child) const noexcept;
-    /// The place in the queue, or nothing.
+    /// The place of a child in the queue; empty when it is no contender.
     [[nodiscard]] std::optional<std::int32_t> sequence_of(std::string_view child) const noexcept;
     /// Those of a path's children that hold the lock, in the order of the queue: the first contender, or the readers
     /// before the first that is none. A client that makes a reader of its writer in two steps has both nodes for a
@@ -65,7 +65,7 @@ private:
     std::shared_ptr<const additions> more_; ///< null if there are none
 };
 
-/// Where options add nothing.
+/// The functions of name_rules, where options add nothing.
 [[nodiscard]] std::string name_prefix(naming, contender_kind, std::string_view uuid);
 [[nodiscard]] std::optional<contender_name> parse_name(std::string_view child) noexcept;
 [[nodiscard]] std::optional<std::int32_t> sequence_of(std::string_view child) noexcept;
@@ -88,15 +88,15 @@ enum class mark_fault : std::uint8_t {
 [[nodiscard]] std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept;
 
 inline constexpr std::size_t sequence_digits = 10;
-/// Of a mark that options add, in bytes.
+/// How long a mark that options add may be, in bytes.
 inline constexpr std::size_t longest_mark = 64;
 
 /// Where a parent's numbers are too close to their end at 2^31, past which they are negative and no longer grow.
 inline constexpr std::int32_t sequence_limit = 2'147'000'000;
 
-/// From here on they are scarce: a client that knows that asks for no more, until the parent has been made again. It is
-/// far enough from the limit for the creates that are not held back: one create of each client that does not know yet,
-/// or one batch.
+/// From here on numbers are scarce: a client that knows that asks for no more, until the parent has been made again. It
+/// is far enough from the limit for the creates that are not held back: one create of each client that does not know
+/// yet, or one batch.
 inline constexpr std::int32_t sequence_scarce = 2'147'483'647 - (1 << 20);
 
 } // namespace zklock::queue

@@ -116,7 +116,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_coun
                                                             {"shared_refused_downgrade_outlives_its_parent",
                                                              2902862474},
                                                             {"transaction_reads_behind_no_sync", 670},
-                                                            {"try_waits_for_its_turn", 901009},
+                                                            {"try_waits_in_its_place", 901009},
                                                             {"watch_left_on_the_server", 901168}};
 
 /// Proof that the checkers bite: each mutant has to be found.

@@ -93,7 +93,7 @@ public:
         std::function<void(const std::vector<std::string>& created)> done;
         std::function<void(std::size_t index, zklock::store::outcome)> fail;
         std::function<void(const zklock::store::node_stat&)> show_stat; ///< of a get
-        std::function<void()> strand; ///< of a write: the connection had ended before it could leave
+        std::function<void()> never_leaves; ///< of a write: the connection had ended before it could leave
         std::function<void(std::int32_t version, std::string data)> show_version; ///< likewise
         std::function<void(const zklock::store::node_stat&, std::string data)> show_node; ///< of a get
         std::string access; ///< of a create or a set_acl, as text; empty: the client's
@@ -124,7 +124,7 @@ public:
         r.data = data;
         const auto sent = clock_.now();
         r.answer = [done, sent](zklock::store::outcome o) { done({{o, sent}, {}, {}}); };
-        r.strand = [done] { done({never_left, {}, {}}); };
+        r.never_leaves = [done] { done({never_left, {}, {}}); };
         r.stat = [done, sent, node = std::string(path)](const zklock::store::node_stat& stat) {
             done({{zklock::store::outcome::ok, sent}, node, stat});
         };
@@ -177,7 +177,7 @@ public:
         r.writes = std::move(copies);
         const auto sent = clock_.now();
         r.answer = [f, sent](zklock::store::outcome o) { f({{o, sent}, {}, {}}); };
-        r.strand = [f] { f({never_left, {}, {}}); };
+        r.never_leaves = [f] { f({never_left, {}, {}}); };
         r.fail = [f, sent](std::size_t index, zklock::store::outcome o) { f({{o, sent}, {}, {}, index}); };
         r.done = [f, sent, writes = r.writes](const std::vector<std::string>& created) {
             const std::vector<std::string_view> paths(created.begin(), created.end());
@@ -263,14 +263,14 @@ private:
         request& r = add(verb, path);
         const auto sent = clock_.now();
         r.answer = [f, sent](zklock::store::outcome o) { f({{o, sent}, {}}); };
-        r.strand = [f] { f({never_left, {}}); };
+        r.never_leaves = [f] { f({never_left, {}}); };
         r.stat = [f, sent](const zklock::store::node_stat& stat) { f({{zklock::store::outcome::ok, sent}, stat}); };
     }
     void simple(const char* verb, std::string_view path, reply_done f)
     {
         request& r = add(verb, path);
         r.answer = [f, sent = clock_.now()](zklock::store::outcome o) { f({o, sent}); };
-        r.strand = [f] { f(never_left); };
+        r.never_leaves = [f] { f(never_left); };
     }
 
     manual_scheduler& clock_;

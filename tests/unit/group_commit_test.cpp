@@ -96,7 +96,7 @@ struct remover final : recipes::write_source {
 
 } // namespace
 
-TEST_SUITE("session, gathered writes")
+TEST_SUITE("group commit")
 {
     TEST_CASE("nodes made together have their tokens from one look, by their places")
     {

@@ -185,7 +185,7 @@ TEST_SUITE("operations on nodes and the connection")
         s.nodes().commit(transaction().check("/d"), committed.teller()); // meanwhile
         ending->end_unsent(errc::not_owner);
         for (int i = 0; i < 5; ++i) {
-            s.servers.take().strand();
+            s.servers.take().never_leaves();
             s.clock.run();
         }
         CHECK_FALSE(created.ended);
@@ -201,8 +201,8 @@ TEST_SUITE("operations on nodes and the connection")
         CHECK_FALSE(aborted.ended);
         CHECK_FALSE(created.ended);
         s.session->close([] {});
-        asked(s).to("remove /c").kept().strand();
-        asked(s).to("batch check /d").strand();
+        asked(s).to("remove /c").kept().never_leaves();
+        asked(s).to("batch check /d").never_leaves();
         CHECK(removed.ended == make_error_code(errc::closed));
         CHECK(committed.ended_with(errc::closed));
     }

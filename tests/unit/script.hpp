@@ -138,9 +138,9 @@ public:
     {
         return answer([&] { request_.answer(o); });
     }
-    asked& strand()
+    asked& never_leaves()
     {
-        return answer([&] { request_.strand(); });
+        return answer([&] { request_.never_leaves(); });
     }
     asked& fails_at(std::size_t index, store::outcome o)
     {

@@ -11,8 +11,8 @@
 namespace zklock::recipes {
 namespace {
 
-/// For what stands behind the lock's path in the path of a node: a slash, what begins Curator's names, a uuid and a
-/// dash, the longest mark, and a number with its sign. Of a semaphore the folder, too, whose names have no such mark.
+/// How long the part of a node's path can be that stands behind the lock's path: a slash, what begins Curator's names,
+/// a uuid and a dash, the longest mark, and a number with its sign. A semaphore has a folder there, but no such mark.
 constexpr std::size_t longest_name = 1 + 3 + 37 + queue::longest_mark + 11;
 
 } // namespace

@@ -111,8 +111,8 @@ public:
     virtual void note_unseen() noexcept {}
 
     /// Calls `asked`, later and once, when somebody asks the holder to let go, or has done so: its node is looked at
-    /// from now on. Not after release() was called, nor once the lock is lost. It replaces what was to be called
-    /// before. Only after a grant.
+    /// from now on. `asked` is not called after release(), nor once the lock is lost. It replaces what was to be called
+    /// before. This is to be called only after a grant.
     virtual void on_revoked(std::function<void()> asked) = 0;
 
     /// Makes a reader of a writer, with nobody in between who excludes readers. `done` is called later, once: with the
@@ -134,17 +134,18 @@ public:
     /// The nodes that exist as long as what was granted is held. To be called only while it is.
     [[nodiscard]] virtual std::vector<std::string> nodes_of(const grant& given) const { return {given.node}; }
 
-    /// Granted, not released, not lost. Turns false at held_until() less the notice. From any thread.
+    /// Whether it was granted, and is neither released nor lost. Turns false at held_until() less the notice. May be
+    /// called from any thread.
     [[nodiscard]] virtual bool held(store::scheduler::time_point now) const noexcept = 0;
 
-    /// How it was lost, if it was; the end of its lease at the latest `now`, if nobody has noticed that yet. From any
-    /// thread, after a grant.
+    /// How it was lost, if it was; the end of its lease at the latest `now`, if nobody has noticed that yet. May be
+    /// called from any thread, after a grant.
     [[nodiscard]] virtual std::optional<lock_loss> loss(store::scheduler::time_point now) const noexcept = 0;
 
-    /// The path of the lock; empty for several. From any thread.
+    /// The path of the lock; empty for several. May be called from any thread.
     [[nodiscard]] virtual const std::string& path() const noexcept = 0;
 
-    /// End of the lease; long past once the lock is lost. From any thread, after a grant.
+    /// The end of the lease; long past once the lock is lost. May be called from any thread, after a grant.
     [[nodiscard]] virtual store::scheduler::time_point held_until() const noexcept = 0;
 };
 

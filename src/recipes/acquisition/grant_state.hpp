@@ -21,7 +21,7 @@ public:
     [[nodiscard]] bool waiting() const noexcept { return now_ == state::waiting; }
     [[nodiscard]] bool holding() const noexcept { return now_ == state::held; }
     [[nodiscard]] bool lost() const noexcept { return now_ == state::lost; }
-    /// Waited in vain, or has given back what it held.
+    /// It has waited in vain, or has given back what it held.
     [[nodiscard]] bool done() const noexcept { return now_ == state::done; }
 
     /// To be called once, at the grant.
@@ -31,7 +31,7 @@ public:
         now_ = state::held;
     }
     void end() noexcept { now_ = state::done; }
-    /// Only while it holds.
+    /// To be called only while it holds.
     void lose(const lock_loss& how) noexcept
     {
         loss_ = how;
@@ -59,7 +59,7 @@ public:
         default: return std::nullopt;
         }
     }
-    /// End of the lease; long past once it is lost.
+    /// The end of the lease; long past once it is lost.
     [[nodiscard]] time_point held_until() const noexcept { return lost() ? time_point{} : lease_.span->until(); }
 
 private:

@@ -124,11 +124,9 @@ private:
             each([&] { done(cancelled(), {}); });
         } else {
             state_ = state::leading;
-            if (ZKLOCK_MUTANT(election_token_not_told))
-                given.fencing_token = 0;
             const auto keep = election_;
             each([&] { keep->tell_waits(true); });
-            each([&] { done({}, std::move(given)); });
+            each([&] { done({}, ZKLOCK_MUTANT(election_token_not_told) ? grant{given.node} : std::move(given)); });
         }
         each.rethrow();
     }

@@ -17,7 +17,7 @@ namespace zklock::recipes {
 /// One who stands for election, term after term until he resigns: whether he has, and how he is asked to stop leading.
 class candidate {
 public:
-    /// From any thread.
+    /// Whether he has resigned. May be called from any thread.
     [[nodiscard]] bool resigned() const noexcept { return resigned_; }
     /// Calls `stop` when the candidate resigns; at once if he has. It replaces what was to be called before.
     void at_resignation(std::function<void()> stop)
@@ -47,7 +47,7 @@ public:
     using wait_id = std::uint64_t;
 
     /// Stands for one term: an acquire, whose grant is the leadership.
-    /// `operation_canceled` (of the system category) once the candidate has resigned.
+    /// It fails with `operation_canceled` (of the system category) once the candidate has resigned.
     [[nodiscard]] std::shared_ptr<acquisition> stand(session&, std::shared_ptr<candidate>, const acquire_function&,
                                                      waiter);
 

@@ -16,14 +16,14 @@ namespace zklock::recipes {
 /// Names one who may hold a re-entrant lock several times over. 0 names nobody.
 using owner_id = std::uint64_t;
 
-/// Of the holds that one owner has.
+/// How many holds one owner has.
 struct hold_count {
     std::size_t alone = 0;  ///< of a mutex, or as a writer
     std::size_t shared = 0; ///< as a reader
 };
 
-/// How often each owner holds each lock, and whether it still does, for whoever asks, from any thread. In a process
-/// that was forked off since the first acquire there are none, and nothing is changed.
+/// How often each owner holds each lock, and whether it still does, for anybody who asks, from any thread. In a
+/// process that was forked off since the first acquire there are none, and nothing is changed.
 class hold_counts {
 public:
     using key = std::pair<std::string, owner_id>;
@@ -38,7 +38,7 @@ public:
         const auto found = counts_.find({path, owner});
         return found == counts_.end() ? hold_count() : found->second.holds;
     }
-    /// The same, but none once the lock is lost.
+    /// The holds that of() gives, but none once the lock is lost.
     [[nodiscard]] hold_count held(const std::string& path, owner_id owner, store::scheduler::time_point now) const
     {
         if (!mutex_.is_ours())
@@ -47,7 +47,7 @@ public:
         const auto found = counts_.find({path, owner});
         return found == counts_.end() ? hold_count() : found->second.held(now);
     }
-    /// Of all owners together.
+    /// The holds of all owners together, but for those whose lock is lost.
     [[nodiscard]] hold_count held(const std::string& path, store::scheduler::time_point now) const
     {
         hold_count all;
@@ -69,7 +69,7 @@ public:
         const std::lock_guard lock(mutex_);
         counts_.try_emplace(who);
     }
-    /// So many holds of what that acquisition holds; it is kept until there are none.
+    /// The owner has so many holds of what that acquisition holds, which is kept until there are none.
     void set(const key& who, hold_count holds, std::shared_ptr<const acquisition> what) noexcept
     {
         if (!mutex_.is_ours())

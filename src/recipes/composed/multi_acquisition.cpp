@@ -6,6 +6,7 @@
 #include "zklock/errc.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -254,10 +255,10 @@ const std::string& multi_acquisition::path() const noexcept
 
 bool multi_acquisition::held(store::scheduler::time_point now) const noexcept
 {
-    if (ZKLOCK_MUTANT(multi_held_while_one_is))
-        return granted_ && parts_.front().now->handle->held(now);
     const auto is_held = [now](const part& p) { return p.now->handle->held(now); };
-    return granted_ && std::all_of(parts_.begin(), parts_.end(), is_held);
+    return granted_ &&
+           std::all_of(parts_.begin(),
+                       ZKLOCK_MUTANT(multi_held_while_one_is) ? std::next(parts_.begin()) : parts_.end(), is_held);
 }
 
 std::optional<lock_loss> multi_acquisition::loss(store::scheduler::time_point now) const noexcept

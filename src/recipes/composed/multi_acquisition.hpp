@@ -30,8 +30,8 @@ public:
         acquire_function acquire;
     };
 
-    /// `errc::invalid_option` for no members, and for two of the same path, which would wait for each other;
-    /// `not_enough_memory` (`boost::system::errc`) if memory fails once the first has been asked for.
+    /// It fails with `errc::invalid_option` if there are no members, or two of the same path, which would wait for each
+    /// other; and with `not_enough_memory` (`boost::system::errc`) if memory fails once the first has been asked for.
     [[nodiscard]] static std::shared_ptr<acquisition> start(session&, std::vector<member>, waiter);
 
     multi_acquisition(session&, std::vector<member>, waiter); ///< for start()

@@ -63,9 +63,9 @@ public:
     /// Nobody will be told anything any more.
     void forget_caller() noexcept;
     void on_release(store::unique_function<void(error_code)> released) noexcept { released_ = std::move(released); }
-    /// Tells the caller of release(), later: its owner has the lock still, or has lost it.
+    /// Tells the caller of release(), later, that its owner has the lock still, or has lost it.
     void tell_released(error_code) noexcept;
-    /// Tells him, now.
+    /// Tells the caller of release(), now.
     void finish_release(error_code);
 
     /// Why it waits no longer, though it could not leave: the result of the acquire that it has joined was on its way.

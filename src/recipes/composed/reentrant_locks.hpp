@@ -12,7 +12,8 @@
 namespace zklock::recipes {
 
 /// The re-entrant locks of one client: which owner has which lock, and how often. Each owner has one contender per
-/// path, that of a mutex, a writer or a reader; what counts is kept here. Same strand and lifetime as the locks.
+/// path, that of a mutex, a writer or a reader; what counts is kept here. They have the strand and lifetime of the
+/// locks.
 ///
 /// An owner that writes may read, too. When it stops writing and reads on, its contender becomes a reader. An owner
 /// that only reads, or waits to, cannot write: `errc::not_upgradable`.
@@ -26,11 +27,11 @@ public:
     reentrant_locks(const reentrant_locks&) = delete;
     reentrant_locks& operator=(const reentrant_locks&) = delete;
 
-    /// For an owner that holds the lock: one hold more, without a request. For one that is acquiring it: the same
-    /// grant, or the same failure, under a deadline of its own. Otherwise: as locks::acquire().
+    /// An owner that holds the lock gets one hold more, without a request. One that is acquiring it gets the same
+    /// grant, or the same failure, under a deadline of its own. Any other queues for it, as by locks::acquire().
     ///
-    /// Of the options, those of the acquire that made the contender count; `errc::invalid_option` for other names, and
-    /// for a mutex where the owner has a shared mutex, or the other way round.
+    /// The options that count are those of the acquire that made the contender. It fails with `errc::invalid_option`
+    /// for other names, and for a mutex where the owner has a shared mutex, or the other way round.
     std::shared_ptr<acquisition> acquire(owner_id, std::string path, shared_options, waiter,
                                          queue::contender_kind = queue::contender_kind::mutex);
 

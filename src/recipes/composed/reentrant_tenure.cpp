@@ -41,7 +41,7 @@ void reentrant_locks::tenure::close_if_unused() noexcept
     if (!held_.empty() || !waiting_.empty())
         return;
     all_.counts_->close(who_);
-    all_.tenures_.erase(who_); // whoever calls keeps a pointer
+    all_.tenures_.erase(who_); // the caller keeps a pointer
 }
 
 // --- how acquires end ------------------------------------------------------------------------------------------------
@@ -112,9 +112,9 @@ void reentrant_locks::tenure::start()
     kind_ = kind;
 }
 
-/// Of those who queued as a writer, readers are left. They need not wait for other readers, unless there is no memory
-/// for that, or the writer's end is on its way: then that is theirs, and at a grant they become readers. The reader
-/// that was to replace it leaves, or has been refused at once, which means nothing to them.
+/// Only readers are left of those who queued as a writer. They need not wait for other readers, unless there is no
+/// memory for that, or the writer's end is on its way: then that is theirs, and at a grant they become readers. The
+/// reader that was to replace it leaves, or has been refused at once, which means nothing to them.
 void reentrant_locks::tenure::wait_as_readers()
 {
     const auto writer = lock_;
@@ -228,10 +228,7 @@ bool reentrant_locks::tenure::leave(const hold_ptr& h)
     const auto place = std::find(waiting_.begin(), waiting_.end(), h);
     if (place == waiting_.end())
         return false;
-    const bool takes_all_along = ZKLOCK_MUTANT(reentrant_joined_acquire_takes_all_along);
-    if (takes_all_along && lock_ == nullptr)
-        return false; // one before it has done so
-    if (waiting_.size() == 1 || takes_all_along) {
+    if (waiting_.size() == 1 || ZKLOCK_MUTANT(reentrant_joined_acquire_takes_all_along)) {
         if (lock_ && !lock_->withdraw())
             return false;
         lock_ = nullptr;
@@ -305,9 +302,7 @@ void reentrant_locks::tenure::release(const hold_ptr& h, store::unique_function<
     readers_ -= h->reads() ? 1 : 0;
     ++changes_;
     count();
-    if (!held_.empty()) {
-        if (ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all))
-            lock_->release({});
+    if (!held_.empty() && !ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all)) {
         h->on_release(std::move(released));
         if (ours() && (last_of_the_writers || (readers_ != 0 && ZKLOCK_MUTANT(owned_downgraded_although_it_writes))) &&
             !ZKLOCK_MUTANT(owned_last_writer_stays_alone)) {
@@ -317,8 +312,8 @@ void reentrant_locks::tenure::release(const hold_ptr& h, store::unique_function<
         }
         return h->tell_released(ours() ? error_code() : make_error_code(errc::lost));
     }
-    const auto lock = std::exchange(lock_, nullptr);
-    granted_ = false;
+    const auto lock = ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all) ? lock_ : std::exchange(lock_, nullptr);
+    granted_ = !held_.empty();
     close_if_unused();
     if (!last_writer_ || ZKLOCK_MUTANT(owned_release_without_its_downgrades_end))
         return lock->release(std::move(released));
@@ -394,8 +389,8 @@ template <class Tell> void reentrant_locks::tenure::tell_holders(Tell tell)
 
 void reentrant_locks::tenure::count() noexcept
 {
-    const bool as_one = ZKLOCK_MUTANT(owned_kinds_not_told_apart);
-    const hold_count holds{held_.size() - (as_one ? 0 : readers_), as_one ? 0 : readers_};
+    const hold_count holds{held_.size() - (ZKLOCK_MUTANT(owned_kinds_not_told_apart) ? 0 : readers_),
+                           ZKLOCK_MUTANT(owned_kinds_not_told_apart) ? 0 : readers_};
     all_.counts_->set(who_, holds, held_.empty() ? nullptr : lock_);
 }
 

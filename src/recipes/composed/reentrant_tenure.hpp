@@ -26,20 +26,20 @@ public:
 
     [[nodiscard]] const shared_options& options() const noexcept { return options_; }
     [[nodiscard]] bool shared() const noexcept { return shared_; }
-    /// Of its contender, or of the last one.
+    /// The kind of its contender, or of the last one.
     [[nodiscard]] queue::contender_kind kind() const noexcept { return kind_; }
 
     /// One acquire more: it enters again, or waits.
     void add(const hold_ptr&);
-    /// Of the contender, as long as it waits.
+    /// Asks the contender, as describe_wait() does, as long as that waits.
     void expect_time_out();
     [[nodiscard]] wait_report describe_wait();
-    /// False, and nothing happens, if the result is on its way already.
+    /// Ends a wait. False, and nothing happens, if the result is on its way already.
     bool withdraw(const hold_ptr&);
-    /// At its deadline, or when there is no memory to wait for that: ends the wait, at once or when its result comes.
+    /// Ends a wait at its deadline, or when there is no memory to wait for that: at once, or when the result comes.
     void give_up(const hold_ptr&, error_code why);
     void release(const hold_ptr&, store::unique_function<void(error_code)> released);
-    /// The release of its only hold tells of it.
+    /// Nobody has looked at the grant: the release of its only hold tells that.
     void note_unseen() noexcept
     {
         if (lock_ && held_.size() == 1)
@@ -47,7 +47,7 @@ public:
     }
     /// One of its holds wants to know when the owner is asked to let go, or whether he was.
     void watch_for_revocation(const hold_ptr&);
-    /// Of the contender that holds: its node, and whether no request is under way that makes another of it.
+    /// The node of the contender that holds, and whether no request is under way that makes another of it.
     [[nodiscard]] const std::string& node() const noexcept { return grant_.node; }
     [[nodiscard]] bool stands_on_its_node() const noexcept { return lock_ && lock_->stands_on(grant_); }
     /// Ends the tenure if nobody waits or holds.

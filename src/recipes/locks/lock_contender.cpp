@@ -257,7 +257,7 @@ void lock_contender::delete_answered(store::outcome result, bool vanished) noexc
     case outcome::unknown:
         may_be_deleted_ = may_be_deleted_ || !ZKLOCK_MUTANT(unknown_delete_counts_as_not_done);
         break;
-    default: // refused: whoever deletes it after that, as far as is known, does what it wanted
+    default: // refused: who deletes it after that, as far as is known, does what it wanted
         may_be_deleted_ = may_be_deleted_ || !vanished;
     }
 }

@@ -51,7 +51,7 @@ public:
     [[nodiscard]] bool looks_once() const noexcept { return mode() == acquire_mode::look_once; }
     [[nodiscard]] queue::contender_kind kind() const noexcept { return request_.kind; }
     [[nodiscard]] const mutex_options& options() const noexcept { return *request_.options; }
-    /// The access list of its nodes; null: the client's.
+    /// The access list of its nodes; null means the client's.
     [[nodiscard]] const access_list* access() const noexcept
     {
         return options().access && !ZKLOCK_MUTANT(locks_access_ignored) ? &*options().access : nullptr;
@@ -76,7 +76,7 @@ public:
     void leaves_its_node() noexcept { leaves_its_node_ = true; }
     /// It has become a reader, whose node that is; or the downgrade was refused. Tells who waits for that, if anybody.
     void finish_downgrade(error_code, std::string node);
-    /// The node is gone, or could not be deleted now: tells whoever waits for the release.
+    /// The node is gone, or could not be deleted now: tells who waits for the release.
     void finish_release(error_code);
     /// Its node is gone, and no delete of it is under way. If none of them can have done that, others have deleted it:
     /// what it held was lost before it was given back.
@@ -125,7 +125,7 @@ private:
     recipes::grant given_; ///< by the acquire or the downgrade, until it is told
     store::unique_function<void(error_code)> released_;
     session::news_slot to_tell_;            ///< how a release ends, once the lock is lost
-    session::news_slot to_tell_downgraded_; ///< how a downgrade ends, likewise
+    session::news_slot to_tell_downgraded_; ///< how a downgrade ends, once the lock is lost
     std::string data_;                      ///< if it says more than who it is
     std::unique_ptr<acquire_events> events_; ///< if it has a listener
     std::function<void()> asked_; ///< to be called when it is revoked

@@ -59,9 +59,9 @@ public:
 
     // --- called by its contenders -----------------------------------------------------------------------------------
 
-    /// The caller wants no more of it.
+    /// The caller of the contender wants no more of it.
     void leave(lock_contender&);
-    /// It holds, and wants to know when others ask it to let go, or whether they have.
+    /// The contender holds, and wants to know when others ask it to let go, or whether they have.
     void watch_for_revocation(lock_contender&);
     /// A writer wants to go on as a reader.
     void downgrade(lock_contender&);
@@ -134,7 +134,7 @@ private:
     void send_downgrade(const contender_ptr&, const std::string& node, std::string_view data, std::int32_t version);
     void downgrade_as_found(const contender_ptr&, const std::string& node);
     void look_for_downgraded(const contender_ptr&, const std::string& node, errc refused);
-    /// Its name, for the log; nothing if it holds none.
+    /// The node of the contender, if it holds, or else nothing.
     [[nodiscard]] std::string_view node_of_holder(queue::contender_id) const;
     void log_deletion(std::string_view node) const;
     void notice_refusal(store::outcome);
@@ -147,13 +147,13 @@ private:
     void refuse_number(lock_contender&, errc why);
     void grant(lock_contender&, queue::contender_id from, store::scheduler::time_point now);
     void forget(queue::contender_id);
-    /// Its node is gone.
+    /// The contender's node is gone.
     void end_release(lock_contender&, std::string_view node);
     /// Ends the wait of all, or only of those who wait like that.
     void fail_waiting(errc why, std::optional<acquire_mode> only = {});
     [[nodiscard]] std::string full(std::string_view node) const;
 
-    /// By the name of a node.
+    /// The number in the name of a node; empty if that is no contender.
     [[nodiscard]] std::optional<std::int32_t> sequence_of(std::string_view node) const noexcept
     {
         return options_.rules.sequence_of(node);

@@ -124,13 +124,10 @@ bool lock_path::notice_long_holder(store::scheduler::time_point now)
 
 void lock_path::on_node_event(store::event_kind kind, std::string_view, std::string_view node)
 {
-    if (ZKLOCK_MUTANT(revocation_event_lost) && kind == store::event_kind::data_changed &&
-        queue_.contender_of(node) != 0)
-        return;
     if (kind == store::event_kind::deleted || ZKLOCK_MUTANT(every_event_is_a_deletion)) {
         log_deletion(node);
         queue_.node_gone(node);
-    } else {
+    } else if (!ZKLOCK_MUTANT(revocation_event_lost) || queue_.contender_of(node) == 0) {
         queue_.watch_fired(node);
     }
     advance();

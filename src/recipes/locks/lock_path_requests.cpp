@@ -62,7 +62,7 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
         lingers_since_ = session_.scheduler.now();
         plan_end_of_lingering();
         break;
-    case kind::not_found: session_.creates_in_doubt.not_found(path_, action.node); break;
+    case kind::not_found: session_.lost_creates.not_found(path_, action.node); break;
     case kind::gone:
         contender()->finish_release({});
         forget(action.id);
@@ -190,9 +190,7 @@ void lock_path::send_watch(const std::string& node)
             look_at_data(node, answer.data);
             return;
         case outcome::no_node:
-            if (ZKLOCK_MUTANT(no_second_look_at_a_predecessor_gone))
-                return queue_.watched(node);
-            return queue_.node_gone(node);
+            return ZKLOCK_MUTANT(no_second_look_at_a_predecessor_gone) ? queue_.watched(node) : queue_.node_gone(node);
         case outcome::unknown: return queue_.watch_failed(node);
         default:
             fail_waiting(error_of(answer.result));
@@ -249,8 +247,8 @@ void lock_path::send_downgrade(const contender_ptr& contender, const std::string
             look_for_downgraded(contender, node, error_of(answer.result));
         }
     });
-    const std::size_t first = ZKLOCK_MUTANT(shared_downgrade_without_the_readers_node) ? 1 : 0;
-    session_.store.batch(std::span(both).subspan(first), answered);
+    const std::span<const store::batch_write> all(both);
+    session_.store.batch(ZKLOCK_MUTANT(shared_downgrade_without_the_readers_node) ? all.last(1) : all, answered);
 }
 
 /// Somebody has written on the writer's node.
@@ -270,10 +268,10 @@ void lock_path::downgrade_as_found(const contender_ptr& contender, const std::st
     }));
 }
 
-/// What was refused may be the repetition of one that was done, and whose answer was lost. Whoever may not write may
-/// still ask whether a node exists; and the refusal, like every answer to a write, comes after all that was done before
-/// it. A server that checks who may read it (3.8.4, 3.9.2 and later) checks a node that is there: `no_auth` says so,
-/// too.
+/// What was refused may be the repetition of one that was done, and whose answer was lost. A client that may not
+/// write may still ask whether a node exists; and the refusal, like every answer to a write, comes after all that was
+/// done before it. A server that checks who may read it (3.8.4, 3.9.2 and later) checks a node that is there: `no_auth`
+/// says so, too.
 void lock_path::look_for_downgraded(const contender_ptr& contender, const std::string& node, errc refused)
 {
     const auto answered = [this, contender, node, refused](const store::stat_reply& answer) {

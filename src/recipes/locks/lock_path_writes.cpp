@@ -225,13 +225,11 @@ void lock_path::on_removed(queue::contender_id id, outcome result)
         notice_refusal(result);
         return end_release(*contender, {});
     }
-    switch (result) {
+    const bool unknown = result == outcome::unknown;
+    switch (unknown && ZKLOCK_MUTANT(unknown_delete_counts_as_done) ? outcome::ok : result) {
     case outcome::ok:
     case outcome::no_node: return queue_.removed(id, result == outcome::ok);
-    case outcome::unknown:
-        if (ZKLOCK_MUTANT(unknown_delete_counts_as_done))
-            return queue_.removed(id);
-        return queue_.remove_failed(id);
+    case outcome::unknown: return queue_.remove_failed(id);
     default: // forbidden for now, say: the caller hears of it, and it is tried again until the session ends
         notice_refusal(result);
         queue_.remove_failed(id);

@@ -14,7 +14,7 @@
 
 namespace zklock::recipes {
 
-/// The locks of one client: a lock_path for each path in use. Same strand as the session, which outlives it.
+/// The locks of one client: a lock_path for each path in use. The session has the same strand, and outlives them.
 class locks {
 public:
     explicit locks(recipes::session& s) : session_(s), paths_(s) {}
@@ -30,7 +30,7 @@ public:
     [[nodiscard]] recipes::session& session() const noexcept { return session_; }
     /// Tells why acquire() would fail at once with such a request, if it would. Faults of options are logged.
     [[nodiscard]] std::optional<errc> check(const std::string& path, const mutex_options&) const;
-    /// For the listener of an acquire that is made of others.
+    /// A new id, for the listener of an acquire that is made of others.
     [[nodiscard]] std::uint64_t new_id() noexcept { return ++last_contender_; }
     /// The containers above the path that were made for it.
     [[nodiscard]] made_containers containers_above(const std::string& path) const;

@@ -28,7 +28,7 @@ public:
         std::string_view name; ///< valid until the next assign() or clear()
         queue::contender_name read;
     };
-    /// The first of those that are left. Not of an empty one.
+    /// The first of those that are left. There has to be one.
     [[nodiscard]] child front() const;
     void pop();
 

@@ -17,7 +17,7 @@ public:
     /// A write is not repeated, unless it is certain that it was not done.
     enum class access : std::uint8_t { read, write };
 
-    /// `bytes`: of what it writes.
+    /// `bytes`: the length of what it writes.
     node_operation(session& own, access what, std::size_t bytes, done_function d, sender s)
         : request_for<Values...>(own, what == access::write ? if_lost::unknown : if_lost::asked_again, std::move(d),
                                  bytes),

@@ -65,8 +65,8 @@ auto node_operations::begin(typename node_operation<Values...>::access access, s
     return op;
 }
 
-/// Whoever starts a write may not look how it has ended: gcc cannot warn of a result of `co_await` that nobody takes.
-/// So the log has what has failed.
+/// A user who starts a write may not look how it has ended: gcc cannot warn of a result of `co_await` that nobody
+/// takes. So the log has what has failed.
 template <class... Values>
 auto node_operations::logged(std::string_view what, std::string_view path, done_function<Values...> d) const
     -> done_function<Values...>

@@ -21,7 +21,7 @@ namespace zklock::recipes {
 
 /// A user's own operations on the nodes, and transactions, alone or guarded by a lock. Each waits for a connection, and
 /// in the client's line; none is sent twice unless it is a read, or it is certain that the servers did not do it. A
-/// user's function is never called inside the call. Same strand and lifetime as the session.
+/// user's function is never called inside the call. They have the strand and lifetime of the session.
 class node_operations {
 public:
     template <class... Values> using done_function = std::function<void(error_code, Values...)>;
@@ -50,7 +50,7 @@ public:
 
         [[nodiscard]] std::vector<transaction::operation> checks() const;
     };
-    /// `errc::lost` if the lock is not held any more, by this client's knowledge or the servers'.
+    /// It ends with `errc::lost` if the lock is not held any more, by this client's knowledge or the servers'.
     handle commit(transaction, claim, done_function<commit_result>);
 
 private:

@@ -10,8 +10,8 @@ namespace zklock::recipes {
 /// Takes the watches of a path back, unless somebody wants them when it comes up.
 class node_watches::watch_return final : public request_for<> {
 public:
-    /// `may_linger`: the watch tells of a creation. Whoever else asks for one may be told that there is no such node,
-    /// and has none then; this one stays, and is to be taken back all the same.
+    /// `may_linger`: the watch tells of a creation. Others who ask for one may be told that there is no such node, and
+    /// have none then; this one stays, and is to be taken back all the same.
     watch_return(node_watches& all, std::string path, bool may_linger)
         : request_for<>(all.session_, if_lost::asked_again, [&s = all.session_](error_code why) { failed(s, why); }),
           all_(all), path_(std::move(path)), epoch_(all.epoch_), ask_again_(may_linger)

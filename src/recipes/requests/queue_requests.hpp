@@ -11,7 +11,7 @@
 namespace zklock::recipes {
 
 /// What users ask about those who queue, of this client and others. Each waits for a connection, and in the client's
-/// line. Same strand as the session, which outlives it.
+/// line. The session has the same strand, and outlives them.
 class queue_requests {
 public:
     explicit queue_requests(session& s) : session_(s) {}
@@ -23,7 +23,7 @@ public:
                                              list_kind what = list_kind::queue, std::size_t most = contender_list::all);
 
     /// Asks the contender of `node` on that path, of whatever client, to let go; the answer is 0 if it is gone.
-    /// `errc::invalid_path` if the node is not one of those that such a list names.
+    /// It ends with `errc::invalid_path` if the node is not one of those that such a list names.
     std::shared_ptr<user_request> revoke(const std::string& path, const std::string& node, revocation::done_function,
                                          list_kind what = list_kind::queue);
     /// Asks all who hold the lock of a path to let go: one, or all readers, or all who have permits. The answer is how

@@ -132,7 +132,7 @@ void watched_path::remove(node_wait& wait)
 {
     const side s = side_of(wait.for_);
     wait.where_ = nullptr;
-    of(s).waits.erase(wait.place_); // whoever calls keeps it
+    of(s).waits.erase(wait.place_); // the caller keeps it
     drop_look(s);
     leave_if_idle();
 }

@@ -16,7 +16,7 @@ class permit_events final : public acquire_events, public detail::event_sink<loc
 public:
     using acquire_events::acquire_events;
 
-    /// By the node of the first of so many permits.
+    /// So many permits were granted, by the node of the first.
     void granted(std::string_view node, std::int64_t fencing_token, std::size_t permits) noexcept
     {
         left_ = permits;
@@ -30,7 +30,7 @@ public:
     }
 
 private:
-    /// By the line: there is only the place in it that matters here.
+    /// The line tells something: only the place in it matters here.
     void notify(const lock_event& of_the_line) override
     {
         if (of_the_line.what == lock_event::kind::queued)

@@ -41,7 +41,7 @@ struct permit_node {
     enum class phase : std::uint8_t {
         unsent,   ///< to be created
         creating,
-        unknown,  ///< the answer to the create is lost
+        unknown,  ///< its create is lost
         there,
         removing,
         gone

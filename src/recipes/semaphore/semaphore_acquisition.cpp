@@ -190,7 +190,7 @@ void semaphore_acquisition::drop_nodes(const std::shared_ptr<permits_release>& e
     for (const permit_ptr& node : dropped)
         if (!never_held || !ZKLOCK_MUTANT(semaphore_node_stays_after_the_wait))
             path_->drop(node);
-    path_->flush(); // before the lock: whoever has it next shall not find them
+    path_->flush(); // before the lock: who has it next shall not find them
 }
 
 /// Lets go of what it had or wanted; of its place in the line, too, if memory fails over the nodes.
@@ -298,7 +298,7 @@ void semaphore_acquisition::lose()
     drop_nodes(nullptr);
 }
 
-/// For the log: nothing if there is none, or no memory for it.
+/// The first node, for the log: nothing if there is none, or no memory for it.
 std::string semaphore_acquisition::first_node() const noexcept
 {
     try {

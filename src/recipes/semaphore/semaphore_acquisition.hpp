@@ -57,7 +57,7 @@ public:
     }
     [[nodiscard]] store::scheduler::time_point held_until() const noexcept override { return state_.held_until(); }
 
-    /// How many permits it has. From any thread, after a grant.
+    /// How many permits it has. May be called from any thread, after a grant.
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
     using part = std::shared_ptr<semaphore_acquisition>;
     /// Takes so many of them out, at least one: an acquisition of their own holds them from now on, and calls `lost`
@@ -83,7 +83,7 @@ public:
         return request_.mode == acquire_mode::look_once && !ZKLOCK_MUTANT(semaphore_try_waits);
     }
     [[nodiscard]] const permits_request& request() const noexcept { return request_; }
-    /// Of its nodes; null: the client's.
+    /// The access list of its nodes; null means the client's.
     [[nodiscard]] const access_list* access() const noexcept
     {
         const auto& own = request_.options.access;

@@ -12,7 +12,7 @@ namespace zklock::recipes {
 
 /// Where a semaphore has its nodes, so that programs that use other client libraries can share it.
 struct semaphore_layout {
-    /// That of Curator's `InterProcessSemaphoreV2`, which calls a permit in use a lease: `<path>/locks` and
+    /// The layout of Curator's `InterProcessSemaphoreV2`, which calls a permit in use a lease: `<path>/locks` and
     /// `<path>/leases/_c_<uuid>-lease-<number>`; or that of kazoo's `Semaphore`: `<path>-__lock__` and `<path>/<uuid>`.
     semaphore_layout(const std::string& path, naming);
 

@@ -55,7 +55,7 @@ public:
     [[nodiscard]] const semaphore_layout& layout() const noexcept { return layout_; }
     [[nodiscard]] bool idle() const noexcept override;
     [[nodiscard]] bool finished() const noexcept override { return idle() && retired(); }
-    /// What the one before it at the same path has made, where both make something.
+    /// Takes over what the one before it at the same path has made, where both make something.
     void take_over(semaphore_path& before) noexcept;
     [[nodiscard]] making next_making() noexcept override;
 
@@ -69,7 +69,7 @@ public:
     /// One of those who wait will have to stop soon: somebody who holds permits is looked at, unless that was done a
     /// moment ago.
     void look_at_holder();
-    /// Who that was, if he was seen.
+    /// The one who was looked at, if he was seen.
     [[nodiscard]] std::optional<contender> holder_seen() const;
     /// How many permits there are, as far as is known.
     [[nodiscard]] std::size_t permits_known() const noexcept;
@@ -77,7 +77,7 @@ public:
     void make_nodes(semaphore_acquisition&);
     /// It is at the head no more.
     void step_back(semaphore_acquisition&);
-    /// Its full path; without its number as long as that is not known.
+    /// The full path of a node; without its number as long as that is not known.
     [[nodiscard]] std::string path_of(const permit_node&) const;
     void wait_ended() { --waiting_; }
     /// That node has no owner any more: it is deleted.
@@ -97,7 +97,7 @@ public:
     // --- called by its shared count ----------------------------------------------------------------------------------
 
     using recipe_path::expect;
-    /// Of the one who has been at the head for the longest time; null if there is none.
+    /// The options of the one who has been at the head for the longest time; null if there is none.
     [[nodiscard]] const semaphore_options* options_of_head() const noexcept;
     /// The servers have refused something: that ends the wait of those at the head, who alone have asked for it.
     void fail_heads(errc why);
@@ -121,7 +121,7 @@ public:
     void on_node_event(store::event_kind, std::string_view path, std::string_view child) override;
 
 private:
-    enum class look_up : std::uint8_t { none, due, under_way }; ///< of nodes whose creates are of unknown outcome
+    enum class look_up : std::uint8_t { none, due, under_way }; ///< of nodes whose creates are lost
     enum class check : std::uint8_t { none, due, under_way };   ///< that all mean the same maximum
 
     // acquires (semaphore_path.cpp)

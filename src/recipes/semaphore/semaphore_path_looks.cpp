@@ -42,7 +42,7 @@ std::string first_permit(const std::vector<std::string>& children)
 
 } // namespace
 
-/// Whoever looks once writes nothing when it can see that there is no room.
+/// An acquire that looks once writes nothing when it can see that there is no room.
 void semaphore_path::look(const std::shared_ptr<semaphore_acquisition>& acquisition)
 {
     if (!session_.connected)
@@ -179,7 +179,7 @@ void semaphore_path::decide(semaphore_acquisition& head, std::size_t in_use)
     }
 }
 
-/// Of an answer about the nodes' own path. Whoever may not read it hears of no event: so the head looks again.
+/// Takes note of an answer about the nodes' own path. Who may not read it hears of no event: so the head looks again.
 void semaphore_path::notice_refusal(outcome result) noexcept
 {
     if (result == outcome::no_auth && watching_)

@@ -68,7 +68,7 @@ void semaphore_path::send_creates()
             const access_list* const own = node.owner->access();
             return node_cost_ + node.owner->data().size() + store::size_of(own ? *own : session_.options.access);
         };
-        // Of different heads, which may have different access lists: what is refused to one concerns it alone.
+        // Heads may have different access lists: so each has a transaction of its own, and is refused alone.
         const auto like = [](const permit_node& a, const permit_node& b) { return a.owner == b.owner; };
         auto some = take_some(to_create_, bytes_of, like);
         for (const permit_ptr& node : some) {
@@ -111,7 +111,7 @@ void semaphore_path::on_created(const permit_ptr& node, outcome result, std::str
     switch (result) {
     case outcome::ok: return take_name(node, queue::name_of(path));
     case outcome::unknown:
-        if (!node->owner && ZKLOCK_MUTANT(semaphore_unknown_create_forgotten))
+        if (!node->owner && ZKLOCK_MUTANT(semaphore_lost_create_forgotten))
             return gone(node);
         node->now = phase::unknown;
         unknown_.push_back(node);
@@ -148,10 +148,10 @@ void semaphore_path::take_name(const permit_ptr& node, std::string_view name)
         to_remove_.push_back(node);
 }
 
-// --- creates of unknown outcome --------------------------------------------------------------------------------------
+// --- lost creates ----------------------------------------------------------------------------------------------------
 
 /// The server of the new connection may not know yet what the old one did: first it has to catch up. What it does not
-/// list then remains in doubt.
+/// list then remains lost.
 void semaphore_path::send_look_up()
 {
     look_up_ = look_up::under_way;
@@ -184,7 +184,7 @@ void semaphore_path::on_look_up(const std::vector<std::string>& names)
             return layout_.made_from(node->asked, name);
         });
         if (found == names.end())
-            session_.creates_in_doubt.not_found(layout_.permits, node->asked);
+            session_.lost_creates.not_found(layout_.permits, node->asked);
         if (found != names.end()) {
             take_name(node, *found);
         } else if (node->owner) {
@@ -277,12 +277,11 @@ void semaphore_path::on_removed(const permit_ptr& node, outcome result)
 {
     if (node->now != phase::removing)
         return; // gone with its session, or by others
-    switch (result) {
+    const bool unknown = result == outcome::unknown;
+    switch (unknown && ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_done) ? outcome::ok : result) {
     case outcome::ok: return gone(node);
     case outcome::no_node: return gone_already(node);
     case outcome::unknown:
-        if (ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_done))
-            return gone(node);
         node->may_be_deleted = !ZKLOCK_MUTANT(semaphore_unknown_delete_counts_as_not_done);
         node->now = phase::there;
         to_remove_.push_back(node);

@@ -9,7 +9,8 @@
 
 namespace zklock::recipes {
 
-/// The semaphores of one client: a semaphore_path for each path in use. Same strand as the locks, which outlive them.
+/// The semaphores of one client: a semaphore_path for each path in use. The locks have the same strand, and outlive
+/// them.
 class semaphores {
 public:
     explicit semaphores(locks& l) : locks_(l), paths_(l.session()) {}
@@ -20,7 +21,7 @@ public:
     std::shared_ptr<semaphore_acquisition> acquire(permits_request request);
 
 private:
-    /// As locks::check().
+    /// Tells why acquire() would fail at once, as locks::check() does.
     [[nodiscard]] std::optional<errc> check(const permits_request&) const;
 
     locks& locks_;

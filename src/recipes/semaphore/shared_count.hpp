@@ -19,12 +19,12 @@ class semaphore_path;
 /// maximum is what the options say.
 class shared_count {
 public:
-    /// Of that semaphore; an empty `path` is none.
+    /// Makes the count of that semaphore. An empty `path` means that there is no node.
     shared_count(semaphore_path& semaphore, session&, const std::string& path, unsigned permits);
     shared_count(const shared_count&) = delete;
     shared_count& operator=(const shared_count&) = delete;
 
-    /// As it was read last. Nothing if it is not known.
+    /// The maximum as it was read last; empty if it is not known.
     [[nodiscard]] const std::optional<std::int64_t>& maximum() const noexcept { return maximum_; }
     /// It is known, and no event has told since that it was changed.
     [[nodiscard]] bool is_current() const noexcept;
@@ -42,7 +42,7 @@ public:
     /// The semaphore goes away. True when a watch is to be taken back that was left to others, who have gone.
     [[nodiscard]] bool stop_listening();
 
-    /// An event for that path. False if it has nothing to do with the count.
+    /// Takes an event for that path. False if it has nothing to do with the count.
     bool on_event(store::event_kind, std::string_view path) noexcept;
     void epoch_ended() noexcept { watched_ = false; }
     void distrust() noexcept;

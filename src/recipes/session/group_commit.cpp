@@ -249,7 +249,7 @@ void group_commit::on_failure(writes together, const store::batch_reply& answer)
     }
 }
 
-/// Its part of the answer to a transaction.
+/// Gives a write its part of the answer to a transaction.
 void group_commit::give(const node_write& w, const store::create_reply& answer)
 {
     if (w.creates)

@@ -22,6 +22,10 @@ inline constexpr std::size_t most_bytes_of_a_batch = 256 * 1024; ///< of paths a
 ///
 /// The idea is the group commit of databases: the price of a transaction is shared, and the busier a client is, the
 /// less each of its locks costs.
+///
+/// Sources stand in line, and not finished writes: a source is asked when its write may be sent. So a write that is not
+/// needed any more is not sent, the others say what is known by then, and a source reserves memory and budget for a
+/// write only when it goes.
 class group_commit {
 public:
     explicit group_commit(session& s) : session_(s) {}

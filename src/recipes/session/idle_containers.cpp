@@ -86,7 +86,7 @@ void idle_containers::begin_round()
 }
 
 /// The server may lag behind others' writes. One that it may not look at (servers from 3.8.4 and 3.9.2 on tell only
-/// those who may read it) is left to the servers: somebody has taken that permission from whoever made it.
+/// those who may read it) is left to the servers: somebody has taken that permission from the client that made it.
 void idle_containers::look()
 {
     const std::uint64_t round = ++round_;

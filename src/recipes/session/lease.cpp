@@ -8,9 +8,7 @@ namespace zklock::recipes {
 
 lease_times::duration lease_times::margin() const noexcept
 {
-    if (ZKLOCK_MUTANT(lease_margin_below_a_tick))
-        return timeout / 4;
-    return stated_margin.value_or(std::max(timeout / 4, tick));
+    return ZKLOCK_MUTANT(lease_margin_below_a_tick) ? timeout / 4 : stated_margin.value_or(std::max(timeout / 4, tick));
 }
 
 lease_times::duration lease_times::sure() const noexcept

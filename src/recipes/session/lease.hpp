@@ -48,7 +48,8 @@ struct lease_times {
 
     /// How long after a request's answer another has to be sent for the first to count.
     [[nodiscard]] duration margin() const noexcept;
-    /// Between heartbeats: a quarter of the time-out, or what fits. The margin is a multiple of it if it is longer.
+    /// The time between heartbeats: a quarter of the time-out, or what fits. The margin is a multiple of it if it is
+    /// longer.
     [[nodiscard]] duration interval() const noexcept;
     /// How much of the time-out is certain by our clock, if nothing else is taken from it.
     [[nodiscard]] duration sure() const noexcept;

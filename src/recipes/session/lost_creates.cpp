@@ -15,14 +15,14 @@ using store::outcome;
 void lost_creates::not_found(const std::string& parent, std::string name)
 {
     if (!session_.server_proved() && !ZKLOCK_MUTANT(lost_create_looked_for_once))
-        doubts_[parent].emplace(std::move(name), true);
+        lost_[parent].emplace(std::move(name), true);
 }
 
 void lost_creates::epoch_began()
 {
     ++epoch_;
     to_be_looked_up_.clear();
-    for (auto& [parent, names] : doubts_) {
+    for (auto& [parent, names] : lost_) {
         for (auto& [name, looked_for] : names)
             looked_for = false;
         look_up(parent);
@@ -31,9 +31,9 @@ void lost_creates::epoch_began()
 
 void lost_creates::server_proved()
 {
-    for (auto& [parent, names] : doubts_)
-        std::erase_if(names, [](const auto& doubt) { return doubt.second; });
-    std::erase_if(doubts_, [](const auto& entry) { return entry.second.empty(); });
+    for (auto& [parent, names] : lost_)
+        std::erase_if(names, [](const auto& create) { return create.second; });
+    std::erase_if(lost_, [](const auto& entry) { return entry.second.empty(); });
 }
 
 void lost_creates::look_up(const std::string& parent)
@@ -62,15 +62,15 @@ void lost_creates::look_up_later(const std::string& parent)
         if (epoch != epoch_)
             return;
         to_be_looked_up_.erase(parent);
-        if (session_.connected && doubts_.contains(parent))
+        if (session_.connected && lost_.contains(parent))
             look_up(parent);
     });
 }
 
 void lost_creates::on_list(const std::string& parent, const std::vector<std::string>& children)
 {
-    const auto entry = doubts_.find(parent);
-    if (entry == doubts_.end())
+    const auto entry = lost_.find(parent);
+    if (entry == lost_.end())
         return;
     for (auto& [name, looked_for] : entry->second)
         looked_for = true;
@@ -92,14 +92,14 @@ void lost_creates::remove(const std::string& parent, const std::string& name, st
 {
     const auto answered = [this, parent, name](const store::reply& answer) {
         session_.wrote(answer);
-        const auto entry = doubts_.find(parent);
-        if (entry == doubts_.end() || answer.result == outcome::unknown)
+        const auto entry = lost_.find(parent);
+        if (entry == lost_.end() || answer.result == outcome::unknown)
             return;
         if (answer.result != outcome::ok && answer.result != outcome::no_node)
             return look_up_later(parent);
         entry->second.erase(name);
         if (entry->second.empty())
-            doubts_.erase(entry);
+            lost_.erase(entry);
     };
     session_.store.remove(queue::child_of(parent, child), store::any_version, answered);
 }

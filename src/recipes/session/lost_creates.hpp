@@ -34,7 +34,7 @@ public:
 
     void epoch_began();
     void server_proved();
-    void session_ended() { doubts_.clear(); }
+    void session_ended() { lost_.clear(); }
 
 private:
     using names = std::map<std::string, bool, std::less<>>; ///< true: this epoch has looked for it, in vain
@@ -45,7 +45,7 @@ private:
     void remove(const std::string& parent, const std::string& name, std::string_view child);
 
     session& session_;
-    std::map<std::string, names> doubts_; ///< by parent
+    std::map<std::string, names> lost_; ///< by parent
     std::set<std::string> to_be_looked_up_; ///< parents, once more in this epoch
     std::uint64_t epoch_ = 0;
 };

@@ -45,7 +45,7 @@ class session;
 
 /// Has the log told, at level error, what is refused at that path and why.
 errc report_fault(session&, const std::string& path, const option_fault&);
-/// The same of a path, with the rule that it breaks.
+/// Has the log told that a path is refused, and the rule that it breaks.
 errc report_path_fault(const session&, std::string_view path, std::string_view fault);
 /// Has the log told, at level error, if the answer is that the servers do not accept a lock's own access list. (If they
 /// do not accept the client's, the bridge tells.)

@@ -14,11 +14,10 @@ bool made_container::may_go(const store::node_stat& found) const noexcept
 {
     if (found.num_children != 0)
         return false;
-    if (ZKLOCK_MUTANT(container_of_others_deleted))
-        return true;
     if (czxid == 0)
         return found.cversion == 0 && found.version == 0 && found.data_length == 0;
-    return found.czxid == czxid && (found.mzxid == mzxid || ZKLOCK_MUTANT(container_with_data_deleted));
+    return (found.czxid == czxid && (found.mzxid == mzxid || ZKLOCK_MUTANT(container_with_data_deleted))) ||
+           ZKLOCK_MUTANT(container_of_others_deleted);
 }
 
 void made_containers::add(const made_container& made)
@@ -96,11 +95,11 @@ void parent_maker::create_next()
                           !ZKLOCK_MUTANT(container_of_a_lost_answer_stays);
         if ((answer.result == store::outcome::ok || lost) && kind_ == store::node_kind::container)
             made.add({missing_.size() - 1, answer.stat.czxid, answer.stat.czxid});
-        switch (answer.result) {
+        const bool exists = answer.result == store::outcome::node_exists;
+        switch (exists && ZKLOCK_MUTANT(parent_made_by_another_is_an_error) ? store::outcome::server_error
+                                                                            : answer.result) {
         case store::outcome::ok:
         case store::outcome::node_exists:
-            if (ZKLOCK_MUTANT(parent_made_by_another_is_an_error) && answer.result != store::outcome::ok)
-                return finish(store::outcome::server_error);
             missing_.pop_back();
             if (missing_.empty())
                 return finish(store::outcome::ok);

@@ -44,7 +44,7 @@ public:
     void remove_from(const made_container&) noexcept;
     /// This client has set the data of the node at that level.
     void written(std::size_t level, const store::node_stat&) noexcept;
-    /// All but the one at the path itself.
+    /// All of them but the one at the path itself.
     [[nodiscard]] made_containers upper() const;
 
 private:

@@ -26,7 +26,7 @@ public:
 
     /// Nobody uses it, and it waits for no answer.
     [[nodiscard]] virtual bool idle() const noexcept = 0;
-    /// Idle, and nothing is left here or on the servers that is worth keeping, or would have to be taken back.
+    /// It is idle, and nothing is left here or on the servers that is worth keeping, or would have to be taken back.
     [[nodiscard]] virtual bool finished() const noexcept = 0;
     /// Nobody has used it for long: takes back what it has left on the servers. Then it is finished and tells that it
     /// is idle, unless it was used meanwhile.
@@ -51,7 +51,7 @@ public:
     [[nodiscard]] virtual making next_making() noexcept { return {own_path(), &parents_.made}; }
     /// Whether the containers are to be deleted now: it is idle, and was not used since it was retired.
     [[nodiscard]] bool leaves() const noexcept { return idle() && !used_; }
-    /// What became of the first container of a place; `unknown`: nothing.
+    /// Hears what became of the first container of a place; `unknown`: nothing did.
     void on_container_removed(made_containers& made, const made_container& which, store::outcome);
     /// The servers may clear them away.
     void leave_containers();
@@ -63,7 +63,7 @@ protected:
     }
 
     [[nodiscard]] virtual const std::string& own_path() const noexcept = 0;
-    /// That is gone, or even what was above it.
+    /// The path itself is gone, or even what was above it.
     virtual void own_path_gone() = 0;
     /// Takes back what is left besides containers, and advances.
     virtual void retire_the_rest() = 0;
@@ -73,7 +73,7 @@ protected:
         used_ = true;
         retired_ = false;
     }
-    /// Calls `idle`, later, if it is, and that was not told.
+    /// Calls `idle`, later, if it is idle, and that was not told.
     void tell_if_idle();
 
     parent_maker parents_;

@@ -20,7 +20,7 @@ public:
     recipe_paths(const recipe_paths&) = delete;
     recipe_paths& operator=(const recipe_paths&) = delete;
 
-    /// Null: nothing is known of it.
+    /// The path; null if nothing is known of it.
     [[nodiscard]] Path* find(const std::string& path) const
     {
         const auto found = paths_.find(path);
@@ -89,7 +89,8 @@ private:
 
     resting_paths resting_;
     std::unordered_map<std::string, std::unique_ptr<Path>> paths_;
-    /// Replaced by ones that have their nodes elsewhere, until the containers that they have made are gone.
+    /// Paths that others have replaced, which have their nodes elsewhere, until the containers that they have made are
+    /// gone.
     std::vector<std::unique_ptr<Path>> leaving_;
 };
 

@@ -143,7 +143,7 @@ void session::on_connected(const store::connect_reply& answer)
     open_lease(answer, now);
     // They were called before: what a lock does now may make another node of the one that a transaction looks for.
     requests.epoch_began();
-    creates_in_doubt.epoch_began();
+    lost_creates.epoch_began();
     for (session_member* member : members())
         if (connected) // or one of them has met an exception
             member->epoch_began();

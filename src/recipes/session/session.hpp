@@ -54,9 +54,9 @@ public:
 
     /// Who is told of changes of state(), if anybody: of the last one, if several come at once.
     void on_state(std::function<void(connection_state)>);
-    /// From any thread.
+    /// What users are told of the connection. May be called from any thread.
     [[nodiscard]] connection_state state() const noexcept { return state_; }
-    /// 0 when there is none. From any thread.
+    /// The id of the session; 0 when there is none. May be called from any thread.
     [[nodiscard]] std::int64_t id() const noexcept { return id_; }
 
     /// Ends it. What waits, and releases under way, end with `errc::closed`; what is held is lost. Then `closed` is
@@ -156,14 +156,14 @@ public:
         news_.splice(news_.end(), in);
         deliver_soon();
     }
-    /// Calls `say(*what)` soon, likewise: what the caller of `what` is to be told. If the session is destroyed before,
+    /// Calls `say(*what)` soon, too, which tells the caller of `what` something. If the session is destroyed before,
     /// `what->forget_caller()` is called instead; see news_for.hpp. Whatever is told by a function that a recipe keeps
     /// for its caller goes this way.
     template <class What, class Say> void tell(news_slot in, std::shared_ptr<What> what, Say say) noexcept
     {
         tell(std::move(in), news_for(std::move(what), std::move(say)));
     }
-    /// The same; nothing has changed, and it can be told later, if it throws.
+    /// Makes the slot itself. Nothing has changed, and `say` can be told later, if that throws.
     template <class What, class Say> void tell(std::shared_ptr<What> what, Say say)
     {
         tell(make_slot(), std::move(what), std::move(say));
@@ -209,11 +209,11 @@ public:
     void log_loss(const lock_loss&, std::string_view path, std::string_view node,
                   std::int64_t fencing_token) const noexcept;
 
-    /// The execution context is destroyed, and the session with it, which was not closed: whoever holds something then
+    /// The execution context is destroyed, and the session with it, which was not closed: who holds something then
     /// leaves it to the servers.
     void context_gone() noexcept { context_gone_ = true; }
     /// Has the log say that a holder goes away with the execution context; nothing if that is not why. The node's name
-    /// may be missing, likewise.
+    /// may be missing, as in log_loss().
     void log_left_held(std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept;
 
     /// The executor of a listener has thrown: the client goes on, and its log, or who runs its context, hears of it.
@@ -238,7 +238,7 @@ public:
     /// The member is told of the node events of a path and its children. `path` has to live as long as it listens.
     void listen(std::string_view path, session_member&);
     /// `watched`: it has a watch there, which others who listen may have, too. True when none does any more, and a
-    /// watch is there, of whomever: it should be taken back.
+    /// watch is there, no matter whose: it should be taken back.
     bool stop_listening(std::string_view path, session_member&, bool watched = false);
     /// A member goes on listening, but has no use for the watch any more. True when the watch should be taken back.
     bool leave_watch(std::string_view path);
@@ -258,7 +258,7 @@ public:
 
     group_commit writes{*this};
     request_line requests{*this};
-    lost_creates creates_in_doubt{*this};
+    recipes::lost_creates lost_creates{*this};
     idle_containers containers{*this};
 
 private:

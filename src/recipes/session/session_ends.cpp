@@ -81,7 +81,7 @@ void session::tell_lapse()
 
 void session::tell_expiry()
 {
-    creates_in_doubt.session_ended();
+    lost_creates.session_ended();
     for (session_member* member : members())
         member->session_ended();
     expiry_untold_ = false;

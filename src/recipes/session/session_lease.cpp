@@ -57,7 +57,7 @@ void session::wrote(const store::reply& answer)
 {
     heard(answer);
     if (answer.result == store::outcome::ok && connected && !std::exchange(server_proved_, true))
-        creates_in_doubt.server_proved();
+        lost_creates.server_proved();
 }
 
 void session::plan_beat()
@@ -172,7 +172,7 @@ void session::catch_up()
         return;
     store.sync("/", [this](const store::reply& answer) {
         const bool done = answer.result == store::outcome::ok;
-        catching_up_ = done ? catch_up_state::done : catch_up_state::not_asked; // whoever needs it asks again
+        catching_up_ = done ? catch_up_state::done : catch_up_state::not_asked; // who needs it asks again
         if (!done && answer.result != store::outcome::unknown)
             catching_up_refused(answer.result);
         heard(answer);

@@ -16,20 +16,21 @@ struct node_write {
     bool creates = false; ///< an ephemeral sequential node; or deletes
     std::string node;     ///< full path; of a create, without the number
     std::string_view data; ///< of a create; to be kept by the source until the answer
-    const access_list* access = nullptr; ///< of a create, likewise; null: the client's
+    const access_list* access = nullptr; ///< of a create, kept as the data are; null: the client's
 };
 
-/// Who makes and deletes nodes by way of group_commit: it joins the line there, and is asked what it has to write when
-/// that can be sent.
+/// One that makes and deletes nodes by way of group_commit: it joins the line there, and is asked what it has to write
+/// when that can be sent.
 class write_source {
 public:
     write_source() = default;
     write_source(const write_source&) = delete;
     write_source& operator=(const write_source&) = delete;
 
-    /// What it has to write next; false if there is nothing after all. Only a delete that does not wait, if `urgent`.
+    /// Gives what it has to write next; false if there is nothing after all. If `urgent`, that is a delete that does
+    /// not wait, and nothing else.
     virtual bool next_write(bool urgent, node_write&) = 0;
-    /// Whether there may be one.
+    /// Whether next_write() may have something to give.
     [[nodiscard]] virtual bool has_write(bool urgent) const = 0;
     /// A create that was refused together with others is sent alone.
     virtual void create_goes_again(std::uint64_t id) = 0;
@@ -41,7 +42,7 @@ public:
     virtual void on_czxid(const node_write&, std::int64_t czxid) = 0;
     /// It was asked for writes, and those that it had were sent.
     virtual void writes_sent() = 0;
-    /// Writes of its were answered: it does what is next.
+    /// Some of its writes were answered: it does what is next.
     virtual void writes_answered() = 0;
 
 protected:

@@ -1,18 +1,15 @@
 // sanitizers: none
 // Memory that fails once, at whichever allocation: the operation that meets it ends, and the client goes on.
-#include "integration/memory_scene.hpp"
+#include "integration/memory_once_scene.hpp"
 #include "support/expect_clean.hpp"
 #include "support/failing_executor.hpp"
-#include "support/one_server.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
-#include <boost/system/errc.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -268,105 +265,6 @@ TEST_CASE("permits that are taken out meet an exception: they are given back")
     close(io, c);
     expect_clean(server(), {"/memory-of-permits/locks", "/memory-of-permits/leases"});
 }
-
-namespace {
-
-/// What memory that fails once may do to one whom it meets.
-struct told : ending {
-    std::shared_ptr<error_code> how = std::make_shared<error_code>();
-
-    /// Destroys what it is granted.
-    [[nodiscard]] auto handler() const
-    {
-        return [calls = calls, how = how](error_code ec, const auto&...) {
-            ++*calls;
-            *how = ec;
-        };
-    }
-    [[nodiscard]] bool dropped() const { return is_over() && *calls == 0; }
-    [[nodiscard]] bool well() const { return *calls == 1 && !*how; }
-    [[nodiscard]] bool without_memory() const
-    {
-        return *calls == 1 && *how == boost::system::errc::not_enough_memory;
-    }
-    [[nodiscard]] bool cancelled() const { return *calls == 1 && *how == asio::error::operation_aborted; }
-};
-
-struct begun {
-    bool failed = false; ///< there were so many allocations
-    int thrown = 0;      ///< by the call, or out of the context
-};
-
-/// Calls `begin`, and runs the context, until the so-and-so-manieth allocation since then has failed or that is over.
-/// Then there is memory again. If an exception came out of the context, it may be waiting for its cancellation.
-template <class Begin>
-begun begin_short_of_memory(asio::io_context& io, int number, const ending& e, asio::cancellation_signal& cancel,
-                            Begin begin)
-{
-    begun all;
-    {
-        const short_of_memory now(number);
-        try {
-            begin();
-            while (!short_of_memory::has_struck() && !e.is_over()) {
-                io.restart();
-                io.run_one_for(60s);
-            }
-        } catch (const std::bad_alloc&) {
-            ++all.thrown;
-        }
-        all.failed = short_of_memory::has_struck();
-    }
-    if (all.thrown != 0) {
-        const auto begins_no_more = steady_clock::now() + 100ms;
-        run_until(io, [&] { return e.is_over() || steady_clock::now() > begins_no_more; });
-        cancel.emit(asio::cancellation_type::terminal);
-    }
-    all.thrown += run_until(io, [&] { return e.is_over(); });
-    return all;
-}
-
-/// One client, in which memory fails, and another one, with a context of its own, that has memory and waits its turn.
-struct two_clients {
-    asio::io_context io, others_io;
-    client c{io, hasty_options_for(server().address())};
-    client other{others_io, options_for(server().address())};
-
-    int until(const std::function<bool()>& holds)
-    {
-        int thrown = 0;
-        for (const auto deadline = steady_clock::now() + 60s; !holds() && steady_clock::now() < deadline;) {
-            io.restart();
-            try {
-                io.run_one_for(1ms);
-            } catch (const std::bad_alloc&) {
-                ++thrown;
-            }
-            others_io.restart();
-            others_io.poll();
-        }
-        REQUIRE(holds());
-        return thrown;
-    }
-    template <class Lock> void until_queued(Lock& lock, std::size_t count)
-    {
-        for (std::size_t queued = 0; queued != count;) {
-            bool listed = false;
-            lock.contenders([&](error_code, const std::vector<contender>& all) {
-                queued = all.size();
-                listed = true;
-            });
-            until([&] { return listed; });
-        }
-    }
-    void close_both()
-    {
-        close(io, c);
-        close(others_io, other);
-    }
-};
-
-} // namespace
 
 TEST_CASE("memory fails once in a release that is awaited: it reports, nothing stays, and others go on")
 {

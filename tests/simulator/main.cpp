@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 #include <map>
 #include <random>
@@ -100,7 +101,8 @@ kind_of_plan kind_for(std::string_view mutant)
 }
 
 /// Where a mutant that few schedules bring to light was found once.
-const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_counted", 8716},
+const std::map<std::string_view, std::uint64_t> known_finds{{"caught_up_outlives_its_epoch", 900637},
+                                                            {"children_only_counted", 8716},
                                                             {"heeds_every_number", 902859},
                                                             {"lost_create_looked_for_once", 37290},
                                                             {"node_watch_returned_unasked", 908693},
@@ -111,6 +113,7 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"children_only_coun
                                                             {"only_the_parents_deletion_counts", 901831},
                                                             {"refused_path_still_watched", 217963435},
                                                             {"semaphore_attempts_without_end", 6355},
+                                                            {"semaphore_granted_without_the_line", 900732},
                                                             {"semaphore_watch_taken_back_before_its_list", 1592464640},
                                                             {"shared_refused_downgrade_never_done", 10336},
                                                             {"shared_refused_downgrade_outlives_its_parent",
@@ -126,14 +129,14 @@ int check_mutants(std::uint64_t seed)
     for (const auto& m : mutants::all) {
         if (m.which == mutants::id::none) continue;
         mutants::active = m.which;
-        const auto begin = std::chrono::steady_clock::now();
+        const auto begin = std::clock(); // the process's own time: others may keep the machine busy
         std::string violation;
         std::uint64_t done = 0;
         if (const auto known = known_finds.find(m.name); known != known_finds.end()) {
             seed_under_way = known->second;
             violation = simulate(make_plan(seed_under_way, kind_for(m.name)), false).violation;
         }
-        while (violation.empty() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(10)) {
+        while (violation.empty() && std::clock() - begin < 10 * CLOCKS_PER_SEC) {
             seed_under_way = seed_of(seed, done++);
             violation = simulate(make_plan(seed_under_way, kind_for(m.name)), false).violation;
         }

@@ -1,66 +1,11 @@
-#include "address_scene.hpp"
-#include "bridge/connection/connector.hpp"
-
-#include <doctest/doctest.h>
+#include "connector_scene.hpp"
 
 #include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
 
-using namespace std::chrono_literals;
-using zklock::bridge::connector;
-using clock_type = connector::clock;
-using phase = connector::phase;
-using step = connector::step;
-using loss = connector::loss;
-using zklock::test::addresses;
-
-namespace {
-
-constexpr connector::settings usual{12s, 100ms, 5s};
-
-/// A connector and a clock that the test moves.
-struct connector_scene {
-    explicit connector_scene(connector::settings s = usual, unsigned seed = 1) : c(s, seed) {}
-
-    /// Lets time pass until the connector has something to do.
-    step next()
-    {
-        for (;;) {
-            REQUIRE(c.due());
-            now = std::max(now, *c.due());
-            if (const step s = c.time_passed(now); s != step::wait)
-                return s;
-        }
-    }
-
-    /// Begins with all addresses known.
-    void begin(const std::vector<std::string>& names)
-    {
-        REQUIRE(c.begin(now) == step::resolve);
-        REQUIRE(c.names_known({addresses(names), false, true}, now) == step::attempt);
-    }
-
-    /// The present attempt is refused at once, and so are the rest of the cycle. What was tried.
-    std::multiset<std::string> refuse_cycle()
-    {
-        std::multiset<std::string> tried;
-        for (;;) {
-            tried.insert(c.address().text);
-            CHECK(c.lost(loss::connection, now) == step::wait);
-            const auto s = next();
-            if (s == step::resolve)
-                return tried;
-            CHECK(s == step::attempt);
-        }
-    }
-
-    connector c;
-    clock_type::time_point now{1h};
-};
-
-} // namespace
+namespace zklock::unit::connecting {
 
 TEST_CASE("a cycle tries each address once, and then the names are looked up again")
 {
@@ -260,73 +205,6 @@ TEST_CASE("refused credentials are the end of all attempts")
     CHECK(s.c.time_passed(s.now + 1h) == step::wait);
 }
 
-TEST_CASE("names")
-{
-    connector_scene s;
-    REQUIRE(s.c.begin(s.now) == step::resolve);
-
-    SUBCASE("a cycle waits for those that are looked up, for a moment")
-    {
-        CHECK(s.c.names_known({addresses({"a"}), true, false}, s.now) == step::wait);
-        const auto before = s.now;
-        CHECK(s.next() == step::attempt);
-        CHECK(s.now - before == 200ms);
-        CHECK(s.c.address().text == "a");
-        CHECK(s.c.take_names_missing());
-        CHECK_FALSE(s.c.take_names_missing());
-    }
-    SUBCASE("where nothing is known, the first answer is tried at once")
-    {
-        CHECK(s.c.names_known({addresses({}), true, false}, s.now) == step::wait);
-        s.now += 200ms;
-        CHECK(s.c.time_passed(s.now) == step::wait);
-        CHECK(s.c.take_names_missing());
-        CHECK(s.c.names_known({addresses({"b"}), true, false}, s.now) == step::wait);
-        const auto before = s.now;
-        CHECK(s.next() == step::attempt);
-        CHECK(s.now == before);
-        CHECK(s.c.address().text == "b");
-    }
-    SUBCASE("where nothing is known, those that have failed are asked for again while others are not answered")
-    {
-        CHECK(s.c.names_known({addresses({}), true, false}, s.now) == step::wait);
-        const auto before = s.now;
-        CHECK(s.next() == step::resolve);
-        CHECK(s.now - before >= 250ms);
-        CHECK(s.now - before <= 300ms);
-        CHECK(s.c.names_known({addresses({"b"}), false, false}, s.now) == step::attempt);
-        CHECK(s.c.address().text == "b");
-    }
-    SUBCASE("an address that comes late is the next to be tried")
-    {
-        CHECK(s.c.names_known({addresses({"a"}), true, false}, s.now) == step::wait);
-        CHECK(s.next() == step::attempt);
-        CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::wait);
-        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-        CHECK(s.next() == step::attempt);
-        CHECK(s.c.address().text == "b");
-    }
-    SUBCASE("an address that comes in the pause ends it")
-    {
-        CHECK(s.c.names_known({addresses({"a"}), true, false}, s.now) == step::wait);
-        CHECK(s.next() == step::attempt);
-        CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-        CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::wait);
-        const auto before = s.now;
-        CHECK(s.next() == step::attempt);
-        CHECK(s.now == before);
-        CHECK(s.c.address().text == "b");
-    }
-    SUBCASE("where there is none, it is asked again after a pause")
-    {
-        CHECK(s.c.names_known({}, s.now) == step::wait);
-        const auto before = s.now;
-        CHECK(s.next() == step::resolve);
-        CHECK(s.now - before >= 50ms);
-        CHECK(s.now - before <= 100ms);
-    }
-}
-
 TEST_CASE("closing")
 {
     connector_scene s;
@@ -375,45 +253,6 @@ TEST_CASE("the longest times that may be asked for do not overflow")
     }
 }
 
-TEST_CASE("an address that is known by another name, too, is tried once, with all its names")
-{
-    using zklock::test::address_called;
-    connector_scene s;
-    s.begin({"a", "b"});
-    const std::string present = s.c.address().text;
-    CHECK(s.c.names_known({{address_called(present, {"x", "y"})}, false, true}, s.now) == step::wait);
-    CHECK(s.c.address().given.size() == 2);
-    CHECK(s.refuse_cycle() == std::multiset<std::string>{"a", "b"});
-}
-
-TEST_CASE("an attempt goes on by each name of its address once; after silence the next begins with another")
-{
-    using zklock::test::address_called;
-    connector_scene s;
-    const auto both = [] { return connector::names{{address_called("a", {"x", "y"})}, false, true}; };
-    REQUIRE(s.c.begin(s.now) == step::resolve);
-    REQUIRE(s.c.names_known(both(), s.now) == step::attempt);
-    CHECK(s.c.name().host == "x");
-    CHECK(s.c.try_next_name());
-    CHECK(s.c.name().host == "y");
-    CHECK_FALSE(s.c.try_next_name());
-    CHECK(s.c.lost(loss::security, s.now) == step::wait);
-    CHECK(s.next() == step::resolve);
-    CHECK(s.c.names_known(both(), s.now) == step::attempt);
-    CHECK(s.c.name().host == "x");
-    CHECK(s.next() == step::give_up); // it has not answered by that name
-    CHECK(s.c.lost(loss::connection, s.now) == step::wait);
-    CHECK(s.next() == step::resolve);
-    CHECK(s.c.names_known(both(), s.now) == step::attempt);
-    CHECK(s.c.name().host == "y");
-    CHECK(s.c.try_next_name());
-    CHECK(s.c.name().host == "x");
-    s.c.opened(12s);
-    CHECK(s.c.lost(loss::connection, s.now += 1min) == step::wait);
-    CHECK(s.next() == step::attempt);
-    CHECK(s.c.name().host == "x"); // which was the right one
-}
-
 TEST_CASE("cut off: all have failed, and for a third of the session's time-out")
 {
     connector_scene s;
@@ -446,49 +285,4 @@ TEST_CASE("cut off: all have failed, and for a third of the session's time-out")
     refuse_until(end);
 }
 
-TEST_CASE("whether TLS has failed with all servers")
-{
-    connector_scene s;
-    s.begin({"a", "b"});
-    const auto fail = [&](loss what) {
-        CHECK(s.c.lost(what, s.now) == step::wait);
-        if (s.next() == step::resolve)
-            CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::attempt);
-    };
-    fail(loss::security);
-    CHECK_FALSE(s.c.all_insecure()); // there is another one
-    CHECK(s.c.lost(loss::security, s.now) == step::wait);
-    CHECK(s.c.all_insecure());
-    CHECK(s.next() == step::resolve);
-    CHECK(s.c.names_known({addresses({"a", "b"}), false, true}, s.now) == step::attempt);
-    CHECK(s.c.all_insecure());
-
-    SUBCASE("not, when one of them cannot be reached any more")
-    {
-        fail(loss::security);
-        CHECK(s.c.all_insecure());
-        fail(loss::connection);
-        CHECK_FALSE(s.c.all_insecure());
-        fail(loss::connection);
-        fail(loss::security);
-        CHECK_FALSE(s.c.all_insecure());
-        fail(loss::security);
-        fail(loss::security);
-        CHECK(s.c.all_insecure());
-    }
-    SUBCASE("not, when there is a connection")
-    {
-        s.c.opened(12s);
-        CHECK_FALSE(s.c.all_insecure());
-        fail(loss::connection);
-        fail(loss::security);
-        CHECK_FALSE(s.c.all_insecure());
-        fail(loss::security);
-        CHECK(s.c.all_insecure());
-    }
-    SUBCASE("not, when a server has spoken of the session")
-    {
-        fail(loss::session);
-        CHECK_FALSE(s.c.all_insecure());
-    }
-}
+} // namespace zklock::unit::connecting

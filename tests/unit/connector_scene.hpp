@@ -1,0 +1,67 @@
+#pragma once
+// A connector whose clock the test moves.
+#include "address_scene.hpp"
+#include "bridge/connection/connector.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string>
+#include <vector>
+
+/// A namespace of its own, since some of the names are short.
+namespace zklock::unit::connecting {
+
+using namespace std::chrono_literals;
+using bridge::connector;
+using clock_type = connector::clock;
+using phase = connector::phase;
+using step = connector::step;
+using loss = connector::loss;
+using test::addresses;
+
+inline constexpr connector::settings usual{12s, 100ms, 5s};
+
+/// A connector and a clock that the test moves.
+struct connector_scene {
+    explicit connector_scene(connector::settings s = usual, unsigned seed = 1) : c(s, seed) {}
+
+    /// Lets time pass until the connector has something to do.
+    step next()
+    {
+        for (;;) {
+            REQUIRE(c.due());
+            now = std::max(now, *c.due());
+            if (const step s = c.time_passed(now); s != step::wait)
+                return s;
+        }
+    }
+
+    /// Begins with all addresses known.
+    void begin(const std::vector<std::string>& names)
+    {
+        REQUIRE(c.begin(now) == step::resolve);
+        REQUIRE(c.names_known({addresses(names), false, true}, now) == step::attempt);
+    }
+
+    /// The present attempt is refused at once, and so are the rest of the cycle. What was tried.
+    std::multiset<std::string> refuse_cycle()
+    {
+        std::multiset<std::string> tried;
+        for (;;) {
+            tried.insert(c.address().text);
+            CHECK(c.lost(loss::connection, now) == step::wait);
+            const auto s = next();
+            if (s == step::resolve)
+                return tried;
+            CHECK(s == step::attempt);
+        }
+    }
+
+    connector c;
+    clock_type::time_point now{1h};
+};
+
+} // namespace zklock::unit::connecting

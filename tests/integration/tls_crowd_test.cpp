@@ -110,6 +110,35 @@ TEST_CASE("three hundred clients come back together after a restart, each with i
     expect_clean(restarted);
 }
 
+TEST_CASE("a hundred clients whose handshakes take longer than an attempt may at first: each is more patient, and comes in")
+{
+    proxy slow(server().secure_port(), std::nullopt, speech::tls);
+    const auto body = [&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        const kept_log log;
+        client_options options = secure_options(slow.address(), 6s);
+        options.log = log;
+        slow.delay(direction::replies, 1'200ms); // TLS 1.2 waits for two: an attempt has 2 s at first, and then 4
+        std::deque<client> clients;
+        for (int i = 0; i < 100; ++i)
+            clients.emplace_back(executor, options);
+        for (client& zk : clients)
+            must(co_await zk.wait_connected(default_limit));
+        slow.delay(direction::replies, 0ms);
+        CHECK(log.has("did not agree on TLS in time"));
+        CHECK(slow.accepted() >= 200);
+        std::vector<pending<>> closing(clients.size());
+        for (std::size_t i = 0; i < clients.size(); ++i)
+            clients[i].close(closing[i].handler());
+        for (auto& each : closing) {
+            const error_code ec = co_await each.end();
+            CHECK_FALSE(ec);
+        }
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
+}
+
 TEST_CASE("no SIGPIPE: writes, closes and destructors beside servers that have gone")
 {
     struct sigaction before {}, usual {};

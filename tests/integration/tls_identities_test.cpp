@@ -141,12 +141,14 @@ TEST_CASE("a certificate that is renewed on disk is taken up at the next connect
         files.renew_certificate(young); // its key is not there yet
         co_await reconnect();
         CHECK(co_await known_as(zk) == "x509:CN=old ");
+        CHECK(log.has("is not that of the certificate"));
         files.renew_key(young);
         co_await reconnect();
         CHECK(co_await known_as(zk) == "x509:CN=young ");
         std::filesystem::remove(files.files().key); // as is what cannot be read
         co_await reconnect();
         CHECK(co_await known_as(zk) == "x509:CN=young ");
+        CHECK(log.has("cannot be read"));
         files.renew(late);
         co_await reconnect();
         CHECK(co_await known_as(zk) == "x509:CN=late ");

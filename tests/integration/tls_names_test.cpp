@@ -3,10 +3,13 @@
 #include "integration/tls_scene.hpp"
 
 #include <condition_variable>
+#include <cstdarg>
 #include <mutex>
 #include <string_view>
+#include <thread>
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <netdb.h>
 
 using namespace zklock;
@@ -42,7 +45,39 @@ private:
     bool over_ = false;
 } hanging;
 
+/// Which threads have opened the authority's file.
+class openings {
+public:
+    void note(std::string_view path)
+    {
+        if (!path.ends_with("/ca.pem"))
+            return;
+        const std::lock_guard lock(mutex_);
+        by_.push_back(std::this_thread::get_id());
+    }
+    std::vector<std::thread::id> take()
+    {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(by_, {});
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::thread::id> by_;
+} opened;
+
 } // namespace
+
+extern "C" int open(const char* path, int flags, ...)
+{
+    static auto real = reinterpret_cast<int (*)(const char*, int, ...)>(::dlsym(RTLD_NEXT, "open"));
+    std::va_list more;
+    va_start(more, flags);
+    const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
+    va_end(more);
+    opened.note(path);
+    return real(path, flags, mode);
+}
 
 // Names that end with ".test" are this machine's.
 extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** found)
@@ -119,6 +154,42 @@ TEST_CASE("an address with two names is tried by both, whichever of them the cer
         play_connected(secure_options(named.secure_address() + ',' + one + ',' + two));
         expect_clean(named, {"/tls/usable"});
     }
+}
+
+TEST_CASE("files are read on another thread than the executor's, and again only if they have changed")
+{
+    auto was_changed = [age = std::chrono::hours(2)]() mutable {
+        std::filesystem::last_write_time(usual_authority().file(),
+                                         std::filesystem::file_time_type::clock::now() - age--);
+    };
+    was_changed();
+    const auto body = [&]() -> awaitable<void> {
+        proxy link(server().secure_port(), std::nullopt, speech::tls);
+        opened.take();
+        client zk(co_await asio::this_coro::executor, secure_options(link.address()));
+        must(co_await zk.wait_connected(default_limit));
+        const auto read_elsewhere = [] {
+            const auto by = opened.take();
+            CHECK(by.size() == 1);
+            CHECK(std::ranges::find(by, std::this_thread::get_id()) == by.end());
+        };
+        const auto reconnect = [&]() -> awaitable<void> {
+            const auto before = link.accepted();
+            link.cut();
+            const auto came_again = [&link, before] { return link.accepted() > before; };
+            co_await until("it comes again", came_again);
+            must(co_await zk.wait_connected(default_limit));
+        };
+        read_elsewhere();
+        co_await reconnect();
+        CHECK(opened.take().empty());
+        was_changed();
+        co_await reconnect();
+        read_elsewhere();
+        must(co_await zk.close());
+    };
+    run_test(test_limit, body);
+    expect_clean(server());
 }
 
 TEST_CASE("threads that are stuck with names: a client whose server is an address reads its files all the same")

@@ -79,7 +79,7 @@ TEST_CASE("a certificate with a common name only is for that name, and for no ad
 
 TEST_CASE("a port without TLS, and TLS spoken by nobody who is asked for it")
 {
-    play_refused(secure_options(server().address()), "127.0.0.1:" + std::to_string(server().port()));
+    play_refused(secure_options(server().address()), "does its port speak TLS?");
     const kept_log log;
     const auto body = [&]() -> awaitable<void> { // a client without TLS at a port for it
         client_options options = fault_options(server().secure_address(), long_session);
@@ -100,7 +100,8 @@ TEST_CASE("a server that needs a certificate: with one, without one, with that o
         CAPTURE(tls_1_3);
         zookeeper_server needs(needing_certificates(tls_1_3));
         client_options options = secure_options(needs.secure_address());
-        play_refused(options, "alert"); // under 1.3 it comes when the client has shaken hands already
+        // Under 1.3 it comes when the client has shaken hands already.
+        play_refused(options, "(the client has no certificate to show)");
         options.tls = showing(strange);
         play_refused(options, "alert");
         options.tls = showing(own);
@@ -133,6 +134,7 @@ TEST_CASE("an acquire that waits for a server that refuses tells why")
             ec = error_in(co_await lock.acquire(300ms));
         while (ec == errc::timed_out && steady_clock::now() < end);
         CHECK(ec == errc::tls_failed);
+        CHECK(error_in(co_await lock.try_acquire()) == errc::tls_failed);
         const std::optional<wait_report> told = lock.last_timeout();
         REQUIRE(told);
         REQUIRE(told->addresses.size() == 1);

@@ -39,7 +39,7 @@ TEST_CASE("the password of a session is known, and is seen on the plain port")
     admin.close();
 }
 
-TEST_CASE("through connects, closes, cuts, reconnects and destruction no password, path or datum is seen")
+TEST_CASE("through connects, closes, cuts and reconnects no password, path or datum is seen")
 {
     const std::string path = "/tls-wire-secret-path", datum = "a-secret-datum";
     std::vector<std::int64_t> sessions;

@@ -238,7 +238,30 @@ TEST_CASE("a server that hangs up in the handshake, and one whose certificate is
     }
 }
 
-TEST_CASE("a server of TLS 1.3 that refuses the client after the handshake has failed by TLS, one that has spoken not")
+TEST_CASE("a server that has spoken, and then sends a record that was changed: that is a loss, and no failure of TLS")
+{
+    const tls_scene s;
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        relay_scene r(s, s.server_named("DNS:zk1", version));
+        r.open();
+        r.server.write("a word");
+        r.pass_on();
+        r.bring_in_all();
+        CHECK(r.between.now_in() == state::open);
+        r.server.write("another");
+        r.unsent = r.server.take();
+        r.unsent.back() = static_cast<char>(r.unsent.back() ^ 1);
+        r.pass_on();
+        r.bring_in_all();
+        CHECK(r.between.now_in() == state::ended);
+        CHECK_FALSE(r.between.has_failed());
+        CHECK(r.between.why() == "decryption failed or bad record mac");
+        CHECK(read_all(r.client.get()) == "a word");
+        CHECK(has_ended(r.client.get()));
+    }
+}
+
+TEST_CASE("a server of TLS 1.3 that refuses the client after the handshake, and says nothing, has failed by TLS")
 {
     const tls_scene s;
     auto settings = s.server_named("DNS:zk1");

@@ -74,6 +74,8 @@ void connection::take(connector::step next)
     case connector::step::resolve: resolve(); break;
     case connector::step::attempt: attempt(); break;
     case connector::step::give_up:
+        if (io_->tls && wire_.is_dialing())
+            connector_.name_unanswered();
         wire_.give_up();
         refresh();
         break;

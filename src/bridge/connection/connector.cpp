@@ -168,10 +168,7 @@ auto connector::lost(loss what, clock::time_point now) -> step
         if (phase_ == phase::connected) {
             reconnect(false, now);
         } else {
-            if (now >= due_) {
-                silence_ = true;
-                ++name_; // perhaps the server waits for another of them
-            }
+            silence_ = silence_ || now >= due_;
             attempt_failed(what == loss::security, now);
         }
         break;

@@ -66,19 +66,21 @@ public:
     [[nodiscard]] std::optional<clock::time_point> due() const;
     /// The address of the present or next attempt. There is one once an attempt was asked for.
     [[nodiscard]] const server_address& address() const { return *addresses_[next_ % addresses_.size()]; }
-    /// One of the names by which the user calls that address: the server's certificate has to be for it. The next
-    /// attempt begins with another, if the server had agreed to none when its time was over.
+    /// One of the names by which the user calls that address: the server's certificate has to be for it.
     [[nodiscard]] const host_port& name() const { return address().given[name_ % address().given.size()]; }
     /// The server of the present attempt is not the one of that name(). True if it may be that of the name() now, which
     /// is to be tried in the same attempt; false if all were tried.
     [[nodiscard]] bool try_next_name() noexcept;
+    /// The server of the present attempt, whose time is over, has not answered to name(). Perhaps it waits for another:
+    /// the next attempt begins with that.
+    void name_unanswered() noexcept { ++name_; }
     /// A whole cycle has failed, and the next has not begun.
     [[nodiscard]] bool all_failed() const noexcept
     {
         return phase_ == phase::pausing && attempts_ >= addresses_.size();
     }
     /// That, and it has gone on for so long that users should hear of it: servers that are started again, or elect a
-    /// leader, refuse for a while, too.
+    /// leader, refuse for a while, too. Time during which the machine sleeps does not count.
     [[nodiscard]] bool is_cut_off(clock::time_point now) const noexcept
     {
         return all_failed() && now - unconnected_since_ >= session_timeout_ / 3;

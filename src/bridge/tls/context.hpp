@@ -44,10 +44,10 @@ struct tls_loaded {
 };
 
 /// Makes a context of the files that `options` name, whose find_fault() found nothing, and which have no context of the
-/// user's. `before` is what the same options gave the last
-/// time, or nothing. It is returned itself where no file has changed, and then only the files' times and sizes are
-/// looked at. It is also returned itself where something is wrong with what has changed: a certificate and a key that
-/// do not belong together (their renewal is half done), or a file that cannot be read. Then `why` tells.
+/// user's. `before` is what the same options gave the last time, or nothing. It is returned itself where no file has
+/// changed, and then only the files' times and sizes are looked at. It is also returned itself where something is wrong
+/// with what has changed: a certificate and a key that do not belong together (their renewal is half done), or a file
+/// that cannot be read. Then `why` tells.
 ///
 /// It blocks: it reads files and parses them (some 20 ms for the system's authorities), so it is not called on an
 /// executor. From any thread, several at a time. It throws std::bad_alloc only. It never asks anybody for a password.

@@ -55,12 +55,14 @@ class Sale:
     def acquire(self, timeout=None):
         until = None if timeout is None else time.monotonic() + timeout
         self.node = self.client.create(self.path + "/", ephemeral=True, sequence=True)[len(self.path) + 1:]
-        while not self.cancelled:
+        while True:
+            self.gone.clear()
+            if self.cancelled:  # not before that, or a cancellation could be cleared away
+                break
             children = self.client.get_children(self.path)
             if ADVISED["first_of"](children) == self.node:
                 return True
             before = ADVISED["before"](children, self.node)
-            self.gone.clear()
             if self.client.exists(f"{self.path}/{before}", lambda event: self.gone.set()):
                 if not self.gone.wait(None if until is None else max(0, until - time.monotonic())):
                     self.release()

@@ -16,6 +16,15 @@ std::size_t writes(const proxy& link)
     return link.count(opcode::multi) + link.count(opcode::create2) + link.count(opcode::remove);
 }
 
+/// All requests, but for looks at the nodes of holders: a busy machine holds on for so long that they come.
+std::size_t asked(const proxy& link, const std::string& path)
+{
+    return static_cast<std::size_t>(std::ranges::count_if(link.history(), [&](const seen_request& each) {
+        const bool looks = each.op == opcode::get_data && each.path.starts_with(path + '/');
+        return !each.in_multi && each.op != opcode::ping && !looks;
+    }));
+}
+
 const std::string elsewhere = "/shared_crowd/elsewhere";
 
 } // namespace
@@ -28,7 +37,7 @@ TEST_CASE("requests: one to acquire again, one to release, one to downgrade")
         co_await warm_up(remote, elsewhere);
         shared_mutex lock(remote.zk, path);
         const auto spent = [&] {
-            const std::size_t all = remote.link.count(opcode::any);
+            const std::size_t all = asked(remote.link, path);
             remote.link.forget();
             return all;
         };
@@ -44,7 +53,7 @@ TEST_CASE("requests: one to acquire again, one to release, one to downgrade")
         CHECK(spent() == 1);
         guard reader = must(co_await lock.downgrade(std::move(writer)));
         CHECK(remote.link.count(opcode::multi) == 1);
-        CHECK(remote.link.count(opcode::any) == 1);
+        CHECK(asked(remote.link, path) == 1);
         remote.link.forget();
         guard again = must(co_await lock.acquire_shared()); // the number that the downgrade used is known
         CHECK(spent() == 1);
@@ -80,10 +89,14 @@ TEST_CASE("requests of a downgrade when others have written on the node: three, 
         co_await until("it looks at what was written", [&] { return remote.link.count(opcode::get_data) == 1; });
         co_await until_at_rest(remote, held.node());
         held = must(co_await lock.downgrade(std::move(held)));
+        std::vector<opcode> sent;
+        for (const seen_request& each : remote.link.history())
+            if (!each.in_multi && each.op != opcode::ping)
+                sent.push_back(each.op);
+        if (sent.size() == 4 && sent.back() == opcode::get_data)
+            sent.pop_back(); // who holds on for long has its new node looked at, and that may have come by now
         // One that is refused, a look, and one that is done.
-        CHECK(remote.link.count(opcode::multi) == 2);
-        CHECK(remote.link.count(opcode::get_data) == 1);
-        CHECK(remote.link.count(opcode::any) == 3);
+        CHECK(sent == std::vector{opcode::multi, opcode::get_data, opcode::multi});
         CHECK(admin.get(held.node()) == "somebody's");
         co_await release(std::move(held));
     });
@@ -106,10 +119,10 @@ TEST_CASE("requests of a reader among readers of another client: a create and a 
             guard held = must(co_await lock.acquire_shared());
             CHECK(remote.link.count(opcode::create2) == 1);
             CHECK(remote.link.count(opcode::get_children2) == 1);
-            CHECK(remote.link.count(opcode::any) == 2);
+            CHECK(asked(remote.link, path) == 2);
             remote.link.forget();
             co_await release(std::move(held));
-            CHECK(remote.link.count(opcode::any) == 1);
+            CHECK(asked(remote.link, path) == 1);
         }
         // The two travel together: neither waits for the other's answer.
         others.push_back(foreign_reader(admin, path));
@@ -123,7 +136,7 @@ TEST_CASE("requests of a reader among readers of another client: a create and a 
         CHECK_FALSE(reads.ended());
         remote.link.unblock();
         guard together = co_await granted(reads);
-        CHECK(remote.link.count(opcode::any) == 2);
+        CHECK(asked(remote.link, path) == 2);
         co_await release(std::move(together));
 
         // Nobody has come since: nothing has to be read.

@@ -1,5 +1,6 @@
 #pragma once
 #include "zklock/detail/named_enum.hpp"
+#include "zklock/detail/same_library.hpp"
 #include "zklock/node.hpp"
 
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace zklock {
 /// Who may do what with a node: the access lists that need no names.
 enum class acl : std::uint8_t {
     open,               ///< anybody may do anything
-    creator_all,        ///< only clients with the same identity, that of `client_options::auth` or of the certificate in
-                        ///< `client_options::tls`: one of the two must be there
+    creator_all,        ///< only clients with the same identity: that of `client_options::auth`, or of the certificate
+                        ///< in `client_options::tls`; one of the two must be there
     creator_all_or_read ///< the same, but anybody may read
 };
 
@@ -41,8 +42,8 @@ struct permission {
 
 /// One entry of an access list: what those may do whom `scheme` and `id` name. The servers know these schemes: `world`
 /// (the id is `anyone`), `auth` (whoever creates the node, by all identities that its client has shown; the id does not
-/// count), `digest` (`user:hash`, see `digest_entry()`), `ip` (an address, or `10.0.0.0/8`), and those that are
-/// configured there, such as `x509` (a certificate's name). No client of this library shows a certificate.
+/// count), `digest` (`user:hash`, see `digest_entry()`), `ip` (an address, or `10.0.0.0/8`), `x509` (the name in the
+/// certificate that a client shows, see `client_options::tls`), and those that are configured there.
 struct access_entry {
     access_entry() = default; // no aggregate: see client_options
     access_entry(std::string the_scheme, std::string the_id, unsigned what_is_allowed = permission::all);

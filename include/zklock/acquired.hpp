@@ -41,7 +41,7 @@ template <class Handle> [[nodiscard]] guard_state* held_by(const Handle&) noexce
 ///     auto why = (co_await lock.acquire(5s)).error();   // auto held = co_await …; … held.error()
 ///     auto token = (co_await lock.acquire(5s)).value().fencing_token();   // … held.value().fencing_token()
 ///
-/// **`co_await lock.acquire(5s);`** compiles: gcc (12 at least) has no warning for what a `co_await` gives and nobody
+/// **`co_await lock.acquire(5s);`** compiles: gcc (12 and 14) has no warning for what a `co_await` gives and nobody
 /// takes, unless it is a number or a pointer; clang has one. At run time it is reported. Where a result that holds the
 /// lock is destroyed in the turn in which it was delivered, and nobody has looked at it or moved it away, then
 /// - `client_options::log` is called at level warning, with path and node (of the same path ever more

@@ -1,5 +1,6 @@
 #pragma once
 #include "zklock/detail/named_enum.hpp"
+#include "zklock/detail/same_library.hpp"
 
 #include <boost/system/error_code.hpp>
 #include <boost/system/error_condition.hpp>
@@ -22,8 +23,8 @@ enum class errc {
     access_denied,         ///< the server's ACL forbids it
     authentication_failed, ///< the server refused the credentials; the client is of no further use
     no_such_chroot,        ///< the chroot's own node does not exist
-    invalid_path,          ///< it is no valid ZooKeeper path, or one under which nothing (or no lock) can be created:
-                           ///< `find_path_fault()` and the log tell which rule it breaks
+    invalid_path,          ///< it is no valid path: `find_path_fault()` and the log tell which rule it breaks; or what
+                           ///< was to be created would have an ephemeral node as its parent
     invalid_option,        ///< an option is out of range, or contradicts others of the path; a request is too large
     over_budget,           ///< one more node could make the session's end unreadable for the servers
     sequence_exhausted,    ///< the path's sequence numbers are close to 2^31: see `mutex_options::parents`

@@ -187,8 +187,8 @@ public:
     ///
     /// In some cases it is not found out that others had deleted the node, and this ends without an error: the
     /// connection ends before the answer to the delete, which may have been done; the session ends before the delete is
-    /// sent; the delete is refused, for the servers look at the permission before they look for the node; or the node is
-    /// passed on or kept, so that the servers are not asked. A `commit()` before the release finds it out.
+    /// sent; the delete is refused, for the servers look at the permission before they look for the node; or the node
+    /// is passed on or kept, so that the servers are not asked. A `commit()` before the release finds it out.
     ///
     /// Other errors:
     /// - `errc::access_denied`, `errc::server_error`: the servers refused to delete the node; the access list of the

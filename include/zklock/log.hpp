@@ -1,5 +1,6 @@
 #pragma once
 #include "zklock/detail/named_enum.hpp"
+#include "zklock/detail/same_library.hpp"
 
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,6 @@
 #pragma once
 #include "zklock/connection_state.hpp"
+#include "zklock/detail/same_library.hpp"
 #include "zklock/lock_loss.hpp"
 
 #include <algorithm>

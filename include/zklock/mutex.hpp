@@ -101,14 +101,14 @@ public:
         return detail::begin<Token>(token, detail::trying<guard>(state_));
     }
 
-    /// What the last of its acquires has waited for that ended at its deadline, `run()` included: who held the
-    /// lock, and how many were before us; or since when there was no connection, and why. It is there before the
-    /// acquire completes. Copies of a lock share it: where several acquires of one lock are under way, the report may
+    /// What the last of its acquires has waited for that ended at its deadline, with `errc::timed_out` or
+    /// `errc::tls_failed`, `run()` included: who held the lock, and how many were before us; or since when there was no
+    /// connection, and why. It is there before the acquire completes. Copies of a lock share it: where several acquires of one lock are under way, the report may
     /// be of another acquire than one's own. There is none if no acquire has timed out, or for lack of memory. An
     /// acquire with no time to wait leaves none.
     ///
     ///     auto held = co_await lock.acquire(5s);
-    ///     if (!held && held.error() == zklock::errc::timed_out)
+    ///     if (!held && (held.error() == zklock::errc::timed_out || held.error() == zklock::errc::tls_failed))
     ///         if (const auto why = lock.last_timeout())
     ///             std::cerr << to_string(*why) << '\n';
     ///
@@ -181,8 +181,8 @@ public:
     ///     zklock::result<order> sold = co_await lock.run(5s, sell);
     ///
     /// @param body Called with `guard&`, gives `awaitable<result<T>>` or `awaitable<void>`. It is copied (or moved) in;
-    /// pass `std::ref(body)` if it can be neither. Under gcc a temporary must be trivially destructible, because gcc 12
-    /// would destroy it twice (see `client_options`): so name the lambda and pass that.
+    /// pass `std::ref(body)` if it can be neither. Under gcc a temporary must be trivially destructible, for gcc 12 has
+    /// a defect (see `client_options`): so name the lambda and pass that.
     ///
     /// The body runs on a strand over the executor of the awaiting coroutine. When the lock is lost it is cancelled
     /// (terminal). The lock is released however the body ends.

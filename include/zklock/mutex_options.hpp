@@ -69,8 +69,8 @@ struct mutex_options {
     ///
     /// What cannot work is refused with `errc::invalid_option`, for `mark` and for these: more than 16 of them, more
     /// than 64 bytes, a `/` or another character that ZooKeeper does not take, a digit at the end (nobody could tell
-    /// where the number begins), names of readers and writers (which this lock's contenders are not), and a mark that is
-    /// another one but for a `-` at its end, or ends with `--` (numbers past 2^31 begin with that sign).
+    /// where the number begins), names of readers and writers (which this lock's contenders are not), and a mark that
+    /// is another one but for a `-` at its end, or ends with `--` (numbers past 2^31 begin with that sign).
     std::vector<std::string> also_heeds;
     /// How the path is made where it is missing, and where its sequence numbers near their end at 2^31 (after 25 days
     /// of 1,000 acquires a second). Near that end, acquires that have no node yet wait in their client, and nothing

@@ -1,5 +1,6 @@
 #pragma once
 #include "zklock/contender.hpp"
+#include "zklock/detail/same_library.hpp"
 #include "zklock/lease_clock.hpp"
 
 #include <cstddef>
@@ -9,8 +10,8 @@
 
 namespace zklock {
 
-/// What an acquire has waited for that ended with `errc::timed_out`: see `mutex::last_timeout()`. It tells what was
-/// known at the deadline. The acquire does not wait for more; so some of it may be missing.
+/// What an acquire has waited for that ended at its deadline, with `errc::timed_out` or `errc::tls_failed`: see
+/// `mutex::last_timeout()`. It tells what was known at that time. The acquire does not wait for more; so some of it may be missing.
 struct wait_report {
     wait_report() {} // no aggregate: see client_options
 

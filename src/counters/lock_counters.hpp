@@ -108,8 +108,8 @@ private:
     lease_clock::time_point since_{};
 };
 
-/// A hold that was given back at some time: it counts as released then, or as lost if the answer to its release says so.
-/// It counts as released, too, if there is no answer.
+/// A hold that was given back at some time: it counts as released then, or as lost if the answer to its release says
+/// so. It counts as released, too, if there is no answer.
 class counted_release {
 public:
     /// That hold will not be counted by `what` any more.
@@ -117,7 +117,8 @@ public:
         : hold_(std::exchange(what, counted_hold())), at_(at)
     {
     }
-    counted_release(counted_release&& other) noexcept : hold_(std::exchange(other.hold_, counted_hold())), at_(other.at_)
+    counted_release(counted_release&& other) noexcept
+        : hold_(std::exchange(other.hold_, counted_hold())), at_(other.at_)
     {
     }
     counted_release& operator=(counted_release&&) = delete;

@@ -25,7 +25,7 @@ public:
         case errc::access_denied: return "access denied by the server";
         case errc::authentication_failed: return "the server refused the credentials";
         case errc::no_such_chroot: return "the chroot's node does not exist";
-        case errc::invalid_path: return "not a path a lock can have";
+        case errc::invalid_path: return "not a valid path for this";
         case errc::invalid_option: return "an option is out of range or contradicts those in use (the log names it)";
         case errc::over_budget: return "the session has as many nodes as its ensemble can bear";
         case errc::sequence_exhausted: return "the path has used up its sequence numbers";

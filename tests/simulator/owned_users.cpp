@@ -287,7 +287,8 @@ private:
                 violate(u, "released, its owner reads on, and its writer's node is left");
     }
 
-    /// Since when its owner has wanted to write without a break: whoever writes may write once more, before all who wait.
+    /// Since when its owner has wanted to write without a break: whoever writes may write once more, before all who
+    /// wait.
     [[nodiscard]] instant wrote_since(const use& w) const
     {
         instant since = w.began;

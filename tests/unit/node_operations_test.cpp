@@ -173,7 +173,7 @@ TEST_SUITE("operations on nodes")
             REQUIRE(lines.size() == 4);
             std::ranges::sort(lines);
             CHECK(lines[0] == "create /no/parent has failed: the node does not exist");
-            CHECK(lines[1] == "remove bad path has failed: not a path a lock can have");
+            CHECK(lines[1] == "remove bad path has failed: not a valid path for this");
             CHECK(lines[2] == "set /a has failed: the node has another version");
             CHECK(lines[3] == "set /c has failed: the answer was lost: it may have been done");
         }

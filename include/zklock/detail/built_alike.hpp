@@ -1,25 +1,15 @@
 #pragma once
+#include "zklock/detail/same_library.hpp"
+
 #include <boost/asio/detail/thread_info_base.hpp> // defines BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE
-#include <boost/version.hpp>
 
-// The library and the program that uses it have to be compiled with the same Boost, and with the same of the macros
-// below: they change what types of Asio and of the standard library look like inside, or which of two variables is
-// meant. Else the program would hang, or crash. So each file that includes this refers to a symbol for each of them,
-// and the library has those that are right. An undefined symbol says by its name what differs. Where a
-// mock stands in for the library, they are all missing: the mock includes this file, and defines each of the variables
-// below by its macro, as in `const char zklock::detail::ZKLOCK_DETAIL_BOOST = 0;`.
+// What same_library.hpp does, for the macros of Asio: they change what its types look like inside, or which of two
+// variables is meant. Where a mock stands in for the library, the symbols of both headers are missing: the mock includes
+// this one, and defines each of the variables by its macro, as in `const char zklock::detail::ZKLOCK_DETAIL_BOOST = 0;`.
 
-#define ZKLOCK_DETAIL_JOIN_(a, b, c) a##b##c
-#define ZKLOCK_DETAIL_JOIN(a, b, c) ZKLOCK_DETAIL_JOIN_(a, b, c)
-#define ZKLOCK_DETAIL_BOOST                                                                                            \
-    ZKLOCK_DETAIL_JOIN(this_program_uses_boost_, BOOST_VERSION, _but_zklock_was_built_with_another_compile_both_alike)
 #define ZKLOCK_DETAIL_CACHE_SIZE                                                                                       \
     ZKLOCK_DETAIL_JOIN(this_program_defines_BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE_as_,                             \
                        BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE,                                                      \
-                       _but_zklock_was_built_with_another_compile_both_alike)
-// The standard library always says which std::string it has, the old one (0) or the new one (1).
-#define ZKLOCK_DETAIL_STRING                                                                                           \
-    ZKLOCK_DETAIL_JOIN(this_program_defines_GLIBCXX_USE_CXX11_ABI_as_, _GLIBCXX_USE_CXX11_ABI,                         \
                        _but_zklock_was_built_with_another_compile_both_alike)
 
 #if defined(BOOST_ASIO_ENABLE_HANDLER_TRACKING) || defined(BOOST_ASIO_CUSTOM_HANDLER_TRACKING)
@@ -60,37 +50,27 @@
     zklock_was_built_with_BOOST_ASIO_DISABLE_SMALL_BLOCK_RECYCLING_but_this_program_is_not_compile_both_alike
 #endif
 
-#ifdef _GLIBCXX_DEBUG
-#define ZKLOCK_DETAIL_DEBUG this_program_defines_GLIBCXX_DEBUG_but_zklock_was_built_without_it_compile_both_alike
-#else
-#define ZKLOCK_DETAIL_DEBUG zklock_was_built_with_GLIBCXX_DEBUG_but_this_program_is_not_compile_both_alike
-#endif
-
 namespace zklock::detail {
 
 #pragma GCC visibility push(default)
-extern const char ZKLOCK_DETAIL_BOOST;
 extern const char ZKLOCK_DETAIL_TRACKING;
 extern const char ZKLOCK_DETAIL_EPOLL;
 extern const char ZKLOCK_DETAIL_IO_URING;
 extern const char ZKLOCK_DETAIL_THREADS;
 extern const char ZKLOCK_DETAIL_RECYCLING;
 extern const char ZKLOCK_DETAIL_CACHE_SIZE;
-extern const char ZKLOCK_DETAIL_DEBUG;
-extern const char ZKLOCK_DETAIL_STRING;
 #pragma GCC visibility pop
 
 namespace {
 
-// Of each file its own, so that each is looked at. Neither the compiler nor the linker may leave it out.
+// As in same_library.hpp.
 #if __has_cpp_attribute(gnu::retain)
 [[gnu::used, gnu::retain]]
 #else
 [[gnu::used]]
 #endif
-const char* const built_alike[] = {&ZKLOCK_DETAIL_BOOST,     &ZKLOCK_DETAIL_TRACKING,  &ZKLOCK_DETAIL_EPOLL,
-                                   &ZKLOCK_DETAIL_IO_URING,  &ZKLOCK_DETAIL_THREADS,   &ZKLOCK_DETAIL_RECYCLING,
-                                   &ZKLOCK_DETAIL_CACHE_SIZE, &ZKLOCK_DETAIL_DEBUG,     &ZKLOCK_DETAIL_STRING};
+const char* const built_alike[] = {&ZKLOCK_DETAIL_TRACKING, &ZKLOCK_DETAIL_EPOLL,     &ZKLOCK_DETAIL_IO_URING,
+                                   &ZKLOCK_DETAIL_THREADS,  &ZKLOCK_DETAIL_RECYCLING, &ZKLOCK_DETAIL_CACHE_SIZE};
 
 } // namespace
 } // namespace zklock::detail

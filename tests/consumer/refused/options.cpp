@@ -1,0 +1,7 @@
+// A file of a user's program that sees no header with Asio in it. What it is compiled with is wrong in the test.
+#include <zklock/option_fault.hpp>
+
+int main()
+{
+    return 0;
+}

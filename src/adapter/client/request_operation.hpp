@@ -50,7 +50,7 @@ protected:
     std::shared_ptr<recipes::user_request> request_;
 };
 
-/// One that is no more than its request.
+/// An operation that is no more than its request.
 template <class... Values> class plain_request_operation final : public request_operation<Values...> {
 public:
     using typename request_operation<Values...>::answer;
@@ -71,7 +71,7 @@ private:
     question ask_;
 };
 
-/// Pending, it is no handle to the client.
+/// Starts such an operation. While it is pending, it does not keep the client open as a handle would.
 template <class... Values>
 void launch_request(std::shared_ptr<client_state> client, typename plain_request_operation<Values...>::question ask,
                     asio::any_completion_handler<void(error_code, Values...)> handler)

@@ -1,7 +1,7 @@
 #pragma once
+#include "adapter/client/operation.hpp"
 #include "adapter/locks/guard_state.hpp"
 #include "adapter/locks/lock_state.hpp"
-#include "adapter/client/operation.hpp"
 #include "zklock/detail/access.hpp"
 #include "zklock/errc.hpp"
 

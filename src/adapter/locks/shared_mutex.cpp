@@ -1,8 +1,8 @@
 #include "zklock/shared_mutex.hpp"
+#include "adapter/client/operation.hpp"
 #include "adapter/locks/guard_state.hpp"
 #include "adapter/locks/lock_state.hpp"
 #include "adapter/locks/mutex_target.hpp"
-#include "adapter/client/operation.hpp"
 #include "zklock/detail/access.hpp"
 
 namespace zklock {

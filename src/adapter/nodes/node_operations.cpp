@@ -1,7 +1,7 @@
 // The operations of a client on nodes, and transactions.
 #include "zklock/detail/node_operations.hpp"
-#include "adapter/locks/guard_state.hpp"
 #include "adapter/client/request_operation.hpp"
+#include "adapter/locks/guard_state.hpp"
 
 #include <optional>
 

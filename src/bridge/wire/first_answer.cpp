@@ -1,4 +1,5 @@
 #include "bridge/wire/first_answer.hpp"
+#include "bridge/wire/readiness.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +7,6 @@
 #include <cstddef>
 #include <string_view>
 
-#include <poll.h>
 #include <sys/socket.h>
 
 // The C client believes whatever it reads first: 41 bytes of an HTTP server's error would be a session, or the end of
@@ -67,19 +67,13 @@ void wake_when_there_are(int fd, std::size_t bytes)
     ::setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
 }
 
-bool has_ended(int fd)
-{
-    pollfd p{fd, POLLRDHUP, 0};
-    return ::poll(&p, 1, 0) == 1;
-}
-
 } // namespace
 
 first_answer look_at_first_answer(int fd)
 {
     using kind = first_answer::kind;
     std::array<char, std::max(header_end, most_shown)> buffer;
-    const bool ended = has_ended(fd); // before the look, so that nothing comes between
+    const bool ended = is_ready(fd, POLLRDHUP); // before the look, so that nothing comes between
     const auto got = ::recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
     if (got < 0)
         return {errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? kind::incomplete : kind::none, {}};

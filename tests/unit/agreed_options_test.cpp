@@ -1,4 +1,4 @@
-// Which options hold for a path: what others claim, as long as one of them lives. Paths that nobody claims are forgotten.
+// Which options hold for a path: what others claim, as long as one of them lives. Those without claims are forgotten.
 #include "adapter/client/agreed_options.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
 #pragma once
+#include "adapter/client/agreed_options.hpp"
 #include "adapter/client/connection_waits.hpp"
 #include "bridge/connection/connection.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
@@ -48,6 +49,8 @@ struct client_core {
     recipes::reentrant_locks reentrant;
     recipes::semaphores semaphores;
     connection_waits waits;
+    agreed_options<recipes::path_options> agreed; ///< by all locks but semaphores
+    agreed_options<recipes::semaphore_path_options> agreed_of_semaphores;
     store::repeats_by_key timeouts_told; ///< by path
 };
 

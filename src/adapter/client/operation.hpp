@@ -2,8 +2,8 @@
 #include "adapter/client/client_executors.hpp"
 #include "adapter/client/client_state.hpp"
 #include "zklock/acquired.hpp"
-#include "zklock/errc.hpp"
 #include "zklock/detail/operations.hpp"
+#include "zklock/errc.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/result.hpp"
 

@@ -1,6 +1,6 @@
 #include "zklock/election.hpp"
-#include "adapter/locks/mutex_target.hpp"
 #include "adapter/client/request_operation.hpp"
+#include "adapter/locks/mutex_target.hpp"
 #include "recipes/composed/election.hpp"
 #include "zklock/detail/access.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 #include "adapter/client/client_state.hpp"
-#include "adapter/locks/live_holds.hpp"
 #include "adapter/client/operation.hpp"
+#include "adapter/locks/live_holds.hpp"
 #include "recipes/acquisition/acquisition.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/lock_loss.hpp"

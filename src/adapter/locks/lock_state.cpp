@@ -1,6 +1,6 @@
 #include "adapter/locks/lock_state.hpp"
-#include "adapter/locks/acquire_operation.hpp"
 #include "adapter/client/request_operation.hpp"
+#include "adapter/locks/acquire_operation.hpp"
 #include "zklock/guard.hpp"
 
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
-#include "bridge/wire/relay.hpp"
 #include "bridge/tls/engine.hpp"
+#include "bridge/wire/relay.hpp"
 
 #include <array>
 #include <cstddef>

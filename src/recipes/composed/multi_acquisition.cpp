@@ -156,9 +156,8 @@ void multi_acquisition::roll_back()
         const auto attempted = std::exchange(p.now, nullptr);
         if (attempted->granted) {
             attempted->dropped = true;
-            std::exchange(attempted->handle, nullptr)->release({});
-            if (ZKLOCK_MUTANT(multi_roll_back_stops_early))
-                break;
+            if (reached_ != 0 || !ZKLOCK_MUTANT(multi_roll_back_stops_early))
+                std::exchange(attempted->handle, nullptr)->release({});
         } else if (!attempted->handle || attempted->handle->withdraw()) { // it has none if memory failed
             attempted->handle = nullptr;
         } else {

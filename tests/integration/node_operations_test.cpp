@@ -219,7 +219,7 @@ TEST_CASE("while disconnected they wait; cancelled then, they were never sent")
     });
 }
 
-TEST_CASE("a write whose answer is lost has an unknown outcome; what is read then shows it")
+TEST_CASE("a write whose answer is lost: the outcome is unknown, and what is read then shows it")
 {
     play<1>([&](remote_client& remote) -> awaitable<void> {
         client& zk = remote.zk;

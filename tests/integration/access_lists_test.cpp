@@ -16,7 +16,7 @@ const server_starts_with certificates([](server_options& options) {
                            "org.apache.zookeeper.server.auth.X509AuthenticationProvider");
 });
 
-// gcc 12 fails at lists in coroutines.
+// Not in a coroutine: see src/README.md on gcc 12.
 access_list list_of(access_entry one) { return {std::move(one)}; }
 access_list list_of(access_entry one, access_entry two) { return {std::move(one), std::move(two)}; }
 access_list nobody() { return access_list(std::vector<access_entry>()); }

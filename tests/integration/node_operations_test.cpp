@@ -14,7 +14,7 @@ using namespace zklock::test;
 
 namespace {
 
-// gcc 12 fails at lists in coroutines.
+// Not in a coroutine: see src/README.md on gcc 12.
 constexpr node_kind sequential_kinds[] = {node_kind::persistent_sequential, node_kind::ephemeral_sequential};
 constexpr moment lost_at[] = {moment::request, moment::reply};
 constexpr const char* bad_paths[] = {"", "errors", "/errors/", "//", "/errors/./x", "/errors/\x01"};

@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 // So an `io_context`'s own executor, which is what nearly every client has, is also kept as what it is.
 using io_executor = asio::io_context::executor_type;
 
-/// The user's executor in the forms that are needed of it. Made once, because each form takes memory.
+/// The user's executor in the forms that are needed of it. They are made once, because each takes memory.
 struct client_executors {
     explicit client_executors(const asio::any_io_executor& e) : executor(e), for_handlers(e)
     {

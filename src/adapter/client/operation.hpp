@@ -78,8 +78,8 @@ protected:
     /// it is too late for that: the result is on its way, and will be the end.
     [[nodiscard]] virtual bool withdraw() { return true; }
 
-    /// For begin() of an operation that needs an open client: ends the operation if there is none, or if it was
-    /// cancelled before it began. Else it is pending from here on.
+    /// Is called in begin() of an operation that needs an open client. It ends the operation if there is none, or if
+    /// the operation was cancelled before it began. Else the operation is pending from here on.
     [[nodiscard]] client_core* enter_open_client()
     {
         auto* const core = client_->open_core();

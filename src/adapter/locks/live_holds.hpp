@@ -54,7 +54,7 @@ private:
     lock_share takes_;
 };
 
-/// What is held of one lock. From any thread.
+/// What is held of one lock. Any thread may call.
 class live_holds {
 public:
     live_holds() = default;

@@ -16,8 +16,8 @@ struct first_answer {
     std::string begins; ///< its first bytes, made printable
 };
 
-/// Looks at it, and leaves it to be read. While it is incomplete, the socket becomes readable only with the next byte;
-/// when it is a session, with any byte.
+/// Looks at that, and leaves it to be read. While it is incomplete, the socket becomes readable only with the next
+/// byte; when it is a session, with any byte.
 [[nodiscard]] first_answer look_at_first_answer(int fd);
 
 /// Ends a connection at once. What it has received and was not read can never be read.

@@ -9,8 +9,8 @@
 #include "recipes/requests/queue_requests.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 #include "recipes/session/session.hpp"
-#include "store/repeats.hpp"
 #include "runtime/asio_scheduler.hpp"
+#include "store/repeats.hpp"
 #include "zklock/client_options.hpp"
 
 #include <boost/asio/any_io_executor.hpp>

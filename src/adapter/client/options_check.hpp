@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/access_list.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/option_fault.hpp"
 
@@ -12,5 +13,9 @@ namespace zklock::detail {
 /// What is wrong with the options, if anything. If nothing is, they get the form in which the layers below have them:
 /// the chroot in its own member, and not behind the servers.
 [[nodiscard]] std::optional<option_fault> check(client_options&);
+
+/// The first digest in the list whose hash cannot be one, if there is such. Servers take any text for a hash, a password
+/// for instance: then the entry is for nobody, and anybody can read it who may read the list.
+[[nodiscard]] std::optional<option_fault> find_digest_fault(const access_list&);
 
 } // namespace zklock::detail

@@ -44,6 +44,9 @@ bool may_begin_a_session(std::string_view bytes)
     return bytes.size() < length_end || bytes[length_end - 1] == 36 || bytes[length_end - 1] == 37;
 }
 
+/// A record of the type alert, of any version of TLS, and of SSL 3.
+bool begins_an_alert(std::string_view bytes) { return bytes.starts_with("\x15\x03"); }
+
 std::string printable(std::string_view bytes)
 {
     constexpr std::string_view digits = "0123456789abcdef";
@@ -79,7 +82,7 @@ first_answer look_at_first_answer(int fd)
         return {errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? kind::incomplete : kind::none, {}};
     const std::string_view bytes{buffer.data(), static_cast<std::size_t>(got)};
     if (!may_begin_a_session(bytes))
-        return {kind::foreign, printable(bytes)};
+        return {begins_an_alert(bytes) ? kind::tls_alert : kind::foreign, printable(bytes)};
     if (bytes.size() >= header_end) {
         wake_when_there_are(fd, 1);
         return {kind::session, {}};

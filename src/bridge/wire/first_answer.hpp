@@ -10,6 +10,7 @@ struct first_answer {
         incomplete, ///< nothing, or the beginning of what a ZooKeeper server answers first
         session,    ///< enough of such an answer to tell it from everything else
         foreign,    ///< what no ZooKeeper server answers
+        tls_alert,  ///< neither that: a port for TLS has been asked for something else
         none        ///< it has closed the connection before that
     };
     kind what = kind::incomplete;

@@ -65,7 +65,7 @@ protected:
         : client_(std::move(client)), handler_(std::move(handler))
     {
         const auto executors = client_->executors();
-        work_ = client_work(*executors);
+        work_.begin(*executors);
         const auto own = asio::get_associated_executor(handler_, executors->for_handlers);
         if (own != executors->for_handlers)
             handler_work_ = asio::prefer(own, asio::execution::outstanding_work.tracked);
@@ -103,7 +103,7 @@ protected:
         if (!pending())
             return false;
         auto self = this->leave(); // it has ended, also when what is posted to throws: only the handler is lost then
-        const auto work = std::exchange(work_, {});
+        const auto work = std::move(work_);
         auto executor = std::exchange(handler_work_, nullptr);
         auto completion = [to = recipient{std::exchange(handler_, nullptr), before_handler(self)}, ec,
                            ... values = std::move(values)]() mutable {

@@ -108,7 +108,7 @@ void guard_state::prepare(std::size_t members)
         hold_->live_members = std::vector<live_hold>(members);
 }
 
-void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept
+void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant&& grant) noexcept
 {
     hold_->acquisition = std::move(acquisition);
     hold_->grant = std::move(grant);

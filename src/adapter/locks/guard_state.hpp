@@ -78,7 +78,7 @@ public:
     /// Takes the memory for what will be granted, of a lock with so many members.
     void prepare(std::size_t members = 0);
     /// The lock was granted, after prepare(); before that, this is nobody's.
-    void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept;
+    void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant&& grant) noexcept;
     void count_in(counters::lock_counters& in) noexcept { hold_->counted.begin(in, client_->turn_time()); }
     /// From now on the hold is among what is held of that lock, and of its members.
     void enter_in(std::shared_ptr<const lock_target> lock) noexcept;

@@ -55,6 +55,8 @@ void hold::leave() noexcept
 void hold::count_end(lease_clock::time_point now) noexcept
 {
     leave();
+    if (!counted.counts())
+        return;
     if (const auto how = acquisition->loss(now))
         counted.lost(how->reason, now);
     else

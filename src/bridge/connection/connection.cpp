@@ -145,7 +145,8 @@ void connection::note_unreachable() noexcept
         for (const auto& [address, line] : this->failures())
             failures.append(failures.empty() ? "" : "; ").append(line);
         push_line(inbox_, log_, log_level::error, "no ZooKeeper server of ", options_.servers,
-                  " can be reached, for ", connector_.unconnected_for(now), " now", failures.empty() ? "" : ": ", failures);
+                  " can be reached, for ", connector_.unconnected_for(now), " now", failures.empty() ? "" : ": ",
+                  failures);
     } catch (const std::bad_alloc&) { // NOLINT: a line less
     }
 }

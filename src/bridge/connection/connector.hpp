@@ -79,14 +79,14 @@ public:
     {
         return phase_ == phase::pausing && attempts_ >= addresses_.size();
     }
-    /// How long ago the last connection was lost, or this was made if there has been none. Time during which the machine
-    /// sleeps does not count.
+    /// How long ago the last connection was lost, or this was made if there has been none. Time during which the
+    /// machine sleeps does not count.
     [[nodiscard]] clock::duration unconnected_for(clock::time_point now) const noexcept
     {
         return now - unconnected_since_;
     }
-    /// A whole cycle has failed, and there has been no connection for so long that users should hear of it: servers that
-    /// are started again, or elect a leader, refuse for a while, too.
+    /// A whole cycle has failed, and there has been no connection for so long that users should hear of it: servers
+    /// that are started again, or elect a leader, refuse for a while, too.
     [[nodiscard]] bool is_cut_off(clock::time_point now) const noexcept
     {
         return all_failed() && unconnected_for(now) >= session_timeout_ / 3;

@@ -189,7 +189,8 @@ TEST_CASE("what is denied, and the lists that are refused: the log names request
         expect("error: /refused_too is refused: access is \"world:someone:cdrwa\"");
 
         const access_list of_password = list_of({"digest", "bob:secret"});
-        const std::string of_digest = " is refused: access is an entry of the digest of \"bob\" whose hash cannot be one";
+        const std::string of_digest =
+            " is refused: access is an entry of the digest of \"bob\" whose hash cannot be one";
         CHECK(error_in(co_await second.create("/refused", "", node_kind::ephemeral, of_password)) ==
               errc::invalid_option);
         expect("error: /refused" + of_digest);

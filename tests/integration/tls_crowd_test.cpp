@@ -115,7 +115,7 @@ TEST_CASE("three hundred clients come back together after a restart, each with i
     expect_clean(restarted);
 }
 
-TEST_CASE("a hundred clients whose handshakes take longer than an attempt may at first: each is more patient, and comes in")
+TEST_CASE("a hundred clients whose handshakes take longer than an attempt may at first: all wait longer, and come in")
 {
     proxy slow(server().secure_port(), std::nullopt, speech::tls);
     const auto body = [&]() -> awaitable<void> {

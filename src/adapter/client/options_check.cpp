@@ -147,7 +147,7 @@ fault fault_of_identity(const client_options& o)
     return recipes::find_fault(o.identifier, {});
 }
 
-/// Whether it can be a hash in base 64, of whatever algorithm the servers' `digestAlg` names: the shortest has 16 bytes.
+/// Whether it can be a hash in base 64, of any algorithm the servers' `digestAlg` names: the shortest has 16 bytes.
 bool may_be_hash(std::string_view text)
 {
     constexpr std::size_t shortest = 24;

@@ -134,7 +134,7 @@ TEST_CASE("what is denied, and the lists that are refused: the log names request
     };
     const auto expect = [&told](const std::string& start) {
         CAPTURE(start);
-        REQUIRE_FALSE(told.empty());
+        REQUIRE(told.size() == 1);
         CHECK(told.front().starts_with(start));
         CHECK(told.front().find("secret") == std::string::npos);
         told.clear();
@@ -177,6 +177,11 @@ TEST_CASE("what is denied, and the lists that are refused: the log names request
         denied("revoke the holders at /denied");
         CHECK(error_in(co_await lock.acquire(60s)) == errc::access_denied);
         expect("warning: no lock on /denied: ");
+        semaphore gate(second, "/denied", 2);
+        CHECK(error_in(co_await gate.acquire(1, 60s)) == errc::access_denied);
+        REQUIRE_FALSE(told.empty()); // the waiting line is denied first
+        CHECK(told.back().starts_with("warning: no permits of /denied: "));
+        told.clear();
 
         const access_list strange = list_of({"world", "someone"});
         CHECK(error_in(co_await second.create("/refused", "", node_kind::ephemeral, strange)) == errc::invalid_option);

@@ -35,7 +35,7 @@ private:
     std::vector<std::string> lines_;
 };
 
-const std::string by_locks = ", as in the locks of this client that use the path now";
+const std::string by_locks = ", as in other locks of this client on the path";
 
 awaitable<void> use(mutex lock)
 {
@@ -209,8 +209,8 @@ TEST_CASE("semaphores that mean different numbers: the second is refused while t
         co_await use(*two, 2);
         co_await no_permit_left(server().port(), path);
         CHECK(error_in(co_await three.acquire(3, 60s)) == errc::invalid_option);
-        CHECK(told.lines().back() == path + " is refused: permits is 3, and has to be 2, as in the semaphores of this "
-                                            "client that use the path now");
+        CHECK(told.lines().back() == path + " is refused: permits is 3, and has to be 2, as in other semaphores of "
+                                            "this client on the path");
         CHECK(error_in(co_await three.try_acquire(1)) == errc::invalid_option);
         two.reset();
         co_await use(three, 3);

@@ -36,7 +36,7 @@ class client_work {
 public:
     client_work() = default;
 
-    /// It has none so far.
+    /// Begins the work. Is called once.
     void begin(const client_executors& of)
     {
         if (of.io)

@@ -142,23 +142,7 @@ fault fault_of_identity(const client_options& o)
         return option_fault("auth", "credentials without a scheme", "of schemes that the servers know, such as digest");
     if (auto f = recipes::find_fault(o.access, o))
         return f;
-    if (auto f = detail::find_digest_fault(o.access))
-        return f;
     return recipes::find_fault(o.identifier, {});
-}
-
-/// Whether it can be a hash in base 64, of any algorithm the servers' `digestAlg` names: the shortest has 16 bytes.
-bool may_be_hash(std::string_view text)
-{
-    constexpr std::size_t shortest = 24;
-    constexpr std::size_t most_padding = 2;
-    const auto is_letter = [](char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
-    };
-    const std::string_view letters = text.substr(0, text.find('='));
-    const std::string_view padding = text.substr(letters.size());
-    return text.size() >= shortest && text.size() % 4 == 0 && std::ranges::all_of(letters, is_letter) &&
-           padding.size() <= most_padding && padding.find_first_not_of('=') == padding.npos;
 }
 
 /// A file of `tls_options`, or what goes with one, that is set.
@@ -245,24 +229,6 @@ std::optional<option_fault> find_fault(const client_options& o)
 }
 
 namespace detail {
-
-std::optional<option_fault> find_digest_fault(const access_list& access)
-{
-    constexpr const char* accepted =
-        "of digests user:hash, with the hash in base 64, as digest_entry() makes them of user and password";
-    for (const access_entry& entry : access.entries()) {
-        if (entry.scheme != "digest")
-            continue;
-        const std::string_view id = entry.id;
-        const auto colon = id.find(':');
-        if (colon == id.npos) // it may be secret
-            return option_fault("access", "an entry of the scheme digest whose id has no hash", accepted);
-        if (!may_be_hash(id.substr(colon + 1)))
-            return option_fault("access", "an entry of the digest of " + in_words(id.substr(0, colon)) +
-                                              " whose hash cannot be one", accepted);
-    }
-    return std::nullopt;
-}
 
 std::optional<option_fault> check(client_options& o)
 {

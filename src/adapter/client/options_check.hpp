@@ -14,8 +14,4 @@ namespace zklock::detail {
 /// the chroot in its own member, and not behind the servers.
 [[nodiscard]] std::optional<option_fault> check(client_options&);
 
-/// The first digest in the list whose hash cannot be one, if there is such. Servers take any text for a hash, such as a
-/// password: then the entry is for nobody, and anybody can read it who may read the list.
-[[nodiscard]] std::optional<option_fault> find_digest_fault(const access_list&);
-
 } // namespace zklock::detail

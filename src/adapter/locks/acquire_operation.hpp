@@ -1,5 +1,4 @@
 #pragma once
-#include "adapter/client/denials.hpp"
 #include "adapter/client/operation.hpp"
 #include "adapter/locks/guard_state.hpp"
 #include "adapter/locks/lock_state.hpp"
@@ -64,8 +63,6 @@ private:
                 ec = make_error_code(errc::tls_failed);
             else if (once_ && nothing_yet)
                 ec = make_error_code(errc::timed_out);
-            if (target_->takes().permits != 0) // of a lock the recipes tell
-                log_denial(*this->client(), ec, "acquire permits of ", target_->path());
             fail(ec);
         } else {
             try {

@@ -84,7 +84,7 @@ private:
     static std::shared_ptr<recipes::acquisition> refuse(recipes::session& s, std::uint64_t id, Request request,
                                                         const Options& there, const Options& wanted)
     {
-        auto why = s.why_unusable(request.path, true);
+        auto why = s.why_unusable(request.path, false);
         if (!why)
             why = report_fault(s, request.path, contradiction(there, wanted));
         const auto refused = std::make_shared<Refused>(s, nullptr, id, std::move(request));

@@ -51,7 +51,7 @@ private:
     void finish(error_code ec)
     {
         auto held = std::move(held_);
-        if (ec == errc::access_denied)
+        if (held) // it was not cancelled meanwhile
             log_denial(*client(), ec, "downgrade the writer ", held->grant().node);
         const bool gone = ec == errc::lost || ec == errc::closed || ec == errc::authentication_failed;
         complete(ec, gone ? guard() : access::make<guard>(std::move(held)));

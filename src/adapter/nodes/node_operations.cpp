@@ -1,12 +1,10 @@
 // The operations of a client on nodes, and transactions.
 #include "zklock/detail/node_operations.hpp"
 #include "adapter/client/denials.hpp"
-#include "adapter/client/options_check.hpp"
 #include "adapter/client/request_operation.hpp"
 #include "adapter/locks/guard_state.hpp"
 #include "recipes/session/option_faults.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <new>
@@ -19,7 +17,6 @@ namespace zklock::detail {
 namespace {
 
 using nodes = recipes::node_operations;
-using request = std::shared_ptr<recipes::user_request>;
 
 /// `start` is called with the recipes' operations, the path and what is to be told of the answer.
 template <class... Values, class Start>
@@ -39,25 +36,6 @@ void log_refused_list(client_core& core, const std::string& path, const std::opt
         recipes::log_refusal(core.session, path, access, store::outcome::invalid_acl);
     } catch (const std::bad_alloc&) { // NOLINT: a line less
     }
-}
-
-/// Ends what has asked to give a node that list, if it has a digest that can be nobody's; the log tells.
-template <class... Values>
-[[nodiscard]] bool refuses_digest(client_core& core, const std::string& path, const std::optional<access_list>& access,
-                                  const std::function<void(error_code, Values...)>& told)
-{
-    const auto fault = access && !core.session.over ? find_digest_fault(*access) : std::nullopt;
-    if (fault)
-        told(make_error_code(recipes::report_fault(core.session, path, *fault)), Values()...);
-    return fault.has_value();
-}
-
-[[nodiscard]] bool refuses_digest(client_core& core, const transaction& what,
-                                  const std::function<void(error_code, commit_result)>& told)
-{
-    return std::ranges::any_of(what.operations(), [&](const transaction::operation& op) {
-        return refuses_digest(core, op.path, op.access, told);
-    });
 }
 
 /// Has the log told if the servers refuse the list that a node is to have. `bytes`: what else is sent.
@@ -122,8 +100,6 @@ private:
 
     std::shared_ptr<recipes::user_request> ask(client_core& core, answer told) override
     {
-        if (refuses_digest(core, what_, told))
-            return nullptr;
         const auto guard = watched_.lock();
         place_ = guard->add(std::static_pointer_cast<commit_operation>(shared_from_this()));
         auto noted = noting_refused(core, what_, std::move(told));
@@ -186,9 +162,7 @@ void start_create(std::shared_ptr<client_handle> client, std::string path, std::
     launch<std::string>(
         client, "create ", std::move(path),
         [data = std::move(data), kind, access = std::move(access)](client_core& core, const std::string& at,
-                                                                   auto told) -> request {
-            if (refuses_digest(core, at, access, told))
-                return nullptr;
+                                                                   auto told) {
             return core.nodes.create(at, data, kind, access,
                                      noting_refused_list(core, at, access, data.size(), std::move(told)));
         },
@@ -258,9 +232,7 @@ void start_set_acl(std::shared_ptr<client_handle> client, std::string path, acce
     launch<>(
         client, "set the access list of ", std::move(path),
         [access = std::optional(std::move(access)), acl_version](client_core& core, const std::string& at,
-                                                                 auto told) -> request {
-            if (refuses_digest(core, at, access, told))
-                return nullptr;
+                                                                 auto told) {
             return core.nodes.set_acl(at, *access, acl_version,
                                       noting_refused_list(core, at, access, 0, std::move(told)));
         },
@@ -272,9 +244,7 @@ void start_commit(std::shared_ptr<client_handle> client, transaction what, commi
     // Its operations have paths of their own.
     launch<commit_result>(
         client, nullptr, {},
-        [what = std::move(what)](client_core& core, const std::string&, auto told) mutable -> request {
-            if (refuses_digest(core, what, told))
-                return nullptr;
+        [what = std::move(what)](client_core& core, const std::string&, auto told) mutable {
             auto noted = noting_refused(core, what, std::move(told));
             return core.nodes.commit(std::move(what), std::move(noted));
         },

@@ -164,7 +164,6 @@ void multi_acquisition::roll_back()
             attempted->dropped = true;
         }
     }
-    reached_ = 0;
 }
 
 void multi_acquisition::expect_time_out()

@@ -1,10 +1,10 @@
 #pragma once
+#include <boost/random/mersenne_twister.hpp>
 #include <boost/uuid/random_generator.hpp>
 #include <boost/uuid/uuid.hpp>
 
 #include <array>
 #include <cstddef>
-#include <random>
 #include <string>
 
 namespace zklock::detail {
@@ -25,13 +25,14 @@ namespace zklock::detail {
 }
 
 /// Makes random uuids. They are unique; whether they can be guessed does not matter. Its generator is seeded by the
-/// system, as asking the system each time costs more.
+/// system, as asking the system each time costs more. It is one of Boost's: those of the standard library would not be
+/// seeded, and each process would make the same uuids.
 class uuid_source {
 public:
     [[nodiscard]] std::string operator()() { return text_of(random_()); }
 
 private:
-    boost::uuids::basic_random_generator<std::mt19937_64> random_;
+    boost::uuids::basic_random_generator<boost::random::mt19937_64> random_;
 };
 
 } // namespace zklock::detail

@@ -70,7 +70,7 @@ asio::awaitable<int> program(spread_locks locks)
     for (int i = 0; i < 100; ++i) {
         const std::string path = "/shop/article-" + std::to_string(i);
         zklock::mutex lock = locks.mutex(path);
-        auto held = co_await lock.acquire(5s); // if that ensemble is down, the paths of the others go on
+        auto held = co_await lock.acquire(5s); // not to be had if that ensemble is down; the others do not matter
         if (!held) {
             std::cerr << locks.ensemble_of(path) << ": " << held.error().message() << '\n';
             co_return 1;

@@ -4,10 +4,6 @@
 #include "support/expect_clean.hpp"
 #include "support/tcp_socket.hpp"
 
-#include <boost/asio/connect.hpp>
-#include <sys/stat.h>
-
-#include <algorithm>
 #include <deque>
 #include <map>
 #include <string_view>

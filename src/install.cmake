@@ -4,7 +4,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/zklock)
 
 install(TARGETS zklock EXPORT zklock-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zklock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN *.hpp PATTERN README.md) # the user's guide, whose links to the headers hold there
+  FILES_MATCHING PATTERN *.hpp PATTERN README.md PATTERN MIGRATION.md) # the user's guide, whose links to the headers hold there
 install(EXPORT zklock-targets NAMESPACE zklock:: DESTINATION ${package_dir})
 
 set(zklock_built_with_boost ${Boost_VERSION_STRING})

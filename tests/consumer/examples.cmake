@@ -1,5 +1,5 @@
 # Takes the C++ examples out of a document, so that they are compiled by their letter. An example is a block of C++ after a
-# line such as `<!-- example -->` or `<!-- example NAME -->`.
+# line such as `<!-- example -->` or `<!-- example NAME -->`; or a row of a table (see rows_of).
 
 # example_in(DOCUMENT MARK OUT): the block after that line.
 function(example_in document mark out)
@@ -24,4 +24,49 @@ function(examples_of document out)
   file(STRINGS ${document} marks REGEX "^<!-- example [a-z_]+ -->$")
   list(TRANSFORM marks REPLACE "^<!-- example ([a-z_]+) -->$" "\\1")
   set(${out} "${marks}" PARENT_SCOPE)
+endfunction()
+
+# rows_of(DOCUMENT OUT): the rows of all tables, each of three columns, the second of which is headed `zklock` and has code,
+# or a dash where there is none. Of each row a member function is made, in a class derived from `program` of the document's
+# prelude; each piece of code between backquotes is a statement.
+function(rows_of document out)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${document})
+  file(READ ${document} text)
+  # What would be taken for a list, or for a part of one.
+  string(REPLACE ";" "<semicolon>" text "${text}")
+  string(REPLACE "[" "<bracket>" text "${text}")
+  string(REPLACE "]" "<end of bracket>" text "${text}")
+  string(REPLACE "\n" ";" lines "${text}")
+  set(code "")
+  set(number 0)
+  foreach(line IN LISTS lines)
+    math(EXPR number "${number} + 1")
+    if(NOT line MATCHES "^\\|" OR line STREQUAL "|---|---|---|")
+      continue()
+    endif()
+    if(NOT line MATCHES "^\\| [^|]+ \\| ([^|]+) \\| [^|]+ \\|$")
+      message(FATAL_ERROR "${document}:${number} is no row of three columns")
+    endif()
+    set(cell "${CMAKE_MATCH_1}")
+    if(cell MATCHES "^(zklock|–)$")
+      continue()
+    endif()
+    string(REGEX MATCHALL "`[^`]+`" pieces "${cell}")
+    if(NOT pieces)
+      message(FATAL_ERROR "${document}:${number} has neither code nor a dash in its second column")
+    endif()
+    list(TRANSFORM pieces REPLACE "^`(.*)`$" "        \\1<semicolon>\n")
+    string(JOIN "" body ${pieces})
+    set(result void)
+    if(body MATCHES "co_await")
+      set(result asio::awaitable<void>)
+      string(APPEND body "        co_return<semicolon>\n")
+    endif()
+    string(APPEND code "struct row_${number} : program {\n    ${result} code()\n    {\n"
+      "#line ${number} \"${document}\"\n${body}    }\n}<semicolon>\n")
+  endforeach()
+  string(REPLACE "<semicolon>" ";" code "${code}")
+  string(REPLACE "<bracket>" "[" code "${code}")
+  string(REPLACE "<end of bracket>" "]" code "${code}")
+  set(${out} "${code}" PARENT_SCOPE)
 endfunction()

@@ -1,0 +1,79 @@
+// The example of paths that are spread over several ensembles, on two real ones (of one server each).
+#include "example.hpp"
+#include "support/admin_client.hpp"
+#include "support/expect_clean.hpp"
+
+#include <cstddef>
+#include <map>
+
+using namespace zklock::test;
+
+namespace {
+
+/// Runs it to its end. Gives the ensemble of each path.
+std::map<std::string, std::string> placed(const std::vector<std::string>& ensembles)
+{
+    example program("many_ensembles", ensembles);
+    program.expect(0, "([a-z]+ /shop/article-[0-9]+/\\S+\n){100}([a-z]+: [0-9]+ locks\n)+");
+    std::map<std::string, std::string> where;
+    std::istringstream text(program.printed());
+    for (std::string name, node; text >> name >> node && node.starts_with('/');)
+        where[node.substr(0, node.rfind('/'))] = name;
+    return where;
+}
+
+std::size_t count(const std::map<std::string, std::string>& where, const std::string& name)
+{
+    std::size_t n = 0;
+    for (const auto& [path, ensemble] : where)
+        n += ensemble == name;
+    return n;
+}
+
+} // namespace
+
+TEST_CASE("paths are spread over two ensembles, by their names alone")
+{
+    server_options options;
+    options.container_check_interval = std::chrono::hours(1); // what a lock's path leaves behind is looked for
+    zookeeper_server first(options), second(options);
+    const std::string north = "north=" + first.address(), south = "south=" + second.address();
+    const auto where = placed({north, south});
+    REQUIRE(where.size() == 100);
+    CHECK(count(where, "north") >= 35);
+    CHECK(count(where, "south") >= 35);
+
+    // Each lock was held where the program says so, and nowhere else: its path is (still) there.
+    admin_client at_north(first.port()), at_south(second.port());
+    for (const auto& [path, name] : where) {
+        CHECK(at_north.exists(path).has_value() == (name == "north"));
+        CHECK(at_south.exists(path).has_value() == (name == "south"));
+    }
+    at_north.close();
+    at_south.close();
+
+    CHECK(placed({south, north}) == where); // the order of the list does not count
+    // Nor do the addresses.
+    CHECK(placed({"north=" + second.address(), "south=" + first.address()}) == where);
+    expect_clean(first);
+    expect_clean(second);
+}
+
+TEST_CASE("an ensemble that is added takes a share of the paths, and no other path moves")
+{
+    zookeeper_server second;
+    const std::string north = "north=" + server().address(), south = "south=" + second.address();
+    const auto before = placed({north, south});
+    const auto after = placed({north, south, "west=" + second.address()});
+    REQUIRE(after.size() == 100);
+    CHECK(count(after, "west") >= 20);
+    for (const auto& [path, name] : after)
+        if (name != "west")
+            CHECK(before.at(path) == name);
+}
+
+TEST_CASE("an ensemble that is down costs its own paths, and says so")
+{
+    example program("many_ensembles", {"north=" + server().address(), "south=127.0.0.1:1"});
+    program.expect(1, "(north .*\n)*south: .*\n");
+}

@@ -54,20 +54,21 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${release})
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY >=)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each has its own
 set(version "${PROJECT_VERSION}-${release}")
 
 set(CPACK_COMPONENTS_ALL zklock_runtime zklock_development)
 set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_NAME libzklock${soversion})
 set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_GENERATE_SHLIBS_POLICY >=)
-set(CPACK_DEBIAN_ZKLOCK_RUNTIME_DESCRIPTION "${PROJECT_DESCRIPTION}
- Mutexes, shared mutexes, semaphores and elections among the processes that
- share a ZooKeeper ensemble. Waiting blocks no thread, a granted lock carries
- a fencing token, and a holder hears of its loss before the next has the lock.
- .
- This package has the shared library.")
+set(CPACK_DEBIAN_ZKLOCK_RUNTIME_DESCRIPTION "distributed locks on ZooKeeper for Asio programs
+Mutexes, shared mutexes, semaphores and elections among the processes that
+share a ZooKeeper ensemble. Waiting blocks no thread, a granted lock carries
+a fencing token, and a holder hears of its loss before the next has the lock.
+
+This package has the shared library.")
 set(libraries "${CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_NAME} (= ${version})")
 
 set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_PACKAGE_NAME libzklock-dev)
@@ -75,18 +76,18 @@ set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_PACKAGE_SECTION libdevel)
 list(JOIN development_needs ", " development_needs)
 set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_PACKAGE_DEPENDS "${libraries}, ${development_needs}")
 set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_PACKAGE_SUGGESTS "cmake (>= ${CMAKE_MINIMUM_REQUIRED_VERSION}), pkg-config")
-set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_DESCRIPTION "${PROJECT_DESCRIPTION} (development)
- This package has the headers with the user's guide, the static library, and
- what CMake and pkg-config need to find them.")
+set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_DESCRIPTION "distributed locks on ZooKeeper for Asio programs (development)
+This package has the headers with the user's guide, the static library, and
+what CMake and pkg-config need to find them.")
 
 if(TARGET zklock_tool)
   list(APPEND CPACK_COMPONENTS_ALL zklock_tools)
   set(CPACK_DEBIAN_ZKLOCK_TOOLS_PACKAGE_NAME zklock-tools)
   set(CPACK_DEBIAN_ZKLOCK_TOOLS_PACKAGE_SECTION admin)
   set(CPACK_DEBIAN_ZKLOCK_TOOLS_PACKAGE_SHLIBDEPS ON)
-  set(CPACK_DEBIAN_ZKLOCK_TOOLS_DESCRIPTION "Distributed locks on ZooKeeper for scripts and operators
- The program zklock runs a command while it holds a lock that all machines
- share, shows who holds it and who waits, and finds out what is wrong.")
+  set(CPACK_DEBIAN_ZKLOCK_TOOLS_DESCRIPTION "distributed locks on ZooKeeper for scripts and operators
+The program zklock runs a command while it holds a lock that all machines
+share, shows who holds it and who waits, and finds out what is wrong.")
   # It is linked to the shared library, which dpkg-shlibdeps finds where it is built.
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src)
   set(CPACK_DEBIAN_ZKLOCK_TOOLS_PACKAGE_DEPENDS "${libraries}")

@@ -6,7 +6,8 @@ if(NOT BUILD_SHARED_LIBS OR NOT ZKLOCK_BOTH_KINDS OR NOT ZKLOCK_INSTALL)
     "`bash src/packaging/make` says them all.")
 endif()
 
-set(ZKLOCK_MAINTAINER "Who made this package <root@localhost>" CACHE STRING "Whom Debian packages name as their maintainer")
+set(ZKLOCK_MAINTAINER "Who made this package <root@localhost>" CACHE STRING
+  "Whom Debian packages name as their maintainer")
 
 # package_of(OUT FILE): which of the installed packages has it.
 function(package_of out file)

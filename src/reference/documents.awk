@@ -10,7 +10,12 @@ function anchor(title) {
 code { print; next }
 /^# / && FILENAME ~ /zklock\/README\.md$/ { print $0 " {#guide}"; next }
 /^# / && FILENAME ~ /zklock\/CHANGELOG\.md$/ { print $0 " {#changes}"; next }
-/^##+ / && FILENAME ~ /zklock\/README\.md$/ { title = $0; sub(/^#+ /, "", title); print $0 " {#" anchor(title) "}"; next }
+/^##+ / && FILENAME ~ /zklock\/README\.md$/ {
+    title = $0
+    sub(/^#+ /, "", title)
+    print $0 " {#" anchor(title) "}"
+    next
+}
 {
     while (match($0, /\[[^]]*\]\((\.\.|detail)\/[^)]*\)/)) {
         link = substr($0, RSTART, RLENGTH)

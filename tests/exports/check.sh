@@ -28,9 +28,11 @@ grep -v '^#' "$list" | sort -u >"$scratch/listed"
 
 # Inline functions, which are weak, need not be there: programs have them from the headers.
 comm -13 "$scratch/all" "$scratch/listed" >"$scratch/gone"
-fail "Gone: programs that were linked to this version before do not start any more. (If that has to be, the version has to be a new one: include/zklock/version.hpp.)" "$scratch/gone"
+fail "Gone: programs that were linked to this version before do not start any more. (If that has to be, the version \
+has to be a new one: include/zklock/version.hpp.)" "$scratch/gone"
 comm -23 "$scratch/strong" "$scratch/listed" >"$scratch/new"
-fail "New: if programs may use it, it belongs into $(basename "$list"); if not, not into src/packaging/exports.map.in." "$scratch/new"
+fail "New: if programs may use it, it belongs into $(basename "$list"); if not, not into \
+src/packaging/exports.map.in." "$scratch/new"
 grep -vE '^((guard variable for )?boost::|(void )?zklock::)' "$scratch/all" >"$scratch/foreign"
 fail "Neither of zklock nor of Boost:" "$scratch/foreign"
 
@@ -48,8 +50,8 @@ sed -nE 's/^[0-9a-f]+ [BDRT] (zklock::.*)$/\1/p' "$scratch/static" |
 comm -23 "$scratch/public" "$scratch/strong" >"$scratch/hidden"
 fail "Public headers declare it, and the shared library hides it: see src/packaging/exports.map.in." "$scratch/hidden"
 
-# Variables of Boost that a process must have once: those that each object brings along, and the linker merges. (Tables of
-# virtual functions, and what describes types, may be there twice.)
+# Variables of Boost that a process must have once: those that each object brings along, and the linker merges. (Tables
+# of virtual functions, and what describes types, may be there twice.)
 variable='[BDRVu] (guard variable for )?boost::'
 sed -nE "/^[0-9a-f]+ $variable/s/^[0-9a-f]+ . //p" "$scratch/static" | sort -u >"$scratch/once"
 "$nm" -C --defined-only "$shared" | sed -nE 's/^[0-9a-f]+ [bdr] //p' | sort -u >"$scratch/kept"

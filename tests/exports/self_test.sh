@@ -25,7 +25,10 @@ expect New: 'zklock::error_category()' "$shared" "$scratch/shorter"
 # A library that shows little, and of that something of somebody else's.
 cat >"$scratch/other.cpp" <<'SOURCE'
 namespace zklock { int error_category() { return 0; } }
-namespace boost::asio { template <class T> struct top { static thread_local int* id_; }; template <class T> thread_local int* top<T>::id_; }
+namespace boost::asio {
+template <class T> struct top { static thread_local int* id_; };
+template <class T> thread_local int* top<T>::id_;
+}
 extern "C" int* zoo_version() { return boost::asio::top<int>::id_; }
 SOURCE
 "$compiler" -std=c++20 -shared -fPIC "$scratch/other.cpp" -o "$scratch/libother.so" || exit 1

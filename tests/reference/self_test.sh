@@ -1,4 +1,4 @@
-# self_test.sh DOXYGEN DOXYFILE SCRATCH: that check.sh fails on what is not documented, and on what is documented wrongly.
+# self_test.sh DOXYGEN DOXYFILE SCRATCH: that check.sh fails on what is not documented, or wrongly.
 set -u
 here=$(dirname "$0")
 rm -rf "$3"

@@ -40,10 +40,10 @@ struct permission {
     static constexpr unsigned all = 31;
 };
 
-/// One entry of an access list: what those may do whom `scheme` and `id` name. The servers know these schemes: `world`
-/// (the id is `anyone`), `auth` (whoever creates the node, by all identities that its client has shown; the id does not
-/// count), `digest` (`user:hash`, see `digest_entry()`), `ip` (an address, or `10.0.0.0/8`), `x509` (the name in the
-/// certificate that a client shows, see `client_options::tls`), and those that are configured there.
+/// One entry of an access list: what those may do whom `scheme` and `id` name. Servers know these schemes: `world` (the
+/// id is `anyone`), `auth` (whoever creates the node, by all its client has shown; the id does not count), `digest`
+/// (`user:hash`, see `digest_entry()`; 16 bytes in base 64 or more, or it is `errc::invalid_option`), `ip` (an address,
+/// or `10.0.0.0/8`), `x509` (the name in a certificate, see `client_options::tls`), and those configured there.
 struct access_entry {
     access_entry() = default; // no aggregate: see client_options
     access_entry(std::string the_scheme, std::string the_id, unsigned what_is_allowed = permission::all);

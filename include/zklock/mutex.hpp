@@ -101,11 +101,11 @@ public:
         return detail::begin<Token>(token, detail::trying<guard>(state_));
     }
 
-    /// What the last of its acquires has waited for that ended at its deadline, with `errc::timed_out` or
-    /// `errc::tls_failed`, `run()` included: who held the lock, and how many were before us; or since when there was no
-    /// connection, and why. It is there before the acquire completes. Copies of a lock share it: where several acquires of one lock are under way, the report may
-    /// be of another acquire than one's own. There is none if no acquire has timed out, or for lack of memory. An
-    /// acquire with no time to wait leaves none.
+    /// What the last of its acquires, `run()` included, has waited for that ended at its deadline, with
+    /// `errc::timed_out` or `errc::tls_failed`: who held the lock, and how many were before us; or since when there was
+    /// no connection, and why. It is there before the acquire completes. Copies of a lock share it: where several
+    /// acquires are under way, it may be another one's. There is none if no acquire has ended so, or for lack of
+    /// memory. An acquire with no time to wait leaves none.
     ///
     ///     auto held = co_await lock.acquire(5s);
     ///     if (!held && (held.error() == zklock::errc::timed_out || held.error() == zklock::errc::tls_failed))

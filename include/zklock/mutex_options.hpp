@@ -31,8 +31,8 @@ enum class naming : std::uint8_t {
 }
 
 /// Options of a mutex. `names`, `mark`, `also_heeds`, `linger` and `cohort` hold for the path: mutexes of one client on
-/// one path must agree on them, or their operations fail with `errc::invalid_option`. `find_fault()`
-/// (`option_fault.hpp`) and the log tell.
+/// one path have to agree on them as long as they live, at rest, too. Else acquires end with `errc::invalid_option`:
+/// `find_fault()` (`option_fault.hpp`) and the log tell.
 struct mutex_options {
     mutex_options() = default; // no aggregate: see client_options
 

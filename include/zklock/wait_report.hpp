@@ -11,7 +11,7 @@
 namespace zklock {
 
 /// What an acquire has waited for that ended at its deadline, with `errc::timed_out` or `errc::tls_failed`: see
-/// `mutex::last_timeout()`. It tells what was known at that time. The acquire does not wait for more; so some of it may be missing.
+/// `mutex::last_timeout()`. It tells what was known then. The acquire does not wait for more: some may be missing.
 struct wait_report {
     wait_report() {} // no aggregate: see client_options
 
@@ -36,7 +36,7 @@ struct wait_report {
     /// no answer has come by then, only `node`, `sequence`, `shared` and `ours` are known, and `created` is
     /// `time_point()`. `created` is when it came to the queue: it has held the lock no longer than that.
     std::optional<contender> held_by;
-    /// Set if there was no connection at the deadline. Then `before_us` and `held_by` are as last seen.
+    /// Set if not connected at the deadline, without the machine's sleep. `before_us`, `held_by` are as last seen then.
     std::optional<lease_clock::duration> not_connected_for;
     /// All addresses that were tried since there was a connection; of those that failed, 16 at most.
     std::vector<failed_address> addresses;

@@ -73,7 +73,8 @@ public:
     [[nodiscard]] kept_executor require(boost::asio::execution::outstanding_work_t::tracked_t tracked) const
     {
         const auto* const other = std::get_if<boost::asio::any_io_executor>(&to_->at);
-        return {to_, other ? boost::asio::prefer(*other, tracked) : work_, never_, allocator_};
+        return {to_, other ? std::make_shared<const any_executor>(boost::asio::prefer(*other, tracked)) : work_, never_,
+                allocator_};
     }
     template <class Other>
     [[nodiscard]] kept_executor<Other> require(boost::asio::execution::allocator_t<Other> given) const noexcept
@@ -102,15 +103,17 @@ public:
 
 private:
     template <class> friend class kept_executor;
-    kept_executor(std::shared_ptr<kept_target> to, boost::asio::any_io_executor work, bool never,
+    using any_executor = boost::asio::any_io_executor;
+    kept_executor(std::shared_ptr<kept_target> to, std::shared_ptr<const any_executor> work, bool never,
                   const Allocator& allocator) noexcept
         : to_(std::move(to)), work_(std::move(work)), never_(never), allocator_(allocator)
     {
     }
 
     std::shared_ptr<kept_target> to_;
-    boost::asio::any_io_executor work_{}; ///< tracked, if this is
-    bool never_ = false;                  ///< runs nothing at once
+    /// Tracked, if this is. Null with Asio's own executors: copies of this, of which each post makes some, cost less.
+    std::shared_ptr<const any_executor> work_;
+    bool never_ = false; ///< runs nothing at once
     [[no_unique_address]] Allocator allocator_{};
 };
 

@@ -2,6 +2,8 @@
 #include "zklock/lease_clock.hpp"
 #include "zklock/log.hpp"
 
+#include <boost/system/error_code.hpp>
+
 #include <chrono>
 #include <concepts>
 #include <cstdint>
@@ -48,8 +50,8 @@ public:
 
     [[nodiscard]] bool on(log_level level) const noexcept { return level <= most_; }
 
-    /// Writes a line made of texts, numbers, durations (as seconds) and sessions. Where memory fails there is a line
-    /// less; and what the user's function throws ends here, because the log is where it would be told.
+    /// Writes a line made of texts, numbers, durations (as seconds), sessions and errors. Where memory fails there is a
+    /// line less; and what the user's function throws ends here, because the log is where it would be told.
     template <class... Parts> void operator()(log_level level, const Parts&... parts) const noexcept
     {
         if (!on(level))
@@ -66,6 +68,7 @@ public:
     static void add(std::string& line, std::int64_t number);
     static void add(std::string& line, lease_clock::duration);
     static void add(std::string& line, session_name);
+    static void add(std::string& line, const boost::system::error_code& why) { line += why.message(); }
     static void add(std::string& line, times_left_out);
     /// Adds a time, in UTC, to the millisecond.
     static void add(std::string& line, std::chrono::system_clock::time_point);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 namespace zklock::store {
 
@@ -22,7 +24,8 @@ bool has_forbidden(std::string_view text) noexcept
         for (std::size_t i = 0; i < at_once; ++i)
             found[i] |= is_forbidden(step[i]);
     }
-    return std::any_of(found.begin(), found.end(), [](unsigned char f) { return f != 0; });
+    const auto [first, second] = std::bit_cast<std::array<std::uint64_t, 2>>(found);
+    return (first | second) != 0;
 }
 
 } // namespace

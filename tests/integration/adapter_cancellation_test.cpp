@@ -25,7 +25,7 @@
 #include <thread>
 #include <vector>
 
-#if defined(__GNUC__) && !defined(__clang__) // see tokens_test.cpp
+#if defined(__GNUC__) && !defined(__clang__) // a false alarm of gcc 12: see src/README.md
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
 

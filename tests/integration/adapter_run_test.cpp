@@ -20,7 +20,7 @@
 #include <stdexcept>
 #include <string>
 
-#if defined(__GNUC__) && !defined(__clang__) // see tokens_test.cpp
+#if defined(__GNUC__) && !defined(__clang__) // a false alarm of gcc 12: see src/README.md
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
 

@@ -5,6 +5,7 @@
 #include "support/port_lease.hpp"
 
 #include <cmath>
+#include <optional>
 
 using namespace zklock;
 using namespace zklock::test;
@@ -145,17 +146,20 @@ TEST_CASE("names that contradict those in use for the path")
     play<1>({.clean = {path}}, [&](client& zk) -> awaitable<void> {
         mutex_options kazoo;
         kazoo.names = naming::kazoo;
-        mutex one(zk, path);
-        mutex other(zk, path, kazoo);
-        guard held = must(co_await one.acquire(60s));
-        CHECK(error_in(co_await other.acquire(10s)) == errc::invalid_option);
-        CHECK(error_in(co_await other.try_acquire()) == errc::invalid_option);
+        std::optional<mutex> one(std::in_place, zk, path);
+        std::optional<mutex> other(std::in_place, zk, path, kazoo);
+        guard held = must(co_await one->acquire(60s));
+        CHECK(error_in(co_await other->acquire(10s)) == errc::invalid_option);
+        CHECK(error_in(co_await other->try_acquire()) == errc::invalid_option);
         CHECK(held);
         co_await release(std::move(held));
-        held = must(co_await other.acquire(60s));
+        one.reset();
+        held = must(co_await other->acquire(60s)); // no lock lives that has other names
         CHECK(held.node().find("__lock__") != std::string::npos);
-        CHECK(error_in(co_await one.try_acquire()) == errc::invalid_option);
+        one.emplace(zk, path);
+        CHECK(error_in(co_await one->try_acquire()) == errc::invalid_option);
         co_await release(std::move(held));
+        other.reset();
         co_await expect_usable(zk, path);
     });
 }

@@ -27,7 +27,10 @@ namespace {
 struct foreign_answer {
     std::string bytes;
     std::string shown; ///< in the log, up to the end or more
+    std::string said = " is no ZooKeeper server: its answer begins with \""; ///< before it
 };
+
+const std::string is_for_tls = " is a port for TLS, and client_options::tls is off: ";
 
 /// The whole answer of a server of 3.8: a session of 10 s.
 const std::string session_answer = "\0\0\0\x25\0\0\0\0\0\0\x27\x10\x01\0\0\0\0\0\0\x01\0\0\0\x10passwordpassword\0"s;
@@ -43,7 +46,10 @@ const std::vector<foreign_answer> foreign_answers = {
     {"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 400 Bad Request\\x0d\\x0aCont"},
     {"SSH-2.0-OpenSSH_9.2p1\r\n", "SSH-2.0-OpenSSH_9.2p1\\x0d\\x0a"},
     {"+", "+"},
-    {"\x15\x03\x03\0\x02\x02\x50"s, "\\x15\\x03\\x03\\x00\\x02\\x02P"}, // a TLS alert
+    {"\x15\x03\x03\0\x02\x02\x50"s, "it answers with an alert of TLS", is_for_tls},
+    {"\x15\x03\x01\0\x02\x02\x46"s, "it answers with an alert of TLS", is_for_tls}, // of TLS 1.0
+    {"\x15\x02\x03\0\x02\x02\x50"s, "\\x15\\x02\\x03\\x00\\x02\\x02P"},
+    {"\x16\x03\x03\0\x02\x02\x50"s, "\\x16\\x03\\x03\\x00\\x02\\x02P"}, // of TLS, and no alert
     {std::string(64, '\0'), "\\x00\\x00\\x00\\x00"},
     {std::string(1'000'000, 'x'), "xxxxxxxx"},
     {changed(3, '\x29'), "\\x00\\x00\\x00)"},
@@ -178,7 +184,7 @@ TEST_CASE("what answers and is no ZooKeeper is named, and never taken for one")
         port_lease port;
         bridge_client c{options_for(at(port))};
         stranger other(c, port, answer.bytes);
-        const auto line = at(port) + " is no ZooKeeper server: its answer begins with \"" + answer.shown;
+        const auto line = at(port) + answer.said + answer.shown;
         c.run_until([&] { return said(c, line) >= 2; });
         CHECK(c.lines.empty());
         c.close();
@@ -198,10 +204,10 @@ TEST_CASE("a session survives others that answer at its servers' addresses meanw
         stranger other(c, port, answer.bytes);
         c.wait_connected();
         const auto session = c.session;
-        const auto before = said(c, "is no ZooKeeper server");
+        const auto before = said(c, answer.said);
         between.refuse();
         between.cut();
-        c.run_until([&] { return said(c, "is no ZooKeeper server") >= before + 3; });
+        c.run_until([&] { return said(c, answer.said) >= before + 3; });
         between.accept();
         c.wait_connected(2);
         CHECK(c.session == session);
@@ -220,6 +226,7 @@ TEST_CASE("who hangs up without an answer, and who never gives one, is named")
         bridge_client c{options_for(at(port))};
         stranger other(c, port, bytes, after::hang_up);
         c.run_until([&] { return said(c, at(port) + " closed the connection without an answer") >= 2; });
+        CHECK(said(c, "or is a port for TLS: client_options::tls is off") >= 2);
         CHECK(c.lines.empty());
         c.close();
     }

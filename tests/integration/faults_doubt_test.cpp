@@ -7,7 +7,7 @@ using namespace zklock;
 using namespace zklock::test;
 using asio::cancellation_type;
 
-TEST_CASE("whoever gives up while it is unknown whether its node was created leaves none")
+TEST_CASE("whoever gives up while its create is lost leaves no node")
 {
     enum class way { terminal, partial, total, timed_out };
     const std::uint16_t port = server().port();
@@ -93,7 +93,7 @@ TEST_CASE("a node of another session is never taken for one's own, whatever its 
     });
 }
 
-TEST_CASE("a session that expires while a create is unknown takes the node with it, and the waiter makes another")
+TEST_CASE("a session that expires while a create is lost takes the node with it, and the waiter makes another")
 {
     play<1>([&](admin_client& admin, remote_client& client) -> awaitable<void> {
         co_await connect_and_warm_up(client);

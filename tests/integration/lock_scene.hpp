@@ -17,7 +17,7 @@
 #include <mutex>
 
 #if defined(__GNUC__) && !defined(__clang__)
-// Where gcc 12 inlines only half of Asio's allocation of a coroutine's frame, it sees a mismatch that is not there.
+// A false alarm of gcc 12: see src/README.md.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
 
@@ -103,7 +103,7 @@ inline awaitable<void> until_only_left(std::uint16_t port, std::vector<std::stri
         throw std::runtime_error(e.what() + (" but:" + found));
     }
 }
-inline awaitable<void> until_only_left(std::uint16_t port, std::string node) // gcc 12 fails at lists in coroutines
+inline awaitable<void> until_only_left(std::uint16_t port, std::string node) // no list: see src/README.md on gcc 12
 {
     std::vector<std::string> nodes(1, std::move(node));
     return until_only_left(port, std::move(nodes));

@@ -102,18 +102,7 @@ struct two_clients {
     }
     int until(const std::function<bool()>& holds)
     {
-        int thrown = 0;
-        for (const auto deadline = steady_clock::now() + 60s; !holds() && steady_clock::now() < deadline;) {
-            io.restart();
-            try {
-                io.run_one_for(1ms);
-            } catch (const std::bad_alloc&) {
-                ++thrown;
-            }
-            run_other();
-        }
-        REQUIRE(holds());
-        return thrown;
+        return run_until(io, holds, [this] { run_other(); });
     }
     /// For either client.
     guard take(mutex& lock)

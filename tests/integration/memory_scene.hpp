@@ -28,14 +28,16 @@ struct ending {
     [[nodiscard]] bool is_over() const { return calls.use_count() == 1; }
 };
 
-/// Until all of that is over; says how many exceptions came out of the context.
-inline int run_until(asio::io_context& io, const std::function<bool()>& holds)
+/// Until all of that is over; says how many exceptions came out of the context. After each of its functions, and at
+/// least once in a millisecond, `others` is called.
+inline int run_until(asio::io_context& io, const std::function<bool()>& holds,
+                     const std::function<void()>& others = [] {})
 {
     int thrown = 0;
-    for (const auto deadline = steady_clock::now() + 60s; !holds() && steady_clock::now() < deadline;) {
+    for (const auto deadline = steady_clock::now() + 60s; !holds() && steady_clock::now() < deadline; others()) {
         io.restart();
         try {
-            io.run_one_for(10ms);
+            io.run_one_for(1ms);
         } catch (const std::bad_alloc&) {
             ++thrown;
         }

@@ -14,7 +14,7 @@ using namespace zklock::test;
 
 namespace {
 
-// gcc 12 fails at lists in coroutines.
+// Not in a coroutine: see src/README.md on gcc 12.
 constexpr node_kind sequential_kinds[] = {node_kind::persistent_sequential, node_kind::ephemeral_sequential};
 constexpr moment lost_at[] = {moment::request, moment::reply};
 constexpr const char* bad_paths[] = {"", "errors", "/errors/", "//", "/errors/./x", "/errors/\x01"};
@@ -219,7 +219,7 @@ TEST_CASE("while disconnected they wait; cancelled then, they were never sent")
     });
 }
 
-TEST_CASE("a write whose answer is lost has an unknown outcome; what is read then shows it")
+TEST_CASE("a write whose answer is lost: the outcome is unknown, and what is read then shows it")
 {
     play<1>([&](remote_client& remote) -> awaitable<void> {
         client& zk = remote.zk;

@@ -21,7 +21,7 @@ namespace {
 
 using stat_or_gone = std::optional<node_stat>;
 
-// gcc 12 fails at lists in coroutines.
+// Not in a coroutine: see src/README.md on gcc 12.
 constexpr bool both[] = {true, false};
 constexpr moment lost_at[] = {moment::request, moment::reply};
 constexpr asio::cancellation_type cancellations[] = {asio::cancellation_type::terminal,

@@ -48,6 +48,41 @@ TEST_CASE("the option that is wrong is named, with its value and what is accepte
     CHECK(secret.find("hush") == secret.npos);
 }
 
+TEST_CASE("a client's access list with a digest that is nobody's; the log tells no password")
+{
+    const auto with = [](std::string id) {
+        client_options o;
+        o.access = access_list{{"digest", std::move(id)}};
+        const auto fault = find_fault(o);
+        return fault ? to_string(*fault) : "none";
+    };
+    const std::string accepted = ", and has to be of digests user:hash, with the hash in base 64, as digest_entry() "
+                                 "makes them of user and password";
+    const std::string wrong = "access is an entry of the digest of \"ann\" whose hash cannot be one" + accepted;
+    const std::string letters = "V28q/NynI4JI3Rk54h0r8O5kMug"; // 27
+    CHECK(with(digest_entry("ann", "secret").id) == "none");
+    CHECK(with(digest_entry("", "").id) == "none");
+    CHECK(with("ann:" + letters + "=") == "none");
+    CHECK(with("ann:" + letters.substr(0, 22) + "==") == "none");                     // of 16 bytes
+    CHECK(with("ann:" + letters + letters.substr(0, 16) + "=") == "none");            // SHA-256, by digestAlg
+    CHECK(with("ann:" + letters + letters + letters + letters.substr(0, 5) + "==") == "none"); // SHA-512
+    CHECK(with("ann:" + letters.substr(0, 24) + "AAAAAAAA") == "none"); // of 24 bytes
+    CHECK(with("secret").starts_with("access is an entry of the scheme digest whose id has no hash, and has to be"));
+    CHECK(with("secret").find("\"secret\"") == std::string::npos);
+    CHECK(with("ann:secret") == wrong);
+    CHECK(with("ann:x") == wrong); // what servers show of others
+    CHECK(with("ann:") == wrong);
+    CHECK(with("ann:" + letters) == wrong);
+    CHECK(with("ann:" + letters + "A=") == wrong);
+    CHECK(with("ann:" + letters.substr(0, 25) + "===") == wrong);
+    CHECK(with("ann:" + letters.substr(0, 26) + "=A") == wrong);
+    CHECK(with("ann:" + letters.substr(0, 26) + " =") == wrong);
+    CHECK(with("ann:" + letters + "=:") == wrong);
+    CHECK(with("ann:b:" + letters + "=") == wrong); // servers take no user with a colon
+    CHECK(with("ann:" + letters.substr(0, 19) + "=") == wrong);
+    CHECK(with("ann:========================") == wrong);
+}
+
 TEST_CASE("chroots behind the servers")
 {
     CHECK(fault_of([](client_options& o) { o.servers = "a:1,b:2/app/locks"; }) == "none");

@@ -17,6 +17,17 @@ const auto secure = secured();
 constexpr std::size_t many = 10'000;
 constexpr std::size_t clients_at_once = 300;
 
+awaitable<void> close_together(std::deque<client>& clients)
+{
+    std::vector<pending<>> closing(clients.size());
+    for (std::size_t i = 0; i < clients.size(); ++i)
+        clients[i].close(closing[i].handler());
+    for (auto& each : closing) {
+        const error_code ec = co_await each.end();
+        CHECK_FALSE(ec);
+    }
+}
+
 } // namespace
 
 TEST_CASE("ten thousand waiters of one client are served in the order of their calls")
@@ -98,19 +109,13 @@ TEST_CASE("three hundred clients come back together after a restart, each with i
         }
         for (std::size_t i = 0; i < clients_at_once; ++i)
             CHECK(clients[i].session_id() == sessions[i]);
-        std::vector<pending<>> closing(clients_at_once);
-        for (std::size_t i = 0; i < clients_at_once; ++i)
-            clients[i].close(closing[i].handler());
-        for (auto& each : closing) {
-            const error_code ec = co_await each.end();
-            CHECK_FALSE(ec);
-        }
+        co_await close_together(clients);
     };
     run_test(test_limit, body);
     expect_clean(restarted);
 }
 
-TEST_CASE("a hundred clients whose handshakes take longer than an attempt may at first: each is more patient, and comes in")
+TEST_CASE("a hundred clients whose handshakes take longer than an attempt may at first: all wait longer, and come in")
 {
     proxy slow(server().secure_port(), std::nullopt, speech::tls);
     const auto body = [&]() -> awaitable<void> {
@@ -127,13 +132,7 @@ TEST_CASE("a hundred clients whose handshakes take longer than an attempt may at
         slow.delay(direction::replies, 0ms);
         CHECK(log.has("did not agree on TLS in time"));
         CHECK(slow.accepted() >= 200);
-        std::vector<pending<>> closing(clients.size());
-        for (std::size_t i = 0; i < clients.size(); ++i)
-            clients[i].close(closing[i].handler());
-        for (auto& each : closing) {
-            const error_code ec = co_await each.end();
-            CHECK_FALSE(ec);
-        }
+        co_await close_together(clients);
     };
     run_test(test_limit, body);
     expect_clean(server());

@@ -130,27 +130,20 @@ TEST_CASE("a certificate that is renewed on disk is taken up at the next connect
         client zk(executor, options);
         must(co_await zk.wait_connected(default_limit));
         CHECK(co_await known_as(zk) == "x509:CN=old ");
-        const auto reconnect = [&]() -> awaitable<void> {
-            const auto before = link.accepted();
-            link.cut();
-            const auto came_again = [&link, before] { return link.accepted() > before; };
-            co_await until("it comes again", came_again);
-            must(co_await zk.wait_connected(default_limit));
-        };
 
         files.renew_certificate(young); // its key is not there yet
-        co_await reconnect();
+        co_await reconnect(zk, link);
         CHECK(co_await known_as(zk) == "x509:CN=old ");
         CHECK(log.has("is not that of the certificate"));
         files.renew_key(young);
-        co_await reconnect();
+        co_await reconnect(zk, link);
         CHECK(co_await known_as(zk) == "x509:CN=young ");
         std::filesystem::remove(files.files().key); // as is what cannot be read
-        co_await reconnect();
+        co_await reconnect(zk, link);
         CHECK(co_await known_as(zk) == "x509:CN=young ");
         CHECK(log.has("cannot be read"));
         files.renew(late);
-        co_await reconnect();
+        co_await reconnect(zk, link);
         CHECK(co_await known_as(zk) == "x509:CN=late ");
         CAPTURE(log.text());
         must(co_await zk.close());

@@ -173,18 +173,11 @@ TEST_CASE("files are read on another thread than the executor's, and again only 
             CHECK(by.size() == 1);
             CHECK(std::ranges::find(by, std::this_thread::get_id()) == by.end());
         };
-        const auto reconnect = [&]() -> awaitable<void> {
-            const auto before = link.accepted();
-            link.cut();
-            const auto came_again = [&link, before] { return link.accepted() > before; };
-            co_await until("it comes again", came_again);
-            must(co_await zk.wait_connected(default_limit));
-        };
         read_elsewhere();
-        co_await reconnect();
+        co_await reconnect(zk, link);
         CHECK(opened.take().empty());
         was_changed();
-        co_await reconnect();
+        co_await reconnect(zk, link);
         read_elsewhere();
         must(co_await zk.close());
     };

@@ -86,9 +86,12 @@ TEST_CASE("a port without TLS, and TLS spoken by nobody who is asked for it")
         options.log = log;
         client zk(co_await asio::this_coro::executor, options);
         CHECK(error_in(co_await zk.wait_connected(2s)) == errc::timed_out);
+        co_await until("it is told what it lacks", [&log] { return log.has("client_options::tls is off"); });
         must(co_await zk.close());
     };
     run_test(test_limit, body);
+    INFO(log.text());
+    CHECK(log.has(server().secure_address()));
 }
 
 TEST_CASE("a server that needs a certificate: with one, without one, with that of a stranger")

@@ -114,6 +114,16 @@ inline awaitable<void> expect_connected(client_options options)
     must(co_await zk.close());
 }
 
+/// Cuts this client's connection, and waits until it has another one over the same link.
+inline awaitable<void> reconnect(client zk, proxy& link)
+{
+    const auto before = link.accepted();
+    link.cut();
+    const auto came_again = [&link, before] { return link.accepted() > before; };
+    co_await until("it comes again", came_again);
+    must(co_await zk.wait_connected(default_limit));
+}
+
 /// Who waits for this client's connection is told that TLS failed, and the log says in these words why.
 inline awaitable<void> expect_refused(client zk, kept_log log, std::string why)
 {

@@ -30,7 +30,7 @@
 #include <string>
 #include <thread>
 
-// gcc 12 takes Asio's own pair of operators for a mismatch when it inlines one of them into a large coroutine.
+// A false alarm of gcc 12: see src/README.md.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif

@@ -229,7 +229,7 @@ TEST_CASE("a process that writes when it is told to" * doctest::skip())
     run_test(test_limit, body);
 }
 
-TEST_CASE("a commit whose answer is lost has an unknown outcome, and is never repeated")
+TEST_CASE("a commit whose answer is lost: the outcome is unknown, and it is never repeated")
 {
     const std::string path = "/commit/unknown";
     play<1>({.clean = {path}}, [&](admin_client& admin, remote_client& remote) -> awaitable<void> {

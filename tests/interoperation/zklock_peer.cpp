@@ -35,7 +35,7 @@
 #include <vector>
 
 #if defined(__GNUC__) && !defined(__clang__)
-// gcc 12 inlines one of the two functions that Asio gives to coroutine frames, and takes them for a mismatch.
+// A false alarm of gcc 12: see src/README.md.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
 

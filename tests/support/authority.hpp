@@ -8,7 +8,7 @@ namespace zklock::test {
 
 /// What a certificate says.
 struct certificate_request {
-    certificate_request() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+    certificate_request() = default; // no aggregate: see src/README.md on gcc 12
 
     std::string common_name = "zk";
     std::vector<std::string> names;          ///< such as `DNS:zk1` and `IP:127.0.0.1`

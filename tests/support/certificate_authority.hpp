@@ -12,7 +12,7 @@ class authority;
 
 /// What a certificate says, and how its key is kept.
 struct certificate_wish {
-    certificate_wish() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+    certificate_wish() = default; // no aggregate: see src/README.md on gcc 12
 
     std::string common_name = "zklock test";
     /// Alternative names, as openssl writes them. Without any, only the common name is there.

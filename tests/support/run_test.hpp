@@ -19,7 +19,7 @@ namespace zklock::test {
 /// context until nothing is left to do. Rethrows what the coroutine threw. Throws with the caller's place when the
 /// limit passes, whether the coroutine had not ended or something stayed pending behind it.
 ///
-/// Pass a named lambda: gcc 12 destroys some temporaries twice around co_await.
+/// Pass a lambda that has a name: see src/README.md on gcc 12.
 void run_test(milliseconds limit, const std::function<boost::asio::awaitable<void>()>& body,
               std::source_location where = std::source_location::current());
 

@@ -26,7 +26,7 @@ struct secure_port_options {
 };
 
 struct server_options {
-    server_options() = default; // gcc 12 destroys temporaries of aggregates twice around co_await
+    server_options() = default; // no aggregate: see src/README.md on gcc 12
 
     milliseconds tick_time = usual_tick;
     milliseconds min_session_timeout{500};

@@ -142,6 +142,18 @@ TEST_CASE("the system's authorities: its file, its folder, or those that the env
     const auto context = s.load();
     CHECK(outcome(context, s.server_named("DNS:zk1")) == "open");
     CHECK(load_tls(s.options, context).context == context);
+
+    // Whom they do not know: most often the authority is the users' own, and its file was forgotten.
+    const authority own("own");
+    server_settings of_own;
+    certificate_request r;
+    r.names = {"DNS:zk1"};
+    of_own.own = own.issue(r);
+    const std::string hint = " (tls.ca_file is empty: only the system's authorities are trusted)";
+    CHECK(outcome(context, of_own).ends_with(hint));
+    of_own.own.certificate += own.certificate(); // which is no reason to trust it
+    CHECK(outcome(context, of_own).ends_with(hint));
+    CHECK(outcome(context, s.server_named("DNS:zk2")).find("tls.ca_file") == std::string::npos);
     s.write("folder/12345678.0", authority("more").certificate());
     CHECK(load_tls(s.options, context).context != context);
     s.write("folder/12345678.0", "spoilt"); // is left out
@@ -204,7 +216,8 @@ TEST_CASE("certificates and keys that cannot be used")
     s.options.key_file = s.write("a.key", "spoilt");
     CHECK(s.refusal().starts_with("no key in the form of PEM can be read from " + s.path("a.key") + ": "));
     s.options.key_file.clear();
-    CHECK(s.refusal().starts_with("no key in the form of PEM can be read from " + s.path("client.pem") + ": "));
+    CHECK(s.refusal().starts_with("tls.key_file is empty, and no key in the form of PEM can be read from " +
+                                  s.path("client.pem") + ": "));
     const auto mismatch = [&](const identity& key) {
         s.options.key_file = s.write("a.key", key.key);
         CHECK(s.refusal() ==

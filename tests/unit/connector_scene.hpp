@@ -26,7 +26,7 @@ inline constexpr connector::settings usual{12s, 100ms, 5s};
 
 /// A connector and a clock that the test moves.
 struct connector_scene {
-    explicit connector_scene(connector::settings s = usual, unsigned seed = 1) : c(s, seed) {}
+    explicit connector_scene(connector::settings s = usual, unsigned seed = 1) : c(s, seed, now) {}
 
     /// Lets time pass until the connector has something to do.
     step next()
@@ -60,8 +60,8 @@ struct connector_scene {
         }
     }
 
-    connector c;
     clock_type::time_point now{1h};
+    connector c;
 };
 
 } // namespace zklock::unit::connecting

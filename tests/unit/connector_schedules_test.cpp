@@ -31,7 +31,7 @@ public:
     explicit schedule(unsigned seed)
         : random_(seed), settings_{pick({1000ms, 4000ms, 12000ms, 40000ms}), pick({10ms, 100ms, 2000ms}),
                                    pick({500ms, 5000ms, 20000ms})},
-          connector_(settings_, seed)
+          connector_(settings_, seed, now_)
     {
         for (int n = below(5) + 1; n != 0; --n)
             servers_["s" + std::to_string(n)];
@@ -223,8 +223,8 @@ private:
 
     std::mt19937 random_;
     const connector::settings settings_;
-    connector connector_;
     time_point now_{1h};
+    connector connector_;
     std::map<std::string, server> servers_;
     std::string present_; ///< the server of the last attempt
     std::set<std::string> tried_;

@@ -253,6 +253,34 @@ TEST_CASE("the longest times that may be asked for do not overflow")
     }
 }
 
+TEST_CASE("without a connection: from the beginning, or from the last loss, whatever is tried meanwhile")
+{
+    connector_scene s;
+    s.now += 1s;
+    s.begin({"a"});
+    const auto try_in_vain = [&] {
+        const auto before = s.now;
+        const auto already = s.c.unconnected_for(before);
+        while (s.now < before + 1min) {
+            CHECK(s.next() == step::give_up);
+            CHECK(s.c.lost(loss::connection, s.now) == step::wait);
+            CHECK(s.next() == step::resolve);
+            CHECK(s.c.names_known({addresses({"a"}), false, true}, s.now) == step::attempt);
+        }
+        CHECK(s.c.unconnected_for(s.now) == already + (s.now - before));
+    };
+    CHECK(s.c.unconnected_for(s.now) == 1s);
+    try_in_vain();
+    for (const loss what : {loss::connection, loss::session}) {
+        s.c.opened(12s);
+        s.now += 1min;
+        CHECK(s.c.lost(what, s.now) == step::wait);
+        CHECK(s.c.unconnected_for(s.now) == 0s);
+        CHECK(s.next() == step::attempt);
+        try_in_vain();
+    }
+}
+
 TEST_CASE("cut off: all have failed, and for a third of the session's time-out")
 {
     connector_scene s;

@@ -6,7 +6,7 @@
 using namespace zklock;
 using namespace zklock::unit;
 
-TEST_SUITE("idle containers, in doubt")
+TEST_SUITE("idle containers, lost answers and failures")
 {
     TEST_CASE("a lost answer to the delete: it is looked for once more in the next epoch")
     {
@@ -21,7 +21,7 @@ TEST_SUITE("idle containers, in doubt")
         CHECK(s.servers.pending() == "");
     }
 
-    TEST_CASE("an epoch that ends with no answer at all: likewise")
+    TEST_CASE("an epoch that ends with no answer at all: all are looked for once more in the next")
     {
         container_scene s;
         s.use("/p");

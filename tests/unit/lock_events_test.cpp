@@ -103,8 +103,8 @@ TEST_SUITE("lock events")
         const char* const before = sink->node;
         const queue::name_rules rules(std::string(queue::longest_mark, 'm'), {});
         for (const auto names : {naming::curator, naming::kazoo}) {
-            events.queued("/p/" + rules.prefix(names, queue::contender_kind::mutex, std::string(36, 'u')) + "-2147483648",
-                          queue::sequence_limit);
+            const auto prefix = rules.prefix(names, queue::contender_kind::mutex, std::string(36, 'u'));
+            events.queued("/p/" + prefix + "-2147483648", queue::sequence_limit);
             CHECK(sink->node == before);
         }
     }

@@ -27,7 +27,7 @@ TEST_SUITE("lock queue, connection lost")
         CHECK(q.act() == "sync, read, remove 1 " + ours(1, 0));
     }
 
-    TEST_CASE("a create of unknown outcome is looked for after a sync, before any other create")
+    TEST_CASE("a lost create is looked for after a sync, before any other create")
     {
         driver q;
         q.begin_with(1);

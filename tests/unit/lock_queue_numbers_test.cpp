@@ -171,7 +171,7 @@ TEST_SUITE("lock queue, scarce numbers")
         }
     }
 
-    TEST_CASE("an unknown delete is asked for again on the next connection")
+    TEST_CASE("a delete whose outcome is unknown is asked for again on the next connection")
     {
         scarce_driver q;
         q.hold_back();

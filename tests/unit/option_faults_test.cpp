@@ -59,8 +59,10 @@ TEST_CASE("options of locks: the first that is refused is named")
     CHECK(find_fault(o).value().option == "properties");
 
     o = {};
-    o.access = access_list{{"digest", "ann:x"}, {"auth", ""}};
+    o.access = access_list{digest_entry("ann", "secret"), {"auth", ""}};
     CHECK(fault_of(o) == "none");
+    o.access = access_list{{"digest", "ann:secret"}};
+    CHECK(fault_of(o).starts_with("access is an entry of the digest of \"ann\" whose hash cannot be one"));
     o.access = access_list(std::vector<access_entry>());
     CHECK(fault_of(o) == "access is a list of 0 entries, and has to be one of 1 to 64");
     o.access = access_list{{"world", "anyone", 77}};
@@ -168,7 +170,7 @@ TEST_CASE("options that contradict those of another lock of the client: both are
         REQUIRE(s.errors.size() == 1);
         return s.errors[0];
     };
-    const std::string rest = ", as in the locks of this client that use the path now";
+    const std::string rest = ", as in other locks of this client on the path";
     o.linger = 5ms;
     CHECK(refused(o) == "/a is refused: linger is 5 ms, and has to be 0 ms" + rest);
     o = {};
@@ -268,8 +270,8 @@ TEST_CASE("permits: how many are wanted, and a maximum that others of the client
     CHECK(s.errors == std::vector<std::string>{
                           "/gate is refused: the number of permits to acquire is 4, and has to be 1 to 3, the "
                           "semaphore's permits",
-                          "/gate is refused: permits is 2, and has to be 3, as in the semaphores of this client that "
-                          "use the path now"});
+                          "/gate is refused: permits is 2, and has to be 3, as in other semaphores of this client on "
+                          "the path"});
 }
 
 TEST_CASE("what a transaction cannot do is named")

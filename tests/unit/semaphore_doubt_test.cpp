@@ -7,9 +7,9 @@
 using namespace zklock;
 using namespace zklock::unit;
 
-TEST_SUITE("semaphore, permits in doubt")
+TEST_SUITE("semaphore, lost creates")
 {
-    TEST_CASE("a create of unknown outcome is looked for after a sync, and kept, made again or deleted")
+    TEST_CASE("a lost create is looked for after a sync, and kept, made again or deleted")
     {
         for (const bool wanted : {true, false})
             for (const bool there : {true, false}) {

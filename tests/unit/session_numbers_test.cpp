@@ -157,7 +157,7 @@ TEST_SUITE("session, scarce numbers")
         SUBCASE("with the client's access list") {}
         SUBCASE("with that of the acquire that came last")
         {
-            persistent.access = access_list{{"world", "anyone"}, {"digest", "ann:x", permission::read}};
+            persistent.access = access_list{{"world", "anyone"}, digest_entry("ann", "x", permission::read)};
         }
         delete_full_path(s, persistent);
         asked(s)

@@ -81,8 +81,7 @@ TEST_SUITE("session, reconnects")
         CHECK(a->losses == 1);
     }
 
-    TEST_CASE("one sync serves all creates of unknown outcome, "
-              "and when it fails none of them takes the lists as complete")
+    TEST_CASE("one sync serves all lost creates, and when it fails none of them takes the lists as complete")
     {
         connected_scene s;
         const auto a = s.acquire("/a"), b = s.acquire("/b");

@@ -236,7 +236,8 @@ TEST_SUITE("time-outs")
         CHECK(of_head.before_us == 0);
         CHECK(of_head.held_by->identifier == "they");
         CHECK(of_head.permits == 1);
-        CHECK(to_string(of_head).starts_with("waited 0.000 s for /s: its only permit is held by \"they\" (session 0x9, "));
+        CHECK(to_string(of_head).starts_with(
+            "waited 0.000 s for /s: its only permit is held by \"they\" (session 0x9, "));
         CHECK(to_string(of_head).ends_with("; first in the line"));
         wait_report of_two = of_head;
         of_two.permits = 2;

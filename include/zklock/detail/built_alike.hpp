@@ -4,8 +4,8 @@
 #include <boost/asio/detail/thread_info_base.hpp> // defines BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE
 
 // What same_library.hpp does, for the macros of Asio: they change what its types look like inside, or which of two
-// variables is meant. Where a mock stands in for the library, the symbols of both headers are missing: the mock includes
-// this one, and defines each of the variables by its macro, as in `const char zklock::detail::ZKLOCK_DETAIL_BOOST = 0;`.
+// variables is meant. Where a mock stands in for the library, the symbols of both headers are missing: it includes
+// this one, and defines each variable by its macro, as in `const char zklock::detail::ZKLOCK_DETAIL_BOOST = 0;`.
 
 #define ZKLOCK_DETAIL_CACHE_SIZE                                                                                       \
     ZKLOCK_DETAIL_JOIN(this_program_defines_BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE_as_,                             \

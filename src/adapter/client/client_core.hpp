@@ -1,5 +1,7 @@
 #pragma once
+#include "adapter/client/agreed_options.hpp"
 #include "adapter/client/connection_waits.hpp"
+#include "adapter/client/uuid_source.hpp"
 #include "bridge/connection/connection.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
 #include "recipes/locks/locks.hpp"
@@ -8,13 +10,11 @@
 #include "recipes/requests/queue_requests.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 #include "recipes/session/session.hpp"
-#include "store/repeats.hpp"
 #include "runtime/asio_scheduler.hpp"
+#include "store/repeats.hpp"
 #include "zklock/client_options.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/uuid/random_generator.hpp>
-#include <boost/uuid/uuid_io.hpp>
 
 #include <memory>
 #include <utility>
@@ -28,7 +28,7 @@ struct client_core {
     client_core(const runtime::strand& strand, const client_options& options,
                 std::shared_ptr<recipes::hold_counts> holds, counters::connection_counters& counters)
         : scheduler(strand, turns), store(bridge::make_connection(strand, options, counters.requests, turns)),
-          session(*store, scheduler, counters, options, [this] { return to_string(uuids()); }),
+          session(*store, scheduler, counters, options, [this] { return new_uuid(); }),
           locks(session), queue_requests(session), nodes(session), watches(session),
           reentrant(locks, scheduler, std::move(holds)), semaphores(locks),
           waits(*store, scheduler, session,
@@ -36,7 +36,7 @@ struct client_core {
     {
     }
 
-    boost::uuids::random_generator_mt19937 uuids; // seeded by the system; asking the system each time costs more
+    uuid_source new_uuid;
     const std::shared_ptr<runtime::turns> turns = std::make_shared<runtime::turns>();
     runtime::asio_scheduler scheduler;
     const bridge::owned_connection store;
@@ -48,6 +48,8 @@ struct client_core {
     recipes::reentrant_locks reentrant;
     recipes::semaphores semaphores;
     connection_waits waits;
+    agreed_options<recipes::path_options> agreed; ///< by all locks but semaphores
+    agreed_options<recipes::semaphore_path_options> agreed_of_semaphores;
     store::repeats_by_key timeouts_told; ///< by path
 };
 

@@ -7,8 +7,8 @@
 #include <boost/asio/prefer.hpp>
 
 #include <optional>
+#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace zklock::detail {
 
@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 // So an `io_context`'s own executor, which is what nearly every client has, is also kept as what it is.
 using io_executor = asio::io_context::executor_type;
 
-/// The user's executor in the forms that are needed of it. Made once, because each form takes memory.
+/// The user's executor in the forms that are needed of it. They are made once, because each takes memory.
 struct client_executors {
     explicit client_executors(const asio::any_io_executor& e) : executor(e), for_handlers(e)
     {
@@ -35,27 +35,30 @@ struct client_executors {
 class client_work {
 public:
     client_work() = default;
-    explicit client_work(const client_executors& of)
+
+    /// Begins the work. Is called once.
+    void begin(const client_executors& of)
     {
         if (of.io)
-            at_.emplace<io_work>(asio::prefer(*of.io, asio::execution::outstanding_work.tracked));
+            io_.emplace(asio::prefer(*of.io, asio::execution::outstanding_work.tracked));
         else
-            at_.emplace<asio::any_io_executor>(asio::prefer(of.executor, asio::execution::outstanding_work.tracked));
+            other_ = asio::prefer(of.executor, asio::execution::outstanding_work.tracked);
     }
 
-    /// Must not be called if it was made without an executor.
+    /// Must not be called unless it has begun.
     template <class Function> void post(Function&& f) const
     {
-        if (const auto* const io = std::get_if<io_work>(&at_))
-            asio::post(io->context().get_executor(), std::forward<Function>(f)); // what is posted is work of its own
+        if (io_)
+            asio::post(io_->context().get_executor(), std::forward<Function>(f)); // what is posted is work of its own
         else
-            asio::post(std::get<asio::any_io_executor>(at_), std::forward<Function>(f));
+            asio::post(other_, std::forward<Function>(f));
     }
 
 private:
     using io_work =
         std::decay_t<decltype(asio::prefer(std::declval<io_executor>(), asio::execution::outstanding_work.tracked))>;
-    std::variant<std::monostate, io_work, asio::any_io_executor> at_;
+    std::optional<io_work> io_;
+    asio::any_io_executor other_; ///< if it is not an io_context's
 };
 
 } // namespace zklock::detail

@@ -2,8 +2,8 @@
 #include "adapter/client/client_core.hpp"
 #include "adapter/client/client_executors.hpp"
 #include "adapter/client/context_service.hpp"
-#include "counters/lock_counters.hpp"
 #include "adapter/client/unseen_guards.hpp"
+#include "counters/lock_counters.hpp"
 #include "runtime/forks.hpp"
 #include "runtime/strand.hpp"
 #include "zklock/client_options.hpp"
@@ -52,13 +52,13 @@ public:
 
 protected:
     pending_operation() = default;
-    /// Stays alive, and on the list, until it ends.
+    /// The operation stays alive, and on the list, until it ends.
     template <class List> void enter(List& list, std::shared_ptr<pending_operation> self) noexcept
     {
         self_ = std::move(self);
         list.push_back(*this);
     }
-    /// Gives what has kept it alive: perhaps the last pointer to this.
+    /// Takes it off the list, and returns what has kept it alive: perhaps the last pointer to it.
     [[nodiscard]] std::shared_ptr<pending_operation> leave() noexcept
     {
         unlink();
@@ -113,13 +113,14 @@ public:
     }
     /// The context is there, the session was not closed, and is this process's: what the recipes say still holds.
     [[nodiscard]] bool alive() const noexcept { return alive_.load(std::memory_order_acquire) && !is_forked(); }
-    /// A copy in a process that was forked off after the client was opened: nobody tells it what becomes of its locks.
+    /// This is a copy in a process that was forked off after the client was opened: nobody tells it what becomes of its
+    /// locks.
     [[nodiscard]] bool is_forked() const noexcept
     {
         const auto then = forks_.load(std::memory_order_relaxed);
         return then != not_opened && then != runtime::fork_count();
     }
-    /// Why a client that cannot be used cannot.
+    /// Why operations of a client that cannot be used end.
     [[nodiscard]] error_code why_unusable() const noexcept;
     /// Runs `f` on the strand, later. False, and `f` is gone, when there is none any more.
     template <class F> bool post(F f)
@@ -134,21 +135,21 @@ public:
         return post_task({[](void* what) { static_cast<Operation*>(what)->begin(); }, std::move(op)},
                          waits_for_nothing_.load(std::memory_order_acquire));
     }
-    /// Runs `t` likewise, in the order of the calls; where memory fails, before all that waits then. It is gone when
-    /// there is no strand any more.
+    /// Runs `t` on the strand, later, in the order of the calls; where memory fails, before all that waits then. When
+    /// there is no strand any more, `t` is destroyed.
     void post_reserved(std::shared_ptr<reserved_task> t) noexcept;
     /// The holds of the re-entrant locks.
     [[nodiscard]] const std::shared_ptr<recipes::hold_counts>& holds() const noexcept { return holds_; }
-    /// It outlives the context, too.
+    /// Lives as long as this object, which may outlive the context.
     [[nodiscard]] detail::unseen_guards& unseen_guards() noexcept { return unseen_guards_; }
     [[nodiscard]] counters::by_name& lock_counters() noexcept { return lock_counters_; }
     [[nodiscard]] metrics read_metrics() const;
-    /// The last handle went away.
+    /// Is called when the last handle goes: the client closes, and nobody is told when that is done.
     void close_in_background() noexcept;
 
     // On the strand.
 
-    /// One that was spared, if there is one. All are of one type: who takes them knows which.
+    /// A task that spare() has kept to be used again; null if there is none. All of them are of the same type.
     [[nodiscard]] std::shared_ptr<reserved_task> take_spare() noexcept;
     void spare(std::shared_ptr<reserved_task>) noexcept;
 
@@ -235,7 +236,7 @@ private:
     std::atomic<bool> in_batch_{false}; // it is not done
     std::atomic<bool> to_be_posted_{false}; // what could not be posted that runs the tasks
     std::shared_ptr<reserved_task> before_batch_;
-    std::shared_ptr<reserved_task> spare_; // and so on
+    std::shared_ptr<reserved_task> spare_; // the first of those that are kept
     std::size_t spares_ = 0;
     runtime::wake_up run_tasks_{[this] { run_tasks(); }};
     own_task close_{*this, &client_state::close};

@@ -2,7 +2,6 @@
 // memory or not.
 #include "adapter/client/client_state.hpp"
 
-#include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include <cstddef>
@@ -28,7 +27,7 @@ bool client_state::post_task(task t, bool at_once)
     if (first && at_once && may_run_here()) {
         const auto strand = *strand_;
         lock.unlock();
-        asio::dispatch(strand, [self = shared_from_this(), t = std::move(t)] {
+        strand.execute([self = shared_from_this(), t = std::move(t)] {
             self->in_a_turn([&] { t.run(t.what.get()); });
         });
         return true;

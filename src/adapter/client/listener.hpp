@@ -53,7 +53,7 @@ public:
         }
     }
 
-    /// By the service, while nothing runs on the executor.
+    /// Is called by the service, while nothing runs on the executor.
     void context_gone()
     {
         asio::any_io_executor executor;

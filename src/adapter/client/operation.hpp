@@ -1,9 +1,10 @@
 #pragma once
 #include "adapter/client/client_executors.hpp"
 #include "adapter/client/client_state.hpp"
+#include "runtime/kept_memory.hpp"
 #include "zklock/acquired.hpp"
-#include "zklock/errc.hpp"
 #include "zklock/detail/operations.hpp"
+#include "zklock/errc.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/result.hpp"
 
@@ -12,6 +13,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/error.hpp>
@@ -65,7 +67,7 @@ protected:
         : client_(std::move(client)), handler_(std::move(handler))
     {
         const auto executors = client_->executors();
-        work_ = client_work(*executors);
+        work_.begin(*executors);
         const auto own = asio::get_associated_executor(handler_, executors->for_handlers);
         if (own != executors->for_handlers)
             handler_work_ = asio::prefer(own, asio::execution::outstanding_work.tracked);
@@ -78,8 +80,8 @@ protected:
     /// it is too late for that: the result is on its way, and will be the end.
     [[nodiscard]] virtual bool withdraw() { return true; }
 
-    /// For begin() of an operation that needs an open client: ends the operation if there is none, or if it was
-    /// cancelled before it began. Else it is pending from here on.
+    /// Is called in begin() of an operation that needs an open client. It ends the operation if there is none, or if
+    /// the operation was cancelled before it began. Else the operation is pending from here on.
     [[nodiscard]] client_core* enter_open_client()
     {
         auto* const core = client_->open_core();
@@ -103,8 +105,10 @@ protected:
         if (!pending())
             return false;
         auto self = this->leave(); // it has ended, also when what is posted to throws: only the handler is lost then
-        const auto work = std::exchange(work_, {});
+        const auto work = std::move(work_);
         auto executor = std::exchange(handler_work_, nullptr);
+        if (!self) // it has not begun
+            self = this->shared_from_this();
         auto completion = [to = recipient{std::exchange(handler_, nullptr), before_handler(self)}, ec,
                            ... values = std::move(values)]() mutable {
             to.before.look(ec, values...);
@@ -113,6 +117,8 @@ protected:
         // It goes through the client's executor to the handler's: never from inside what is running now.
         if (executor)
             work.post(asio::bind_executor(executor, std::move(completion)));
+        else if constexpr (gives_lock)
+            work.post(asio::bind_allocator(of_completion_.get(), std::move(completion)));
         else
             work.post(std::move(completion));
         return true;
@@ -143,7 +149,8 @@ private:
         void look(error_code, const Values&...) const noexcept {}
     };
     /// Looks, right before a handler that gets a lock is called, whether the operation was cancelled after all:
-    /// `acquire() || timer` drops a lock that it gets after the timer.
+    /// `acquire() || timer` drops a lock that it gets after the timer. Until then it keeps the operation, in whose
+    /// memory the completion waits.
     class look_for_cancellation {
     public:
         explicit look_for_cancellation(std::shared_ptr<pending_operation>& self) noexcept
@@ -152,16 +159,18 @@ private:
         }
         void look(error_code ec, const Values&... lock) noexcept
         {
-            if (op_ && !ec && op_->cancelled())
+            if (!ec && op_->cancelled())
                 (note_unwanted(held_by(lock)), ...);
             op_.reset();
         }
 
     private:
-        std::shared_ptr<operation> op_; ///< null if it has not begun
+        std::shared_ptr<operation> op_;
     };
     static constexpr bool gives_lock = sizeof...(Values) == 1 && (holds_lock<Values> && ...);
     using before_handler = std::conditional_t<gives_lock, look_for_cancellation, nothing_before>;
+    struct no_memory {};
+    using memory_of_completion = std::conditional_t<gives_lock, runtime::kept_memory<128>, no_memory>;
 
     struct recipient {
         handler_type handler;
@@ -173,6 +182,7 @@ private:
     client_work work_;
     asio::any_completion_executor handler_work_; // empty if that is the same
     std::atomic<bool> cancelled_{false};
+    [[no_unique_address]] memory_of_completion of_completion_;
 };
 
 /// Ends an operation of something that has no client, such as an empty guard.

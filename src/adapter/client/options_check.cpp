@@ -179,7 +179,7 @@ fault fault_of_key(const tls_options& tls)
     return std::nullopt;
 }
 
-/// Of TLS that is on.
+/// What is wrong with options by which TLS is on.
 fault fault_of_connecting([[maybe_unused]] const client_options& o)
 {
 #ifndef ZKLOCK_WITH_TLS

@@ -1,4 +1,5 @@
 #pragma once
+#include "zklock/access_list.hpp"
 #include "zklock/client_options.hpp"
 #include "zklock/option_fault.hpp"
 

@@ -1,12 +1,14 @@
 #pragma once
 #include "adapter/client/client_core.hpp"
 #include "adapter/client/client_state.hpp"
+#include "adapter/client/denials.hpp"
 #include "adapter/client/operation.hpp"
 #include "recipes/session/request_line.hpp"
 #include "zklock/errc.hpp"
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace zklock::detail {
@@ -50,34 +52,52 @@ protected:
     std::shared_ptr<recipes::user_request> request_;
 };
 
-/// One that is no more than its request.
+/// What is asked of the servers: a text that the log puts before the path, and the path. Without a text, whoever asks
+/// has the log told himself.
+struct asked_request {
+    const char* what = nullptr;
+    std::string path{};
+};
+
+/// An operation that is no more than its request.
 template <class... Values> class plain_request_operation final : public request_operation<Values...> {
 public:
     using typename request_operation<Values...>::answer;
-    using question = std::function<std::shared_ptr<recipes::user_request>(client_core&, answer)>;
+    using question =
+        std::function<std::shared_ptr<recipes::user_request>(client_core&, const std::string& path, answer)>;
 
-    plain_request_operation(std::shared_ptr<client_state> client, question ask,
+    plain_request_operation(std::shared_ptr<client_state> client, asked_request asked, question ask,
                             typename operation<Values...>::handler_type handler)
-        : request_operation<Values...>(std::move(client), std::move(handler)), ask_(std::move(ask))
+        : request_operation<Values...>(std::move(client), std::move(handler)), asked_(std::move(asked)),
+          ask_(std::move(ask))
     {
     }
 
 private:
     std::shared_ptr<recipes::user_request> ask(client_core& core, answer told) override
     {
-        return std::exchange(ask_, nullptr)(core, std::move(told));
+        return std::exchange(ask_, nullptr)(core, asked_.path, std::move(told));
+    }
+    void answered(error_code ec, Values... values) override
+    {
+        if (asked_.what)
+            log_denial(*this->client(), ec, asked_.what, asked_.path);
+        this->complete(ec, std::move(values)...);
     }
 
+    const asked_request asked_;
     question ask_;
 };
 
-/// Pending, it is no handle to the client.
+/// Starts such an operation. While it is pending, it does not keep the client open as a handle would.
 template <class... Values>
-void launch_request(std::shared_ptr<client_state> client, typename plain_request_operation<Values...>::question ask,
+void launch_request(std::shared_ptr<client_state> client, asked_request asked,
+                    typename plain_request_operation<Values...>::question ask,
                     asio::any_completion_handler<void(error_code, Values...)> handler)
 {
     using request = plain_request_operation<Values...>;
-    request::launch(std::make_shared<request>(std::move(client), std::move(ask), std::move(handler)));
+    request::launch(
+        std::make_shared<request>(std::move(client), std::move(asked), std::move(ask), std::move(handler)));
 }
 
 } // namespace zklock::detail

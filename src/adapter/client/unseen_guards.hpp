@@ -9,7 +9,7 @@ namespace zklock::detail {
 /// Counts the guards of one client that were destroyed in the turn in which they were delivered, before anybody looked.
 class unseen_guards {
 public:
-    // From any thread.
+    // These two may be called from any thread.
     void count() noexcept { counted_.fetch_add(1, std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t counted() const noexcept { return counted_.load(std::memory_order_relaxed); }
 

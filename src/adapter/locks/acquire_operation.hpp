@@ -1,7 +1,7 @@
 #pragma once
+#include "adapter/client/operation.hpp"
 #include "adapter/locks/guard_state.hpp"
 #include "adapter/locks/lock_state.hpp"
-#include "adapter/client/operation.hpp"
 #include "zklock/detail/access.hpp"
 #include "zklock/errc.hpp"
 
@@ -37,22 +37,19 @@ private:
         if (!core)
             return counted_.ended(asio::error::operation_aborted); // or it was counted as closed
         lock_ = std::make_shared<guard_state>(this->client());
-        recipes::waiter waiter;
-        waiter.mode = mode_;
-        waiter.deadline = deadline_;
         // Not a strong pointer: the acquisition keeps this function, and is kept by the operation.
-        waiter.done = [this, self = this->weak_from_this()](error_code ec, recipes::grant grant) {
+        auto done = [this, self = this->weak_from_this()](error_code ec, recipes::grant&& grant) {
             if (const auto alive = self.lock())
                 finish(ec, std::move(grant));
         };
-        waiter.lost = [lock = std::weak_ptr(lock_)] {
+        auto lost = [lock = std::weak_ptr(lock_)] {
             if (const auto held = lock.lock())
                 held->lost();
         };
-        acquisition_ = target_->acquire(*core, std::move(waiter));
+        acquisition_ = target_->acquire(*core, {mode_, deadline_, std::move(done), std::move(lost)});
     }
 
-    void finish(error_code ec, recipes::grant grant)
+    void finish(error_code ec, recipes::grant&& grant)
     {
         auto acquisition = std::move(acquisition_);
         auto lock = std::move(lock_);

@@ -1,6 +1,6 @@
 #include "zklock/election.hpp"
-#include "adapter/locks/mutex_target.hpp"
 #include "adapter/client/request_operation.hpp"
+#include "adapter/locks/mutex_target.hpp"
 #include "recipes/composed/election.hpp"
 #include "zklock/detail/access.hpp"
 
@@ -157,13 +157,15 @@ void start_wait_for_leadership(std::shared_ptr<lock_state> election, void_handle
 
 void start_leader(std::shared_ptr<lock_state> election, leader_handler handler)
 {
-    auto ask = [where = election->target()->contenders()](client_core& core, auto answer) {
+    lock_target::listing where = election->target()->contenders();
+    auto ask = [what = where.what](client_core& core, const std::string& path, auto answer) {
         const auto told = [answer = std::move(answer)](error_code ec, std::vector<contender> first) {
             answer(ec, first.empty() ? std::nullopt : std::optional(std::move(first.front())));
         };
-        return core.queue_requests.contenders(where.path, told, where.what, 1);
+        return core.queue_requests.contenders(path, told, what, 1);
     };
-    launch_request<std::optional<contender>>(election->client(), std::move(ask), std::move(handler));
+    launch_request<std::optional<contender>>(election->client(), {"list contenders at ", std::move(where.path)},
+                                             std::move(ask), std::move(handler));
 }
 
 } // namespace detail

@@ -88,10 +88,6 @@ private:
     std::shared_ptr<guard_state> guard_;
 };
 
-} // namespace
-
-namespace {
-
 thread_local const guard_state* delivered_now = nullptr;
 
 } // namespace

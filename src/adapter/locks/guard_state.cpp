@@ -21,11 +21,13 @@ void tell_each(const guard_watchers& watchers, void (guard_watcher::*what)())
     each.rethrow();
 }
 
-/// At a release, which comes too late for a lease that has ended unnoticed.
-void tell_all(const guard_watchers& watchers, const recipes::acquisition& acquisition)
+/// At a release, which comes too late for a lease that has ended unnoticed. Those who are told watch no more.
+void tell_all(guard_watchers& watchers, const recipes::acquisition& acquisition)
 {
+    if (watchers.empty())
+        return;
     const bool held = acquisition.held(lease_clock::now());
-    tell_each(watchers, held ? &guard_watcher::guard_released : &guard_watcher::guard_lost);
+    tell_each(std::exchange(watchers, {}), held ? &guard_watcher::guard_released : &guard_watcher::guard_lost);
 }
 
 } // namespace
@@ -53,6 +55,8 @@ void hold::leave() noexcept
 void hold::count_end(lease_clock::time_point now) noexcept
 {
     leave();
+    if (!counted.counts())
+        return;
     if (const auto how = acquisition->loss(now))
         counted.lost(how->reason, now);
     else
@@ -73,7 +77,7 @@ void hold::run()
     store::each_told each;
     if (auto* const core = looked_at == first_look::missed ? client->open_core() : nullptr)
         each([&] { tell_unseen(*core); });
-    each([this] { tell_all(std::exchange(watchers, {}), *acquisition); });
+    each([this] { tell_all(watchers, *acquisition); });
     each([&] {
         if (!client->open_core())
             return;
@@ -106,7 +110,7 @@ void guard_state::prepare(std::size_t members)
         hold_->live_members = std::vector<live_hold>(members);
 }
 
-void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept
+void guard_state::granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant&& grant) noexcept
 {
     hold_->acquisition = std::move(acquisition);
     hold_->grant = std::move(grant);
@@ -203,15 +207,15 @@ bool guard_state::release(store::unique_function<void(error_code)> released)
 {
     if (!hold_)
         return false;
-    const auto was = std::exchange(hold_, nullptr);
+    auto was = std::move(hold_);
     was->count_end(client_->turn_time());
     store::each_told each;
-    each([&] { tell_all(std::exchange(was->watchers, {}), *was->acquisition); });
+    each([&] { tell_all(was->watchers, *was->acquisition); });
     std::exchange(was->acquisition, nullptr)->release(std::move(released));
     was->grant = {};
     was->looked_at = hold::first_look::due;
     was->live_members.clear();
-    client_->spare(was);
+    client_->spare(std::move(was));
     each.rethrow();
     return true;
 }

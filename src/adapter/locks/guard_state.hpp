@@ -1,7 +1,7 @@
 #pragma once
 #include "adapter/client/client_state.hpp"
-#include "adapter/locks/live_holds.hpp"
 #include "adapter/client/operation.hpp"
+#include "adapter/locks/live_holds.hpp"
 #include "recipes/acquisition/acquisition.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/lock_loss.hpp"
@@ -52,11 +52,11 @@ public:
     std::vector<live_hold> live_members; ///< of a lock made of several
     std::shared_ptr<client_state> client; ///< to give it back
 
-    /// It ends now, released or lost, if it has not ended before.
+    /// The hold ends now, released or lost, if it has not ended before.
     void count_end(lease_clock::time_point now) noexcept;
-    /// It ends now, lost or released: then it counts when its release has ended.
+    /// The hold ends now, lost or released. If it is released, that counts when the release has ended.
     [[nodiscard]] counters::counted_release count_release(lease_clock::time_point now) noexcept;
-    /// From now on it is not among what is held of its lock.
+    /// From now on the hold is not among what is held of its lock.
     void leave() noexcept;
 
 private:
@@ -78,9 +78,9 @@ public:
     /// Takes the memory for what will be granted, of a lock with so many members.
     void prepare(std::size_t members = 0);
     /// The lock was granted, after prepare(); before that, this is nobody's.
-    void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant grant) noexcept;
+    void granted(std::shared_ptr<recipes::acquisition> acquisition, recipes::grant&& grant) noexcept;
     void count_in(counters::lock_counters& in) noexcept { hold_->counted.begin(in, client_->turn_time()); }
-    /// From now on it is among what is held of that lock, and of its members.
+    /// From now on the hold is among what is held of that lock, and of its members.
     void enter_in(std::shared_ptr<const lock_target> lock) noexcept;
     /// So many of its permits were given back, or belong to `part` now.
     void gave_back(std::size_t permits) noexcept { hold_->live.give_back(permits); }

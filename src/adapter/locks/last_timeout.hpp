@@ -13,7 +13,7 @@ namespace zklock::detail {
 class client_state;
 class lock_target;
 
-/// What the last acquire of one lock that timed out has waited for. From any thread.
+/// What the last acquire of one lock that timed out has waited for. Any thread may call.
 class last_timeout {
 public:
     void set(std::shared_ptr<const wait_report> report) noexcept

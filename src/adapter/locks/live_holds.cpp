@@ -54,11 +54,11 @@ void live_hold::split_off(live_hold& part, const recipes::acquisition& what, std
     among_->all_.push_back(part);
 }
 
-void live_hold::leave() noexcept
+void live_hold::leave_the_list() noexcept
 {
     const auto lock = std::move(lock_); // perhaps the last pointer to the list
     live_holds* const list = std::exchange(among_, nullptr);
-    if (!list || !list->mutex_.is_ours())
+    if (!list->mutex_.is_ours())
         return;
     const live_holds::change made(*list);
     list->all_.erase(list->all_.iterator_to(*this));

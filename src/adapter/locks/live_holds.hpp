@@ -43,10 +43,16 @@ public:
     /// So many of its permits are held by `part` from now on; `what` says whether they are.
     void split_off(live_hold& part, const recipes::acquisition& what, std::size_t permits) noexcept;
     /// It counts no more. Nothing happens if it does not, nor in a process that was forked off since it did.
-    void leave() noexcept;
+    void leave() noexcept
+    {
+        if (among_)
+            leave_the_list();
+    }
 
 private:
     friend class live_holds;
+
+    void leave_the_list() noexcept;
 
     std::shared_ptr<const lock_target> lock_;
     live_holds* among_ = nullptr;               ///< while it counts
@@ -54,7 +60,7 @@ private:
     lock_share takes_;
 };
 
-/// What is held of one lock. From any thread.
+/// What is held of one lock. Any thread may call.
 class live_holds {
 public:
     live_holds() = default;

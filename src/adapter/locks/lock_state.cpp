@@ -1,6 +1,6 @@
 #include "adapter/locks/lock_state.hpp"
-#include "adapter/locks/acquire_operation.hpp"
 #include "adapter/client/request_operation.hpp"
+#include "adapter/locks/acquire_operation.hpp"
 #include "zklock/guard.hpp"
 
 #include <utility>
@@ -10,10 +10,11 @@ namespace {
 
 void list(const lock_state& lock, lock_target::listing where, contenders_handler handler)
 {
-    auto ask = [where = std::move(where)](client_core& core, auto answer) {
-        return core.queue_requests.contenders(where.path, std::move(answer), where.what);
+    auto ask = [what = where.what](client_core& core, const std::string& path, auto answer) {
+        return core.queue_requests.contenders(path, std::move(answer), what);
     };
-    launch_request<std::vector<contender>>(lock.client(), std::move(ask), std::move(handler));
+    launch_request<std::vector<contender>>(lock.client(), {"list contenders at ", std::move(where.path)},
+                                           std::move(ask), std::move(handler));
 }
 
 } // namespace
@@ -33,19 +34,21 @@ void start_holders(std::shared_ptr<lock_state> lock, contenders_handler handler)
 
 void start_revoke(std::shared_ptr<lock_state> lock, std::string node, void_handler handler)
 {
-    auto ask = [where = lock->target()->holders(), node = std::move(node)](client_core& core, auto answer) {
+    auto ask = [where = lock->target()->holders()](client_core& core, const std::string& revoked, auto answer) {
         const auto told = [answer = std::move(answer)](error_code ec, std::size_t) { answer(ec); };
-        return core.queue_requests.revoke(where.path, node, told, where.what);
+        return core.queue_requests.revoke(where.path, revoked, told, where.what);
     };
-    launch_request<>(lock->client(), std::move(ask), std::move(handler));
+    launch_request<>(lock->client(), {"revoke ", std::move(node)}, std::move(ask), std::move(handler));
 }
 
 void start_revoke_holders(std::shared_ptr<lock_state> lock, count_handler handler)
 {
-    auto ask = [where = lock->target()->holders()](client_core& core, auto answer) {
-        return core.queue_requests.revoke_holders(where.path, std::move(answer), where.what);
+    lock_target::listing where = lock->target()->holders();
+    auto ask = [what = where.what](client_core& core, const std::string& path, auto answer) {
+        return core.queue_requests.revoke_holders(path, std::move(answer), what);
     };
-    launch_request<std::size_t>(lock->client(), std::move(ask), std::move(handler));
+    launch_request<std::size_t>(lock->client(), {"revoke the holders at ", std::move(where.path)}, std::move(ask),
+                                std::move(handler));
 }
 
 asio::any_io_executor executor_of(const std::shared_ptr<lock_state>& lock)

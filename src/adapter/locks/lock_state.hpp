@@ -26,7 +26,8 @@ public:
     /// Starts an acquire, on the strand, with an open client.
     [[nodiscard]] virtual std::shared_ptr<recipes::acquisition> acquire(client_core&, recipes::waiter) const = 0;
 
-    /// What its users are told of acquires that time out. This and live() are the only parts of it that change.
+    /// What its users are told of acquires that time out. This, live() and what has its path's options agreed on are
+    /// the only parts of it that change.
     [[nodiscard]] virtual last_timeout& timeouts() const noexcept = 0;
     /// Counts what is held of it; null where the recipe itself does so.
     [[nodiscard]] virtual live_holds* live() const noexcept { return nullptr; }

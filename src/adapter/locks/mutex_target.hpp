@@ -1,4 +1,5 @@
 #pragma once
+#include "adapter/locks/admission.hpp"
 #include "adapter/locks/lock_state.hpp"
 #include "zklock/mutex_options.hpp"
 #include "zklock/shared_mutex_options.hpp"
@@ -24,7 +25,10 @@ public:
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
                                                                 recipes::waiter waiter) const override
     {
-        return core.locks.acquire({std::move(waiter), path_, options_, kind_});
+        return admission_.acquire(
+            core, core.agreed, recipes::acquire_request{std::move(waiter), path_, options_, kind_},
+            [this] { return recipes::path_options(options_, kind_); },
+            [&core](recipes::acquire_request r) { return core.locks.acquire(std::move(r)); });
     }
 
     [[nodiscard]] listing contenders() const override
@@ -44,6 +48,7 @@ private:
     queue::contender_kind kind_;
     mutable last_timeout timeouts_;
     mutable live_holds live_;
+    mutable lock_admission admission_;
 };
 
 /// What a reader's or a writer's contender has of them.

@@ -1,5 +1,6 @@
 #pragma once
 #include "adapter/client/client_core.hpp"
+#include "adapter/locks/admission.hpp"
 #include "adapter/locks/lock_state.hpp"
 #include "zklock/mutex_options.hpp"
 
@@ -17,6 +18,7 @@ struct reentrant_settings {
     std::string path;
     recipes::shared_options options;
     mutable last_timeout timeouts;
+    mutable lock_admission admission;
 };
 
 /// A re-entrant lock of some kind, for one owner. There is no owner in what is not meant to be acquired.
@@ -33,7 +35,13 @@ public:
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
                                                                 recipes::waiter waiter) const override
     {
-        return core.reentrant.acquire(owner_, settings_->path, settings_->options, std::move(waiter), kind_);
+        return settings_->admission.acquire(
+            core, core.agreed, recipes::acquire_request{std::move(waiter), settings_->path, settings_->options, kind_},
+            [this] { return recipes::path_options(settings_->options, kind_); },
+            [&](recipes::acquire_request r) {
+                recipes::waiter& w = r;
+                return core.reentrant.acquire(owner_, std::move(r.path), std::move(r.options), std::move(w), kind_);
+            });
     }
     [[nodiscard]] listing contenders() const override
     {

@@ -1,8 +1,9 @@
 #include "zklock/semaphore.hpp"
+#include "adapter/client/operation.hpp"
 #include "adapter/locks/acquire_operation.hpp"
+#include "adapter/locks/admission.hpp"
 #include "adapter/locks/guard_state.hpp"
 #include "adapter/locks/lock_state.hpp"
-#include "adapter/client/operation.hpp"
 #include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/semaphores.hpp"
 #include "recipes/session/option_faults.hpp"
@@ -23,6 +24,7 @@ struct semaphore_settings {
     semaphore_options options;
     mutable last_timeout timeouts;
     mutable live_holds live;
+    mutable semaphore_admission admission;
 };
 
 /// A number of permits of the semaphore: 0 in what is not meant to be acquired.
@@ -38,7 +40,12 @@ public:
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core,
                                                                 recipes::waiter waiter) const override
     {
-        return core.semaphores.acquire({std::move(waiter), settings_->path, settings_->options, count_});
+        const semaphore_options& options = settings_->options;
+        return settings_->admission.acquire(
+            core, core.agreed_of_semaphores,
+            recipes::permits_request{std::move(waiter), settings_->path, options, count_},
+            [&] { return recipes::semaphore_path_options(options); },
+            [&core](recipes::permits_request r) { return core.semaphores.acquire(std::move(r)); });
     }
     [[nodiscard]] last_timeout& timeouts() const noexcept override { return settings_->timeouts; }
     [[nodiscard]] live_holds* live() const noexcept override { return &settings_->live; }

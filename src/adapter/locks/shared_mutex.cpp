@@ -1,8 +1,9 @@
 #include "zklock/shared_mutex.hpp"
+#include "adapter/client/denials.hpp"
+#include "adapter/client/operation.hpp"
 #include "adapter/locks/guard_state.hpp"
 #include "adapter/locks/lock_state.hpp"
 #include "adapter/locks/mutex_target.hpp"
-#include "adapter/client/operation.hpp"
 #include "zklock/detail/access.hpp"
 
 namespace zklock {
@@ -50,6 +51,8 @@ private:
     void finish(error_code ec)
     {
         auto held = std::move(held_);
+        if (held) // it was not cancelled meanwhile
+            log_denial(*client(), ec, "downgrade the writer ", held->grant().node);
         const bool gone = ec == errc::lost || ec == errc::closed || ec == errc::authentication_failed;
         complete(ec, gone ? guard() : access::make<guard>(std::move(held)));
     }

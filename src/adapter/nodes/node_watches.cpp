@@ -1,6 +1,7 @@
 // A client's waiting for nodes.
 #include "adapter/client/client_core.hpp"
 #include "adapter/client/client_state.hpp"
+#include "adapter/client/denials.hpp"
 #include "adapter/client/operation.hpp"
 #include "zklock/detail/node_operations.hpp"
 
@@ -40,6 +41,7 @@ private:
 
     void ended(error_code ec, const std::optional<node_stat>& now)
     {
+        log_denial(*this->client(), ec, "wait for a change of ", path_);
         if constexpr (sizeof...(Values) == 0)
             this->complete(ec);
         else if constexpr ((std::is_same_v<Values, node_stat> && ...))

@@ -35,7 +35,7 @@ connection::connection(const runtime::strand& strand, std::shared_ptr<runtime::t
                        counters::counter& requests)
     : turns_(std::move(turns)), options_(std::move(options)), target_(options_), requests_(requests),
       wire_(inbox_, options_, target_.chroot), io_(std::in_place, strand, target_.servers),
-      connector_(settings_of(options_), std::random_device{}())
+      connector_(settings_of(options_), std::random_device{}(), clock::now())
 {
 }
 
@@ -136,16 +136,17 @@ void connection::attempt()
 
 void connection::note_unreachable() noexcept
 {
-    if (unreachable_ || !log_.on(log_level::error) || !connector_.is_cut_off(clock::now()))
+    const auto now = clock::now();
+    if (unreachable_ || !log_.on(log_level::error) || !connector_.is_cut_off(now))
         return;
     unreachable_ = true;
-    const auto since = lease_clock::now() - unconnected_since_;
     try {
         std::string failures;
         for (const auto& [address, line] : this->failures())
             failures.append(failures.empty() ? "" : "; ").append(line);
         push_line(inbox_, log_, log_level::error, "no ZooKeeper server of ", options_.servers,
-                  " can be reached, for ", since, " now", failures.empty() ? "" : ": ", failures);
+                  " can be reached, for ", connector_.unconnected_for(now), " now", failures.empty() ? "" : ": ",
+                  failures);
     } catch (const std::bad_alloc&) { // NOLINT: a line less
     }
 }
@@ -165,7 +166,7 @@ void connection::note_reached() noexcept
 {
     if (std::exchange(unreachable_, false))
         push_line(inbox_, log_, log_level::warning, "a ZooKeeper server is reached again, after ",
-                  lease_clock::now() - unconnected_since_);
+                  connector_.unconnected_for(clock::now()));
 }
 
 } // namespace zklock::bridge

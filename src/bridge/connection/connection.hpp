@@ -1,8 +1,8 @@
 #pragma once
 #include "bridge/connection/connector.hpp"
-#include "bridge/wire/delivery.hpp"
 #include "bridge/names/host_list.hpp"
 #include "bridge/names/host_resolver.hpp"
+#include "bridge/wire/delivery.hpp"
 #include "bridge/wire/relay.hpp"
 #include "bridge/wire/wire.hpp"
 #include "counters/counters.hpp"
@@ -49,6 +49,8 @@ class connection final : public zklock::store::node_store,
                          public runtime::turns::finisher,
                          public std::enable_shared_from_this<connection> {
 public:
+    using clock = connector::clock;
+
     connection(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, client_options options,
                counters::counter& requests);
 
@@ -78,12 +80,12 @@ public:
     /// for this process.
     void stop(bool told_of_fork = false);
 
-    /// For how long there has been no connection; nothing while there is one.
-    [[nodiscard]] std::optional<lease_clock::duration> unconnected_for() const
+    /// For how long there has been no connection, as the connector counts it; nothing while there is one.
+    [[nodiscard]] std::optional<clock::duration> unconnected_for() const
     {
         if (connector_.now_in() == phase::connected)
             return std::nullopt;
-        return lease_clock::now() - unconnected_since_;
+        return connector_.unconnected_for(clock::now());
     }
     /// How the last attempt to connect to each address has ended, since there was a connection, or how far the first
     /// one has come; and why names have no address.
@@ -99,7 +101,6 @@ public:
     }
 
 private:
-    using clock = std::chrono::steady_clock;
     using timer_type = boost::asio::basic_waitable_timer<clock, boost::asio::wait_traits<clock>, runtime::strand>;
     using socket_type = boost::asio::basic_stream_socket<boost::asio::ip::tcp, runtime::strand>;
 
@@ -242,7 +243,6 @@ private:
     zklock::store::observer* observer_ = nullptr;
     connector connector_;
     lease_clock::time_point attempt_began_{}; // when the present or last attempt began
-    lease_clock::time_point unconnected_since_ = lease_clock::now();
     std::shared_ptr<const tls_context> tls_; // as it was read last
     bool insecure_ = false;                  // the present attempt has failed by TLS
     bool unreachable_ = false; // as the log has told

@@ -56,8 +56,6 @@ void connection::follow_wire()
     }
     if (attempting_or_connected()) {
         drop_socket();
-        if (connector_.now_in() == phase::connected)
-            unconnected_since_ = lease_clock::now();
         take(connector_.lost(loss_of_the_wire(), clock::now()));
         if (connector_.now_in() == phase::closed)
             wake_no_more(); // or the executor would have work until then

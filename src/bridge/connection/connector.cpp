@@ -23,11 +23,11 @@ auto find_same(std::vector<address_ptr>& in, const address_ptr& address)
 
 } // namespace
 
-connector::connector(const settings& s, std::minstd_rand::result_type seed)
+connector::connector(const settings& s, std::minstd_rand::result_type seed, clock::time_point now)
     : session_timeout_(s.session_timeout),
       first_backoff_(std::min<std::chrono::milliseconds>(s.backoff, longest_backoff)),
       longest_backoff_(std::min<std::chrono::milliseconds>(s.backoff_limit, longest_backoff)), random_(seed),
-      backoff_(first_backoff_)
+      unconnected_since_(now), backoff_(first_backoff_)
 {
 }
 
@@ -47,7 +47,6 @@ bool connector::take_names_missing() noexcept
 
 auto connector::begin(clock::time_point now) -> step
 {
-    unconnected_since_ = now;
     return phase_ == phase::pausing ? resolve(now) : step::wait;
 }
 

@@ -59,7 +59,7 @@ public:
         credentials ///< they were refused: there is no next attempt
     };
 
-    connector(const settings&, std::minstd_rand::result_type seed);
+    connector(const settings&, std::minstd_rand::result_type seed, clock::time_point now);
 
     [[nodiscard]] phase now_in() const noexcept { return phase_; }
     /// When time_passed() has something to say, unless something happens before; nothing while connected or closed.
@@ -79,11 +79,17 @@ public:
     {
         return phase_ == phase::pausing && attempts_ >= addresses_.size();
     }
-    /// That, and it has gone on for so long that users should hear of it: servers that are started again, or elect a
-    /// leader, refuse for a while, too. Time during which the machine sleeps does not count.
+    /// How long ago the last connection was lost, or this was made if there has been none. Time during which the
+    /// machine sleeps does not count.
+    [[nodiscard]] clock::duration unconnected_for(clock::time_point now) const noexcept
+    {
+        return now - unconnected_since_;
+    }
+    /// A whole cycle has failed, and there has been no connection for so long that users should hear of it: servers
+    /// that are started again, or elect a leader, refuse for a while, too.
     [[nodiscard]] bool is_cut_off(clock::time_point now) const noexcept
     {
-        return all_failed() && now - unconnected_since_ >= session_timeout_ / 3;
+        return all_failed() && unconnected_for(now) >= session_timeout_ / 3;
     }
     /// The last cycle has failed, with each address by TLS; and so has all of the present one, as far as it has come.
     [[nodiscard]] bool all_insecure() const noexcept { return all_insecure_; }
@@ -133,7 +139,7 @@ private:
     std::size_t name_ = 0;        ///< counted round
     std::size_t names_tried_ = 0; ///< in this attempt
     clock::time_point last_attempt_{};
-    clock::time_point unconnected_since_{};
+    clock::time_point unconnected_since_; ///< as long as it is not connected
     bool silence_ = false; ///< an attempt of this cycle was not answered in its time
     unsigned silent_cycles_ = 0;
     clock::duration backoff_;

@@ -44,16 +44,16 @@ public:
     errand& operator=(const errand&) = delete;
     virtual ~errand() = default;
 
-    /// Whether it is still to be done. May be called from any thread.
+    /// Says whether the errand is still to be done. May be called from any thread.
     [[nodiscard]] virtual bool wanted() const noexcept = 0;
-    /// Does it, on one of the threads.
+    /// Does the errand. Is called on one of the threads.
     virtual void run() noexcept = 0;
-    /// It is done; or, if `why_not` says so, cannot be. From any thread.
+    /// Is called, on any thread, when the errand is done: then `why_not` is null. Else it says why it cannot be done.
     virtual void tell(const char* why_not) noexcept = 0;
 };
 
 /// Does what blocks, for all clients of an execution context: above all, it looks up host names. The system's resolver
-/// blocks, for minutes if it must, and Asio's asks it for one name after the other. So some threads ask it here, which
+/// may block for minutes, and Asio's asks it for one name after the other. So this class has threads that ask it, which
 /// are there only as long as there is work. All who ask for a name while it is being looked up get the same answer.
 ///
 /// A lookup cannot be ended. One that takes longer than `patience` no longer counts: another thread looks names up
@@ -64,7 +64,7 @@ class blocking_calls final : public boost::asio::execution_context::service {
 public:
     inline static boost::asio::execution_context::id id;
 
-    // For all clients of a context.
+    // These limits are for all clients of a context together.
     static constexpr std::size_t at_once = 8;
     static constexpr std::chrono::seconds patience{2}; ///< longer than a resolver that works takes
     static constexpr std::size_t most_threads = 32;
@@ -72,9 +72,9 @@ public:
     explicit blocking_calls(boost::asio::execution_context& context);
     ~blocking_calls() override;
 
-    /// Calls `done` later, on its strand, unless the context ends before. May be called from any thread.
+    /// Looks the name up, and calls `done` on its strand, unless the context ends before. From any thread.
     void begin(const std::shared_ptr<name_lookup>&);
-    /// The same with something else that blocks.
+    /// Runs the errand on one of the threads, and tells it so, unless the context ends before. From any thread.
     void begin(std::shared_ptr<errand>);
 
 private:

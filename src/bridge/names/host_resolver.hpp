@@ -1,6 +1,6 @@
 #pragma once
-#include "bridge/names/host_list.hpp"
 #include "bridge/names/blocking_calls.hpp"
+#include "bridge/names/host_list.hpp"
 #include "bridge/names/server_address.hpp"
 #include "runtime/strand.hpp"
 

@@ -1,6 +1,7 @@
 #pragma once
 #include "zklock/tls_options.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,9 +17,14 @@ class tls_file;
 /// may use it.
 class tls_context {
 public:
-    /// Takes `context` over. `made_of` are the files as they were read.
-    tls_context(ssl_ctx_st* context, std::vector<tls_file> made_of) noexcept;
-    /// The user's own, which stays as it is.
+    enum class authorities : std::uint8_t {
+        of_file,  ///< that `tls_options::ca_file` names
+        of_system ///< because that is empty
+    };
+
+    /// Takes `context` over, which trusts `whom`. `made_of` are the files as they were read.
+    tls_context(ssl_ctx_st* context, authorities whom, std::vector<tls_file> made_of) noexcept;
+    /// Uses the user's own context, and leaves it as it is.
     explicit tls_context(std::shared_ptr<boost::asio::ssl::context>);
     ~tls_context();
     tls_context(const tls_context&) = delete;
@@ -26,15 +32,17 @@ public:
 
     [[nodiscard]] ssl_ctx_st* native() const noexcept { return native_; }
     [[nodiscard]] const std::vector<tls_file>& made_of() const noexcept { return made_of_; }
+    [[nodiscard]] bool trusts_the_systems() const noexcept { return trusts_ == authorities::of_system; }
     [[nodiscard]] const std::shared_ptr<boost::asio::ssl::context>& of_user() const noexcept { return of_user_; }
 
 private:
     const std::shared_ptr<boost::asio::ssl::context> of_user_;
     ssl_ctx_st* const native_; ///< of_user_'s, or owned
+    const authorities trusts_ = authorities::of_file; ///< of what is owned
     const std::vector<tls_file> made_of_;
 };
 
-/// Whether it asks servers for a certificate that it accepts, as contexts at first do not.
+/// Whether the user's context accepts no server without a certificate that it trusts. A new context accepts them all.
 [[nodiscard]] bool verifies_servers(boost::asio::ssl::context& of_user);
 
 /// What load_tls() found.
@@ -43,14 +51,15 @@ struct tls_loaded {
     std::string why; ///< in words: why there is none, or why it is still the one from before; empty if all is well
 };
 
-/// Makes a context of the files that `options` name, whose find_fault() found nothing, and which have no context of the
-/// user's. `before` is what the same options gave the last time, or nothing. It is returned itself where no file has
-/// changed, and then only the files' times and sizes are looked at. It is also returned itself where something is wrong
-/// with what has changed: a certificate and a key that do not belong together (their renewal is half done), or a file
-/// that cannot be read. Then `why` tells.
+/// Makes a context of the files that `options` name. find_fault() has found nothing in these, and they have no context
+/// of the user's. `before` is what the same options gave the last time, or nothing. It is returned itself where no file
+/// has changed, and then only the files' times and sizes are looked at. It is also returned itself where something is
+/// wrong with what has changed: a certificate and a key that do not belong together (their renewal is half done), or a
+/// file that cannot be read. Then `why` tells.
 ///
 /// It blocks: it reads files and parses them (some 20 ms for the system's authorities), so it is not called on an
-/// executor. From any thread, several at a time. It throws std::bad_alloc only. It never asks anybody for a password.
+/// executor. Several threads may call it at a time. It throws std::bad_alloc only. It never asks anybody for a
+/// password.
 [[nodiscard]] tls_loaded load_tls(const tls_options& options, const std::shared_ptr<const tls_context>& before);
 
 } // namespace zklock::bridge

@@ -36,6 +36,15 @@ bool is_refusal_of_certificate(unsigned long code) noexcept
     return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED;
 }
 
+/// None of those who have signed the server's certificate is trusted.
+bool is_unknown_authority(long verify_result) noexcept
+{
+    return verify_result == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT ||
+           verify_result == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY ||
+           verify_result == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT ||
+           verify_result == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN;
+}
+
 /// The types of records go from change_cipher_spec to application_data.
 bool begins_a_record(char first) noexcept
 {
@@ -296,6 +305,8 @@ std::string tls_engine::reason() const
             text += ": " + refusal_;
         else if (result != X509_V_OK)
             text += std::string(": ") + X509_verify_cert_error_string(result);
+        if (context_->trusts_the_systems() && is_unknown_authority(result))
+            text += " (tls.ca_file is empty: only the system's authorities are trusted)";
     } else if (is_alert(code)) {
         text.insert(0, "the server refuses: ");
         if (!SSL_get_certificate(ssl_.get()))

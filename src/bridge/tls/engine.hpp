@@ -22,8 +22,8 @@ struct server_name {
     friend bool operator==(const server_name&, const server_name&) = default;
 };
 
-/// The client's end of one TLS connection, without a socket: who has one gives it what comes from there by put(), and
-/// sends what is pending(). Whatever call changes something may leave something pending, read() and advance() too.
+/// The client's end of one TLS connection, without a socket: its owner, who has the socket, gives it what comes from
+/// there by put(), and sends what is pending(). Each call that is not const may make something pending, read() too.
 ///
 /// Not thread-safe: all calls come one after the other, each from any thread. No call blocks, throws or writes to a
 /// descriptor; where memory fails, the connection has failed. OpenSSL's queue of errors (which each thread has one of,
@@ -59,11 +59,11 @@ public:
 
     /// What is to be sent to the server now. It is valid until the next call that is not const.
     [[nodiscard]] std::span<const char> pending() const noexcept { return pending_; }
-    /// So much from the beginning of pending() was sent.
+    /// The owner has sent so many bytes from the beginning of pending().
     void sent(std::size_t) noexcept;
 
-    /// Encrypts all of it into what is pending(), in records of up to 16 KiB. False, and nothing of it is, unless the
-    /// engine is open.
+    /// Encrypts all of it into what is pending(), in records of up to 16 KiB. Unless the engine is open, it does
+    /// nothing, and returns false.
     bool write(std::span<const char> plain) noexcept;
     /// Decrypts what was put(), until `plain` is full or no whole record is left, and returns how many bytes it wrote
     /// there. If that is less than there is room for, now_in() tells whether more may come.
@@ -73,10 +73,10 @@ public:
     void shut_down() noexcept;
 
     /// Why it has failed, in one line with OpenSSL's own reason: `certificate verify failed: hostname mismatch`, …
-    /// Empty before, and if there was no memory for it.
+    /// It is empty as long as nothing has failed, and if there was no memory for it.
     [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
-    /// read() has returned something. Before, a failure is one of TLS, since with TLS 1.3 a server refuses a client's
-    /// certificate only after the client's handshake; from then on it is the loss of a connection.
+    /// Whether read() has returned something. Until then a failure is one of TLS, since with TLS 1.3 a server refuses a
+    /// client's certificate only after the client's handshake; from then on it is the loss of a connection.
     [[nodiscard]] bool heard() const noexcept { return heard_; }
 
 private:

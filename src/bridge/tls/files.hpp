@@ -34,13 +34,13 @@ public:
 
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-    /// Notes how the file is, and gives what is in it. Nothing if it cannot be read; then `why` says so, in words.
+    /// Notes how the file is, and gives what is in it; or nothing, if it cannot be read. Then `why` says so, in words.
     [[nodiscard]] std::optional<file_contents> read(std::string& why);
-    /// Notes how it is: which names are in it, of a folder.
+    /// Notes how it is. A folder changes when a name comes into it or goes out of it.
     void look();
-    /// As it was noted: nobody has written it, replaced it, made it or taken it away. A file that was written shortly
-    /// before it was read may have changed without a trace, since file systems count time in large steps: of that, it
-    /// says false.
+    /// Says whether it is as it was noted: nobody has written it, replaced it, made it or taken it away. A file that
+    /// was written shortly before it was read may have changed without a trace, since file systems count time in large
+    /// steps: of such a file, it says false.
     [[nodiscard]] bool unchanged() const;
 
 private:

@@ -51,19 +51,27 @@ bool use_certificates(SSL_CTX& context, std::string_view text)
     }
 }
 
-owned_key read_key(std::string_view text, const std::string& path, const std::string& key_password, std::string& why)
+/// Of the certificate's file, if there is no other one for the key.
+const std::string& key_path(const tls_options& options)
 {
+    return options.key_file.empty() ? options.certificate_file : options.key_file;
+}
+
+owned_key read_key(std::string_view text, const tls_options& options, std::string& why)
+{
+    const std::string& path = key_path(options);
     const owned_bio from = over(text);
-    password secret{key_password};
+    password secret{options.key_password};
     owned_key key(from ? PEM_read_bio_PrivateKey(from.get(), nullptr, &password::give, &secret) : nullptr);
     if (key)
         return key;
-    if (secret.asked && key_password.empty())
+    if (secret.asked && options.key_password.empty())
         why = "the key in " + path + " is encrypted, and tls.key_password is empty";
     else if (secret.asked)
         why = "the key in " + path + " cannot be decrypted with tls.key_password: " + first_error();
     else
-        why = "no key in the form of PEM can be read from " + path + ": " + first_error();
+        why = (options.key_file.empty() ? "tls.key_file is empty, and " : "") +
+              ("no key in the form of PEM can be read from " + path) + ": " + first_error();
     return key;
 }
 
@@ -95,13 +103,13 @@ bool load_identity(SSL_CTX& context, const tls_options& options, std::vector<tls
         return false;
     }
     const bool apart = !options.key_file.empty();
-    const std::string& path = apart ? options.key_file : options.certificate_file;
+    const std::string& path = key_path(options);
     const auto key_file = apart ? read.emplace_back(path).read(why) : std::optional<file_contents>(std::in_place);
     if (!key_file) {
         why.insert(0, "tls.key_file: ");
         return false;
     }
-    const owned_key key = read_key(apart ? key_file->text() : certificate->text(), path, options.key_password, why);
+    const owned_key key = read_key(apart ? key_file->text() : certificate->text(), options, why);
     if (!key)
         return false;
     if (X509_check_private_key(SSL_CTX_get0_certificate(&context), key.get()) != 1) {

@@ -11,7 +11,7 @@ namespace zklock::bridge {
 /// The password callback where there is no password: without one, OpenSSL would ask on the terminal.
 int refuse_to_ask(char* buffer, int size, int writing, void*) noexcept;
 
-/// After a PEM reader has returned nothing: because nothing more was there, and not because it was wrong.
+/// Whether a PEM reader has just returned nothing because nothing more was there, and not because something was wrong.
 [[nodiscard]] bool no_more_pem() noexcept;
 
 /// Gives the context certificate and key, if the options name them. Adds what was read to `read`. False if they cannot

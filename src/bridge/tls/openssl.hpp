@@ -46,7 +46,7 @@ private:
            std::to_string(ERR_GET_LIB(code));
 }
 
-/// Of the first error in the queue.
+/// The reason of the first error in the queue.
 [[nodiscard]] inline std::string first_error() { return error_reason(ERR_peek_error()); }
 
 } // namespace zklock::bridge

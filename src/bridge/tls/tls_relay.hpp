@@ -1,6 +1,6 @@
 #pragma once
-#include "bridge/wire/relay.hpp"
 #include "bridge/tls/engine.hpp"
+#include "bridge/wire/relay.hpp"
 
 #include <array>
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace zklock::bridge {
 
-/// Encrypts between the C client and the server.
+/// The relay that speaks TLS with the server: the C client writes and reads what is not encrypted.
 class tls_relay final : public relay {
 public:
     /// Throws std::bad_alloc only.

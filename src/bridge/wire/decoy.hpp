@@ -18,9 +18,9 @@ public:
 
     /// Binds the port, if that was not done. False, with errno, where there is no descriptor or no such family.
     [[nodiscard]] bool bind();
-    /// In the form in which the C client takes addresses. It does not change once the port is bound.
+    /// The port's address, in the form in which the C client takes one. It does not change once the port is bound.
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
-    /// In the form in which the C client's log has them.
+    /// The port's address, in the form in which the C client's log has it.
     [[nodiscard]] const std::string& logged() const noexcept { return logged_; }
 
 private:

@@ -1,4 +1,5 @@
 #include "bridge/wire/first_answer.hpp"
+#include "bridge/wire/readiness.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +7,6 @@
 #include <cstddef>
 #include <string_view>
 
-#include <poll.h>
 #include <sys/socket.h>
 
 // The C client believes whatever it reads first: 41 bytes of an HTTP server's error would be a session, or the end of
@@ -44,6 +44,9 @@ bool may_begin_a_session(std::string_view bytes)
     return bytes.size() < length_end || bytes[length_end - 1] == 36 || bytes[length_end - 1] == 37;
 }
 
+/// A record of the type alert, of any version of TLS, and of SSL 3.
+bool begins_an_alert(std::string_view bytes) { return bytes.starts_with("\x15\x03"); }
+
 std::string printable(std::string_view bytes)
 {
     constexpr std::string_view digits = "0123456789abcdef";
@@ -67,25 +70,19 @@ void wake_when_there_are(int fd, std::size_t bytes)
     ::setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
 }
 
-bool has_ended(int fd)
-{
-    pollfd p{fd, POLLRDHUP, 0};
-    return ::poll(&p, 1, 0) == 1;
-}
-
 } // namespace
 
 first_answer look_at_first_answer(int fd)
 {
     using kind = first_answer::kind;
     std::array<char, std::max(header_end, most_shown)> buffer;
-    const bool ended = has_ended(fd); // before the look, so that nothing comes between
+    const bool ended = is_ready(fd, POLLRDHUP); // before the look, so that nothing comes between
     const auto got = ::recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
     if (got < 0)
         return {errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? kind::incomplete : kind::none, {}};
     const std::string_view bytes{buffer.data(), static_cast<std::size_t>(got)};
     if (!may_begin_a_session(bytes))
-        return {kind::foreign, printable(bytes)};
+        return {begins_an_alert(bytes) ? kind::tls_alert : kind::foreign, printable(bytes)};
     if (bytes.size() >= header_end) {
         wake_when_there_are(fd, 1);
         return {kind::session, {}};

@@ -10,11 +10,11 @@
 
 namespace zklock::bridge {
 
-/// The one first-in-first-out between the C client's callbacks and the caller: a ring. What was reserved before is sure
+/// The one queue between the C client's callbacks and the caller: a ring. What was reserved before is sure
 /// to find room, for inside of a callback nobody can be told that there is no memory.
 class inbox {
 public:
-    /// Room for one more, given back unless it is kept: an exception may come between.
+    /// Keeps room for one more message, and gives it back unless keep() was called: an exception may come between.
     class room {
     public:
         explicit room(inbox& in) : in_(&in) { in.reserve(1); }
@@ -34,22 +34,22 @@ public:
 
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    /// Keeps room for so many more.
+    /// Keeps room for so many more messages.
     void reserve(std::size_t more)
     {
         grow(size_ + reserved_ + more);
         reserved_ += more;
     }
-    /// Some of them will not come.
+    /// So many of those for which room is kept will not come.
     void unreserve(std::size_t fewer) noexcept { reserved_ -= std::min(fewer, reserved_); }
-    /// Uses none of that room.
+    /// Adds a message for which no room was kept.
     template <class Message> void push(Message&& m)
     {
         grow(size_ + reserved_ + 1);
         place(size_) = std::forward<Message>(m);
         ++size_;
     }
-    /// One of those that room was kept for.
+    /// Adds a message for which room was kept.
     template <class Message> void push_reserved(Message&& m)
     {
         unreserve(1);

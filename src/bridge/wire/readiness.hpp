@@ -3,7 +3,7 @@
 
 namespace zklock::bridge {
 
-/// Whether one of the events (POLLIN, POLLOUT), an error or a hang-up is there, without waiting for it.
+/// Whether one of these events of poll() is there, or an error, or a hang-up. It does not wait for any of them.
 [[nodiscard]] inline bool is_ready(int fd, short events) noexcept
 {
     pollfd asked{fd, events, 0};

@@ -29,17 +29,17 @@ public:
     /// Goes on with the handshake, as far as the server has answered.
     virtual state shake_hands(int server) noexcept = 0;
 
-    /// Makes the pair, and returns the C client's end of it, which stays this object's until close_clients_end(). -1,
-    /// with errno, if that fails.
+    /// Makes the pair, and returns the C client's end of it, which stays this object's until close_clients_end(). If
+    /// that fails, the result is -1, and errno says why.
     [[nodiscard]] virtual int open_pair() noexcept = 0;
     /// The C client has a duplicate of its end, and alone has one from here on.
     virtual void close_clients_end() noexcept = 0;
 
-    /// From the server to the C client: as much as came, up to a limit, and as the pair holds.
+    /// Brings the C client what has come from the server, up to a limit, as far as the pair has room for it.
     virtual void bring_in(int server) noexcept = 0;
-    /// From the C client to the server: all that the C client has written, as far as the socket takes it.
+    /// Sends the server all that the C client has written, as far as the socket takes it.
     virtual void bring_out(int server) noexcept = 0;
-    /// The same, and then tells the server that nothing more will come.
+    /// Does what bring_out() does, and then tells the server that nothing more will come.
     virtual void say_goodbye(int server) noexcept = 0;
 
     /// The pair was full, so something that came is still in here.

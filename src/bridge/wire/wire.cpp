@@ -191,15 +191,20 @@ bool wire::server_has_answered()
 {
     using kind = first_answer::kind;
     const auto answer = look_at_first_answer(fd_);
-    if (answer.what == kind::foreign)
+    const bool in_clear = !options_.tls.enabled;
+    if (answer.what == kind::tls_alert && in_clear)
+        attempt_failed(log_level::warning, address_,
+                       " is a port for TLS, and client_options::tls is off: it answers with an alert of TLS");
+    else if (answer.what == kind::foreign || answer.what == kind::tls_alert)
         attempt_failed(log_level::warning, address_, " is no ZooKeeper server: its answer begins with \"",
                        answer.begins, "\"");
     else if (answer.what == kind::none)
         attempt_failed(log_level::info, address_,
                        " closed the connection without an answer: it is no ZooKeeper server, or does not serve, or "
-                       "takes no more clients");
-    must_cut_ = must_cut_ || answer.what == kind::foreign || answer.what == kind::none;
+                       "takes no more clients",
+                       in_clear ? ", or is a port for TLS: client_options::tls is off" : "");
     believed_ = answer.what == kind::session;
+    must_cut_ = must_cut_ || !(believed_ || answer.what == kind::incomplete);
     return believed_;
 }
 

@@ -73,7 +73,7 @@ public:
 
     /// The library's own descriptor, or -1.
     [[nodiscard]] int descriptor() const noexcept { return has_socket() ? fd_ : -1; }
-    /// What is at the other end of the library's socket ends the connection: so the log can say why.
+    /// The relay at the other end of the library's socket will end the connection. The log then says why.
     void will_end(std::string_view why) noexcept;
 
     /// What to wait for. The call also pings, and notices a dead server: so call it when `within` is over.
@@ -109,7 +109,7 @@ public:
     /// Ends session and connection without those conditions, and without waiting: the server may not hear of it. In a
     /// forked process it only closes the descriptor.
     void abandon();
-    /// This is a copy: session and connection are those of a process that this one was forked off.
+    /// Whether this is a copy: session and connection are those of a process that this one was forked off.
     [[nodiscard]] bool is_forked() const noexcept;
 
 private:
@@ -188,7 +188,7 @@ private:
     std::chrono::milliseconds granted_{0};
 };
 
-/// What it says is also kept.
+/// Logs why an attempt has failed, and keeps the line for failures().
 template <class... Parts> void wire::attempt_failed(log_level level, const Parts&... parts) noexcept
 {
     attempt_told_ = true;

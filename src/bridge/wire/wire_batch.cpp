@@ -1,8 +1,8 @@
-#include "store/path_check.hpp"
 #include "bridge/wire/result_codes.hpp"
 #include "bridge/wire/wire.hpp"
 #include "bridge/wire/wire_library.hpp"
 #include "store/access_size.hpp"
+#include "store/path_check.hpp"
 
 #include <algorithm>
 #include <cstring>

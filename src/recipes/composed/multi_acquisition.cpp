@@ -156,16 +156,14 @@ void multi_acquisition::roll_back()
         const auto attempted = std::exchange(p.now, nullptr);
         if (attempted->granted) {
             attempted->dropped = true;
-            std::exchange(attempted->handle, nullptr)->release({});
-            if (ZKLOCK_MUTANT(multi_roll_back_stops_early))
-                break;
+            if (reached_ != 0 || !ZKLOCK_MUTANT(multi_roll_back_stops_early))
+                std::exchange(attempted->handle, nullptr)->release({});
         } else if (!attempted->handle || attempted->handle->withdraw()) { // it has none if memory failed
             attempted->handle = nullptr;
         } else {
             attempted->dropped = true;
         }
     }
-    reached_ = 0;
 }
 
 void multi_acquisition::expect_time_out()

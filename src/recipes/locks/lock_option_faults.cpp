@@ -109,7 +109,7 @@ std::optional<option_fault> contradiction_in_names(naming there, const queue::na
 
 option_fault contradiction(const path_options& there, const path_options& wanted)
 {
-    static constexpr std::string_view where = ", as in the locks of this client that use the path now";
+    static constexpr std::string_view where = ", as in other locks of this client on the path";
     const auto differs = [](std::string option, std::string value, std::string theirs) {
         return option_fault(std::move(option), std::move(value), theirs.append(where));
     };

@@ -236,6 +236,8 @@ void semaphore_acquisition::fail(error_code why)
     state_.end();
     if (events_)
         events_->failed(why);
+    session_.log(why == errc::access_denied ? log_level::warning : log_level::debug, "no permits of ", request_.path,
+                 ": ", why);
     end_wait();
     request_.lost = nullptr;
     if (path_) {

@@ -42,7 +42,7 @@ option_fault contradiction(const semaphore_path_options& there, const semaphore_
 {
     const auto differs = [](std::string option, std::string value, const std::string& theirs) {
         return option_fault(std::move(option), std::move(value),
-                            theirs + ", as in the semaphores of this client that use the path now");
+                            theirs + ", as in other semaphores of this client on the path");
     };
     if (there.names != wanted.names)
         return differs("names", in_words(wanted.names), in_words(there.names));

@@ -148,6 +148,44 @@ std::optional<option_fault> find_fault(naming names, parent_kind parents)
     return std::nullopt;
 }
 
+namespace {
+
+/// Whether it can be a hash in base 64, of any algorithm the servers' `digestAlg` names: the shortest has 16 bytes.
+bool may_be_hash(std::string_view text)
+{
+    constexpr std::size_t shortest = 24;
+    constexpr std::size_t most_padding = 2;
+    const auto is_letter = [](char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+    };
+    const std::string_view letters = text.substr(0, text.find('='));
+    const std::string_view padding = text.substr(letters.size());
+    return text.size() >= shortest && text.size() % 4 == 0 && std::ranges::all_of(letters, is_letter) &&
+           padding.size() <= most_padding && padding.find_first_not_of('=') == padding.npos;
+}
+
+/// The first digest in the list whose hash cannot be one, if there is such. Servers take any text for a hash, such as a
+/// password: then the entry is for nobody, and anybody can read it who may read the list.
+std::optional<option_fault> find_digest_fault(const access_list& access)
+{
+    constexpr const char* accepted =
+        "of digests user:hash, with the hash in base 64, as digest_entry() makes them of user and password";
+    for (const access_entry& entry : access.entries()) {
+        if (entry.scheme != "digest")
+            continue;
+        const std::string_view id = entry.id;
+        const auto colon = id.find(':');
+        if (colon == id.npos) // it may be secret
+            return option_fault("access", "an entry of the scheme digest whose id has no hash", accepted);
+        if (!may_be_hash(id.substr(colon + 1)))
+            return option_fault("access", "an entry of the digest of " + in_words(id.substr(0, colon)) +
+                                              " whose hash cannot be one", accepted);
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
 std::optional<option_fault> find_fault(const std::optional<access_list>& access)
 {
     if (!access)
@@ -171,7 +209,7 @@ std::optional<option_fault> find_fault(const std::optional<access_list>& access)
             return option_fault("access", "an entry that allows " + std::to_string(entry.allowed),
                                 "of entries that allow something, of permission::all");
     }
-    return std::nullopt;
+    return find_digest_fault(*access);
 }
 
 namespace {

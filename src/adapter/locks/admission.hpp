@@ -1,0 +1,101 @@
+#pragma once
+#include "adapter/client/agreed_options.hpp"
+#include "adapter/client/client_core.hpp"
+#include "recipes/acquisition/acquisition.hpp"
+#include "recipes/locks/lock_contender.hpp"
+#include "recipes/locks/lock_option_faults.hpp"
+#include "recipes/semaphore/semaphore_acquisition.hpp"
+#include "recipes/semaphore/semaphore_option_faults.hpp"
+#include "recipes/session/option_faults.hpp"
+#include "store/unique_function.hpp"
+#include "zklock/errc.hpp"
+#include "zklock/result.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace zklock::detail {
+
+/// Has the locks of one client on one path agree about its options. While somebody uses the path, the recipes refuse
+/// whoever comes with others. Here they are refused, in the same way, while the path is at rest as well, as long as a
+/// lock lives that was acquired, or waited for, with its own.
+///
+/// Each lock has one of these. It is for the strand, but is destroyed on any thread. `Refused` is the acquisition that
+/// a refused acquire has.
+template <class Options, class Refused> class admission {
+public:
+    admission() = default;
+    admission(const admission&) = delete;
+    admission& operator=(const admission&) = delete;
+
+    /// Starts an acquire of the lock by `start`; or has it refused, if other locks are in the way of `wanted()`, the
+    /// options of its path. Nothing is looked up once an acquire was not refused.
+    template <class Request, class Wanted, class Start>
+    [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core, agreed_options<Options>& agreed,
+                                                                Request request, Wanted wanted, Start start)
+    {
+        if (*own_)
+            return start(std::move(request));
+        const Options options = wanted();
+        claim there = agreed.claim_path(request.path, options);
+        if (*there != options)
+            return refuse(core.session, core.locks.new_id(), std::move(request), *there, options);
+        request.done = told{own_, std::move(there), std::move(request.done)};
+        return start(std::move(request));
+    }
+
+private:
+    using claim = typename agreed_options<Options>::claim;
+
+    /// Hears how the wait of an acquire ends. The lock keeps the claim of its path, unless it was refused.
+    class told {
+    public:
+        told(std::shared_ptr<claim> keeper, claim path, store::unique_function<void(error_code, recipes::grant)> next)
+            : keeper_(std::move(keeper)), path_(std::move(path)), next_(std::move(next))
+        {
+        }
+        told(told&&) noexcept = default;
+        told& operator=(told&&) = delete;
+        ~told() { keep(); } // it was withdrawn
+
+        void operator()(error_code ec, recipes::grant given)
+        {
+            if (ec == errc::invalid_option || ec == errc::invalid_path)
+                path_ = nullptr;
+            keep();
+            std::exchange(next_, nullptr)(ec, std::move(given));
+        }
+
+    private:
+        void keep() noexcept
+        {
+            const auto keeper = std::exchange(keeper_, nullptr);
+            if (keeper && path_)
+                *keeper = std::move(path_);
+        }
+
+        std::shared_ptr<claim> keeper_;
+        claim path_;
+        store::unique_function<void(error_code, recipes::grant)> next_;
+    };
+
+    template <class Request>
+    static std::shared_ptr<recipes::acquisition> refuse(recipes::session& s, std::uint64_t id, Request request,
+                                                        const Options& there, const Options& wanted)
+    {
+        auto why = s.why_unusable(request.path, false);
+        if (!why)
+            why = report_fault(s, request.path, contradiction(there, wanted));
+        const auto refused = std::make_shared<Refused>(s, nullptr, id, std::move(request));
+        refused->fail(*why);
+        return refused;
+    }
+
+    const std::shared_ptr<claim> own_ = std::make_shared<claim>(); ///< null in it: not yet
+};
+
+using lock_admission = admission<recipes::path_options, recipes::lock_contender>;
+using semaphore_admission = admission<recipes::semaphore_path_options, recipes::semaphore_acquisition>;
+
+} // namespace zklock::detail

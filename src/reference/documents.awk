@@ -23,6 +23,7 @@ code { print; next }
         sub(/\]\([^)]*\)$/, "", text)
         $0 = substr($0, 1, RSTART - 1) substr(text, 2) substr($0, RSTART + RLENGTH)
     }
+    gsub(/\]\(CHANGELOG\.md\)/, "](@ref changes)")
     gsub(/<!--[^>]*-->/, "")
     print
 }

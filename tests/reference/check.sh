@@ -7,6 +7,7 @@ mkdir -p "$3" || exit 1
     echo "OUTPUT_DIRECTORY = $3"
     [ $# -lt 4 ] || printf 'INPUT = %s\nUSE_MDFILE_AS_MAINPAGE =\n' "$4"
 } | "$1" - || exit 1
+awk -f "$(dirname "$0")/../../src/reference/enumerators.awk" "$3"/xml/*.xml || exit 1
 [ -s "$3/html/index.html" ] || { echo "there is no reference" >&2; exit 1; }
 [ $# -ge 4 ] || for class in client mutex guard election; do # of what everybody reads
     grep -q operation_aborted "$3/html/classzklock_1_1$class.html" ||

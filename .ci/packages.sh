@@ -7,9 +7,10 @@ packages_library=(cmake ninja-build g++ @boost libzookeeper-st-dev libssl-dev)
 # A ZooKeeper of one's own, started as a plain Java program; its port for TLS takes Netty, and keys.
 packages_server=(default-jre-headless libzookeeper-java libnetty-java openssl)
 packages_demo=(libsqlite3-dev sqlite3 libcli11-dev libfmt-dev)
-packages_tests=(doctest-dev libcli11-dev @clang procps)
+packages_tests=(doctest-dev libcli11-dev @clang procps pkg-config doxygen)
 # Peers to share paths with and to be measured beside, and what builds and starts them.
 packages_bench=(libcurator-recipes-java default-jdk-headless python3 python3-kazoo)
+packages_packaging=(dpkg-dev file) # what makes Debian packages
 packages_plots=(python3-matplotlib) # see install_if_possible
 
 # The oldest that serve: as in src/CMakeLists.txt, and what the tests are known to run with.

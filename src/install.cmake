@@ -1,11 +1,22 @@
-# `cmake --install` and `find_package(zklock)`.
+# `cmake --install`, `find_package(zklock)` and `pkg-config zklock`. Of components there are three, which the Debian
+# packages are made of: zklock_runtime (the shared library), zklock_development and zklock_tools (programs).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/zklock)
 
-install(TARGETS zklock EXPORT zklock-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Each kind of library has targets of its own, which zklock-config.cmake chooses from.
+foreach(target ${zklock_targets})
+  set(kind ${zklock_kind})
+  if(target STREQUAL "zklock_other_kind")
+    set(kind ${zklock_other_kind})
+  endif()
+  install(TARGETS ${target} EXPORT zklock-${kind}-targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT zklock_runtime NAMELINK_COMPONENT zklock_development
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT zklock_development)
+  install(EXPORT zklock-${kind}-targets NAMESPACE zklock:: DESTINATION ${package_dir} COMPONENT zklock_development)
+endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zklock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN *.hpp PATTERN README.md PATTERN MIGRATION.md) # the user's guide, whose links to the headers hold there
-install(EXPORT zklock-targets NAMESPACE zklock:: DESTINATION ${package_dir})
+  COMPONENT zklock_development
+  FILES_MATCHING PATTERN *.hpp PATTERN *.md) # the user's guide, whose links to the headers hold there
 
 set(zklock_built_with_boost ${Boost_VERSION_STRING})
 configure_package_config_file(zklock-config.cmake.in zklock-config.cmake INSTALL_DESTINATION ${package_dir})
@@ -14,4 +25,6 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/zklock-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/zklock-config-version.cmake
   find_zookeeper_st.cmake
-  DESTINATION ${package_dir})
+  DESTINATION ${package_dir} COMPONENT zklock_development)
+
+include(packaging/pkg_config.cmake)

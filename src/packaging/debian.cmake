@@ -1,0 +1,96 @@
+# cpack -G DEB: libzklock0.1 (the shared library), libzklock-dev (headers, static library, CMake and pkg-config files)
+# and zklock-tools (programs, where there are some). Made for the Debian that they are made on: templates of Boost are
+# in all of them, and so the development package wants the very Boost that the library was built with.
+if(NOT BUILD_SHARED_LIBS OR NOT ZKLOCK_BOTH_KINDS OR NOT ZKLOCK_INSTALL)
+  message(FATAL_ERROR "ZKLOCK_PACKAGES goes with BUILD_SHARED_LIBS, ZKLOCK_BOTH_KINDS and ZKLOCK_INSTALL: "
+    "`bash src/packaging/make` says them all.")
+endif()
+
+set(ZKLOCK_MAINTAINER "Who made this package <root@localhost>" CACHE STRING
+  "Whom Debian packages name as their maintainer")
+
+# package_of(OUT FILE): which of the installed packages has it.
+function(package_of out file)
+  file(REAL_PATH ${file} real)
+  foreach(name ${file} ${real})
+    execute_process(COMMAND dpkg-query --search ${name} RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_QUIET)
+    if(status EQUAL 0)
+      string(REGEX REPLACE "[:,].*$" "" package "${said}")
+      set(${out} ${package} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "${file} is of no Debian package: a package that needs it could not say what it needs.")
+endfunction()
+
+# Who compiles against the static library needs what it was compiled against.
+get_target_property(place Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
+package_of(needed ${place}/boost/version.hpp)
+set(development_needs "${needed}")
+package_of(needed ${ZooKeeper_LIBRARY})
+list(APPEND development_needs ${needed})
+if(ZKLOCK_TLS)
+  package_of(needed ${OPENSSL_SSL_LIBRARY})
+  list(APPEND development_needs ${needed})
+endif()
+
+# The same version on another Debian is another package: 0.1.0-1~deb12u1.
+file(STRINGS /etc/os-release os REGEX "^(ID|VERSION_ID)=")
+set(release 1)
+if("${os}" MATCHES "(^|;)ID=debian" AND "${os}" MATCHES "VERSION_ID=\"?([0-9]+)")
+  set(release 1~deb${CMAKE_MATCH_1}u1)
+endif()
+
+get_target_property(soversion zklock::shared SOVERSION)
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME zklock)
+set(CPACK_PACKAGE_CONTACT "${ZKLOCK_MAINTAINER}")
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+  OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE ${release})
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY >=)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each has its own
+set(version "${PROJECT_VERSION}-${release}")
+
+set(CPACK_COMPONENTS_ALL zklock_runtime zklock_development)
+set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_NAME libzklock${soversion})
+set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_ZKLOCK_RUNTIME_DESCRIPTION "distributed locks on ZooKeeper for Asio programs
+Mutexes, shared mutexes, semaphores and elections among the processes that
+share a ZooKeeper ensemble. Waiting blocks no thread, a granted lock carries
+a fencing token, and a holder hears of its loss before the next has the lock.
+
+This package has the shared library.")
+set(libraries "${CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_NAME} (= ${version})")
+
+set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_PACKAGE_NAME libzklock-dev)
+set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_PACKAGE_SECTION libdevel)
+list(JOIN development_needs ", " development_needs)
+set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_PACKAGE_DEPENDS "${libraries}, ${development_needs}")
+set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_PACKAGE_SUGGESTS "cmake (>= ${CMAKE_MINIMUM_REQUIRED_VERSION}), pkg-config")
+set(CPACK_DEBIAN_ZKLOCK_DEVELOPMENT_DESCRIPTION "distributed locks on ZooKeeper for Asio programs (development)
+This package has the headers with the user's guide, the static library, and
+what CMake and pkg-config need to find them.")
+
+if(TARGET zklock_tool)
+  list(APPEND CPACK_COMPONENTS_ALL zklock_tools)
+  set(CPACK_DEBIAN_ZKLOCK_TOOLS_PACKAGE_NAME zklock-tools)
+  set(CPACK_DEBIAN_ZKLOCK_TOOLS_PACKAGE_SECTION admin)
+  set(CPACK_DEBIAN_ZKLOCK_TOOLS_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_ZKLOCK_TOOLS_DESCRIPTION "distributed locks on ZooKeeper for scripts and operators
+The program zklock runs a command while it holds a lock that all machines
+share, shows who holds it and who waits, and finds out what is wrong.")
+  # It is linked to the shared library, which dpkg-shlibdeps finds where it is built.
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src)
+  set(CPACK_DEBIAN_ZKLOCK_TOOLS_PACKAGE_DEPENDS "${libraries}")
+endif()
+include(CPack)

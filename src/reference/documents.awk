@@ -1,0 +1,29 @@
+# What Doxygen reads of the user's guide and the list of changes: headings get the anchors by which they are linked to,
+# and links to files that the reference has not become text.
+function anchor(title) {
+    title = tolower(title)
+    gsub(/[^a-z0-9 _-]/, "", title)
+    gsub(/ /, "-", title)
+    return title
+}
+/^```/ { code = !code }
+code { print; next }
+/^# / && FILENAME ~ /zklock\/README\.md$/ { print $0 " {#guide}"; next }
+/^# / && FILENAME ~ /zklock\/CHANGELOG\.md$/ { print $0 " {#changes}"; next }
+/^##+ / && FILENAME ~ /zklock\/README\.md$/ {
+    title = $0
+    sub(/^#+ /, "", title)
+    print $0 " {#" anchor(title) "}"
+    next
+}
+{
+    while (match($0, /\[[^]]*\]\((\.\.|detail)\/[^)]*\)/)) {
+        link = substr($0, RSTART, RLENGTH)
+        text = link
+        sub(/\]\([^)]*\)$/, "", text)
+        $0 = substr($0, 1, RSTART - 1) substr(text, 2) substr($0, RSTART + RLENGTH)
+    }
+    gsub(/\]\(CHANGELOG\.md\)/, "](@ref changes)")
+    gsub(/<!--[^>]*-->/, "")
+    print
+}

@@ -1,0 +1,61 @@
+# self_test.sh DOXYGEN DOXYFILE SCRATCH: that check.sh fails on what is not documented, or wrongly.
+set -u
+here=$(dirname "$0")
+rm -rf "$3"
+failures=0
+# expect NAME TEXT: a header, read from standard input; what Doxygen says of it, or nothing if all is well.
+expect() {
+    mkdir -p "$3/$1"
+    { printf '#pragma once\n/// @file\n/// All of it.\nnamespace zklock {\n' && cat && echo '}'; } >"$3/$1/header.hpp"
+    sh "$here/check.sh" "$doxygen" "$doxyfile" "$3/made" "$3/$1" >"$3/said" 2>&1
+    status=$?
+    if [ "$2" ]; then
+        { [ $status -ne 0 ] && grep -q "header\.hpp:.*$2" "$3/said"; } && return
+    else
+        [ $status -eq 0 ] && return
+    fi
+    echo "$1: status $status: $(cat "$3/said")" >&2
+    failures=1
+}
+doxygen=$1
+doxyfile=$2
+expect documented "" "$3" <<'SOURCE'
+/// A class.
+class some {
+public:
+    int f(); ///< A function.
+};
+SOURCE
+expect class "some.*not documented" "$3" <<'SOURCE'
+class some {
+public:
+    int f(); ///< A function.
+};
+SOURCE
+expect function "f().*not documented" "$3" <<'SOURCE'
+/// A class.
+class some {
+public:
+    int f();
+};
+SOURCE
+expect enumerator "second.*not documented" "$3" <<'SOURCE'
+/// An enumeration.
+enum class some {
+    first, ///< A value.
+    second
+};
+SOURCE
+expect parameter "which" "$3" <<'SOURCE'
+/// A function. @param which is not there
+int f(int other);
+SOURCE
+expect hidden "" "$3" <<'SOURCE'
+namespace detail {
+class some {
+public:
+    int f();
+};
+}
+SOURCE
+exit $failures

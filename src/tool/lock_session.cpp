@@ -75,6 +75,7 @@ asio::awaitable<int> lock_session::connect()
     if (outcome.error)
         co_return no_connection_because(outcome.error);
     log_.connected();
+    out_.tell("connected", {{"servers", plan_.client.servers}}, "connected to " + plan_.client.servers);
     co_return succeeded;
 }
 
@@ -200,6 +201,8 @@ asio::awaitable<int> lock_session::release()
     if (outcome.error == errc::lost && !was_lost)
         out_.warn("lost", {{"path", plan_.lock.path}, {"reason", "node_deleted"}},
                   "lost " + plan_.lock.path + ": its node was gone when it was to be deleted");
+    else if (!was_lost)
+        out_.tell("released", {{"path", plan_.lock.path}}, "released " + plan_.lock.path);
     co_return outcome.error == errc::lost ? lock_lost : succeeded;
 }
 

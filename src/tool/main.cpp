@@ -57,10 +57,10 @@ void add_run(CLI::App& app, run_arguments& to, const command_words& words, actio
 {
     auto* const run_app = app.add_subcommand("run", "run a command while a lock is held");
     run_app->prefix_command();
-    run_app->usage("zklock run [OPTIONS] PATH [--] [COMMAND [ARGUMENT...]]");
     add_run_arguments(*run_app, to);
     add_lock_arguments(*run_app, to);
-    run_app->footer("Without a command it holds the lock until a signal comes, and prints node and token.");
+    run_app->footer("Behind the options: PATH [--] [COMMAND [ARGUMENT...]]\n"
+                    "Without a command it holds the lock until a signal comes, and prints node and token.");
     run_app->callback([&, run_app] {
         to.command = words.command(run_app->remaining());
         chosen = [plan = plan_of(to)] { return run(plan); };
@@ -71,8 +71,8 @@ void add_lead(CLI::App& app, run_arguments& to, const command_words& words, acti
 {
     auto* const lead_app = app.add_subcommand("lead", "run a command whenever the lock is held: one of many programs leads");
     lead_app->prefix_command();
-    lead_app->usage("zklock lead [OPTIONS] PATH [--] COMMAND [ARGUMENT...]");
     add_run_arguments(*lead_app, to);
+    lead_app->footer("Behind the options: PATH [--] COMMAND [ARGUMENT...]");
     lead_app->callback([&, lead_app] {
         to.command = words.command(lead_app->remaining());
         if (to.command.empty())

@@ -89,7 +89,8 @@ void voice::write(std::string text)
 
 void voice::write_json(std::string_view event, boost::json::object details)
 {
-    boost::json::object line{{"event", event}};
+    const std::chrono::duration<double> after = std::chrono::steady_clock::now() - began_;
+    boost::json::object line{{"event", event}, {"after", after.count()}};
     for (auto& [key, value] : details)
         line.emplace(key, std::move(value));
     write(boost::json::serialize(line) + '\n');

@@ -1,6 +1,7 @@
 #pragma once
 #include <boost/json/object.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -12,7 +13,8 @@ namespace zklock::tool {
 class voice {
 public:
     /// @param verbose Say everything, and not only what went wrong.
-    /// @param json Say everything as JSON, one object a line: `{"event":"acquired",…}`.
+    /// @param json Say everything as JSON, one object a line: `{"event":"acquired","after":0.012,…}`, with the seconds
+    /// since this object was made.
     voice(bool verbose, bool json);
 
     /// Something that is as it should be.
@@ -33,6 +35,7 @@ private:
     const bool json_;
     const bool terminal_;
     std::string shown_;
+    const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
 /// What others wrote, for people: control characters are replaced, and what is long is cut.

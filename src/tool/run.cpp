@@ -28,7 +28,7 @@ bool print_hold(const lock_session& session, const run_plan& plan)
     return std::puts(line.c_str()) >= 0 && std::fflush(stdout) == 0;
 }
 
-asio::awaitable<int> hold(lock_session& session, const run_plan& plan, voice& out)
+asio::awaitable<int> print_and_hold(lock_session& session, const run_plan& plan, voice& out)
 {
     if (!print_hold(session, plan)) {
         out.warn("failed", {}, "cannot write node and token");
@@ -46,7 +46,7 @@ asio::awaitable<int> run_once(lock_session& session, const run_plan& plan, voice
         auto acquiring = session.acquire();
         status = co_await std::move(acquiring);
         if (status == succeeded) {
-            auto holding = plan.command.empty() ? hold(session, plan, out) : session.run_command();
+            auto holding = plan.command.empty() ? print_and_hold(session, plan, out) : session.run_command();
             status = co_await std::move(holding);
             auto releasing = session.release();
             const int released = co_await std::move(releasing);

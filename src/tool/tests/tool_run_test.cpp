@@ -1,10 +1,9 @@
 // zklock run: what a command is given, and what becomes of its status.
 #include "tool/tests/tool_scene.hpp"
 
-#include "support/skip.hpp"
-
 #include <doctest/doctest.h>
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <sstream>

@@ -3,10 +3,11 @@
 #include <boost/json/serialize.hpp>
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <utility>
 
 namespace zklock::tool {
@@ -39,9 +40,23 @@ std::size_t length_of_character(std::string_view text, std::size_t at)
     return length;
 }
 
+/// Of the terminal on stderr.
+std::size_t columns()
+{
+    winsize size{};
+    const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+    return std::max<std::size_t>(known ? size.ws_col : 80, 20);
+}
+
 } // namespace
 
 voice::voice(bool verbose, bool json) : verbose_(verbose), json_(json), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+voice::~voice()
+{
+    if (terminal_ && !json_ && !shown_.empty())
+        write({});
+}
 
 void voice::tell(std::string_view event, boost::json::object details, const std::string& text)
 {
@@ -67,8 +82,7 @@ void voice::show(boost::json::object details, const std::string& text)
             write_json("waiting", std::move(details));
         shown_ = std::move(now);
     } else if (verbose_ && terminal_) {
-        shown_.clear();
-        write("zklock: " + text);
+        write("zklock: " + printable(text, columns() - 10)); // the rest of a longer one would stay
         shown_ = text;
     } else if (verbose_ && text != shown_) {
         write("zklock: " + text + '\n');

@@ -16,6 +16,9 @@ public:
     /// @param json Say everything as JSON, one object a line: `{"event":"acquired","after":0.012,…}`, with the seconds
     /// since this object was made.
     voice(bool verbose, bool json);
+    ~voice(); ///< what show() shows goes
+    voice(const voice&) = delete;
+    voice& operator=(const voice&) = delete;
 
     /// Something that is as it should be.
     void tell(std::string_view event, boost::json::object details, const std::string& text);

@@ -116,6 +116,10 @@ void keeper_process::take_order()
 
 void keeper_process::start(const order& what, std::string_view environment)
 {
+    if (lease_clock::now() >= lease_time(what.until) - times_.notice()) { // the tool was stopped meanwhile, say
+        tell(report_kind::stopping);
+        return tell(report_kind::gone);
+    }
     std::vector<std::string> additions;
     while (!environment.empty()) {
         const auto end = environment.find('\0');

@@ -8,8 +8,8 @@
 
 namespace zklock::tool {
 
-/// What a client's log says, for the reasons of what fails. ZKLOCK_LOG in the environment has it written to stderr, as it
-/// does in all programs. It has to outlive the client.
+/// What a client's log says, for the reasons of what fails. ZKLOCK_LOG in the environment has it written to stderr, as
+/// it does in all programs. It has to outlive the client.
 class client_log {
 public:
     client_log();

@@ -26,7 +26,8 @@ asio::awaitable<int> connect_and_run(client zk, const connection_arguments& give
     std::exception_ptr thrown;
     try {
         const auto limit = seconds(given.connect_timeout);
-        auto connecting = zk.wait_connected(limit.count() == 0 ? lease_clock::duration::max() : lease_clock::duration(limit));
+        auto connecting =
+            zk.wait_connected(limit.count() == 0 ? lease_clock::duration::max() : lease_clock::duration(limit));
         result<void> connected = co_await std::move(connecting);
         if (connected.has_error()) {
             status = tell_unconnected(out, given.servers, connected.error(), log.trouble());

@@ -23,7 +23,7 @@ credentials credentials_of(const std::string& text)
 
 std::chrono::milliseconds seconds(double value)
 {
-    constexpr double longest = 1e12; // thousands of years, and far from an overflow
+    constexpr double longest = 1e9; // 31 years, and far from an overflow
     return std::chrono::milliseconds(std::llround(std::min(value, longest) * 1000));
 }
 
@@ -51,7 +51,8 @@ void add_connection_arguments(CLI::App& app, connection_arguments& to)
     const auto duration = [&](const char* name, auto& option, const char* what) {
         return app.add_option(name, option, what)->check(is_seconds())->type_name("SECS")->group(group);
     };
-    duration("--session-timeout", to.session_timeout, "what is asked of the servers: how long a dead holder keeps others out");
+    duration("--session-timeout", to.session_timeout,
+             "what is asked of the servers: how long a dead holder keeps others out");
     duration("--server-tick", to.server_tick, "the servers' tickTime, or more")->capture_default_str();
     duration("--connect-timeout", to.connect_timeout, "how long to wait for the first connection; 0: for ever")
         ->capture_default_str();
@@ -72,9 +73,11 @@ void add_connection_arguments(CLI::App& app, connection_arguments& to)
     const auto file = [&](const char* name, std::string& option, const char* what) {
         return app.add_option(name, option, what)->type_name("FILE")->needs(on)->group(group);
     };
-    file("--tls-ca", to.tls.ca_file, "the authorities that may have signed the servers' certificates; else the system's");
+    file("--tls-ca", to.tls.ca_file,
+         "the authorities that may have signed the servers' certificates; else the system's");
     auto* own = file("--tls-cert", to.tls.certificate_file, "a certificate of our own, if the servers want to see one");
-    file("--tls-key", to.tls.key_file, "its key, if that is another file; what it is encrypted with is in ZKLOCK_TLS_KEY_PASSWORD")
+    file("--tls-key", to.tls.key_file,
+         "its key, if that is another file; what it is encrypted with is in ZKLOCK_TLS_KEY_PASSWORD")
         ->needs(own);
     app.add_flag("--json", to.json, "write JSON, one object a line");
 }

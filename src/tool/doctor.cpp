@@ -38,7 +38,8 @@ std::string below(const std::string& parent, const std::string& name)
 
 asio::awaitable<int> examine(client zk, const connection_arguments& connection, std::string path, findings& found)
 {
-    found.good("TLS", connection.tls.enabled ? "on; the servers' certificates are in order" : "off: what is said can be read");
+    found.good("TLS",
+               connection.tls.enabled ? "on; the servers' certificates are in order" : "off: what is said can be read");
     auto lease = examine_lease(zk, options_of(connection), path, found);
     co_await std::move(lease);
     if (!path.empty()) {
@@ -74,8 +75,9 @@ asio::awaitable<void> examine_lease(client zk, const client_options& options, st
     auto removing = zk.remove(probe);
     static_cast<void>(co_await std::move(removing)); // it is a container: else the servers will
     found.good("lease",
-               fmt::format("without the servers a lock is held for {:.1f} s more; it allows for clocks that run {:.1f} % apart",
-                           left.count(), options.clock_drift * 100),
+               fmt::format(
+                   "without the servers a lock is held for {:.1f} s more; it allows for clocks that run {:.1f} % apart",
+                   left.count(), options.clock_drift * 100),
                {{"seconds", left.count()}});
     if (stat.has_error() || !stat.value())
         co_return;
@@ -124,8 +126,9 @@ asio::awaitable<void> examine_queue(client zk, std::string path, findings& found
     for (const listed& each : listing.value().all) {
         const std::string node = printable(each.who.node);
         if (each.who.session_id == 0) {
-            found.bad("queue", fmt::format("{} belongs to no session: it will never go by itself. zklock break {} {}", node,
-                                           path, each.who.sequence),
+            found.bad("queue",
+                      fmt::format("{} belongs to no session: it will never go by itself. zklock break {} {}", node,
+                                  path, each.who.sequence),
                       {{"node", utf8(each.who.node)}});
         } else if (each.holds) {
             const auto age = std::chrono::duration_cast<std::chrono::seconds>(each.who.age(now)).count();

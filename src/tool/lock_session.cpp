@@ -125,7 +125,8 @@ int lock_session::acquire_failed(error_code why)
     if (why == errc::timed_out || why == errc::tls_failed) {
         const auto waited = lock_.last_timeout();
         if (waited && !waited->not_connected_for) {
-            out_.warn("timed_out", {{"path", path}, {"before_us", waited->before_us}, {"reason", utf8(to_string(*waited))}},
+            out_.warn("timed_out",
+                      {{"path", path}, {"before_us", waited->before_us}, {"reason", utf8(to_string(*waited))}},
                       to_string(*waited));
             return plan_.conflict_status.value_or(timed_out);
         }

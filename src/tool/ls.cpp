@@ -23,7 +23,8 @@ asio::awaitable<int> print(client zk, const std::vector<std::string>& paths, boo
         if (listing.has_error())
             co_return tell_failed(out, path, listing.error());
         const auto now = std::chrono::system_clock::now();
-        fmt::print("{}", json ? boost::json::serialize(to_json(listing.value(), now)) + '\n' : to_text(listing.value(), now));
+        fmt::print("{}",
+                   json ? boost::json::serialize(to_json(listing.value(), now)) + '\n' : to_text(listing.value(), now));
     }
     co_return std::fflush(stdout) == 0 ? succeeded : failed;
 }

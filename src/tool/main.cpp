@@ -18,8 +18,8 @@
 namespace zklock::tool {
 namespace {
 
-/// A command behind its subcommand's own arguments is none of ours: CLI11 leaves it alone from its first word on, and what
-/// is behind a `--` is not shown to CLI11 at all.
+/// A command behind its subcommand's own arguments is none of ours: CLI11 leaves it alone from its first word on, and
+/// what is behind a `--` is not shown to CLI11 at all.
 class command_words {
 public:
     explicit command_words(std::vector<std::string>& arguments)
@@ -69,7 +69,8 @@ void add_run(CLI::App& app, run_arguments& to, const command_words& words, actio
 
 void add_lead(CLI::App& app, run_arguments& to, const command_words& words, action& chosen)
 {
-    auto* const lead_app = app.add_subcommand("lead", "run a command whenever the lock is held: one of many programs leads");
+    auto* const lead_app =
+        app.add_subcommand("lead", "run a command whenever the lock is held: one of many programs leads");
     lead_app->prefix_command();
     add_run_arguments(*lead_app, to);
     lead_app->footer("Behind the options: PATH [--] COMMAND [ARGUMENT...]");

@@ -14,7 +14,9 @@ namespace zklock::tool {
 /// rarely: it spends a twentieth of the time on that.
 class progress : public std::enable_shared_from_this<progress> {
 public:
-    progress(wanted_lock lock, std::string path, voice& out) : lock_(std::move(lock)), path_(std::move(path)), out_(out) {}
+    progress(wanted_lock lock, std::string path, voice& out) : lock_(std::move(lock)), path_(std::move(path)), out_(out)
+    {
+    }
 
     /// Looks, if it is time to, and shows what it has found.
     void look();

@@ -49,7 +49,8 @@ asio::awaitable<int> ask_holders(client zk, std::string path, bool json, voice& 
     } else {
         for (const listed& each : listing.value().all)
             if (each.holds && asked.value() != 0)
-                fmt::print("asked {} ({})\n", each.who.revoked ? "one who was asked before" : printable(each.who.identifier),
+                fmt::print("asked {} ({})\n",
+                           each.who.revoked ? "one who was asked before" : printable(each.who.identifier),
                            printable(each.who.node));
         if (asked.value() == 0)
             fmt::print("{}: nobody holds it\n", path);

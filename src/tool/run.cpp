@@ -23,8 +23,9 @@ bool print_hold(const lock_session& session, const run_plan& plan)
     const std::string node = session.node();
     const std::int64_t token = session.token();
     const std::string line =
-        plan.json ? boost::json::serialize(boost::json::object{{"path", plan.lock.path}, {"node", node}, {"token", token}})
-                  : node + ' ' + std::to_string(token);
+        plan.json
+            ? boost::json::serialize(boost::json::object{{"path", plan.lock.path}, {"node", node}, {"token", token}})
+            : node + ' ' + std::to_string(token);
     return std::puts(line.c_str()) >= 0 && std::fflush(stdout) == 0;
 }
 

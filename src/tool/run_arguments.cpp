@@ -33,7 +33,8 @@ void plan_stop(const run_arguments& given, run_plan& plan)
 {
     const auto& session = given.connection.session_timeout;
     const milliseconds stated = session ? seconds(*session) : usual_session;
-    const milliseconds kill_after = given.kill_after ? seconds(*given.kill_after) : std::min(milliseconds(2000), stated / 5);
+    const milliseconds kill_after =
+        given.kill_after ? seconds(*given.kill_after) : std::min(milliseconds(2000), stated / 5);
     plan.client.session_timeout = stated;
     if (!session) {
         const milliseconds needed = (kill_after + reserve_for(stated)) * 42 / 10;
@@ -60,20 +61,24 @@ void add_run_arguments(CLI::App& app, run_arguments& to)
 {
     app.add_option("PATH", to.lock.path, "the lock, such as /locks/backup")->required();
     app.add_flag("-c,--command", to.shell, "COMMAND is one line for the shell ($SHELL, or /bin/sh)");
-    app.add_option("--kill-after", to.kill_after, "how long the command has between TERM and KILL when it is stopped [2]")
+    app.add_option("--kill-after", to.kill_after,
+                   "how long the command has between TERM and KILL when it is stopped [2]")
         ->check(is_seconds())
         ->type_name("SECS");
     app.add_flag("--revocable", to.revocable, "stop the command when somebody asks for the lock (zklock revoke)");
-    app.add_flag("-v,--verbose", to.verbose, "tell what happens; on a terminal also the place in the queue, and the holder");
+    app.add_flag("-v,--verbose", to.verbose,
+                 "tell what happens; on a terminal also the place in the queue, and the holder");
     add_connection_arguments(app, to.connection);
 }
 
 void add_lock_arguments(CLI::App& app, run_arguments& to)
 {
     auto* now = app.add_flag("-n,--nonblock", to.no_wait, "do not wait if the lock is not free");
-    auto* wait = app.add_option("-w,--timeout", to.wait, "wait no longer than that")->check(is_seconds())->type_name("SECS");
+    auto* wait =
+        app.add_option("-w,--timeout", to.wait, "wait no longer than that")->check(is_seconds())->type_name("SECS");
     now->excludes(wait);
-    app.add_option("-E,--conflict-exit-code", to.conflict_status, "the exit status when the lock was not to be had [121, 124]")
+    app.add_option("-E,--conflict-exit-code", to.conflict_status,
+                   "the exit status when the lock was not to be had [121, 124]")
         ->check(CLI::Range(0, 255))
         ->type_name("CODE");
     auto* shared = app.add_flag("-s,--shared", to.lock.shared, "as a reader: with other readers, and no writer");

@@ -16,7 +16,10 @@ struct server_address {
 
     std::string host;
     std::string port = "2181";
-    [[nodiscard]] std::string text() const { return host.find(':') == host.npos ? host + ':' + port : '[' + host + "]:" + port; }
+    [[nodiscard]] std::string text() const
+    {
+        return host.find(':') == host.npos ? host + ':' + port : '[' + host + "]:" + port;
+    }
 };
 
 /// The servers in `host:port,host:port/chroot`, and the chroot (empty if there is none).

@@ -8,8 +8,8 @@ namespace zklock::tool {
 
 terminal::terminal() : file_(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC))
 {
-    // A process in the background that changes the terminal, or (with tostop) writes to it, would be stopped, and with it
-    // the lock's heartbeats.
+    // A process in the background that changes the terminal, or (with tostop) writes to it, would be stopped, and with
+    // it the lock's heartbeats.
     ::signal(SIGTTOU, SIG_IGN);
 }
 

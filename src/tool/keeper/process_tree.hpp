@@ -18,8 +18,8 @@ struct seen_process {
 /// Makes this process the one to which orphans among its descendants come, so that descendants_of() finds them.
 void adopt_orphans() noexcept;
 
-/// All processes that descend from `root`, which is none of them. Those that have ended, and were not waited for yet, do
-/// not count.
+/// All processes that descend from `root`, which is none of them. Those that have ended, and were not waited for yet,
+/// do not count.
 [[nodiscard]] std::vector<seen_process> descendants_of(pid_t root);
 
 /// Sends a signal to a process group, and to those descendants of this process that are in other groups. (A second TERM

@@ -33,7 +33,8 @@ const std::string step = R"(
 std::string work(int worker)
 {
     return "for i in $(seq " + std::to_string(steps) + "); do export STEP=" + std::to_string(worker) + ".$i; until '" +
-           tool_scene::program() + "' run --server-tick 0.5 --session-timeout 2 --connect-timeout 60 -c /counter -- \"$CODE\"; "
+           tool_scene::program() +
+           "' run --server-tick 0.5 --session-timeout 2 --connect-timeout 60 -c /counter -- \"$CODE\"; "
            "do echo again $STEP $? >>attempts; done; done";
 }
 
@@ -43,7 +44,8 @@ pid_t holder_of(admin_client& admin)
     std::vector<std::string> queue = admin.children("/counter");
     if (queue.empty())
         return 0;
-    const auto first = std::ranges::min_element(queue, {}, [](const std::string& name) { return name.substr(name.size() - 10); });
+    const auto first =
+        std::ranges::min_element(queue, {}, [](const std::string& name) { return name.substr(name.size() - 10); });
     try {
         const std::string identifier = admin.get("/counter/" + *first);
         return static_cast<pid_t>(std::stoi(identifier.substr(identifier.rfind(':') + 1)));
@@ -76,7 +78,8 @@ TEST_CASE("fifty processes, twenty steps each, and holders that are killed: a th
     std::chrono::duration<double> longest{0};
     for (int killed = 0; killed < kills;) {
         // Somewhere in the middle of things: after some more steps.
-        const int until = std::min(number_in(scene) + static_cast<int>(random() % 80), workers * steps * (killed + 1) / (kills + 1));
+        const int until =
+            std::min(number_in(scene) + static_cast<int>(random() % 80), workers * steps * (killed + 1) / (kills + 1));
         wait_until("more steps", std::chrono::minutes(5), [&] { return number_in(scene) >= until; });
         const pid_t holder = holder_of(admin);
         if (holder <= 0 || ::kill(holder, SIGKILL) != 0)

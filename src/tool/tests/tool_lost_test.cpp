@@ -12,15 +12,17 @@ using namespace zklock::test;
 namespace {
 
 /// A command that does not heed TERM, and its child that does not either.
-const std::string deaf = "trap 'echo term >term' TERM; (trap '' TERM; echo up >child.up; exec sleep 1000) & echo $! >child; "
-                         "echo $$ >command; while :; do wait; done";
+const std::string deaf =
+    "trap 'echo term >term' TERM; (trap '' TERM; echo up >child.up; exec sleep 1000) & echo $! >child; "
+    "echo $$ >command; while :; do wait; done";
 
 /// Waits for the lock of the other, and says whether it finds anything of the other's command.
 child_process start_next(tool_scene& scene, const std::string& path)
 {
-    return scene.start({"run", path, "--", "sh", "-c",
-                        "for each in $(cat command child); do if kill -0 $each; then echo $each is alive; fi; done; echo had it"},
-                       "next");
+    return scene.start(
+        {"run", path, "--", "sh", "-c",
+         "for each in $(cat command child); do if kill -0 $each; then echo $each is alive; fi; done; echo had it"},
+        "next");
 }
 
 void expect_clean(tool_scene& scene, child_process next)
@@ -51,8 +53,9 @@ TEST_CASE("a command that heeds TERM has the time that --kill-after gives it")
 {
     tool_scene scene;
     proxy link(server().port());
-    auto tool = scene.start({"run", "--servers", link.address(), "--kill-after", "3", "/lost/tidy", "--", "sh", "-c",
-                             "trap 'sleep 1.5; echo tidied >tidied; exit 0' TERM; echo $$ >command; while :; do sleep 1000 & wait; done"});
+    auto tool = scene.start(
+        {"run", "--servers", link.address(), "--kill-after", "3", "/lost/tidy", "--", "sh", "-c",
+         "trap 'sleep 1.5; echo tidied >tidied; exit 0' TERM; echo $$ >command; while :; do sleep 1000 & wait; done"});
     static_cast<void>(scene.await_pid("command"));
     link.block();
     CHECK(tool.wait() == 123);
@@ -76,7 +79,8 @@ TEST_CASE("a stopped command is stopped for good in time, too")
 {
     tool_scene scene;
     proxy link(server().port());
-    auto tool = scene.start({"run", "--servers", link.address(), "/lost/both", "--", "sh", "-c", "echo $$ >command; echo $$ >child; exec sleep 1000"});
+    auto tool = scene.start({"run", "--servers", link.address(), "/lost/both", "--", "sh", "-c",
+                             "echo $$ >command; echo $$ >child; exec sleep 1000"});
     const pid_t command = scene.await_pid("command");
     ::kill(command, SIGSTOP);
     auto next = start_next(scene, "/lost/both");
@@ -89,7 +93,8 @@ TEST_CASE("its node is deleted, its session is ended by others")
 {
     tool_scene scene;
     admin_client admin(server().port());
-    auto tool = scene.start({"run", "/lost/deleted", "--", "sh", "-c", "echo $ZKLOCK_NODE >node; echo $$ >command; exec sleep 1000"});
+    auto tool = scene.start(
+        {"run", "/lost/deleted", "--", "sh", "-c", "echo $ZKLOCK_NODE >node; echo $$ >command; exec sleep 1000"});
     const pid_t command = scene.await_pid("command");
     REQUIRE(admin.remove(scene.await_line("node")));
     CHECK(tool.wait() == 123);
@@ -97,7 +102,9 @@ TEST_CASE("its node is deleted, its session is ended by others")
     CHECK(scene.contents("output").find("node_deleted") != std::string::npos);
 
     proxy link(server().port());
-    auto other = scene.start({"run", "--servers", link.address(), "/lost/expired", "--", "sh", "-c", "echo $$ >other; exec sleep 1000"}, "expired");
+    auto other = scene.start(
+        {"run", "--servers", link.address(), "/lost/expired", "--", "sh", "-c", "echo $$ >other; exec sleep 1000"},
+        "expired");
     const pid_t its_command = scene.await_pid("other");
     link.expire_session();
     CHECK(other.wait() == 123);
@@ -108,8 +115,8 @@ TEST_CASE("a short outage costs nothing")
 {
     tool_scene scene;
     proxy link(server().port());
-    auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", "20", "/lost/outage", "--", "sh", "-c",
-                             "mkfifo pipe; echo $$ >command; read line <pipe; exit 6"});
+    auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", "20", "/lost/outage", "--", "sh",
+                             "-c", "mkfifo pipe; echo $$ >command; read line <pipe; exit 6"});
     static_cast<void>(scene.await_pid("command"));
     link.cut();
     link.wait_accepted(2);
@@ -130,7 +137,8 @@ TEST_CASE("without a command the loss is the status")
 TEST_CASE("a session that the servers grant too short for --kill-after is refused, and the reason named")
 {
     tool_scene scene;
-    const ended_tool refused = scene.run({"run", "--kill-after", "100", "/lost/short", "--", "true"}); // they grant 120 s
+    const ended_tool refused =
+        scene.run({"run", "--kill-after", "100", "/lost/short", "--", "true"}); // they grant 120 s
     CHECK(refused.status == 120);
     CHECK(refused.text.find("120") != std::string::npos);
 }

@@ -46,7 +46,8 @@ TEST_CASE("ls shows who holds and who waits")
     const auto& waits = queue[1].as_object();
     CHECK(holds.at("holds").as_bool());
     CHECK_FALSE(waits.at("holds").as_bool());
-    CHECK(std::string(holds.at("node").as_string()) + ' ' + std::to_string(holds.at("token").as_int64()) == node_and_token);
+    CHECK(std::string(holds.at("node").as_string()) + ' ' + std::to_string(holds.at("token").as_int64()) ==
+          node_and_token);
     CHECK(waits.at("identifier").as_string() == "second");
     CHECK(waits.at("sequence").as_int64() == holds.at("sequence").as_int64() + 1);
     CHECK(waits.at("token").as_int64() > holds.at("token").as_int64());
@@ -82,7 +83,8 @@ TEST_CASE("ls knows readers, and semaphores")
     wait_until("one who waits", default_limit, [&] {
         const auto all = contenders_of(scene, "/queue/gate");
         return std::ranges::any_of(all, [](const auto& each) {
-            return each.as_object().at("identifier").as_string() == "outside" && !each.as_object().at("holds").as_bool();
+            return each.as_object().at("identifier").as_string() == "outside" &&
+                   !each.as_object().at("holds").as_bool();
         });
     });
     CHECK(scene.run({"ls", "/queue/gate"}).text.find("semaphore") != std::string::npos);
@@ -111,8 +113,9 @@ TEST_CASE("revoke asks, and --revocable heeds it")
 {
     tool_scene scene;
     CHECK(scene.run({"revoke", "/queue/revoke"}).status == 1);
-    auto heeds = scene.start({"run", "--revocable", "--name", "polite", "/queue/revoke", "--", "sh", "-c",
-                              "trap 'echo asked >asked; exit 3' TERM; echo $$ >command; while :; do sleep 1000 & wait; done"});
+    auto heeds =
+        scene.start({"run", "--revocable", "--name", "polite", "/queue/revoke", "--", "sh", "-c",
+                     "trap 'echo asked >asked; exit 3' TERM; echo $$ >command; while :; do sleep 1000 & wait; done"});
     static_cast<void>(scene.await_pid("command"));
     const ended_tool asked = scene.run({"revoke", "/queue/revoke"});
     CHECK(asked.status == 0);
@@ -160,10 +163,12 @@ TEST_CASE("break deletes the one node that is meant, and asks first")
 
     // With a terminal, made by script(1).
     for (const auto& [answer, status] : {std::pair("n", 1), std::pair("y", 0)}) {
-        const std::string again = admin.create("/queue/break/_c_00000000-0000-0000-0000-000000000000-lock-", "a dead man",
-                                               create_mode::persistent_sequential);
-        const ended_tool asked = scene.run_command(
-            {"sh", "-c", std::string("echo ") + answer + " | script -qec \"" + tool_scene::program() + " break /queue/break " + again + "\" /dev/null"});
+        const std::string again = admin.create("/queue/break/_c_00000000-0000-0000-0000-000000000000-lock-",
+                                               "a dead man", create_mode::persistent_sequential);
+        const ended_tool asked =
+            scene.run_command({"sh", "-c",
+                               std::string("echo ") + answer + " | script -qec \"" + tool_scene::program() +
+                                   " break /queue/break " + again + "\" /dev/null"});
         INFO(asked.text);
         CHECK(asked.status == status);
         CHECK(asked.text.find("a dead man") != std::string::npos);
@@ -180,7 +185,8 @@ TEST_CASE("doctor finds nothing wrong where nothing is, and tells of each server
     const ended_tool well = scene.run({"doctor", "/queue/doctor"});
     INFO(well.text);
     CHECK(well.status == 0);
-    for (const char* const each : {"standalone", "time-out 4.000 s", "world:anyone", "held by somebody", "without the servers", "leader's clock"})
+    for (const char* const each : {"standalone", "time-out 4.000 s", "world:anyone", "held by somebody",
+                                   "without the servers", "leader's clock"})
         CHECK_MESSAGE(well.text.find(each) != std::string::npos, each);
     holder.signal(SIGTERM);
     CHECK(holder.wait() == 0);
@@ -188,7 +194,8 @@ TEST_CASE("doctor finds nothing wrong where nothing is, and tells of each server
     for (const std::string& child : admin.children("/queue"))
         CHECK(child.find("doctor-") == std::string::npos); // what it has tried is gone
 
-    const ended_tool half = scene.run({"doctor", "--connect-timeout", "2", "--servers", "127.0.0.1:1," + server().address()});
+    const ended_tool half =
+        scene.run({"doctor", "--connect-timeout", "2", "--servers", "127.0.0.1:1," + server().address()});
     CHECK(half.status == 1);
     CHECK(half.text.find("1 of 2 can be used") != std::string::npos);
     CHECK(scene.run({"doctor", "--connect-timeout", "1", "--servers", "127.0.0.1:1"}).status == 122);
@@ -205,7 +212,8 @@ TEST_CASE("doctor names the leader of an ensemble, and who may use a path")
     CHECK(well.text.find("leader") != std::string::npos);
     CHECK(well.text.find("follower") != std::string::npos);
 
-    CHECK(scene.run({"run", "--auth", "digest:ann:secret", "--acl", "creator", "/queue/private/lock", "--", "true"}).status == 0);
+    CHECK(scene.run({"run", "--auth", "digest:ann:secret", "--acl", "creator", "/queue/private/lock", "--", "true"})
+              .status == 0);
     admin_client admin(server().port());
     const ended_tool stranger = scene.run({"run", "-n", "/queue/private/lock/below", "--", "true"});
     CHECK(stranger.status == 125);

@@ -54,7 +54,8 @@ TEST_CASE("the environment tells path, node and token")
 {
     tool_scene scene;
     const ended_tool said =
-        scene.run({"run", "/run/told", "--", "sh", "-c", "echo $ZKLOCK_PATH; echo $ZKLOCK_NODE; echo $ZKLOCK_TOKEN; " + tool + " ls --json /run/told"});
+        scene.run({"run", "/run/told", "--", "sh", "-c",
+                   "echo $ZKLOCK_PATH; echo $ZKLOCK_NODE; echo $ZKLOCK_TOKEN; " + tool + " ls --json /run/told"});
     REQUIRE(said.status == 0);
     std::istringstream lines(said.text);
     std::string path, node, json;
@@ -79,8 +80,9 @@ TEST_CASE("the command has stdin, and the descriptors that it would have without
     pipe.in = unique_fd();
     CHECK(scene.run({"run", "/run/input", "--", "cat"}, std::move(pipe.out)).text == "from stdin\n");
 
-    const ended_tool both = scene.run_command(
-        {"sh", "-c", "exec 7</dev/null; sh -c 'cd /proc/$$/fd && echo *'; " + tool + " run /run/input -- sh -c 'cd /proc/$$/fd && echo *'"});
+    const ended_tool both = scene.run_command({"sh", "-c",
+                                               "exec 7</dev/null; sh -c 'cd /proc/$$/fd && echo *'; " + tool +
+                                                   " run /run/input -- sh -c 'cd /proc/$$/fd && echo *'"});
     std::istringstream lines(both.text);
     std::string bare, guarded;
     std::getline(lines, bare);
@@ -93,7 +95,8 @@ TEST_CASE("the command's signals are as they would be without the tool")
 {
     tool_scene scene;
     const std::string masks = "grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status";
-    const ended_tool both = scene.run_command({"sh", "-c", "trap '' USR1; " + masks + "; echo; " + tool + " run /run/signals -- " + masks});
+    const ended_tool both =
+        scene.run_command({"sh", "-c", "trap '' USR1; " + masks + "; echo; " + tool + " run /run/signals -- " + masks});
     const auto half = both.text.find("\n\n");
     REQUIRE(half != std::string::npos);
     CHECK(both.text.substr(half + 2) == both.text.substr(0, half + 1));
@@ -209,11 +212,26 @@ TEST_CASE("arguments that cannot be used")
 {
     tool_scene scene;
     const std::vector<std::vector<std::string>> wrong{
-        {"run"}, {"run", "--bogus", "/x", "true"}, {"run", "/x", "--bogus"}, {"run", "-w", "x", "/x"}, {"run", "-w", "-1", "/x"},
-        {"run", "-n", "-w", "1", "/x"}, {"run", "-s", "-x", "/x"}, {"run", "-s", "--limit", "2", "/x"}, {"run", "--limit", "0", "/x"},
-        {"run", "-E", "256", "/x"}, {"run", "no/path", "true"}, {"run", "/x/", "true"}, {"run", "--auth", "secret", "/x", "true"},
-        {"run", "--session-timeout", "0.01", "/x", "true"}, {"run", "--session-timeout", "2", "--kill-after", "2", "/x", "true"},
-        {"run", "--tls-ca", "/x.pem", "/x", "true"}, {"run", "--servers", "a,,b", "/x", "true"}, {"lead", "/x"}, {"ls"}, {"break", "/x"}};
+        {"run"},
+        {"run", "--bogus", "/x", "true"},
+        {"run", "/x", "--bogus"},
+        {"run", "-w", "x", "/x"},
+        {"run", "-w", "-1", "/x"},
+        {"run", "-n", "-w", "1", "/x"},
+        {"run", "-s", "-x", "/x"},
+        {"run", "-s", "--limit", "2", "/x"},
+        {"run", "--limit", "0", "/x"},
+        {"run", "-E", "256", "/x"},
+        {"run", "no/path", "true"},
+        {"run", "/x/", "true"},
+        {"run", "--auth", "secret", "/x", "true"},
+        {"run", "--session-timeout", "0.01", "/x", "true"},
+        {"run", "--session-timeout", "2", "--kill-after", "2", "/x", "true"},
+        {"run", "--tls-ca", "/x.pem", "/x", "true"},
+        {"run", "--servers", "a,,b", "/x", "true"},
+        {"lead", "/x"},
+        {"ls"},
+        {"break", "/x"}};
     for (const auto& arguments : wrong) {
         const ended_tool ended = scene.run(arguments);
         INFO(arguments.back(), ": ", ended.text);

@@ -24,8 +24,8 @@ struct ended_tool {
     std::string text;
 };
 
-/// A place for the program's commands: their files are in a directory that goes with it. The program finds the server by
-/// ZKLOCK_SERVERS, and a session of 4 s is asked for unless the arguments say otherwise.
+/// A place for the program's commands: their files are in a directory that goes with it. The program finds the server
+/// by ZKLOCK_SERVERS, and a session of 4 s is asked for unless the arguments say otherwise.
 class tool_scene {
 public:
     tool_scene();

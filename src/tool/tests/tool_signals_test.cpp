@@ -25,8 +25,8 @@ const std::string family = R"(
 
 struct family_ids {
     explicit family_ids(tool_scene& scene)
-        : keeper(scene.await_pid("keeper")),
-          all{scene.await_pid("self"), scene.await_pid("child"), scene.await_pid("grandchild"), scene.await_pid("stranger")}
+        : keeper(scene.await_pid("keeper")), all{scene.await_pid("self"), scene.await_pid("child"),
+                                                 scene.await_pid("grandchild"), scene.await_pid("stranger")}
     {
     }
 
@@ -82,10 +82,14 @@ TEST_CASE("a signal ends a wait, and the place in the queue is given up at once"
 TEST_CASE("a signal ends a wait for a connection")
 {
     tool_scene scene;
-    auto tool = scene.start({"run", "--verbose", "--servers", "127.0.0.1:1", "--connect-timeout", "0", "/signals/nowhere", "--", "true"});
+    auto tool = scene.start(
+        {"run", "--verbose", "--servers", "127.0.0.1:1", "--connect-timeout", "0", "/signals/nowhere", "--", "true"});
     // Its signals are caught from the moment on at which /proc says so.
     wait_until("a handler of SIGTERM", default_limit, [&] {
-        return scene.run_command({"sh", "-c", "grep -q '^SigCgt:.*[4567cdef]...$' /proc/" + std::to_string(tool.pid()) + "/status"}).status == 0;
+        return scene
+                   .run_command({"sh", "-c",
+                                 "grep -q '^SigCgt:.*[4567cdef]...$' /proc/" + std::to_string(tool.pid()) + "/status"})
+                   .status == 0;
     });
     ::kill(tool.pid(), SIGTERM);
     CHECK(tool.wait() == 128 + SIGTERM);
@@ -94,7 +98,9 @@ TEST_CASE("a signal ends a wait for a connection")
 TEST_CASE("what was ignored when the tool was started stays ignored")
 {
     tool_scene scene;
-    auto tool = scene.start_command({"sh", "-c", "trap '' HUP; exec " + tool_scene::program() + " run /signals/nohup -- sh -c 'echo $$ >up; exec sleep 1000'"});
+    auto tool = scene.start_command(
+        {"sh", "-c",
+         "trap '' HUP; exec " + tool_scene::program() + " run /signals/nohup -- sh -c 'echo $$ >up; exec sleep 1000'"});
     const pid_t command = scene.await_pid("up");
     ::kill(tool.pid(), SIGHUP);
     ::kill(tool.pid(), SIGTERM); // comes later, and is passed on
@@ -145,8 +151,8 @@ TEST_CASE("what the command leaves behind in its group has a while to end by its
 {
     tool_scene scene;
     // The first ends by itself when it has read a line, which comes after the command's end.
-    auto patient = scene.start({"run", "--kill-after", "30", "--session-timeout", "120", "/signals/left", "--", "sh", "-c",
-                                "mkfifo pipe; (read line <pipe; echo $line >late) & echo $$ >command"});
+    auto patient = scene.start({"run", "--kill-after", "30", "--session-timeout", "120", "/signals/left", "--", "sh",
+                                "-c", "mkfifo pipe; (read line <pipe; echo $line >late) & echo $$ >command"});
     const pid_t command = scene.await_pid("command");
     await_end(command);
     CHECK(patient.running());
@@ -156,7 +162,9 @@ TEST_CASE("what the command leaves behind in its group has a while to end by its
     CHECK(patient.wait() == 0);
     CHECK(scene.contents("late") == "by itself\n");
 
-    auto strict = scene.start({"run", "/signals/left", "--", "sh", "-c", "sleep 1000 & echo $! >sleeper; (trap '' TERM; echo up >deaf.up; sleep 1000) & echo $! >deaf; exit 4"});
+    auto strict = scene.start(
+        {"run", "/signals/left", "--", "sh", "-c",
+         "sleep 1000 & echo $! >sleeper; (trap '' TERM; echo up >deaf.up; sleep 1000) & echo $! >deaf; exit 4"});
     CHECK(strict.wait() == 4);
     CHECK_FALSE(lives(scene.await_pid("sleeper")));
     CHECK_FALSE(lives(scene.await_pid("deaf")));

@@ -123,7 +123,8 @@ TEST_CASE("the terminal's key interrupts the command, before it reads and while 
     shell.type("echo status=$?\n");
     shell.await("status=4");
 
-    shell.type(run + "/terminal/interrupt -- sh -c 'trap \"echo stopped; exit 5\" INT; read line; echo first; read line'\n");
+    shell.type(run +
+               "/terminal/interrupt -- sh -c 'trap \"echo stopped; exit 5\" INT; read line; echo first; read line'\n");
     shell.type("a line\n"); // whoever reads it has the terminal
     shell.await("first");
     shell.type("\x03");
@@ -180,7 +181,8 @@ TEST_CASE("a command in a pipeline leaves the terminal to the others")
 {
     tool_scene scene;
     typed_shell shell(scene.file(""));
-    shell.type(run + "/terminal/pipe -- sh -c 'echo data; sleep 1000' | sh -c 'read data; echo got $data; read key </dev/tty; echo key $key'\n");
+    shell.type(run + "/terminal/pipe -- sh -c 'echo data; sleep 1000' | sh -c 'read data; echo got $data; read key "
+                     "</dev/tty; echo key $key'\n");
     shell.await("got data");
     shell.type("q\n");
     shell.await("key q");

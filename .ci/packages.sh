@@ -6,8 +6,9 @@
 packages_library=(cmake ninja-build g++ @boost libzookeeper-st-dev libssl-dev)
 # A ZooKeeper of one's own, started as a plain Java program; its port for TLS takes Netty, and keys.
 packages_server=(default-jre-headless libzookeeper-java libnetty-java openssl)
+packages_tool=(libcli11-dev libfmt-dev)
 packages_demo=(libsqlite3-dev sqlite3 libcli11-dev libfmt-dev)
-packages_tests=(doctest-dev libcli11-dev @clang procps pkg-config doxygen)
+packages_tests=(doctest-dev libcli11-dev @clang procps pkg-config doxygen groff-base)
 # Peers to share paths with and to be measured beside, and what builds and starts them.
 packages_bench=(libcurator-recipes-java default-jdk-headless python3 python3-kazoo)
 packages_packaging=(dpkg-dev file) # what makes Debian packages

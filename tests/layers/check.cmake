@@ -23,10 +23,11 @@ set(adapter/client_sees adapter/client ${all_recipes} queue bridge/names bridge/
   runtime store counters zklock)
 set(adapter/locks_sees adapter/locks adapter/client ${all_recipes} queue runtime store counters zklock)
 set(adapter/nodes_sees adapter/nodes ${adapter/locks_sees})
+set(tool_sees tool zklock)
 set(demo_sees demo zklock)
 set(examples_sees zklock)
 set(layers zklock counters store queue ${all_recipes} runtime bridge/names bridge/wire bridge/tls bridge/connection
-  adapter/client adapter/locks adapter/nodes demo examples)
+  adapter/client adapter/locks adapter/nodes tool demo examples)
 
 set(violations 0)
 function(violation text)

@@ -1,0 +1,127 @@
+#include "tool/keeper/keeper.hpp"
+
+#include "tool/keeper/keeper_process.hpp"
+#include "tool/keeper/process_tree.hpp"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace zklock::tool {
+namespace {
+
+/// What the forked process does.
+[[noreturn]] void keep(int tool, const std::vector<std::string>& command, stop_times times)
+{
+    int status = 0;
+    try {
+        inherited_signals before;
+        struct sigaction usual {};
+        usual.sa_handler = SIG_DFL; // where it is ignored, nobody could be waited for
+        ::sigaction(SIGCHLD, &usual, &before.child);
+        sigset_t all;
+        ::sigfillset(&all);
+        ::sigprocmask(SIG_SETMASK, &all, &before.mask);
+        ::setpgid(0, 0);
+        keeper_process(tool, command, times, before).run();
+    } catch (const std::exception&) { // NOLINT: the tool notices that it has ended, and says so
+        status = 1;
+    }
+    ::_exit(status);
+}
+
+} // namespace
+
+keeper::keeper(const std::vector<std::string>& command, stop_times times)
+{
+    int pair[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        throw std::system_error(errno, std::generic_category(), "socketpair");
+    adopt_orphans(); // the keeper's, should it be killed
+    process_ = ::fork();
+    if (process_ < 0)
+        throw std::system_error(errno, std::generic_category(), "fork");
+    if (process_ == 0) {
+        ::close(pair[0]);
+        keep(pair[1], command, times);
+    }
+    ::close(pair[1]);
+    socket_ = pair[0];
+}
+
+keeper::~keeper()
+{
+    reports_.reset();
+    ::close(socket_);
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+void keeper::listen(boost::asio::io_context& io, std::function<void(std::optional<report>)> told)
+{
+    told_ = std::move(told);
+    reports_.emplace(io, ::fcntl(socket_, F_DUPFD_CLOEXEC, 0));
+    receive();
+}
+
+void keeper::stop_listening()
+{
+    reports_.reset();
+}
+
+void keeper::receive()
+{
+    using boost::asio::posix::stream_descriptor;
+    reports_->async_wait(stream_descriptor::wait_read, [this](boost::system::error_code error) {
+        if (error)
+            return;
+        report text;
+        const ssize_t length = ::recv(socket_, &text, sizeof text, MSG_DONTWAIT);
+        if (length < 0 && (errno == EAGAIN || errno == EINTR))
+            return receive();
+        if (length != static_cast<ssize_t>(sizeof text))
+            return told_(std::nullopt);
+        told_(text);
+        if (reports_)
+            receive();
+    });
+}
+
+void keeper::start(lease_clock::time_point lease_end, const std::vector<std::string>& additions)
+{
+    std::string environment;
+    for (const std::string& each : additions)
+        environment.append(each).push_back('\0');
+    send(order_kind::start, 0, lease_end, environment);
+}
+
+void keeper::send(order_kind what, int number, lease_clock::time_point until, const std::string& more)
+{
+    const order head{what, number, until.time_since_epoch().count()};
+    std::string packet(sizeof head, '\0');
+    std::memcpy(packet.data(), &head, sizeof head);
+    packet += more;
+    // If it has ended, listen() tells.
+    while (::send(socket_, packet.data(), packet.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
+    }
+}
+
+void keeper::kill_all(pid_t group)
+{
+    while (signal_all(group, SIGKILL) != 0) {
+        while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+}
+
+} // namespace zklock::tool

@@ -1,0 +1,121 @@
+#include "tool/keeper/process_tree.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <unordered_map>
+
+namespace zklock::tool {
+namespace {
+
+struct line_of_stat {
+    pid_t parent = 0;
+    char state = 'Z';
+    unsigned long long started = 0;
+};
+
+/// /proc/ID/stat; nothing if there is no such process.
+std::optional<line_of_stat> read_stat(pid_t id)
+{
+    const std::string path = "/proc/" + std::to_string(id) + "/stat";
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return std::nullopt;
+    char text[1024]; // the numbers that are wanted come early
+    const auto length = ::read(file, text, sizeof text - 1);
+    ::close(file);
+    if (length <= 0)
+        return std::nullopt;
+    text[length] = 0;
+    const char* const behind_the_name = std::strrchr(text, ')'); // which may have blanks and brackets in it
+    if (behind_the_name == nullptr)
+        return std::nullopt;
+    std::istringstream fields(behind_the_name + 1);
+    line_of_stat line;
+    fields >> line.state >> line.parent;
+    std::string skipped;
+    for (int field = 5; field < 22; ++field) // proc(5) counts from 1
+        fields >> skipped;
+    if (!(fields >> line.started))
+        return std::nullopt;
+    return line;
+}
+
+/// Sends a signal to a process if it is still the one that was seen.
+void send_signal(const seen_process& to, int number)
+{
+    // The descriptor stays with the process that it was made for, so a number that is used again is noticed.
+    const int file = static_cast<int>(::syscall(SYS_pidfd_open, to.id, 0U));
+    if (file < 0 && errno != ENOSYS)
+        return;
+    if (const auto line = read_stat(to.id); line && line->started == to.started) {
+        if (file < 0)
+            ::kill(to.id, number);
+        else
+            ::syscall(SYS_pidfd_send_signal, file, number, nullptr, 0U);
+    }
+    if (file >= 0)
+        ::close(file);
+}
+
+} // namespace
+
+void adopt_orphans() noexcept
+{
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+std::vector<seen_process> descendants_of(pid_t root)
+{
+    std::unordered_map<pid_t, line_of_stat> all;
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), &::closedir);
+    if (!directory)
+        return {};
+    while (const dirent* const entry = ::readdir(directory.get())) {
+        const char* const name = entry->d_name;
+        pid_t id = 0;
+        const auto [end, error] = std::from_chars(name, name + std::strlen(name), id);
+        if (error != std::errc() || *end != 0)
+            continue;
+        if (const auto line = read_stat(id))
+            all.emplace(id, *line);
+    }
+    std::vector<seen_process> found;
+    for (const auto& [id, line] : all) {
+        if (id == root || line.state == 'Z' || line.state == 'X')
+            continue;
+        pid_t ancestor = line.parent;
+        // The list was not read in one moment: the steps are counted in case that it has a loop in it.
+        for (std::size_t steps = 0; ancestor > 0 && ancestor != root && steps < all.size(); ++steps) {
+            const auto parent = all.find(ancestor);
+            ancestor = parent == all.end() ? 0 : parent->second.parent;
+        }
+        if (ancestor == root)
+            found.emplace_back(id, line.started);
+    }
+    return found;
+}
+
+std::size_t signal_all(pid_t group, int number)
+{
+    if (group > 0)
+        ::kill(-group, number); // it may have ended
+    const std::vector<seen_process> all = descendants_of(::getpid());
+    for (const seen_process& each : all)
+        if (::getpgid(each.id) != group)
+            send_signal(each, number);
+    return all.size();
+}
+
+} // namespace zklock::tool

@@ -1,0 +1,29 @@
+#pragma once
+#include <sys/types.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace zklock::tool {
+
+/// A process that was seen in /proc.
+struct seen_process {
+    seen_process() = default;
+    seen_process(pid_t the_id, unsigned long long the_start) : id(the_id), started(the_start) {}
+
+    pid_t id = 0;
+    unsigned long long started = 0; ///< in ticks since the boot: with the id it names a process for good
+};
+
+/// Makes this process the one to which orphans among its descendants come, so that descendants_of() finds them.
+void adopt_orphans() noexcept;
+
+/// All processes that descend from `root`, which is none of them. Those that have ended, and were not waited for yet,
+/// do not count.
+[[nodiscard]] std::vector<seen_process> descendants_of(pid_t root);
+
+/// Sends a signal to a process group, and to those descendants of this process that are in other groups. (A second TERM
+/// might mean something else to those who have had one.) Gives how many descendants there were.
+std::size_t signal_all(pid_t group, int number);
+
+} // namespace zklock::tool

@@ -1,0 +1,165 @@
+// zklock: locks in ZooKeeper from the command line. zklock.1 is the manual.
+#include "tool/doctor.hpp"
+#include "tool/exit_status.hpp"
+#include "tool/queue_commands.hpp"
+#include "tool/run.hpp"
+#include "tool/run_arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace zklock::tool {
+namespace {
+
+/// A command behind its subcommand's own arguments is none of ours: CLI11 leaves it alone from its first word on, and
+/// what is behind a `--` is not shown to CLI11 at all.
+class command_words {
+public:
+    explicit command_words(std::vector<std::string>& arguments)
+    {
+        if (arguments.empty() || (arguments.front() != "run" && arguments.front() != "lead"))
+            return;
+        const auto separator = std::ranges::find(arguments, "--");
+        if (separator == arguments.end())
+            return;
+        separated_ = true;
+        behind_.assign(separator + 1, arguments.end());
+        arguments.erase(separator, arguments.end());
+    }
+
+    /// The whole command, given what CLI11 has left over.
+    [[nodiscard]] std::vector<std::string> command(std::vector<std::string> left_over) const
+    {
+        if (!left_over.empty() && left_over.front().starts_with('-') && left_over.front() != "-")
+            throw usage_error("unknown option " + left_over.front());
+        if (separated_ && !left_over.empty())
+            left_over.push_back("--"); // it is the command's own
+        left_over.insert(left_over.end(), behind_.begin(), behind_.end());
+        return left_over;
+    }
+
+private:
+    bool separated_ = false;
+    std::vector<std::string> behind_;
+};
+
+/// What is to be done, once the arguments are known.
+using action = std::function<int()>;
+
+void add_run(CLI::App& app, run_arguments& to, const command_words& words, action& chosen)
+{
+    auto* const run_app = app.add_subcommand("run", "run a command while a lock is held");
+    run_app->prefix_command();
+    add_run_arguments(*run_app, to);
+    add_lock_arguments(*run_app, to);
+    run_app->footer("Behind the options: PATH [--] [COMMAND [ARGUMENT...]]\n"
+                    "Without a command it holds the lock until a signal comes, and prints node and token.");
+    run_app->callback([&, run_app] {
+        to.command = words.command(run_app->remaining());
+        chosen = [plan = plan_of(to)] { return run(plan); };
+    });
+}
+
+void add_lead(CLI::App& app, run_arguments& to, const command_words& words, action& chosen)
+{
+    auto* const lead_app =
+        app.add_subcommand("lead", "run a command whenever the lock is held: one of many programs leads");
+    lead_app->prefix_command();
+    add_run_arguments(*lead_app, to);
+    lead_app->footer("Behind the options: PATH [--] COMMAND [ARGUMENT...]");
+    lead_app->callback([&, lead_app] {
+        to.command = words.command(lead_app->remaining());
+        if (to.command.empty())
+            throw usage_error("lead needs a command");
+        chosen = [plan = plan_of(to)] { return lead(plan); };
+    });
+}
+
+void add_looks(CLI::App& app, connection_arguments& connection, std::vector<std::string>& paths, action& chosen)
+{
+    const auto add = [&](const char* name, const char* what, auto&& do_it) {
+        auto* const sub = app.add_subcommand(name, what);
+        sub->add_option("PATH", paths, "locks")->required();
+        add_connection_arguments(*sub, connection);
+        sub->callback([&chosen, do_it] { chosen = do_it; });
+    };
+    add("ls", "show who holds a lock, and who waits", [&] { return list(connection, paths); });
+    add("top", "the same, again at each change", [&] { return watch(connection, paths); });
+}
+
+void add_changes(CLI::App& app, break_arguments& to, action& chosen)
+{
+    auto* const revoke_app = app.add_subcommand("revoke", "ask those who hold a lock to let go");
+    revoke_app->add_option("PATH", to.path, "the lock")->required();
+    add_connection_arguments(*revoke_app, to.connection);
+    revoke_app->callback([&] { chosen = [&] { return revoke(to.connection, to.path); }; });
+
+    auto* const break_app = app.add_subcommand("break", "delete the node of a holder that is dead");
+    break_app->add_option("PATH", to.path, "the lock")->required();
+    break_app->add_option("NODE", to.node, "which one: its path, name, or number")->required();
+    break_app->add_flag("-y,--yes", to.yes, "do not ask");
+    add_connection_arguments(*break_app, to.connection);
+    break_app->callback([&] { chosen = [&] { return break_node(to); }; });
+}
+
+void add_doctor(CLI::App& app, connection_arguments& connection, std::string& path, action& chosen)
+{
+    auto* const doctor_app = app.add_subcommand("doctor", "look at all that a lock needs, and say what is wrong");
+    doctor_app->add_option("PATH", path, "a lock that is stuck, say");
+    add_connection_arguments(*doctor_app, connection);
+    doctor_app->callback([&] { chosen = [&] { return doctor(connection, path); }; });
+}
+
+int main_with(std::vector<std::string> arguments)
+{
+    CLI::App app("Locks in ZooKeeper from the command line. The manual is zklock(1).", "zklock");
+    app.require_subcommand(1);
+    app.set_version_flag("--version", "zklock " ZKLOCK_VERSION);
+    app.failure_message(CLI::FailureMessage::simple);
+
+    const command_words words(arguments);
+    action chosen;
+    run_arguments to_run;
+    run_arguments to_lead;
+    connection_arguments to_look;
+    std::vector<std::string> paths;
+    break_arguments to_change;
+    connection_arguments to_examine;
+    std::string examined;
+    add_run(app, to_run, words, chosen);
+    add_lead(app, to_lead, words, chosen);
+    add_looks(app, to_look, paths, chosen);
+    add_changes(app, to_change, chosen);
+    add_doctor(app, to_examine, examined, chosen);
+    try {
+        std::ranges::reverse(arguments); // as CLI11 wants them
+        app.parse(std::move(arguments));
+    } catch (const CLI::ParseError& e) {
+        return app.exit(e) == 0 ? succeeded : usage;
+    }
+    return chosen();
+}
+
+} // namespace
+} // namespace zklock::tool
+
+int main(int argc, char** argv)
+{
+    using namespace zklock::tool;
+    try {
+        return main_with(std::vector<std::string>(argv + 1, argv + argc));
+    } catch (const usage_error& e) {
+        fmt::print(stderr, "zklock: {}\n", e.what());
+        return usage;
+    } catch (const std::exception& e) {
+        fmt::print(stderr, "zklock: {}\n", e.what());
+        return failed;
+    }
+}

@@ -1,0 +1,44 @@
+#pragma once
+#include <zklock/client.hpp>
+#include <zklock/contender.hpp>
+#include <zklock/result.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/json/object.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace zklock::tool {
+
+/// A contender, and what else is to be said of it.
+struct listed {
+    listed() = default;
+
+    contender who;
+    bool holds = false;
+    std::int64_t token = 0; ///< with which it holds, or would; 0 if its node had gone meanwhile, or it has none
+};
+
+/// What stands at a lock's path.
+struct queue_listing {
+    queue_listing() = default;
+
+    std::string path;
+    bool semaphore = false;
+    std::vector<listed> all; ///< holders first, then those who wait, in their order
+};
+
+/// Reads it: two requests for each contender. A path with children `locks` and `leases` is a semaphore's.
+[[nodiscard]] boost::asio::awaitable<result<queue_listing>> list_queue(client zk, std::string path);
+
+using system_time = std::chrono::system_clock::time_point;
+
+/// For people: a table of fixed columns, or that there is nobody.
+[[nodiscard]] std::string to_text(const queue_listing& listing, system_time now);
+/// For programs.
+[[nodiscard]] boost::json::object to_json(const queue_listing& listing, system_time now);
+
+} // namespace zklock::tool

@@ -1,0 +1,34 @@
+#include "tool/run_program.hpp"
+
+#include "tool/exit_status.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+namespace zklock::tool {
+
+int run_program(boost::asio::io_context& io, boost::asio::awaitable<int> program)
+{
+    int status = failed;
+    boost::asio::co_spawn(io, std::move(program), [&](std::exception_ptr error, int returned) {
+        if (!error) {
+            status = returned;
+            return;
+        }
+        try {
+            std::rethrow_exception(error);
+        } catch (const std::exception& e) {
+            fmt::print(stderr, "zklock: {}\n", e.what());
+        }
+        io.stop(); // what is still open belongs to what has failed
+    });
+    io.run();
+    return status;
+}
+
+} // namespace zklock::tool

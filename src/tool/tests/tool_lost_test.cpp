@@ -1,0 +1,144 @@
+// zklock run when the lock is lost: nothing of the command is left when the next one has the lock.
+#include "tool/tests/tool_scene.hpp"
+
+#include "support/proxy.hpp"
+
+#include <doctest/doctest.h>
+
+#include <signal.h>
+
+using namespace zklock::test;
+
+namespace {
+
+/// A command that does not heed TERM, and its child that does not either.
+const std::string deaf =
+    "trap 'echo term >term' TERM; (trap '' TERM; echo up >child.up; exec sleep 1000) & echo $! >child; "
+    "echo $$ >command; while :; do wait; done";
+
+/// Waits for the lock of the other, and says whether it finds anything of the other's command.
+child_process start_next(tool_scene& scene, const std::string& path)
+{
+    return scene.start(
+        {"run", path, "--", "sh", "-c",
+         "for each in $(cat command child); do if kill -0 $each; then echo $each is alive; fi; done; echo had it"},
+        "next");
+}
+
+void expect_clean(tool_scene& scene, child_process next)
+{
+    CHECK(next.wait() == 0);
+    CHECK(scene.contents("next").find("is alive") == std::string::npos);
+    CHECK(scene.contents("next").find("had it") != std::string::npos);
+}
+
+} // namespace
+
+TEST_CASE("cut off from the servers: TERM, then KILL, all before anybody else has the lock")
+{
+    tool_scene scene;
+    proxy link(server().port());
+    auto tool = scene.start({"run", "--servers", link.address(), "/lost/cut", "--", "sh", "-c", deaf});
+    static_cast<void>(scene.await_pid("command"));
+    static_cast<void>(scene.await_line("child.up"));
+    auto next = start_next(scene, "/lost/cut");
+    link.block();
+    expect_clean(scene, std::move(next));
+    CHECK(scene.contents("term") == "term\n");
+    CHECK(tool.wait() == 123);
+    CHECK(scene.contents("output").find("lost /lost/cut: lease_ended") != std::string::npos);
+}
+
+TEST_CASE("a command that heeds TERM has the time that --kill-after gives it")
+{
+    tool_scene scene;
+    proxy link(server().port());
+    auto tool = scene.start(
+        {"run", "--servers", link.address(), "--kill-after", "3", "/lost/tidy", "--", "sh", "-c",
+         "trap 'sleep 1.5; echo tidied >tidied; exit 0' TERM; echo $$ >command; while :; do sleep 1000 & wait; done"});
+    static_cast<void>(scene.await_pid("command"));
+    link.block();
+    CHECK(tool.wait() == 123);
+    CHECK(scene.contents("tidied") == "tidied\n");
+}
+
+TEST_CASE("the tool is stopped, and cannot do anything: its keeper does")
+{
+    tool_scene scene;
+    auto tool = scene.start({"run", "/lost/stopped", "--", "sh", "-c", deaf});
+    static_cast<void>(scene.await_pid("command"));
+    static_cast<void>(scene.await_line("child.up"));
+    auto next = start_next(scene, "/lost/stopped");
+    tool.pause();
+    expect_clean(scene, std::move(next));
+    tool.resume();
+    CHECK(tool.wait() == 123);
+}
+
+TEST_CASE("a stopped command is stopped for good in time, too")
+{
+    tool_scene scene;
+    proxy link(server().port());
+    auto tool = scene.start({"run", "--servers", link.address(), "/lost/both", "--", "sh", "-c",
+                             "echo $$ >command; echo $$ >child; exec sleep 1000"});
+    const pid_t command = scene.await_pid("command");
+    ::kill(command, SIGSTOP);
+    auto next = start_next(scene, "/lost/both");
+    link.block();
+    expect_clean(scene, std::move(next));
+    CHECK(tool.wait() == 123);
+}
+
+TEST_CASE("its node is deleted, its session is ended by others")
+{
+    tool_scene scene;
+    admin_client admin(server().port());
+    auto tool = scene.start(
+        {"run", "/lost/deleted", "--", "sh", "-c", "echo $ZKLOCK_NODE >node; echo $$ >command; exec sleep 1000"});
+    const pid_t command = scene.await_pid("command");
+    REQUIRE(admin.remove(scene.await_line("node")));
+    CHECK(tool.wait() == 123);
+    CHECK_FALSE(lives(command));
+    CHECK(scene.contents("output").find("node_deleted") != std::string::npos);
+
+    proxy link(server().port());
+    auto other = scene.start(
+        {"run", "--servers", link.address(), "/lost/expired", "--", "sh", "-c", "echo $$ >other; exec sleep 1000"},
+        "expired");
+    const pid_t its_command = scene.await_pid("other");
+    link.expire_session();
+    CHECK(other.wait() == 123);
+    CHECK_FALSE(lives(its_command));
+}
+
+TEST_CASE("a short outage costs nothing")
+{
+    tool_scene scene;
+    proxy link(server().port());
+    auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", "20", "/lost/outage", "--", "sh",
+                             "-c", "mkfifo pipe; echo $$ >command; read line <pipe; exit 6"});
+    static_cast<void>(scene.await_pid("command"));
+    link.cut();
+    link.wait_accepted(2);
+    CHECK(scene.run_command({"sh", "-c", "echo go >pipe"}).status == 0);
+    CHECK(tool.wait() == 6);
+}
+
+TEST_CASE("without a command the loss is the status")
+{
+    tool_scene scene;
+    admin_client admin(server().port());
+    auto tool = scene.start({"run", "/lost/held"});
+    const std::string line = scene.await_line("output");
+    REQUIRE(admin.remove(line.substr(0, line.find(' '))));
+    CHECK(tool.wait() == 123);
+}
+
+TEST_CASE("a session that the servers grant too short for --kill-after is refused, and the reason named")
+{
+    tool_scene scene;
+    const ended_tool refused =
+        scene.run({"run", "--kill-after", "100", "/lost/short", "--", "true"}); // they grant 120 s
+    CHECK(refused.status == 120);
+    CHECK(refused.text.find("120") != std::string::npos);
+}

@@ -1,0 +1,262 @@
+// zklock ls, top, revoke, break and doctor, and --revocable; and zklock lead.
+#include "tool/tests/tool_scene.hpp"
+
+#include "support/zookeeper_ensemble.hpp"
+
+#include <doctest/doctest.h>
+
+#include <boost/json/array.hpp>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+using namespace zklock::test;
+
+namespace {
+
+boost::json::array contenders_of(tool_scene& scene, const std::string& path)
+{
+    const ended_tool ended = scene.run({"ls", "--json", path});
+    REQUIRE(ended.status == 0);
+    return json_in(ended.text).at("contenders").as_array();
+}
+
+std::size_t count_lines(const std::string& text)
+{
+    return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+} // namespace
+
+TEST_CASE("ls shows who holds and who waits")
+{
+    tool_scene scene;
+    CHECK(scene.run({"ls", "/queue/none"}).text == "/queue/none: nobody\n");
+    auto first = scene.start({"run", "--name", "first\x1b[2J", "/queue/ls"}, "first");
+    const std::string node_and_token = scene.await_line("first");
+    auto second = scene.start({"run", "--name", "second", "/queue/ls"}, "second");
+    admin_client admin(server().port());
+    wait_until("a queue of two", default_limit, [&] { return admin.children("/queue/ls").size() == 2; });
+
+    const auto queue = contenders_of(scene, "/queue/ls");
+    REQUIRE(queue.size() == 2);
+    const auto& holds = queue[0].as_object();
+    const auto& waits = queue[1].as_object();
+    CHECK(holds.at("holds").as_bool());
+    CHECK_FALSE(waits.at("holds").as_bool());
+    CHECK(std::string(holds.at("node").as_string()) + ' ' + std::to_string(holds.at("token").as_int64()) ==
+          node_and_token);
+    CHECK(waits.at("identifier").as_string() == "second");
+    CHECK(waits.at("sequence").as_int64() == holds.at("sequence").as_int64() + 1);
+    CHECK(waits.at("token").as_int64() > holds.at("token").as_int64());
+    CHECK(holds.at("age").as_double() >= 0);
+    CHECK(std::string(holds.at("session").as_string()).starts_with("0x"));
+
+    const std::string text = scene.run({"ls", "/queue/ls"}).text;
+    CHECK(text.find("first?[2J") != std::string::npos); // what others wrote does not reach the terminal
+    CHECK(text.find("holds") < text.find("waits"));
+    first.signal(SIGTERM);
+    CHECK(first.wait() == 0);
+    static_cast<void>(scene.await_line("second"));
+    second.signal(SIGTERM);
+    CHECK(second.wait() == 0);
+}
+
+TEST_CASE("ls knows readers, and semaphores")
+{
+    tool_scene scene;
+    auto one = scene.start({"run", "-s", "/queue/readers"}, "one");
+    auto two = scene.start({"run", "-s", "/queue/readers"}, "two");
+    static_cast<void>(scene.await_line("one"));
+    static_cast<void>(scene.await_line("two"));
+    const auto readers = contenders_of(scene, "/queue/readers");
+    REQUIRE(readers.size() == 2);
+    for (const auto& each : readers) {
+        CHECK(each.as_object().at("shared").as_bool());
+        CHECK(each.as_object().at("holds").as_bool());
+    }
+    auto permit = scene.start({"run", "--limit", "1", "--name", "inside", "/queue/gate"}, "permit");
+    static_cast<void>(scene.await_line("permit"));
+    auto waiter = scene.start({"run", "--limit", "1", "--name", "outside", "/queue/gate", "--", "true"}, "waiter");
+    wait_until("one who waits", default_limit, [&] {
+        const auto all = contenders_of(scene, "/queue/gate");
+        return std::ranges::any_of(all, [](const auto& each) {
+            return each.as_object().at("identifier").as_string() == "outside" &&
+                   !each.as_object().at("holds").as_bool();
+        });
+    });
+    CHECK(scene.run({"ls", "/queue/gate"}).text.find("semaphore") != std::string::npos);
+    permit.signal(SIGTERM);
+    CHECK(permit.wait() == 0);
+    CHECK(waiter.wait() == 0);
+}
+
+TEST_CASE("top tells of each change, until a signal comes")
+{
+    tool_scene scene;
+    auto top = scene.start({"top", "--json", "/queue/top", "/queue/top-gate"}, "top");
+    wait_until("both queues", default_limit, [&] { return count_lines(scene.contents("top")) == 2; });
+    CHECK(scene.run({"run", "--name", "passing", "/queue/top", "--", "true"}).status == 0);
+    scene.await_text("top", "passing");
+    auto gate = scene.start({"run", "--limit", "1", "--name", "permitted", "/queue/top-gate"}, "gate");
+    scene.await_text("top", "permitted");
+    CHECK(top.running());
+    top.signal(SIGINT);
+    CHECK(top.wait() == 0);
+    gate.signal(SIGTERM);
+    CHECK(gate.wait() == 0);
+}
+
+TEST_CASE("revoke asks, and --revocable heeds it")
+{
+    tool_scene scene;
+    CHECK(scene.run({"revoke", "/queue/revoke"}).status == 1);
+    auto heeds =
+        scene.start({"run", "--revocable", "--name", "polite", "/queue/revoke", "--", "sh", "-c",
+                     "trap 'echo asked >asked; exit 3' TERM; echo $$ >command; while :; do sleep 1000 & wait; done"});
+    static_cast<void>(scene.await_pid("command"));
+    const ended_tool asked = scene.run({"revoke", "/queue/revoke"});
+    CHECK(asked.status == 0);
+    CHECK(asked.text.find("asked polite") != std::string::npos);
+    CHECK(heeds.wait() == 3); // its lock was not lost
+    CHECK(scene.contents("asked") == "asked\n");
+
+    auto holds = scene.start({"run", "--revocable", "/queue/revoke"}, "holds");
+    static_cast<void>(scene.await_line("holds"));
+    const ended_tool json = scene.run({"revoke", "--json", "/queue/revoke"});
+    CHECK(json_in(json.text).at("asked").as_int64() == 1);
+    CHECK(holds.wait() == 0);
+
+    auto deaf = scene.start({"run", "/queue/revoke"}, "deaf");
+    static_cast<void>(scene.await_line("deaf"));
+    CHECK(scene.run({"revoke", "/queue/revoke"}).status == 0);
+    CHECK(contenders_of(scene, "/queue/revoke")[0].as_object().at("revoked").as_bool());
+    CHECK(deaf.running());
+    deaf.signal(SIGTERM);
+    CHECK(deaf.wait() == 0);
+}
+
+TEST_CASE("break deletes the one node that is meant, and asks first")
+{
+    tool_scene scene;
+    admin_client admin(server().port());
+    admin.create_all("/queue/break");
+    const std::string dead = admin.create("/queue/break/_c_00000000-0000-0000-0000-000000000000-lock-", "a dead man",
+                                          create_mode::persistent_sequential);
+    const ended_tool sick = scene.run({"doctor", "/queue/break"});
+    CHECK(sick.status == 1);
+    CHECK(sick.text.find("belongs to no session") != std::string::npos);
+    CHECK(scene.run({"run", "-n", "/queue/break", "--", "true"}).status == 121);
+
+    pipe_ends pipe; // no terminal: nobody could be asked
+    CHECK(scene.run({"break", "/queue/break", "0"}, std::move(pipe.out)).status == 120);
+    CHECK(admin.exists(dead).has_value());
+    CHECK(scene.run({"break", "--yes", "/queue/break", "17"}).status == 1);
+    CHECK(admin.exists(dead).has_value());
+    const ended_tool broken = scene.run({"break", "--yes", "/queue/break", "0"});
+    CHECK(broken.status == 0);
+    CHECK(broken.text.find(dead) != std::string::npos);
+    CHECK_FALSE(admin.exists(dead).has_value());
+    CHECK(scene.run({"run", "-n", "/queue/break", "--", "true"}).status == 0);
+
+    // With a terminal, made by script(1).
+    for (const auto& [answer, status] : {std::pair("n", 1), std::pair("y", 0)}) {
+        const std::string again = admin.create("/queue/break/_c_00000000-0000-0000-0000-000000000000-lock-",
+                                               "a dead man", create_mode::persistent_sequential);
+        const ended_tool asked =
+            scene.run_command({"sh", "-c",
+                               std::string("echo ") + answer + " | script -qec \"" + tool_scene::program() +
+                                   " break /queue/break " + again + "\" /dev/null"});
+        INFO(asked.text);
+        CHECK(asked.status == status);
+        CHECK(asked.text.find("a dead man") != std::string::npos);
+        CHECK(admin.exists(again).has_value() == (status != 0));
+        admin.remove(again);
+    }
+}
+
+TEST_CASE("doctor finds nothing wrong where nothing is, and tells of each server")
+{
+    tool_scene scene;
+    auto holder = scene.start({"run", "--name", "somebody", "/queue/doctor"}, "holder");
+    static_cast<void>(scene.await_line("holder"));
+    const ended_tool well = scene.run({"doctor", "/queue/doctor"});
+    INFO(well.text);
+    CHECK(well.status == 0);
+    for (const char* const each : {"standalone", "time-out 4.000 s", "world:anyone", "held by somebody",
+                                   "without the servers", "leader's clock"})
+        CHECK_MESSAGE(well.text.find(each) != std::string::npos, each);
+    holder.signal(SIGTERM);
+    CHECK(holder.wait() == 0);
+    admin_client admin(server().port());
+    for (const std::string& child : admin.children("/queue"))
+        CHECK(child.find("doctor-") == std::string::npos); // what it has tried is gone
+
+    const ended_tool half =
+        scene.run({"doctor", "--connect-timeout", "2", "--servers", "127.0.0.1:1," + server().address()});
+    CHECK(half.status == 1);
+    CHECK(half.text.find("1 of 2 can be used") != std::string::npos);
+    CHECK(scene.run({"doctor", "--connect-timeout", "1", "--servers", "127.0.0.1:1"}).status == 122);
+    CHECK(json_in(scene.run({"doctor", "--json"}).text).at("verdict").as_string() == "ok");
+}
+
+TEST_CASE("doctor names the leader of an ensemble, and who may use a path")
+{
+    zookeeper_ensemble ensemble(3);
+    tool_scene scene;
+    const ended_tool well = scene.run({"doctor", "--servers", ensemble.address()});
+    INFO(well.text);
+    CHECK(well.status == 0);
+    CHECK(well.text.find("leader") != std::string::npos);
+    CHECK(well.text.find("follower") != std::string::npos);
+
+    CHECK(scene.run({"run", "--auth", "digest:ann:secret", "--acl", "creator", "/queue/private/lock", "--", "true"})
+              .status == 0);
+    admin_client admin(server().port());
+    const ended_tool stranger = scene.run({"run", "-n", "/queue/private/lock/below", "--", "true"});
+    CHECK(stranger.status == 125);
+    CHECK(stranger.text.find("access") != std::string::npos);
+    const ended_tool sick = scene.run({"doctor", "/queue/private/lock"});
+    CHECK(sick.status == 1);
+    CHECK(scene.run({"doctor", "--auth", "digest:ann:secret", "/queue/private/lock"}).status == 0);
+}
+
+TEST_CASE("lead runs the command in each term, and stands again")
+{
+    tool_scene scene;
+    // Two stand; whoever leads says so, and ends its term when it is told to.
+    const std::string term = "echo $0 $ZKLOCK_TOKEN >>terms; read line <pipe";
+    REQUIRE(scene.run_command({"mkfifo", "pipe"}).status == 0);
+    auto a = scene.start({"lead", "/queue/lead", "--", "sh", "-c", term, "a"}, "a");
+    static_cast<void>(scene.await_line("terms"));
+    auto b = scene.start({"lead", "/queue/lead", "--", "sh", "-c", term, "b"}, "b");
+    admin_client admin(server().port());
+    wait_until("both", default_limit, [&] { return admin.children("/queue/lead").size() == 2; });
+    for (std::size_t terms = 1; terms < 4; ++terms) {
+        CHECK(scene.run_command({"sh", "-c", "echo next >pipe"}).status == 0);
+        wait_until("the next term", default_limit, [&] { return count_lines(scene.contents("terms")) == terms + 1; });
+    }
+    const std::string terms = scene.contents("terms");
+    CHECK(terms[0] == 'a');
+    CHECK(terms[terms.find('\n') + 1] == 'b'); // who has led stands behind
+    CHECK(count_lines(terms) == 4);
+    for (child_process* const each : {&a, &b})
+        each->signal(SIGTERM); // one leads, and its command ends by that; the other waits
+    CHECK(a.wait() == 128 + SIGTERM);
+    CHECK(b.wait() == 128 + SIGTERM);
+    CHECK(scene.run({"lead", "/queue/lead", "--", "/no/such/program"}).status == 127);
+    CHECK(admin.children("/queue/lead").empty());
+}
+
+TEST_CASE("lead stands again after a loss")
+{
+    tool_scene scene;
+    admin_client admin(server().port());
+    auto leads = scene.start({"lead", "/queue/again", "--", "sh", "-c", "echo $ZKLOCK_NODE >>nodes; exec sleep 1000"});
+    REQUIRE(admin.remove(scene.await_line("nodes")));
+    wait_until("another term", default_limit, [&] { return count_lines(scene.contents("nodes")) == 2; });
+    leads.signal(SIGTERM);
+    CHECK(leads.wait() == 128 + SIGTERM);
+}

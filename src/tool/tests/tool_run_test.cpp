@@ -1,0 +1,246 @@
+// zklock run: what a command is given, and what becomes of its status.
+#include "tool/tests/tool_scene.hpp"
+
+#include <doctest/doctest.h>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <sstream>
+
+using namespace zklock::test;
+
+namespace {
+
+const std::string& tool = tool_scene::program();
+
+/// Somebody who holds a lock until this object goes.
+class holder {
+public:
+    holder(tool_scene& scene, std::vector<std::string> arguments, const std::string& output)
+        : process_(scene.start(std::move(arguments), output))
+    {
+        static_cast<void>(scene.await_line(output));
+    }
+    int let_go()
+    {
+        process_.signal(SIGTERM);
+        return process_.wait();
+    }
+
+private:
+    child_process process_;
+};
+
+} // namespace
+
+TEST_CASE("the status is the command's")
+{
+    tool_scene scene;
+    CHECK(scene.run({"run", "/run/status", "--", "true"}).status == 0);
+    CHECK(scene.run({"run", "/run/status", "--", "sh", "-c", "exit 7"}).status == 7);
+    CHECK(scene.run({"run", "/run/status", "sh", "-c", "exit 255"}).status == 255);
+    CHECK(scene.run({"run", "/run/status", "--", "sh", "-c", "kill -TERM $$"}).status == 128 + SIGTERM);
+    CHECK(scene.run({"run", "/run/status", "--", "sh", "-c", "kill -KILL $$"}).status == 128 + SIGKILL);
+    const ended_tool none = scene.run({"run", "/run/status", "--", "/no/such/program"});
+    CHECK(none.status == 127);
+    CHECK(none.text.find("/no/such/program") != std::string::npos);
+    CHECK(scene.run({"run", "/run/status", "--", "/"}).status == 126);
+    admin_client admin(server().port());
+    CHECK(admin.children("/run/status").empty()); // it is given back in each case
+}
+
+TEST_CASE("the environment tells path, node and token")
+{
+    tool_scene scene;
+    const ended_tool said =
+        scene.run({"run", "/run/told", "--", "sh", "-c",
+                   "echo $ZKLOCK_PATH; echo $ZKLOCK_NODE; echo $ZKLOCK_TOKEN; " + tool + " ls --json /run/told"});
+    REQUIRE(said.status == 0);
+    std::istringstream lines(said.text);
+    std::string path, node, json;
+    std::int64_t token = 0;
+    lines >> path >> node >> token;
+    lines >> std::ws;
+    std::getline(lines, json);
+    CHECK(path == "/run/told");
+    const auto listing = json_in(json);
+    const auto& contenders = listing.at("contenders").as_array();
+    REQUIRE(contenders.size() == 1);
+    CHECK(contenders[0].as_object().at("node").as_string() == node);
+    CHECK(contenders[0].as_object().at("token").as_int64() == token);
+    CHECK(contenders[0].as_object().at("holds").as_bool());
+}
+
+TEST_CASE("the command has stdin, and the descriptors that it would have without the tool")
+{
+    tool_scene scene;
+    pipe_ends pipe;
+    REQUIRE(::write(pipe.in.get(), "from stdin\n", 11) == 11);
+    pipe.in = unique_fd();
+    CHECK(scene.run({"run", "/run/input", "--", "cat"}, std::move(pipe.out)).text == "from stdin\n");
+
+    const ended_tool both = scene.run_command({"sh", "-c",
+                                               "exec 7</dev/null; sh -c 'cd /proc/$$/fd && echo *'; " + tool +
+                                                   " run /run/input -- sh -c 'cd /proc/$$/fd && echo *'"});
+    std::istringstream lines(both.text);
+    std::string bare, guarded;
+    std::getline(lines, bare);
+    std::getline(lines, guarded);
+    CHECK(bare.find('7') != std::string::npos);
+    CHECK(guarded == bare);
+}
+
+TEST_CASE("the command's signals are as they would be without the tool")
+{
+    tool_scene scene;
+    const std::string masks = "grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status";
+    const ended_tool both =
+        scene.run_command({"sh", "-c", "trap '' USR1; " + masks + "; echo; " + tool + " run /run/signals -- " + masks});
+    const auto half = both.text.find("\n\n");
+    REQUIRE(half != std::string::npos);
+    CHECK(both.text.substr(half + 2) == both.text.substr(0, half + 1));
+}
+
+TEST_CASE("with -c the command is a line for the shell")
+{
+    tool_scene scene;
+    CHECK(scene.run({"run", "-c", "/run/shell", "--", "exit $((3 + 4))"}).status == 7);
+    CHECK(scene.run({"run", "/run/shell", "-c", "exit $((3 + 4))"}).status == 7);
+    CHECK(scene.run({"run", "/run/shell", "-c", "exit", "7"}).status == 120);
+    CHECK(scene.run({"run", "/run/shell", "-c"}).status == 120);
+}
+
+TEST_CASE("a command's own options are not the tool's")
+{
+    tool_scene scene;
+    CHECK(scene.run({"run", "/run/words", "printf", "%s.", "-n", "--", "--help"}).text == "-n.--.--help.");
+    CHECK(scene.run({"run", "/run/words", "--", "printf", "%s.", "-n", "--", "x"}).text == "-n.--.x.");
+}
+
+TEST_CASE("a lock that is not to be had has statuses of its own")
+{
+    tool_scene scene;
+    holder first(scene, {"run", "/run/busy"}, "holder");
+    CHECK(scene.run({"run", "-n", "/run/busy", "--", "true"}).status == 121);
+    CHECK(scene.run({"run", "-w", "0", "/run/busy", "--", "true"}).status == 121);
+    CHECK(scene.run({"run", "-n", "-E", "9", "/run/busy", "--", "true"}).status == 9);
+    const ended_tool late = scene.run({"run", "-w", "0.7", "/run/busy", "--", "true"});
+    CHECK(late.status == 124);
+    CHECK(late.text.find("held by") != std::string::npos);
+    CHECK(scene.run({"run", "-w", ".7", "-E", "0", "/run/busy", "--", "false"}).status == 0);
+    admin_client admin(server().port());
+    CHECK(admin.children("/run/busy").size() == 1); // whoever gave up has left nothing
+    CHECK(first.let_go() == 0);
+    CHECK(scene.run({"run", "-n", "/run/busy", "--", "true"}).status == 0);
+}
+
+TEST_CASE("readers share, and exclude writers")
+{
+    tool_scene scene;
+    holder reader(scene, {"run", "-s", "/run/shared"}, "reader");
+    CHECK(scene.run({"run", "-s", "-n", "/run/shared", "--", "true"}).status == 0);
+    CHECK(scene.run({"run", "-x", "-n", "/run/shared", "--", "true"}).status == 121);
+    CHECK(scene.run({"run", "-n", "/run/shared", "--", "true"}).status == 121);
+    CHECK(reader.let_go() == 0);
+    holder writer(scene, {"run", "-x", "/run/shared"}, "writer");
+    CHECK(scene.run({"run", "-s", "-n", "/run/shared", "--", "true"}).status == 121);
+    CHECK(writer.let_go() == 0);
+}
+
+TEST_CASE("--limit lets so many in")
+{
+    tool_scene scene;
+    holder one(scene, {"run", "--limit", "2", "/run/limit"}, "one");
+    CHECK(scene.run({"run", "--limit", "2", "-n", "/run/limit", "--", "true"}).status == 0);
+    holder two(scene, {"run", "--limit", "2", "/run/limit"}, "two");
+    CHECK(scene.run({"run", "--limit", "2", "-n", "/run/limit", "--", "true"}).status == 121);
+    CHECK(one.let_go() == 0);
+    CHECK(scene.run({"run", "--limit", "2", "-w", "30", "/run/limit", "--", "true"}).status == 0);
+    CHECK(two.let_go() == 0);
+}
+
+TEST_CASE("without a command it prints node and token, and holds")
+{
+    tool_scene scene;
+    auto plain = scene.start({"run", "/run/hold"}, "plain");
+    std::istringstream line(scene.await_line("plain"));
+    std::string node;
+    std::int64_t token = 0;
+    line >> node >> token;
+    admin_client admin(server().port());
+    CHECK(admin.exists(node).has_value());
+    CHECK(token > 0);
+    plain.signal(SIGINT);
+    CHECK(plain.wait() == 0);
+    CHECK_FALSE(admin.exists(node).has_value());
+
+    auto json = scene.start({"run", "--json", "/run/hold"}, "json");
+    scene.await_text("json", "\"token\"");
+    json.signal(SIGTERM);
+    CHECK(json.wait() == 0);
+    CHECK(scene.contents("json").find("\"path\":\"/run/hold\"") != std::string::npos);
+}
+
+TEST_CASE("--name and --verbose tell who holds, and where one stands")
+{
+    tool_scene scene;
+    auto first = scene.start({"run", "--name", "billing", "/run/named"}, "first");
+    static_cast<void>(scene.await_line("first"));
+    auto second = scene.start({"run", "--verbose", "/run/named", "--", "echo", "done"}, "second");
+    scene.await_text("second", "place 2 of 2, held by billing");
+    first.signal(SIGTERM);
+    CHECK(first.wait() == 0);
+    CHECK(second.wait() == 0);
+    CHECK(scene.contents("second").find("done\n") != std::string::npos);
+}
+
+TEST_CASE("no server is a status of its own")
+{
+    tool_scene scene;
+    for (const std::vector<std::string>& how : {std::vector<std::string>{}, {"-n"}, {"-w", "0.4"}}) {
+        std::vector<std::string> arguments{"run", "--servers", "127.0.0.1:1", "--connect-timeout", "0.5"};
+        arguments.insert(arguments.end(), how.begin(), how.end());
+        arguments.insert(arguments.end(), {"/run/nowhere", "--", "true"});
+        const ended_tool ended = scene.run(arguments);
+        CHECK(ended.status == 122);
+        CHECK(ended.text.find("127.0.0.1:1") != std::string::npos);
+    }
+}
+
+TEST_CASE("arguments that cannot be used")
+{
+    tool_scene scene;
+    const std::vector<std::vector<std::string>> wrong{
+        {"run"},
+        {"run", "--bogus", "/x", "true"},
+        {"run", "/x", "--bogus"},
+        {"run", "-w", "x", "/x"},
+        {"run", "-w", "-1", "/x"},
+        {"run", "-n", "-w", "1", "/x"},
+        {"run", "-s", "-x", "/x"},
+        {"run", "-s", "--limit", "2", "/x"},
+        {"run", "--limit", "0", "/x"},
+        {"run", "-E", "256", "/x"},
+        {"run", "no/path", "true"},
+        {"run", "/x/", "true"},
+        {"run", "--auth", "secret", "/x", "true"},
+        {"run", "--session-timeout", "0.01", "/x", "true"},
+        {"run", "--session-timeout", "2", "--kill-after", "2", "/x", "true"},
+        {"run", "--tls-ca", "/x.pem", "/x", "true"},
+        {"run", "--servers", "a,,b", "/x", "true"},
+        {"lead", "/x"},
+        {"ls"},
+        {"break", "/x"}};
+    for (const auto& arguments : wrong) {
+        const ended_tool ended = scene.run(arguments);
+        INFO(arguments.back(), ": ", ended.text);
+        CHECK(ended.status == 120);
+        CHECK(ended.text.size() > 10);
+        CHECK(ended.text.find("secret") == std::string::npos);
+    }
+    CHECK(scene.run_command({tool}).status == 120);
+    CHECK(scene.run_command({tool, "bogus"}).status == 120);
+    CHECK(scene.run_command({tool, "--version"}).text.starts_with("zklock "));
+    CHECK(scene.run_command({tool, "run", "--help"}).status == 0);
+}

@@ -1,0 +1,199 @@
+#include "tool/caught_signals.hpp"
+#include "tool/client_program.hpp"
+#include "tool/exit_status.hpp"
+#include "tool/mailbox.hpp"
+#include "tool/queue_commands.hpp"
+#include "tool/queue_listing.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace zklock::tool {
+namespace {
+
+namespace asio = boost::asio;
+
+const char* const clear_screen = "\033[H\033[2J\033[3J";
+const char* const other_screen = "\033[?1049h\033[?25l"; ///< and no cursor
+const char* const usual_screen = "\033[?25h\033[?1049l";
+
+/// What is to be drawn anew, or printed.
+struct change {
+    change() = default; ///< time has passed
+    change(std::size_t which, result<queue_listing> seen) : path(which), listing(std::move(seen)) {}
+    explicit change(int the_signal) : caught(the_signal) {}
+
+    std::size_t path = 0;
+    std::optional<result<queue_listing>> listing;
+    int caught = 0;
+};
+
+using changes = std::shared_ptr<mailbox<change>>;
+
+/// Until something has come to be at the path, or a child of it has come or gone.
+asio::awaitable<void> wait_for_change(client zk, std::string path, std::optional<node_stat> seen)
+{
+    if (seen) {
+        auto waiting = zk.wait_children_changed(std::move(path), *seen);
+        static_cast<void>(co_await std::move(waiting)); // the next look finds what an error means
+    } else {
+        auto waiting = zk.wait_created(std::move(path));
+        static_cast<void>(co_await std::move(waiting));
+    }
+}
+
+/// Reads a queue again and again: after each change of its nodes. Ends with an error, such as that of a client that
+/// closes.
+asio::awaitable<void> follow(client zk, std::string path, std::size_t which, changes to)
+{
+    using namespace asio::experimental::awaitable_operators;
+    for (;;) {
+        // Looked at first: what changes while the queue is read ends the wait below. A semaphore has its nodes deeper.
+        std::vector<std::optional<node_stat>> seen;
+        const std::vector<std::string> watched{path, path + "/leases", path + "/locks"};
+        for (const std::string& each : watched) {
+            auto looking = zk.exists(each);
+            result<std::optional<node_stat>> stat = co_await std::move(looking);
+            if (stat.has_error())
+                co_return to->put(change(which, stat.error()));
+            seen.push_back(stat.value());
+        }
+        auto reading = list_queue(zk, path);
+        result<queue_listing> listing = co_await std::move(reading);
+        if (listing.has_error())
+            co_return to->put(change(which, std::move(listing)));
+        const bool semaphore = listing.value().semaphore;
+        to->put(change(which, std::move(listing)));
+        if (semaphore) {
+            auto any = wait_for_change(zk, watched[0], seen[0]) || wait_for_change(zk, watched[1], seen[1]) ||
+                       wait_for_change(zk, watched[2], seen[2]);
+            co_await std::move(any);
+        } else {
+            auto changed = wait_for_change(zk, watched[0], seen[0]);
+            co_await std::move(changed);
+        }
+    }
+}
+
+class screen {
+public:
+    explicit screen(bool json) : json_(json), redraws_(!json && ::isatty(STDOUT_FILENO) == 1)
+    {
+        if (redraws_)
+            write(other_screen);
+    }
+    ~screen()
+    {
+        if (redraws_)
+            write(usual_screen);
+    }
+    screen(const screen&) = delete;
+    screen& operator=(const screen&) = delete;
+
+    [[nodiscard]] bool redraws() const { return redraws_; }
+
+    /// One queue has changed, of all that are known.
+    void changed(const queue_listing& one, const std::vector<std::optional<queue_listing>>& all)
+    {
+        const auto now = std::chrono::system_clock::now();
+        if (redraws_)
+            draw(all);
+        else
+            write(json_ ? boost::json::serialize(to_json(one, now)) + '\n' : to_text(one, now) + '\n');
+    }
+
+    void draw(const std::vector<std::optional<queue_listing>>& all)
+    {
+        const auto now = std::chrono::system_clock::now();
+        std::string text = clear_screen;
+        for (const auto& each : all)
+            if (each)
+                text += to_text(*each, now) + '\n';
+        write(text);
+    }
+
+private:
+    static void write(const std::string& text)
+    {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        std::fflush(stdout);
+    }
+
+    const bool json_;
+    const bool redraws_;
+};
+
+asio::awaitable<int> show(changes from, std::size_t paths, bool json, voice& out, asio::steady_timer& clock)
+{
+    std::vector<std::optional<queue_listing>> all(paths);
+    screen shown(json);
+    const std::function<void()> tick = [&] {
+        clock.expires_after(std::chrono::seconds(1)); // ages grow
+        clock.async_wait([from](error_code error) {
+            if (!error)
+                from->put(change());
+        });
+    };
+    if (shown.redraws())
+        tick();
+    for (;;) {
+        change next = co_await from->take();
+        if (next.caught != 0) {
+            if (ends_the_tool(next.caught))
+                co_return succeeded; // there is no other way to end it
+        } else if (!next.listing) {
+            shown.draw(all);
+            tick();
+        } else if (next.listing->has_error()) {
+            co_return tell_failed(out, "the queue cannot be read", next.listing->error());
+        } else {
+            all[next.path] = std::move(*next.listing).value();
+            shown.changed(*all[next.path], all);
+        }
+    }
+}
+
+asio::awaitable<int> watch_all(client zk, std::vector<std::string> paths, bool json, voice& out)
+{
+    const auto executor = co_await asio::this_coro::executor;
+    const auto news = std::make_shared<mailbox<change>>(executor);
+    for (std::size_t i = 0; i < paths.size(); ++i)
+        asio::co_spawn(executor, follow(zk, paths[i], i, news), [](std::exception_ptr error) {
+            if (error)
+                std::rethrow_exception(error);
+        });
+    caught_signals signals(static_cast<asio::io_context&>(executor.context()),
+                           [news](int number) { news->put(change(number)); });
+    asio::steady_timer clock(executor);
+    auto showing = show(news, paths.size(), json, out, clock);
+    const int status = co_await std::move(showing);
+    clock.cancel();
+    signals.end();
+    co_return status; // the client is closed, which ends those who follow
+}
+
+} // namespace
+
+int watch(const connection_arguments& connection, const std::vector<std::string>& paths)
+{
+    for (const std::string& path : paths)
+        check_path(path);
+    voice out(false, connection.json);
+    return run_with_client(connection, out, [&](client zk) { return watch_all(zk, paths, connection.json, out); });
+}
+
+} // namespace zklock::tool

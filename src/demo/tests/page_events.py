@@ -28,7 +28,7 @@ def a_stream_shows_who_holds_and_who_waits():
     lock = path()
     with open_shop() as shop:
         a = shop.open("--name", "A", "--payment", "60000", "--lock-timeout", "600000", *lock)
-        b = shop.open("--name", "B", "--payment", "1", *lock)
+        b = shop.open("--name", "B", "--payment", "1", "--lock-timeout", "600000", *lock)
         on_a, on_b = Events(a), Events(b)
         check("200 ok" in on_a.head and "text/event-stream" in on_a.head, on_a.head)
         check("content-length" not in on_a.head and "connection: close" in on_a.head, on_a.head)
@@ -40,12 +40,10 @@ def a_stream_shows_who_holds_and_who_waits():
         ada = a.order("Ada")
         on_a.wait("Ada holds", lambda s: names(s) == ["Ada"])
         ben = b.order("Ben")
-        cleo = None
         for events in on_a, on_b:
             seen = events.wait("Ben waits", lambda s: names(s) == ["Ada", "Ben"])
             check([c["server"] for c in seen["queue"]["first"]] == ["A", "B"], seen)
-            if not cleo:
-                cleo = a.order("<b>Cleo</b>")
+        cleo = a.order("<b>Cleo</b>")
         on_b.wait("Cleo waits", lambda s: names(s) == ["Ada", "Ben", "<b>Cleo</b>"])
 
         # A ends in a hurry: who waited there is told, the stream ends, and Ben has the lock.

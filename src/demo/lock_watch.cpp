@@ -33,6 +33,7 @@ asio::awaitable<void> lock_watch::follow()
 {
     while (!stopped_) {
         if (!wanted_) {
+            seen_.reset();
             co_await asked_.wait();
             continue;
         }
@@ -41,6 +42,7 @@ asio::awaitable<void> lock_watch::follow()
             co_return;
         }
         if (error && !stopped_) {
+            seen_.reset();
             tell(std::nullopt, error.message());
             co_await pause_.rest(1s);
         }
@@ -52,12 +54,16 @@ asio::awaitable<error_code> lock_watch::look()
 {
     asked_again_ = false;
     auto began = clock::now();
-    // First the node, then its children: one that comes in between ends the wait below.
-    auto seen = co_await client_.exists(mutex_.path());
-    if (!seen) {
-        co_return seen.error();
+    // First the node, unless the last wait has told of it, then its children: one that comes in between ends the wait
+    // below.
+    if (!seen_) {
+        auto found = co_await client_.exists(mutex_.path());
+        if (!found) {
+            co_return found.error();
+        }
+        seen_ = found.value();
     }
-    if (!seen.value()) {
+    if (!seen_) {
         tell(std::vector<zklock::contender>(), "");
         co_return co_await while_wanted(client_.wait_created(mutex_.path(), awaitable_tuple));
     }
@@ -66,10 +72,9 @@ asio::awaitable<error_code> lock_watch::look()
         co_return read.error();
     }
     tell(std::move(read.value()), "");
-    // A long queue is a lot to read: most of the time is left to those who are in it.
-    co_await pause_.rest(std::max<clock::duration>(20ms, 5 * (clock::now() - began)));
-    co_return co_await while_wanted(
-        client_.wait_children_changed(mutex_.path(), *seen.value(), awaitable_tuple));
+    // A long queue is a lot to read: half of the time is left to those who are in it.
+    co_await pause_.rest(std::max<clock::duration>(20ms, clock::now() - began));
+    co_return co_await while_wanted(client_.wait_children_changed(mutex_.path(), *seen_, awaitable_tuple));
 }
 
 /// Waits for the change, but not longer than somebody wants to know of it.
@@ -80,6 +85,7 @@ asio::awaitable<error_code> lock_watch::while_wanted(asio::awaitable<std::tuple<
     error_code error;
     if (const auto* changed = std::get_if<0>(&first)) {
         error = std::get<0>(*changed);
+        seen_ = std::get<1>(*changed);
     }
     co_return error;
 }

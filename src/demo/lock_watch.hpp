@@ -4,6 +4,7 @@
 #include <zklock/client.hpp>
 #include <zklock/contender.hpp>
 #include <zklock/mutex.hpp>
+#include <zklock/node.hpp>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/system/error_code.hpp>
@@ -52,6 +53,7 @@ private:
     nap pause_;
     std::optional<std::vector<zklock::contender>> contenders_;
     std::string failure_;
+    std::optional<zklock::node_stat> seen_; ///< the lock's node, as it was found before its contenders were read
     bool wanted_ = false;
     bool asked_again_ = false; ///< something else is wanted than when the last look began
     bool stopped_ = false;

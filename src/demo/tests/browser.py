@@ -22,7 +22,7 @@ window.waitFor = condition => new Promise(done => {
 });
 window.shifts = [];
 new PerformanceObserver(list => { for (const e of list.getEntries()) window.shifts.push(
-  [e.value, ...e.sources.map(s => s.node && (s.node.id || s.node.nodeName))]); }).observe({ type: "layout-shift", buffered: true });
+  [e.value, ...e.sources.map(s => [s.node && (s.node.id || s.node.nodeName), s.previousRect, s.currentRect])]); }).observe({ type: "layout-shift", buffered: true });
 """
 
 

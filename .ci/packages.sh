@@ -13,6 +13,8 @@ packages_tests=(doctest-dev libcli11-dev @clang procps pkg-config doxygen groff-
 packages_bench=(libcurator-recipes-java default-jdk-headless python3 python3-kazoo)
 packages_packaging=(dpkg-dev file) # what makes Debian packages
 packages_plots=(python3-matplotlib) # see install_if_possible
+# For the demonstration's page: some 100 MB, and half a minute. The test is skipped without it; see install_if_possible.
+packages_browser=(chromium-headless-shell)
 
 # The oldest that serve: as in src/CMakeLists.txt, and what the tests are known to run with.
 least_boost=1.81

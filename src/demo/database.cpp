@@ -76,6 +76,34 @@ private:
     sqlite3_stmt* stmt_ = nullptr;
 };
 
+/// Several statements as one. What is not committed is undone.
+class database::transaction {
+public:
+    /// `kind`: DEFERRED, or IMMEDIATE for one that writes.
+    transaction(sqlite3* handle, const char* kind) : handle_(handle)
+    {
+        statement(handle, (std::string("BEGIN ") + kind).c_str()).step();
+    }
+    ~transaction()
+    {
+        if (!committed_) {
+            sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr); // what failed is told by an exception
+        }
+    }
+    transaction(const transaction&) = delete;
+    transaction& operator=(const transaction&) = delete;
+
+    void commit()
+    {
+        statement(handle_, "COMMIT").step();
+        committed_ = true;
+    }
+
+private:
+    sqlite3* handle_;
+    bool committed_ = false;
+};
+
 database::database(const std::string& file)
 {
     sqlite3* handle = nullptr;
@@ -147,8 +175,15 @@ void database::insert_stale_write(const order_row& order)
 
 std::vector<order_row> database::orders()
 {
+    return last_orders(-1);
+}
+
+std::vector<order_row> database::last_orders(int at_most)
+{
     statement query(handle_.get(),
-                    "SELECT id, buyer, server, stock_read, token, session, waited_ms FROM orders ORDER BY id");
+                    "SELECT * FROM (SELECT id, buyer, server, stock_read, token, session, waited_ms FROM orders "
+                    "ORDER BY id DESC LIMIT ?1) ORDER BY id");
+    query.bind(1, std::int64_t{at_most});
     std::vector<order_row> rows;
     while (query.step()) {
         order_row row;
@@ -171,6 +206,99 @@ std::vector<order_row> database::orders()
 int database::stale_writes()
 {
     return read_int("SELECT count(*) FROM stale_writes");
+}
+
+void database::open_server(const server_row& server)
+{
+    statement insert(handle_.get(), "INSERT OR REPLACE INTO servers (name, address) VALUES (?1, ?2)");
+    insert.bind(1, server.name);
+    insert.bind(2, server.address);
+    insert.step();
+}
+
+void database::close_server(const std::string& name)
+{
+    statement remove(handle_.get(), "DELETE FROM servers WHERE name = ?1");
+    remove.bind(1, name);
+    remove.step();
+}
+
+std::vector<server_row> database::servers()
+{
+    statement query(handle_.get(), "SELECT name, address FROM servers ORDER BY name");
+    std::vector<server_row> rows;
+    while (query.step()) {
+        server_row row;
+        row.name = query.text(0);
+        row.address = query.text(1);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::int64_t database::begin_rush(bool with_lock, int buyers, int units)
+{
+    transaction all(handle_.get(), "IMMEDIATE");
+    statement(handle_.get(), "DELETE FROM orders").step();
+    write_units(units);
+    {
+        statement insert(handle_.get(), "INSERT INTO rushes (with_lock, buyers, units) VALUES (?1, ?2, ?3)");
+        insert.bind(1, std::int64_t{with_lock});
+        insert.bind(2, std::int64_t{buyers});
+        insert.bind(3, std::int64_t{units});
+        insert.step();
+    }
+    auto id = sqlite3_last_insert_rowid(handle_.get());
+    all.commit();
+    return id;
+}
+
+void database::end_rush(std::int64_t id, int unanswered)
+{
+    statement update(handle_.get(), "UPDATE rushes SET sold = (SELECT count(*) FROM orders), "
+                                    "left_over = (SELECT units FROM stock WHERE id = 1), unanswered = ?2 "
+                                    "WHERE id = ?1");
+    update.bind(1, id);
+    update.bind(2, std::int64_t{unanswered});
+    update.step();
+}
+
+shop_view database::look(int orders_at_most)
+{
+    transaction all(handle_.get(), "DEFERRED");
+    shop_view view;
+    view.units = units();
+    view.sold = read_int("SELECT count(*) FROM orders");
+    view.orders = last_orders(orders_at_most);
+    view.rush = find_rush("1");
+    view.ended_with_lock = find_rush("sold IS NOT NULL AND with_lock");
+    view.ended_without_lock = find_rush("sold IS NOT NULL AND NOT with_lock");
+    all.commit();
+    return view;
+}
+
+std::optional<rush_row> database::find_rush(const char* condition)
+{
+    std::string sql = "SELECT id, with_lock, buyers, units, sold, left_over, unanswered FROM rushes WHERE ";
+    sql += condition;
+    sql += " ORDER BY id DESC LIMIT 1";
+    statement query(handle_.get(), sql.c_str());
+    if (!query.step()) {
+        return std::nullopt;
+    }
+    auto number = [&](int column) { return static_cast<int>(query.integer(column)); };
+    rush_row row;
+    row.id = query.integer(0);
+    row.with_lock = query.integer(1) != 0;
+    row.buyers = number(2);
+    row.units = number(3);
+    if (!query.null(4)) {
+        row.ended.emplace();
+        row.ended->sold = number(4);
+        row.ended->left_over = number(5);
+        row.ended->unanswered = number(6);
+    }
+    return row;
 }
 
 int database::read_int(const char* sql)

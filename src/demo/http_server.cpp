@@ -3,15 +3,20 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include <array>
 #include <exception>
 #include <optional>
+#include <utility>
+#include <variant>
 
 namespace demo {
 
@@ -22,13 +27,10 @@ namespace {
 
 constexpr auto io_limit = std::chrono::seconds(30);
 constexpr auto farewell_limit = std::chrono::seconds(1);
+constexpr auto event_limit = std::chrono::seconds(10);
+constexpr int events_on_the_way = 16 * 1024; ///< bytes that the system takes for a client that does not read them
 constexpr std::uint64_t body_limit = 16 * 1024;
 constexpr auto awaitable_tuple = asio::as_tuple(asio::use_awaitable);
-
-http_response failure(unsigned status, std::string_view why)
-{
-    return {status, boost::json::serialize(boost::json::value{{"error", why}})};
-}
 
 /// What to tell a client whose request could not be read. Nothing, if it just went away.
 std::optional<http_response> answer_to(const boost::system::error_code& error)
@@ -49,11 +51,19 @@ std::optional<http_response> answer_to(const boost::system::error_code& error)
 
 } // namespace
 
+http_response failure(unsigned status, std::string_view why)
+{
+    http_response response;
+    response.status = status;
+    response.body = boost::json::serialize(boost::json::value{{"error", why}});
+    return response;
+}
+
 struct http_server::connection {
     explicit connection(asio::ip::tcp::socket socket) : stream(std::move(socket)) {}
 
     beast::tcp_stream stream;
-    bool waiting = false; ///< for the next request: may be cut off when the server stops
+    bool waiting = false; ///< for the next request, or with events: may be cut off when the server stops
 };
 
 http_server::http_server(asio::any_io_executor executor, const asio::ip::tcp::endpoint& address, http_handler handler)
@@ -140,6 +150,10 @@ asio::awaitable<void> http_server::converse(asio::ip::tcp::socket socket)
             keep_alive = message.keep_alive() && !stopping_;
         }
 
+        if (answered.events) {
+            co_await send_events(self, *answered.events);
+            break;
+        }
         http::response<http::string_body> response(static_cast<http::status>(answered.status), 11);
         response.set(http::field::content_type, answered.type);
         response.body() = std::move(answered.body);
@@ -162,6 +176,46 @@ asio::awaitable<void> http_server::converse(asio::ip::tcp::socket socket)
     for (bool open = true; open && !stopping_;) {
         buffer.clear();
         auto [error, received] = co_await self.stream.async_read_some(buffer.prepare(4096), awaitable_tuple);
+        open = !error && received > 0;
+    }
+}
+
+/// The connection ends with the stream: that is how the client knows the end of it.
+asio::awaitable<void> http_server::send_events(connection& self, event_stream& events)
+{
+    using namespace asio::experimental::awaitable_operators;
+
+    self.waiting = true;
+    boost::system::error_code ignored; // a larger buffer only means that a slow client sees older events
+    self.stream.socket().set_option(asio::socket_base::send_buffer_size(events_on_the_way), ignored);
+    http::response<http::empty_body> head(http::status::ok, 11);
+    head.set(http::field::content_type, "text/event-stream");
+    head.set(http::field::cache_control, "no-store");
+    head.keep_alive(false);
+    http::response_serializer<http::empty_body> serializer(head);
+    self.stream.expires_after(event_limit);
+    auto [error, sent] = co_await http::async_write_header(self.stream, serializer, awaitable_tuple);
+    boost::ignore_unused(sent);
+
+    for (bool open = !error; open;) {
+        auto first = co_await (events.next() || hung_up(self));
+        if (first.index() == 1 || stopping_) {
+            break;
+        }
+        const std::string& event = std::get<0>(first);
+        self.stream.expires_after(event_limit);
+        auto [failed, bytes] = co_await asio::async_write(self.stream, asio::buffer(event), awaitable_tuple);
+        boost::ignore_unused(bytes);
+        open = !failed && !stopping_;
+    }
+}
+
+/// What a client sends that gets events is of no interest, only that it is still there.
+asio::awaitable<void> http_server::hung_up(connection& self)
+{
+    std::array<char, 256> unread;
+    for (bool open = true; open && !stopping_;) {
+        auto [error, received] = co_await self.stream.socket().async_read_some(asio::buffer(unread), awaitable_tuple);
         open = !error && received > 0;
     }
 }

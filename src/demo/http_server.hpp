@@ -5,7 +5,9 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
 namespace demo {
@@ -18,16 +20,32 @@ struct http_request {
     std::string body;
 };
 
+/// What a client is sent as it comes, as server-sent events.
+class event_stream {
+public:
+    virtual ~event_stream() = default;
+
+    /// Waits for the next event and returns its text, as it is to be sent. It is not asked for another before that is
+    /// sent: whatever happens meanwhile can be left out. When it is cancelled, what it returns does not count. Does not
+    /// throw, but for lack of memory.
+    virtual asio::awaitable<std::string> next() = 0;
+};
+
 struct http_response {
     unsigned status = 200;
     std::string body;
     std::string type = "application/json";
+    std::unique_ptr<event_stream> events; ///< in place of a body: until the client hangs up, or the server stops
 };
+
+/// An answer that says what is wrong: {"error": why}.
+http_response failure(unsigned status, std::string_view why);
 
 /// Answers one request. What it throws is answered with 500.
 using http_handler = std::function<asio::awaitable<http_response>(const http_request&)>;
 
-/// A small HTTP/1.1 server for one thread: keep-alive, limits on time and size, and an end in good order.
+/// A small HTTP/1.1 server for one thread: keep-alive, limits on time and size, and an end in good order. A client that
+/// takes a stream's events too slowly gets fewer; one that takes none for 10 s is hung up on.
 class http_server {
 public:
     /// Listens at once; throws boost::system::system_error when it cannot.
@@ -44,6 +62,8 @@ private:
 
     asio::awaitable<void> converse(asio::ip::tcp::socket socket);
     asio::awaitable<http_response> answer(const http_request& request);
+    asio::awaitable<void> send_events(connection&, event_stream&);
+    asio::awaitable<void> hung_up(connection&);
 
     asio::ip::tcp::acceptor acceptor_;
     http_handler handler_;

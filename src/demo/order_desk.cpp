@@ -34,10 +34,10 @@ order_desk::order_desk(database& shared, desk_settings settings) : database_(sha
     }
 }
 
-asio::awaitable<zklock::result<receipt>> order_desk::order(std::string buyer)
+asio::awaitable<zklock::result<receipt>> order_desk::order(std::string buyer, bool without_lock)
 {
     auto asked = clock::now();
-    if (!settings_.lock) {
+    if (!settings_.lock || without_lock) {
         co_return co_await sell(buyer, asked, std::nullopt);
     }
     if (!settings_.lock->session_per_order) {
@@ -51,6 +51,7 @@ asio::awaitable<zklock::result<receipt>> order_desk::sell_locked(zklock::client 
 {
     zklock::mutex_options options;
     options.identifier = buyer; // so that the queue can be read by people
+    options.properties["server"] = settings_.server;
     options.metrics_name = "stock";
     zklock::mutex mutex(client, settings_.lock->path, options);
     auto body = [&](zklock::guard& guard) {
@@ -130,7 +131,7 @@ asio::awaitable<zklock::result<receipt>> order_desk::sell(const std::string& buy
     }
 
     r.stock_written = r.order.stock_read - 1;
-    if (!settings_.fenced) {
+    if (!settings_.fenced || !held) {
         database_.write_units(r.stock_written); // the same statement with the lock and without it
     } else if (!database_.write_units(r.stock_written, held->token)) {
         // Somebody with a later token was here: this order lost the lock and has not heard of it yet.

@@ -54,8 +54,11 @@ public:
     /// @throws std::invalid_argument: fenced without a lock.
     order_desk(database&, desk_settings);
 
-    /// Fails with what the lock failed with; throws what the database throws.
-    asio::awaitable<zklock::result<receipt>> order(std::string buyer);
+    /// With the lock, if there is one; `without_lock`: beside those who hold it. Fails with what the lock failed with;
+    /// throws what the database throws.
+    asio::awaitable<zklock::result<receipt>> order(std::string buyer, bool without_lock = false);
+
+    [[nodiscard]] bool has_lock() const { return settings_.lock.has_value(); }
 
     /// Who queues for the lock, the holder first. Nobody without the lock.
     asio::awaitable<zklock::result<std::vector<zklock::contender>>> queue();

@@ -1,27 +1,30 @@
 // One of the shop's order servers: HTTP on one thread, a database file shared with the other servers, and the lock.
 //
-//   POST /orders   {"buyer": "Ada"}   201 sold, 409 sold out, 503 the lock was not to be had (or was lost)
+//   POST /orders   {"buyer": "Ada"}   201 sold, 409 sold out, 503 the lock was not to be had (or was lost); with
+//                                     "lock": false beside those who hold it
 //   GET  /report                      what the database says
 //   GET  /queue                       who queues for the lock, the holder first
 //   GET  /health                      200 when orders can be taken
 //   GET  /metrics                     what the lock's client counts, for Prometheus
+//   GET  /                            a page that shows stock, orders and the lock as they are, and starts rushes
+//   GET  /events                      what that page shows, as server-sent events
+//   POST /rush     {"lock": true}     a new stock, and buyers who all order at once: 202, 409 one is under way
 #include "http_server.hpp"
-#include "order_desk.hpp"
+#include "order_routes.hpp"
 #include "run_to_end.hpp"
 #include "tls_arguments.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/json.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <optional>
 #include <string>
+#include <utility>
 
 #if defined(__GNUC__) && !defined(__clang__)
 // A false alarm of gcc 12: see src/README.md.
@@ -31,13 +34,11 @@
 namespace {
 
 namespace asio = boost::asio;
-namespace json = boost::json;
-using demo::http_request;
-using demo::http_response;
 
 struct settings {
     std::string name = "A";
     std::string database;
+    std::string listen = "127.0.0.1";
     std::uint16_t port = 0;
     int payment_ms = 20;
     bool no_lock = false;
@@ -48,198 +49,34 @@ struct settings {
     std::string path = "/zklock-demo/stock";
     int connect_timeout_ms = 8'000;
     int lock_timeout_ms = 10'000;
+    int rush_buyers = 15;
+    int rush_units = 10;
 };
 
-http_response reply(unsigned status, json::value body)
+demo::desk_settings desk_of(const settings& s, const std::optional<zklock::client>& client)
 {
-    http_response r;
-    r.status = status;
-    r.body = json::serialize(body);
-    return r;
-}
-
-http_response failure(unsigned status, std::string_view why)
-{
-    return reply(status, {{"error", why}});
-}
-
-/// The buyer's name in an order, if it is one.
-std::optional<std::string> buyer_in(const std::string& body)
-{
-    boost::system::error_code error;
-    json::value value = json::parse(body, error);
-    const json::object* order = error ? nullptr : value.if_object();
-    const json::value* buyer = order ? order->if_contains("buyer") : nullptr;
-    const json::string* name = buyer ? buyer->if_string() : nullptr;
-    auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-    if (!name || name->empty() || name->size() > 100 || std::any_of(name->begin(), name->end(), control)) {
-        return std::nullopt;
-    }
-    return std::string(name->data(), name->size());
-}
-
-json::value as_json(const demo::order_row& order)
-{
-    json::object o{{"buyer", order.buyer},
-                   {"server", order.server},
-                   {"stock_read", order.stock_read},
-                   {"waited_ms", order.waited_ms}};
-    if (order.id) {
-        o["order"] = order.id;
-    }
-    if (order.token) {
-        o["token"] = *order.token;
-    }
-    if (order.session) {
-        o["session"] = *order.session;
-    }
-    return o;
-}
-
-class order_server {
-public:
-    order_server(const settings& s, demo::database& shared, std::optional<zklock::client> client)
-        : name_(s.name), database_(shared), client_(client),
-          desk_(shared, {s.name, std::chrono::milliseconds(s.payment_ms), s.fenced, lock_of(s, client)})
-    {
-    }
-
-    /// What waits for the lock ends.
-    void give_up()
-    {
-        if (client_) {
-            client_->close([](boost::system::error_code) {});
-        }
-        desk_.give_up();
-    }
-
-    asio::awaitable<http_response> handle(const http_request& request)
-    {
-        struct route {
-            std::string_view method, target;
-            asio::awaitable<http_response> (order_server::*answer)(const http_request&);
-        };
-        static constexpr route routes[] = {{"POST", "/orders", &order_server::take_order},
-                                           {"GET", "/report", &order_server::report},
-                                           {"GET", "/queue", &order_server::queue},
-                                           {"GET", "/health", &order_server::health},
-                                           {"GET", "/metrics", &order_server::metrics}};
-        bool known = false;
-        for (const route& r : routes) {
-            if (request.target == r.target) {
-                known = true;
-                if (request.method == r.method) {
-                    co_return co_await (this->*r.answer)(request);
-                }
-            }
-        }
-        co_return known ? failure(405, "wrong method") : failure(404, "there is nothing here");
-    }
-
-private:
-    static std::optional<demo::lock_settings> lock_of(const settings& s, const std::optional<zklock::client>& client)
-    {
-        if (!client) {
-            return std::nullopt;
-        }
-        demo::lock_settings lock{*client, s.path, std::chrono::milliseconds(s.lock_timeout_ms), std::nullopt};
+    demo::desk_settings desk{s.name, std::chrono::milliseconds(s.payment_ms), s.fenced, std::nullopt};
+    if (client) {
+        desk.lock = {*client, s.path, std::chrono::milliseconds(s.lock_timeout_ms), std::nullopt};
         if (s.session_per_order) {
-            lock.session_per_order.emplace().servers = s.servers;
-            lock.session_per_order->tls = s.tls;
+            desk.lock->session_per_order.emplace().servers = s.servers;
+            desk.lock->session_per_order->tls = s.tls;
         }
-        return lock;
     }
+    return desk;
+}
 
-    asio::awaitable<http_response> take_order(const http_request& request)
-    {
-        auto buyer = buyer_in(request.body);
-        if (!buyer) {
-            co_return failure(400, R"(an order is {"buyer": "NAME"}, of up to 100 printable characters)");
-        }
-        auto placed = co_await desk_.order(*buyer);
-        if (!placed) {
-            co_return failure(503, "no lock: " + placed.error().message());
-        }
+demo::rush_settings rush_of(const settings& s, const std::optional<zklock::client>& client)
+{
+    // Whoever is served last has waited for all others' payments.
+    auto patience = std::chrono::milliseconds(s.lock_timeout_ms + s.payment_ms) + std::chrono::seconds(10);
+    return {s.rush_buyers, s.rush_units, std::chrono::ceil<std::chrono::seconds>(patience), client, s.path + "-rush"};
+}
 
-        using outcome = demo::receipt::outcome;
-        const demo::receipt& receipt = placed.value();
-        json::value body = as_json(receipt.order);
-        json::object& o = body.as_object();
-        o["held_ms"] = receipt.held_ms;
-        switch (receipt.what) {
-        case outcome::sold:
-            o["outcome"] = "sold";
-            o["stock_written"] = receipt.stock_written;
-            co_return reply(201, std::move(body));
-        case outcome::sold_out:
-            o["outcome"] = "sold out";
-            co_return reply(409, std::move(body));
-        case outcome::stale_token:
-            break;
-        }
-        o["outcome"] = "refused: a later token has written";
-        co_return reply(503, std::move(body));
-    }
-
-    asio::awaitable<http_response> report(const http_request&)
-    {
-        json::array orders;
-        for (const demo::order_row& order : database_.orders()) {
-            orders.push_back(as_json(order));
-        }
-        auto sold = orders.size();
-        co_return reply(200, {{"units", database_.units()},
-                              {"last_token", database_.last_token()},
-                              {"stale_writes", database_.stale_writes()},
-                              {"sold", sold},
-                              {"orders", std::move(orders)}});
-    }
-
-    asio::awaitable<http_response> queue(const http_request&)
-    {
-        auto contenders = co_await desk_.queue();
-        if (!contenders) {
-            co_return failure(503, contenders.error().message());
-        }
-        json::array queue;
-        for (const zklock::contender& c : contenders.value()) {
-            queue.push_back({{"buyer", c.identifier},
-                             {"node", c.node},
-                             {"sequence", c.sequence},
-                             {"session", c.session_id},
-                             {"ours", c.ours}});
-        }
-        co_return reply(200, {{"queue", std::move(queue)}});
-    }
-
-    asio::awaitable<http_response> health(const http_request&)
-    {
-        json::object o{{"server", name_}, {"lock", client_.has_value()}};
-        unsigned status = 200;
-        if (client_) {
-            auto state = client_->state();
-            o["connection"] = zklock::to_string(state);
-            status = state == zklock::connection_state::connected ? 200 : 503;
-        }
-        co_return reply(status, std::move(o));
-    }
-
-    asio::awaitable<http_response> metrics(const http_request&)
-    {
-        if (!client_) {
-            co_return failure(404, "there is no lock");
-        }
-        http_response page;
-        page.body = zklock::prometheus_text(client_->metrics());
-        page.type = "text/plain; version=0.0.4; charset=utf-8";
-        co_return page;
-    }
-
-    std::string name_;
-    demo::database& database_;
-    std::optional<zklock::client> client_;
-    demo::order_desk desk_;
-};
+demo::board_settings board_of(const settings& s, const std::optional<zklock::client>& client)
+{
+    return {s.name, s.rush_buyers, s.rush_units, client, s.path, s.path + "-rush"};
+}
 
 /// Serves until SIGINT or SIGTERM; returns the exit status.
 asio::awaitable<int> run(const settings& s)
@@ -248,7 +85,7 @@ asio::awaitable<int> run(const settings& s)
     demo::database database(s.database);
 
     std::optional<zklock::client> client;
-    std::optional<order_server> orders;
+    std::optional<demo::order_routes> orders;
     std::optional<demo::http_server> server;
     bool stopped = false;
     asio::signal_set signals(executor, SIGINT, SIGTERM);
@@ -259,6 +96,9 @@ asio::awaitable<int> run(const settings& s)
         stopped = true;
         if (server) {
             server->stop();
+        }
+        if (orders) {
+            orders->stop();
         }
         if (orders && signal == SIGINT) { // in a hurry
             orders->give_up();
@@ -285,14 +125,18 @@ asio::awaitable<int> run(const settings& s)
 
     bool clean = true;
     if (!stopped) {
-        orders.emplace(s, database, client);
-        auto handle = [&orders](const http_request& request) { return orders->handle(request); };
-        asio::ip::tcp::endpoint address(asio::ip::address_v4::loopback(), s.port);
+        // The page's coroutines begin last: nothing may throw once they refer to what is here.
+        auto handle = [&orders](const demo::http_request& request) { return orders->handle(request); };
+        asio::ip::tcp::endpoint address(asio::ip::make_address(s.listen), s.port);
         server.emplace(executor, address, handle);
-        fmt::print("order server {} listening on 127.0.0.1:{}\n", s.name, server->address().port());
+        auto at = fmt::format("{}:{}", s.listen, server->address().port());
+        database.open_server({s.name, at});
+        orders.emplace(executor, database, desk_of(s, client), rush_of(s, client), board_of(s, client));
+        fmt::print("order server {} listening on {}\n", s.name, at);
         std::fflush(stdout);
         co_await server->serve();
         server.reset();
+        co_await orders->rush_ended();
     }
     signals.cancel();
     if (client) {
@@ -301,6 +145,10 @@ asio::awaitable<int> run(const settings& s)
             fmt::print(stderr, "order server {}: closing: {}\n", s.name, closed.error().message());
             clean = false;
         }
+    }
+    if (orders) {
+        co_await orders->board_ended();
+        database.close_server(s.name);
     }
     co_return clean ? 0 : 1;
 }
@@ -314,7 +162,10 @@ int main(int argc, char** argv)
     app.footer("With ZKLOCK_LOG=info in the environment, it writes to stderr what its lock and its connection do.");
     app.add_option("--name", s.name, "of this server, in its answers")->capture_default_str();
     app.add_option("--database", s.database, "SQLite file with the tables of stock.sql")->required();
-    app.add_option("--port", s.port, "on 127.0.0.1; 0 for any that is free")->capture_default_str();
+    app.add_option("--listen", s.listen, "on this address of the machine's; 0.0.0.0: on all, so that others can see it")
+        ->check(CLI::ValidIPV4)
+        ->capture_default_str();
+    app.add_option("--port", s.port, "0 for any that is free")->capture_default_str();
     app.add_option("--payment", s.payment_ms, "milliseconds from reading the stock to writing it")
         ->check(CLI::Range(0, 60'000))
         ->capture_default_str();
@@ -332,6 +183,12 @@ int main(int argc, char** argv)
         ->capture_default_str();
     app.add_option("--lock-timeout", s.lock_timeout_ms, "milliseconds that an order waits for the lock")
         ->check(CLI::Range(0, 3'600'000))
+        ->capture_default_str();
+    app.add_option("--rush-buyers", s.rush_buyers, "how many buyers a rush has, that is started from the page")
+        ->check(CLI::Range(1, 1'000))
+        ->capture_default_str();
+    app.add_option("--rush-stock", s.rush_units, "how many units it begins with")
+        ->check(CLI::Range(1, 1'000))
         ->capture_default_str();
     try {
         app.parse(argc, argv);

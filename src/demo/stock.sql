@@ -23,3 +23,21 @@ CREATE TABLE stale_writes (
     server TEXT    NOT NULL,
     token  INTEGER NOT NULL
 );
+
+-- Who takes orders, so that whoever starts a rush knows where to send the buyers. A server that was killed stays here.
+CREATE TABLE servers (
+    name    TEXT PRIMARY KEY,
+    address TEXT NOT NULL
+);
+
+-- Rushes that were started from the page: each begins with a stock of its own, and no orders. What became of it is
+-- there once all its buyers have an answer.
+CREATE TABLE rushes (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    with_lock  INTEGER NOT NULL,
+    buyers     INTEGER NOT NULL,
+    units      INTEGER NOT NULL, -- in stock at its beginning
+    sold       INTEGER,
+    left_over  INTEGER,          -- what the stock says at its end
+    unanswered INTEGER           -- buyers who were told neither that they have one, nor that there is nothing left
+);

@@ -16,7 +16,7 @@ expect() {
 }
 
 expect 0 'Usage: bash src/demo/run' --help
-for option in --buyers --stock --processes; do
+for option in --buyers --stock --processes --port; do
     expect 2 "$option needs a value" "$option"
     for value in 0 -1 1.5 ten '' 000 1001 99999999999999999999 '5 5'; do
         expect 2 "$option takes a number" "$option" "$value"
@@ -32,11 +32,18 @@ for option in --buyers=3 --stock=3 --processes=3 --fenced --sessions-per-buyer; 
     expect 2 '--two-clients goes with --servers only' --two-clients "$option"
     expect 2 '--two-clients goes with --servers only' "$option" --two-clients
 done
+expect 2 '--stay does not go with --two-clients' --stay --two-clients
+expect 2 '--port and --listen go with --stay' --port 8080
+expect 2 '--port and --listen go with --stay' --listen 127.0.0.1
+expect 2 '--port takes a number from 1 to 65535' --stay --port 65536
+for value in '' localhost 1.2.3 1.2.3.4.5 1.2.3.256; do
+    expect 2 '--listen takes an address' --stay --listen "$value"
+done
 expect 2 '--tls-ca needs a value' --tls --tls-ca
 expect 2 '--tls-ca takes a file' --tls --tls-ca /no/such/file --servers localhost:1
 expect 2 '--tls-ca goes with --tls and --servers' --tls-ca /dev/null --servers localhost:1
 expect 2 '--tls-ca goes with --tls and --servers' --tls-ca /dev/null --tls
-for option in --fenced --sessions-per-buyer --two-clients --tls; do
+for option in --fenced --sessions-per-buyer --two-clients --tls --stay; do
     expect 2 "$option takes no value" "$option=yes"
 done
 expect 2 'unknown argument' --byers 3

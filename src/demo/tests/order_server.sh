@@ -66,7 +66,9 @@ done
 expect '413 {"error":*' request POST /orders "$(printf '%20000s' '')"
 expect '405 {"error":*' request GET /orders
 expect '405 {"error":*' request POST /report
-expect '404 {"error":*' request GET /
+expect '404 {"error":*' request GET /nothing
+expect '400 {"error":*' request POST /orders '{"buyer":"Ada","lock":1}'
+expect '400 {"error":*' request POST /orders '{"buyer":"Ada","lock":true}'
 expect '404 {"error":"there is no lock"}' request GET /metrics
 exec 5<>"/dev/tcp/127.0.0.1/$port"
 printf 'this is not HTTP\r\n\r\n' >&5

@@ -1,0 +1,245 @@
+#include "order_routes.hpp"
+
+#include "order_json.hpp"
+#include "page.hpp"
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#if defined(__GNUC__) && !defined(__clang__)
+// Where gcc 12 inlines only half of Asio's allocation of a coroutine's frame, it sees a mismatch that is not there.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
+namespace demo {
+
+namespace json = boost::json;
+
+namespace {
+
+http_response reply(unsigned status, json::value body)
+{
+    http_response r;
+    r.status = status;
+    r.body = json::serialize(body);
+    return r;
+}
+
+std::optional<json::object> object_in(const std::string& body)
+{
+    boost::system::error_code error;
+    json::value value = json::parse(body, error);
+    if (error || !value.is_object()) {
+        return std::nullopt;
+    }
+    return std::move(value.as_object());
+}
+
+/// The buyer's name in an order, if it is one.
+std::optional<std::string> buyer_in(const json::object& order)
+{
+    const json::value* buyer = order.if_contains("buyer");
+    const json::string* name = buyer ? buyer->if_string() : nullptr;
+    auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    if (!name || name->empty() || name->size() > 100 || std::any_of(name->begin(), name->end(), control)) {
+        return std::nullopt;
+    }
+    return std::string(name->data(), name->size());
+}
+
+/// What an order or a rush says about the lock.
+enum class lock_wish { unsaid, with, without, unreadable };
+
+lock_wish lock_in(const json::object& request)
+{
+    const json::value* lock = request.if_contains("lock");
+    if (!lock) {
+        return lock_wish::unsaid;
+    }
+    if (!lock->is_bool()) {
+        return lock_wish::unreadable;
+    }
+    return lock->as_bool() ? lock_wish::with : lock_wish::without;
+}
+
+} // namespace
+
+order_routes::order_routes(asio::any_io_executor executor, database& shared, desk_settings desk, rush_settings rush,
+                           board_settings seen)
+    : name_(desk.server), database_(shared), client_(seen.client), desk_(shared, std::move(desk)),
+      rushes_(executor, shared, std::move(rush), [this] { board_.changed(); }),
+      board_(executor, shared, std::move(seen), [this] { return rushes_.under_way(); })
+{
+}
+
+void order_routes::stop()
+{
+    rushes_.stop();
+    board_.stop();
+}
+
+void order_routes::give_up()
+{
+    if (client_) {
+        client_->close([](boost::system::error_code) {});
+    }
+    desk_.give_up();
+}
+
+asio::awaitable<http_response> order_routes::handle(const http_request& request)
+{
+    struct route {
+        std::string_view method, target;
+        asio::awaitable<http_response> (order_routes::*answer)(const http_request&);
+    };
+    static constexpr route routes[] = {{"GET", "/", &order_routes::page},
+                                       {"GET", "/events", &order_routes::events},
+                                       {"POST", "/rush", &order_routes::start_rush},
+                                       {"POST", "/orders", &order_routes::take_order},
+                                       {"GET", "/report", &order_routes::report},
+                                       {"GET", "/queue", &order_routes::queue},
+                                       {"GET", "/health", &order_routes::health},
+                                       {"GET", "/metrics", &order_routes::metrics}};
+    bool known = false;
+    for (const route& r : routes) {
+        if (request.target == r.target) {
+            known = true;
+            if (request.method == r.method) {
+                co_return co_await (this->*r.answer)(request);
+            }
+        }
+    }
+    co_return known ? failure(405, "wrong method") : failure(404, "there is nothing here");
+}
+
+asio::awaitable<http_response> order_routes::page(const http_request&)
+{
+    http_response html;
+    html.body = page_html;
+    html.type = "text/html; charset=utf-8";
+    co_return html;
+}
+
+asio::awaitable<http_response> order_routes::events(const http_request&)
+{
+    http_response stream;
+    stream.events = board_.watch();
+    co_return stream;
+}
+
+asio::awaitable<http_response> order_routes::start_rush(const http_request& request)
+{
+    auto asked = object_in(request.body);
+    auto lock = asked ? lock_in(*asked) : lock_wish::unreadable;
+    if (lock != lock_wish::with && lock != lock_wish::without) {
+        co_return failure(400, R"(a rush is {"lock": true} or {"lock": false})");
+    }
+    if (lock == lock_wish::with && !desk_.has_lock()) {
+        co_return failure(400, "this server takes orders without the lock only");
+    }
+    auto started = co_await rushes_.start(lock == lock_wish::with);
+    if (!started && started.error() == zklock::errc::busy) {
+        co_return failure(409, "a rush is under way");
+    }
+    if (!started) {
+        co_return failure(503, "no rush: " + started.error().message());
+    }
+    co_return reply(202, {{"rush", started.value()}});
+}
+
+asio::awaitable<http_response> order_routes::take_order(const http_request& request)
+{
+    auto order = object_in(request.body);
+    auto buyer = order ? buyer_in(*order) : std::nullopt;
+    auto lock = order ? lock_in(*order) : lock_wish::unreadable;
+    if (!buyer || lock == lock_wish::unreadable) {
+        co_return failure(400, R"(an order is {"buyer": "NAME"}, of up to 100 printable characters; "lock": false )"
+                               "takes it without the lock");
+    }
+    if (lock == lock_wish::with && !desk_.has_lock()) {
+        co_return failure(400, "this server takes orders without the lock only");
+    }
+    auto placed = co_await desk_.order(*buyer, lock == lock_wish::without);
+    board_.changed();
+    if (!placed) {
+        co_return failure(503, "no lock: " + placed.error().message());
+    }
+
+    using outcome = receipt::outcome;
+    const receipt& receipt = placed.value();
+    json::value body = as_json(receipt.order);
+    json::object& o = body.as_object();
+    o["held_ms"] = receipt.held_ms;
+    switch (receipt.what) {
+    case outcome::sold:
+        o["outcome"] = "sold";
+        o["stock_written"] = receipt.stock_written;
+        co_return reply(201, std::move(body));
+    case outcome::sold_out:
+        o["outcome"] = "sold out";
+        co_return reply(409, std::move(body));
+    case outcome::stale_token:
+        break;
+    }
+    o["outcome"] = "refused: a later token has written";
+    co_return reply(503, std::move(body));
+}
+
+asio::awaitable<http_response> order_routes::report(const http_request&)
+{
+    json::array orders;
+    for (const order_row& order : database_.orders()) {
+        orders.push_back(as_json(order));
+    }
+    auto sold = orders.size();
+    co_return reply(200, {{"units", database_.units()},
+                          {"last_token", database_.last_token()},
+                          {"stale_writes", database_.stale_writes()},
+                          {"sold", sold},
+                          {"orders", std::move(orders)}});
+}
+
+asio::awaitable<http_response> order_routes::queue(const http_request&)
+{
+    auto contenders = co_await desk_.queue();
+    if (!contenders) {
+        co_return failure(503, contenders.error().message());
+    }
+    json::array queue;
+    for (const zklock::contender& c : contenders.value()) {
+        queue.push_back({{"buyer", c.identifier},
+                         {"node", c.node},
+                         {"sequence", c.sequence},
+                         {"session", c.session_id},
+                         {"ours", c.ours}});
+    }
+    co_return reply(200, {{"queue", std::move(queue)}});
+}
+
+asio::awaitable<http_response> order_routes::health(const http_request&)
+{
+    json::object o{{"server", name_}, {"lock", client_.has_value()}, {"viewers", board_.viewers()}};
+    unsigned status = 200;
+    if (client_) {
+        auto state = client_->state();
+        o["connection"] = zklock::to_string(state);
+        status = state == zklock::connection_state::connected ? 200 : 503;
+    }
+    co_return reply(status, std::move(o));
+}
+
+asio::awaitable<http_response> order_routes::metrics(const http_request&)
+{
+    if (!client_) {
+        co_return failure(404, "there is no lock");
+    }
+    http_response text;
+    text.body = zklock::prometheus_text(client_->metrics());
+    text.type = "text/plain; version=0.0.4; charset=utf-8";
+    co_return text;
+}
+
+} // namespace demo

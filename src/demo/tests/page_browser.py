@@ -1,0 +1,146 @@
+"""The page in a browser: python3 page_browser.py ORDER_SERVER STOCK_SQL SCRATCH ZOOKEEPER_PORT"""
+import json
+import sys
+
+import browser
+from shop import Shop, check
+
+program, schema, scratch, zookeeper = sys.argv[1:]
+
+# What is not as it should be in the layout: text that is cut off or hard to read, buttons too small for a thumb, a page
+# that has to be pushed sideways.
+FAULTS = """(() => {
+  const faults = [];
+  const numbers = colour => colour.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(c => c / 255).map(c => c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
+  const ground = e => { for (; e; e = e.parentElement) { const c = numbers(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3]) return c; } return [255, 255, 255]; };
+  const page = document.documentElement;
+  if (page.scrollWidth > page.clientWidth) faults.push(`the page is ${page.scrollWidth} wide, the window ${page.clientWidth}`);
+  for (const b of document.querySelectorAll("button")) {
+    const box = b.getBoundingClientRect();
+    if (box.height < 44 || box.width < 120) faults.push(`${b.id} is ${box.width} x ${box.height}`);
+  }
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement, words = walk.currentNode.data.trim();
+    if (!words || ["SCRIPT", "STYLE"].includes(e.tagName)) continue;
+    if (e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline") faults.push(`cut off: ${words}`);
+    if (e.disabled) continue;
+    const [a, b] = [light(numbers(getComputedStyle(e).color)), light(ground(e))];
+    const contrast = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (contrast < 4.5) faults.push(`contrast ${contrast.toFixed(1)}: ${words}`);
+  }
+  return faults;
+})()"""
+RED = "(c => c[0] > 1.5 * c[1] && c[0] > 1.5 * c[2])(getComputedStyle({}).color.match(/[\\d.]+/g).map(Number))"
+
+
+def figures(tab):
+    return tab.ask("['units', 'count', 'oversold'].map(id => document.querySelector(`#${id} dd`).textContent)")
+
+
+def words(tab, selector):
+    return tab.ask(f"document.querySelector({json.dumps(selector)}).textContent.trim()")
+
+
+def looks_well(tab, name):
+    for width, height in (320, 640), (390, 844), (800, 600), (1280, 800):
+        for dark in False, True:
+            tab.look(width, height, dark)
+            faults = tab.ask(FAULTS)
+            check(not faults, f"{name}, {width} wide, {'dark' if dark else 'light'}: {faults}")
+            tab.picture(f"{name}-{width}-{'dark' if dark else 'light'}")
+
+
+def steady(tab):
+    shifts = tab.ask("shifts")
+    check(not shifts, f"the layout has moved: {shifts}")
+
+
+def over(number):
+    return f"document.body.dataset.rush == {number} && document.body.dataset.underWay === 'no'"
+
+
+with Shop(program, schema, scratch, zookeeper) as shop, browser.Browser(browser.find(), scratch) as chromium:
+    lock = "--path", "/page/browser", "--payment", "150"
+    a, b = shop.open("--name", "A", *lock), shop.open("--name", "B", *lock)
+    phone = chromium.open(a.address, 390, 844, dark=True)
+    desk = chromium.open(b.address, 1280, 800)
+
+    print("what it shows at first")
+    for tab in phone, desk:
+        tab.wait("document.body.dataset.live === 'yes' && document.querySelector('#holder strong').textContent === 'free'")
+        check(figures(tab) == ["10", "0", "0"], figures(tab))
+        check(words(tab, "#verdict") == "A rush: 15 buyers at once, for 10 units.", words(tab, "#verdict"))
+        check(words(tab, "#careless-result") == words(tab, "#locked-result") == "not tried yet", "results")
+        steady(tab)
+    check(words(desk, "#server") == "server B", words(desk, "#server"))
+    looks_well(desk, "first")
+    desk.look(1280, 800, False)
+
+    print("a rush without the lock, started with a click on one page, and seen on both")
+    for number in range(1, 6):  # all of whom read the same stock, but on a machine that is very busy
+        phone.click("#careless")
+        for tab in phone, desk:
+            tab.wait(over(number))
+        if figures(phone)[2] != "0":
+            break
+    for tab in phone, desk:
+        _, sold, oversold = figures(tab)
+        check(int(oversold) > 0 and int(sold) == 10 + int(oversold), figures(tab))
+        check(tab.ask(RED.format("document.querySelector('#oversold dd')")), "what was oversold is not red")
+        check(tab.ask(RED.format("document.querySelector('#verdict')")), "the verdict is not red")
+        check("sold that do" in words(tab, "#verdict"), words(tab, "#verdict"))
+        check(tab.ask("document.querySelectorAll('#orders .twice').length") > 1, "no unit was sold twice")
+        check(words(tab, "#careless-result") == f"{sold} sold of 10,\n{oversold} too many", "its result")
+    looks_well(phone, "without")
+    phone.look(390, 844, True)
+
+    print("a rush with the lock")
+    for tab in phone, desk:
+        tab.ask("""window.seen = { holders: [], waiting: 0, disabled: 0, red: 0 }; window.shifts.length = 0;
+            new MutationObserver(() => {
+              const name = document.querySelector("#holder strong").textContent;
+              if (document.querySelector("#holder.held") && !seen.holders.includes(name)) seen.holders.push(name);
+              seen.waiting = Math.max(seen.waiting, document.querySelectorAll("#queue .taken").length);
+              if (document.body.dataset.underWay === "yes") seen.disabled += careless.disabled && locked.disabled ? 1 : 0;
+              if (document.body.dataset.rush > %d) seen.red += document.querySelector("#oversold.bad") ? 1 : 0;
+            }).observe(document, { subtree: true, childList: true, attributes: true }); 0""" % number)
+    desk.click("#locked")
+    for tab, name in (phone, "phone"), (desk, "desk"):
+        tab.wait("document.querySelector('#holder.held') && document.querySelectorAll('#queue .taken').length > 2")
+        tab.picture(f"during-{name}")
+    for tab in phone, desk:
+        tab.wait(over(number + 1) + " && document.querySelector('#holder strong').textContent === 'free'")
+        check(figures(tab) == ["0", "10", "0"], figures(tab))
+        check(words(tab, "#verdict") == "10 units sold, none too many. 5 buyers came too late.", words(tab, "#verdict"))
+        check(words(tab, "#locked-result") == "10 sold of 10,\nnone too many", words(tab, "#locked-result"))
+        check("too many" in words(tab, "#careless-result"), "the other's result is gone")
+        units = tab.ask("[...document.querySelectorAll('#orders .taken b + span')].map(e => e.textContent.match(/\\d+/)[0])")
+        check(units == [str(unit) for unit in range(10, 0, -1)], units)
+        seen = tab.ask("seen")
+        check(len(seen["holders"]) > 1 and seen["waiting"] > 2 and seen["disabled"] > 0 and not seen["red"], seen)
+        check(words(tab, "#waiting") == "Nobody waits", words(tab, "#waiting"))
+        steady(tab)
+    looks_well(desk, "with")
+    desk.look(1280, 800, False)
+
+    print("a name is a name")
+    name = "<img src=x onerror=alert(1)>"
+    check(phone.ask("fetch('/rush', { method: 'POST', body: '{\"lock\": false}' }).then(r => r.status)") == 202, "no rush")
+    phone.wait(over(number + 2))
+    check(a.request("POST", "/orders", {"buyer": name, "lock": False})[0] == 201, "no order")
+    phone.wait(f"[...document.querySelectorAll('#orders b')].some(e => e.textContent === {json.dumps(name)})")
+    check(phone.ask("document.images.length") == 0, "a name has become a picture")
+    check(not chromium.complaints, chromium.complaints)
+
+    print("its server goes away, and comes back")
+    a.end()
+    phone.wait("document.body.dataset.live === 'no'")
+    check(phone.ask("careless.disabled && locked.disabled"), "buttons that cannot do anything")
+    check("No connection" in words(phone, "#verdict"), words(phone, "#verdict"))
+    phone.picture("gone")
+    shop.open("--name", "A", "--port", str(a.port), *lock)
+    phone.wait("document.body.dataset.live === 'yes' && !careless.disabled && !locked.disabled")
+    steady(phone)

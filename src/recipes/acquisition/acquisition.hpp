@@ -65,10 +65,11 @@ private:
         mutex_options options;
         queue::name_rules rules;
     };
-    [[nodiscard]] const content& get() const noexcept
+    [[nodiscard]] const content& get() const noexcept { return shared_ ? *shared_ : of_the_default_ones(); }
+    [[nodiscard]] static const content& of_the_default_ones() noexcept
     {
         static const content none{mutex_options()};
-        return shared_ ? *shared_ : none;
+        return none;
     }
 
     std::shared_ptr<const content> shared_;

@@ -58,22 +58,22 @@ std::string in_words(const access_list& access)
     return in_words(std::string_view(to_string(access)));
 }
 
-std::optional<option_fault> out_of_bounds(std::string option, std::chrono::milliseconds value,
+std::optional<option_fault> out_of_bounds(std::string_view option, std::chrono::milliseconds value,
                                           std::chrono::milliseconds least, std::chrono::milliseconds most)
 {
     if (value >= least && value <= most)
         return std::nullopt;
-    return option_fault(std::move(option), in_words(value), in_words(least) + " to " + in_words(most));
+    return option_fault(std::string(option), in_words(value), in_words(least) + " to " + in_words(most));
 }
 
-std::optional<option_fault> out_of_bounds(std::string option, std::size_t value, std::size_t least, std::size_t most,
-                                          std::string_view bound_by)
+std::optional<option_fault> out_of_bounds(std::string_view option, std::size_t value, std::size_t least,
+                                          std::size_t most, std::string_view bound_by)
 {
     if (value >= least && value <= most)
         return std::nullopt;
     std::string accepted = std::to_string(least) + " to " + std::to_string(most);
     accepted += bound_by;
-    return option_fault(std::move(option), std::to_string(value), std::move(accepted));
+    return option_fault(std::string(option), std::to_string(value), std::move(accepted));
 }
 
 namespace {

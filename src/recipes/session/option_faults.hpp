@@ -25,10 +25,10 @@ class session;
 [[nodiscard]] std::string in_words(std::string_view);
 
 /// The fault of a value that is less than `least` or more than `most`. `bound_by` says where the upper bound is from.
-[[nodiscard]] std::optional<option_fault> out_of_bounds(std::string option, std::chrono::milliseconds value,
+[[nodiscard]] std::optional<option_fault> out_of_bounds(std::string_view option, std::chrono::milliseconds value,
                                                         std::chrono::milliseconds least,
                                                         std::chrono::milliseconds most);
-[[nodiscard]] std::optional<option_fault> out_of_bounds(std::string option, std::size_t value, std::size_t least,
+[[nodiscard]] std::optional<option_fault> out_of_bounds(std::string_view option, std::size_t value, std::size_t least,
                                                         std::size_t most, std::string_view bound_by = {});
 
 /// Why no lock can be held with the sessions that the servers grant.

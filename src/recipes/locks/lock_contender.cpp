@@ -10,7 +10,7 @@
 
 namespace zklock::recipes {
 
-lock_contender::lock_contender(session& s, lock_path* path, queue::contender_id the_id, acquire_request request)
+lock_contender::lock_contender(session& s, lock_path* path, queue::contender_id the_id, acquire_request&& request)
     : timed_acquisition(s), id(the_id), path_(path), request_(std::move(request)),
       events_(options().listener ? std::make_unique<acquire_events>(options().listener, s, id, request_.path) : nullptr)
 {

@@ -18,7 +18,7 @@ class lock_path;
 class lock_contender final : public timed_acquisition, public std::enable_shared_from_this<lock_contender> {
 public:
     /// If the path is null, it can only fail.
-    lock_contender(session&, lock_path*, queue::contender_id, acquire_request);
+    lock_contender(session&, lock_path*, queue::contender_id, acquire_request&&);
 
     bool withdraw() override;
     [[nodiscard]] unsigned attempts() const noexcept override { return creates; }

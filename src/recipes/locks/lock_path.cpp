@@ -91,7 +91,7 @@ std::string_view lock_path::node_of_holder(queue::contender_id id) const
 
 // --- contenders ------------------------------------------------------------------------------------------------------
 
-std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_request request)
+std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_request&& request)
 {
     use();
     const auto contender = std::make_shared<lock_contender>(session_, this, id, std::move(request));

@@ -55,7 +55,7 @@ public:
         return idle() && !queue_.watches_parent() && !parents_.made.any();
     }
 
-    std::shared_ptr<acquisition> acquire(queue::contender_id, acquire_request);
+    std::shared_ptr<acquisition> acquire(queue::contender_id, acquire_request&&);
 
     // --- called by its contenders -----------------------------------------------------------------------------------
 

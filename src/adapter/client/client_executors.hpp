@@ -1,10 +1,13 @@
 #pragma once
 #include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/execution/allocator.hpp>
+#include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
+#include <boost/asio/require.hpp>
 
 #include <optional>
 #include <type_traits>
@@ -50,6 +53,17 @@ public:
     {
         if (io_)
             asio::post(io_->context().get_executor(), std::forward<Function>(f)); // what is posted is work of its own
+        else
+            asio::post(other_, std::forward<Function>(f));
+    }
+    /// Likewise, what has no executor of its own; on an `io_context` it waits in that memory. (asio::post() would look
+    /// for an executor of what has an allocator, and move it four times.)
+    template <class Function, class Allocator> void post_in(const Allocator& memory, Function&& f) const
+    {
+        if (io_)
+            asio::prefer(asio::require(io_->context().get_executor(), asio::execution::blocking.never),
+                         asio::execution::allocator(memory))
+                .execute(std::forward<Function>(f));
         else
             asio::post(other_, std::forward<Function>(f));
     }

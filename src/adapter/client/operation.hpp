@@ -13,7 +13,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
-#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/error.hpp>
@@ -118,7 +117,7 @@ protected:
         if (executor)
             work.post(asio::bind_executor(executor, std::move(completion)));
         else if constexpr (gives_lock)
-            work.post(asio::bind_allocator(of_completion_.get(), std::move(completion)));
+            work.post_in(of_completion_.get(), std::move(completion));
         else
             work.post(std::move(completion));
         return true;

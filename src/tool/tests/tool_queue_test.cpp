@@ -98,8 +98,12 @@ TEST_CASE("top tells of each change, until a signal comes")
     tool_scene scene;
     auto top = scene.start({"top", "--json", "/queue/top", "/queue/top-gate"}, "top");
     wait_until("both queues", default_limit, [&] { return count_lines(scene.contents("top")) == 2; });
-    CHECK(scene.run({"run", "--name", "passing", "/queue/top", "--", "true"}).status == 0);
+    auto passing = scene.start({"run", "--name", "passing", "/queue/top"}, "passing");
     scene.await_text("top", "passing");
+    const auto before = count_lines(scene.contents("top"));
+    passing.signal(SIGTERM);
+    CHECK(passing.wait() == 0);
+    wait_until("the end of it", default_limit, [&] { return count_lines(scene.contents("top")) > before; });
     auto gate = scene.start({"run", "--limit", "1", "--name", "permitted", "/queue/top-gate"}, "gate");
     scene.await_text("top", "permitted");
     CHECK(top.running());

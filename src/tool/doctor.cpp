@@ -40,7 +40,7 @@ asio::awaitable<int> examine(client zk, const connection_arguments& connection, 
 {
     found.good("TLS",
                connection.tls.enabled ? "on; the servers' certificates are in order" : "off: what is said can be read");
-    auto lease = examine_lease(zk, options_of(connection), path, found);
+    auto lease = examine_lease(zk, options_of(connection).clock_drift, path, found);
     co_await std::move(lease);
     if (!path.empty()) {
         auto access = examine_access(zk, path, found);
@@ -53,7 +53,7 @@ asio::awaitable<int> examine(client zk, const connection_arguments& connection, 
 
 } // namespace
 
-asio::awaitable<void> examine_lease(client zk, const client_options& options, std::string path, findings& found)
+asio::awaitable<void> examine_lease(client zk, double drift, std::string path, findings& found)
 {
     const std::string probe = below(path.empty() ? "/" : parent_of(path), fmt::format("zklock-doctor-{}", ::getpid()));
     mutex lock(zk, probe);
@@ -77,7 +77,7 @@ asio::awaitable<void> examine_lease(client zk, const client_options& options, st
     found.good("lease",
                fmt::format(
                    "without the servers a lock is held for {:.1f} s more; it allows for clocks that run {:.1f} % apart",
-                   left.count(), options.clock_drift * 100),
+                   left.count(), drift * 100),
                {{"seconds", left.count()}});
     if (stat.has_error() || !stat.value())
         co_return;

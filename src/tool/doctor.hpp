@@ -16,8 +16,7 @@ int doctor(const connection_arguments& connection, const std::string& path);
 /// Its parts, in its order. Each server by itself; false if none can be used.
 [[nodiscard]] boost::asio::awaitable<bool> examine_servers(const connection_arguments& connection, findings& found);
 /// Whether a lock can be had: a lock of its own is acquired for a moment, beside `path`.
-[[nodiscard]] boost::asio::awaitable<void> examine_lease(client zk, const client_options& options, std::string path,
-                                                         findings& found);
+[[nodiscard]] boost::asio::awaitable<void> examine_lease(client zk, double drift, std::string path, findings& found);
 /// Who may use the path.
 [[nodiscard]] boost::asio::awaitable<void> examine_access(client zk, std::string path, findings& found);
 /// What somebody who wants the lock waits for.

@@ -33,6 +33,12 @@ lock_session::lock_session(asio::io_context& io, const run_plan& plan, keeper* c
         });
 }
 
+lock_session::~lock_session()
+{
+    if (commands_ != nullptr)
+        commands_->stop_listening(); // the context may go before the keeper
+}
+
 /// The next event of that kind. A signal that asks the tool to end cancels what is waited for.
 asio::awaitable<event> lock_session::finish(kind what)
 {
@@ -229,7 +235,7 @@ asio::awaitable<void> lock_session::close()
     co_await std::move(done);
     signals_.end();
     if (commands_ != nullptr)
-        commands_->stop_listening();
+        commands_->stop_listening(); // so that the context has nothing left to do
 }
 
 } // namespace zklock::tool

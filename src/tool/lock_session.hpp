@@ -55,6 +55,9 @@ class lock_session {
 public:
     /// @param commands Null if there is no command.
     lock_session(boost::asio::io_context& io, const run_plan& plan, keeper* commands, voice& out);
+    ~lock_session();
+    lock_session(const lock_session&) = delete;
+    lock_session& operator=(const lock_session&) = delete;
 
     // Each gives `succeeded`, or the status to end with; it has said why.
     /// Waits for a connection.

@@ -44,7 +44,7 @@ std::size_t length_of_character(std::string_view text, std::size_t at)
 std::size_t columns()
 {
     winsize size{};
-    const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+    const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
     return std::max<std::size_t>(known ? size.ws_col : 80, 20);
 }
 

@@ -53,6 +53,6 @@ expect grep run -n -w 5 /path -- gre
 if type groff >/dev/null 2>&1; then
     warnings=$(groff -mdoc -Tutf8 -ww "$folder/zklock.1" 2>&1 >/dev/null)
     [[ ! $warnings ]] || fail "groff says: $warnings"
-    groff -mdoc -Tutf8 "$folder/zklock.1" | grep -q 'zklock — locks in ZooKeeper' || fail "the manual has no name"
+    groff -mdoc -Tutf8 "$folder/zklock.1" | grep -q 'locks in ZooKeeper from the command line' || fail "the manual has no name"
 fi
 exit $((failures > 0))

@@ -98,8 +98,12 @@ TEST_CASE("top tells of each change, until a signal comes")
     tool_scene scene;
     auto top = scene.start({"top", "--json", "/queue/top", "/queue/top-gate"}, "top");
     wait_until("both queues", default_limit, [&] { return count_lines(scene.contents("top")) == 2; });
-    CHECK(scene.run({"run", "--name", "passing", "/queue/top", "--", "true"}).status == 0);
+    auto passing = scene.start({"run", "--name", "passing", "/queue/top"}, "passing");
     scene.await_text("top", "passing");
+    const auto before = count_lines(scene.contents("top"));
+    passing.signal(SIGTERM);
+    CHECK(passing.wait() == 0);
+    wait_until("the end of it", default_limit, [&] { return count_lines(scene.contents("top")) > before; });
     auto gate = scene.start({"run", "--limit", "1", "--name", "permitted", "/queue/top-gate"}, "gate");
     scene.await_text("top", "permitted");
     CHECK(top.running());
@@ -186,7 +190,8 @@ TEST_CASE("doctor finds nothing wrong where nothing is, and tells of each server
     INFO(well.text);
     CHECK(well.status == 0);
     for (const char* const each : {"standalone", "time-out 4.000 s", "world:anyone", "held by somebody",
-                                   "without the servers", "leader's clock"})
+                                   "without the servers", "1.0 % apart",
+                                   "leader's clock"})
         CHECK_MESSAGE(well.text.find(each) != std::string::npos, each);
     holder.signal(SIGTERM);
     CHECK(holder.wait() == 0);

@@ -85,12 +85,10 @@ TEST_CASE("a signal ends a wait for a connection")
     auto tool = scene.start(
         {"run", "--verbose", "--servers", "127.0.0.1:1", "--connect-timeout", "0", "/signals/nowhere", "--", "true"});
     // Its signals are caught from the moment on at which /proc says so.
-    wait_until("a handler of SIGTERM", default_limit, [&] {
-        return scene
-                   .run_command({"sh", "-c",
-                                 "grep -q '^SigCgt:.*[4567cdef]...$' /proc/" + std::to_string(tool.pid()) + "/status"})
-                   .status == 0;
-    });
+    const std::string caught = "cd /proc/" + std::to_string(tool.pid()) +
+                               "; grep -qx zklock comm && grep -q '^SigCgt:.*[4567cdef]...$' status";
+    wait_until("a handler of SIGTERM", default_limit,
+               [&] { return scene.run_command({"sh", "-c", caught}).status == 0; });
     ::kill(tool.pid(), SIGTERM);
     CHECK(tool.wait() == 128 + SIGTERM);
 }

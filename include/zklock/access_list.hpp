@@ -37,7 +37,7 @@ struct permission {
     static constexpr unsigned create = 4; ///< children
     static constexpr unsigned remove = 8; ///< children: to delete a node takes the permission of its parent
     static constexpr unsigned admin = 16; ///< to set the access list
-    static constexpr unsigned all = 31;
+    static constexpr unsigned all = 31;   ///< all of these
 };
 
 /// One entry of an access list: what those may do whom `scheme` and `id` name. Servers know these schemes: `world` (the
@@ -46,12 +46,14 @@ struct permission {
 /// or `10.0.0.0/8`), `x509` (the name in a certificate, see `client_options::tls`), and those configured there.
 struct access_entry {
     access_entry() = default; // no aggregate: see client_options
+    /// An entry of these three.
     access_entry(std::string the_scheme, std::string the_id, unsigned what_is_allowed = permission::all);
 
-    std::string scheme;
-    std::string id;
+    std::string scheme; ///< how the servers know the identity: `digest`, `world`, `ip`, `x509`, `auth`, …
+    std::string id; ///< the identity, in the form of that scheme
     unsigned allowed = permission::all; ///< of `permission`
 
+    /// Whether all three are equal.
     friend bool operator==(const access_entry&, const access_entry&) = default;
 };
 
@@ -69,12 +71,17 @@ struct access_entry {
 /// Its thread safety is that of any value: distinct objects are safe, one object is not.
 class access_list {
 public:
+    /// One of the lists that have a name. Throws std::bad_alloc.
     access_list(acl which = acl::open); // NOLINT: an acl is one
+    /// A list of these entries. Throws std::bad_alloc.
     access_list(std::initializer_list<access_entry> entries);
+    /// A list of these entries, for as many as are known at run time only.
     explicit access_list(std::vector<access_entry> entries);
 
+    /// The entries, in the order in which they were given; valid as long as the list is not changed or destroyed.
     [[nodiscard]] const std::vector<access_entry>& entries() const noexcept { return entries_; }
 
+    /// Whether both have the same entries in the same order.
     friend bool operator==(const access_list&, const access_list&) = default;
 
 private:
@@ -89,8 +96,8 @@ private:
 struct node_access {
     node_access() = default; // no aggregate: see client_options
 
-    access_list list;
-    node_stat stat; ///< its `acl_version` is what `client::set_acl()` compares
+    access_list list; ///< who may do what with it
+    node_stat stat;   ///< its `acl_version` is what `client::set_acl()` compares
 };
 
 } // namespace zklock

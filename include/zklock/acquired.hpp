@@ -62,9 +62,13 @@ template <class Handle> [[nodiscard]] guard_state* held_by(const Handle&) noexce
 /// `asio::awaitable<acquired<T>>`. A temporary goes past all this where it is bound to a `const result<T>&`.
 template <class T> class [[nodiscard]] acquired : public result<T> {
 public:
+    /// The acquire failed: `why` says how.
     acquired(error_code why);
+    /// The lock is held.
     acquired(T held) : result<T>(std::move(held)) {}
+    /// Takes over what the other holds, and whether anybody has looked at it.
     acquired(acquired&& other) noexcept : result<T>(static_cast<result<T>&&>(other)), looked_(other.looked_) {}
+    /// The same; what this one held before is released in the background.
     acquired& operator=(acquired&& other) noexcept
     {
         static_cast<result<T>&>(*this) = static_cast<result<T>&&>(other);
@@ -78,24 +82,36 @@ public:
                 detail::note_unseen(*held);
     }
 
+    /// Whether the lock was acquired. (`acquired` does not ask whether it is still held: the guard tells.)
     [[nodiscard]] explicit operator bool() const& noexcept { return look().has_value(); }
     explicit operator bool() const&& = delete; ///< give the result a name: it holds the lock
+    /// Whether the lock was acquired.
     [[nodiscard]] bool has_value() const& noexcept { return look().has_value(); }
     bool has_value() const&& = delete; ///< give the result a name: it holds the lock
+    /// Whether it was not: `error()` says why.
     [[nodiscard]] bool has_error() const& noexcept { return look().has_error(); }
     bool has_error() const&& = delete; ///< give the result a name: it holds the lock
+    /// The same as `has_error()`.
     [[nodiscard]] bool has_failure() const& noexcept { return look().has_failure(); }
     bool has_failure() const&& = delete; ///< give the result a name: it holds the lock
 
+    /// Why the acquire failed. There has to be an error: else this throws `boost::outcome_v2::bad_result_access`.
     [[nodiscard]] const error_code& error() const& { return look().error(); }
     const error_code& error() const&& = delete; ///< give the result a name: it may hold the lock
+    /// The same, for where it is known that there is an error: else the behaviour is undefined.
     [[nodiscard]] const error_code& assume_error() const& noexcept { return look().assume_error(); }
     const error_code& assume_error() const&& = delete; ///< give the result a name: it may hold the lock
+    /// What is held; where there is none, this throws `boost::system::system_error`.
     [[nodiscard]] T& value() & { return look().value(); }
+    /// The same, to be looked at.
     [[nodiscard]] const T& value() const& { return look().value(); }
+    /// The same, to be moved away.
     [[nodiscard]] T&& value() && { return std::move(look()).value(); }
+    /// What is held, for where it is known that something is: else the behaviour is undefined.
     [[nodiscard]] T& assume_value() & noexcept { return look().assume_value(); }
+    /// The same, to be looked at.
     [[nodiscard]] const T& assume_value() const& noexcept { return look().assume_value(); }
+    /// The same, to be moved away.
     [[nodiscard]] T&& assume_value() && noexcept { return std::move(look()).assume_value(); }
 
 private:

@@ -32,12 +32,14 @@ public:
     constexpr as_result_t()
         requires std::default_initializable<Token>
     = default;
+    /// Wraps that token.
     constexpr explicit as_result_t(Token token) : token_(std::move(token)) {}
 
     /// An executor type: this token is the default of the I/O objects that use it.
     template <class Inner> struct executor_with_default : Inner {
-        using default_completion_token_type = as_result_t;
+        using default_completion_token_type = as_result_t; ///< what Asio asks an executor for
 
+        /// From the executor that it wraps, or what converts to it.
         template <class Other>
             requires(!std::same_as<Other, executor_with_default> && std::convertible_to<Other, Inner>)
         executor_with_default(const Other& other) noexcept : Inner(other)

@@ -76,7 +76,7 @@ namespace zklock {
 /// `state()`, `session_id()`, `metrics()` and `get_executor()` may be called from any threads.
 class client {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
 
     /// Starts to connect, in the background; never blocks. Invalid options are reported by every operation, not here.
     /// @throws std::bad_alloc; boost::system::system_error when the system has no descriptor left for the context.

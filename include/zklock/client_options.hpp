@@ -18,8 +18,8 @@ namespace zklock {
 
 /// One identity shown to the servers at every connect, such as `{"digest", "user:password"}`.
 struct credentials {
-    std::string scheme;
-    std::string secret;
+    std::string scheme; ///< how the servers check it: `digest`, say
+    std::string secret; ///< what proves it, in the form of that scheme; it is not logged
 };
 
 /// What is created where a lock's parent is missing.
@@ -33,7 +33,7 @@ enum class parent_kind : std::uint8_t {
     /// look and the delete. A container that somebody else used then, or whose client was closed before, stays as well.
     /// The servers delete some of those in each minute, if they are empty, whatever their data.
     container,
-    persistent
+    persistent ///< stays until somebody deletes it
 };
 
 /// The name, as it is spelt above.
@@ -102,6 +102,7 @@ struct client_options {
     /// up to the limit, with jitter. More than 0, at most the limit. While a session may still be taken up again, the
     /// wait is at most an eighth of its time-out.
     std::chrono::milliseconds connect_backoff{50};
+    /// The limit of that.
     std::chrono::milliseconds connect_backoff_limit{5'000};
 
     /// Once live node paths would total more bytes than this, only a path's first waiter gets a node; the others queue

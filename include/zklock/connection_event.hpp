@@ -10,9 +10,9 @@ namespace zklock {
 
 /// A client has come into another state: what a `connection_listener` is told.
 struct connection_event {
-    connection_state state = connection_state::connecting;
-    std::int64_t session_id = 0; ///< 0 where there is none
-    lease_clock::time_point at{};
+    connection_state state = connection_state::connecting; ///< the new one
+    std::int64_t session_id = 0;                           ///< 0 where there is none
+    lease_clock::time_point at{};                          ///< when the client came into it
     /// How many events the listener has left out since the call before: see `listen_to_connection()`.
     std::uint64_t dropped = 0;
     /// Why the state is `failed`: `errc::authentication_failed` or `errc::invalid_option`. Else it is empty.

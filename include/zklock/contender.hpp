@@ -12,11 +12,11 @@ namespace zklock {
 /// byte for byte and no more than 64 KiB of it. What other clients wrote may be any bytes at all (Curator writes the
 /// host's address): escape them before you show them.
 struct contender {
-    std::string node;           ///< full path
-    std::int32_t sequence = 0;  ///< the place in the queue: lower ones come first
-    std::int64_t session_id = 0;
-    bool ours = false;          ///< it belongs to the client that asked for the list
-    std::string identifier;     ///< first line of the node's data
+    std::string node;            ///< full path
+    std::int32_t sequence = 0;   ///< the place in the queue: lower ones come first
+    std::int64_t session_id = 0; ///< the session that the node belongs to
+    bool ours = false;           ///< it belongs to the client that asked for the list
+    std::string identifier;      ///< first line of the node's data
     /// The lines `key=value` that follow; this library writes `mutex_options::properties` there.
     std::map<std::string, std::string> properties;
     bool revoked = false;       ///< it was asked to let go: the request took the place of the data

@@ -26,10 +26,11 @@ namespace zklock {
 /// One term as the leader: what `election::lead()` gives its body. Its thread safety is that of `guard`.
 class leadership {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
 
     leadership() noexcept = default; ///< an empty one, which is no leadership
 
+    /// The client's executor; the system executor for an empty one, and once the context is gone. From any thread.
     [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
 
     /// Whether this participant leads, as far as this process can know. From any thread.
@@ -159,13 +160,15 @@ asio::awaitable<result<body_value_t<Body, leadership>>> lead(std::shared_ptr<can
 /// `last_timeout()` and `get_executor()`.
 class election {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
 
     /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the election is
     /// there. Throws std::bad_alloc.
     election(const client& c, std::string path, election_options options = {});
 
+    /// The client's executor; the system executor once its context is gone. From any thread.
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
+    /// The election's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
     /// What the last call of `lead()` that timed out had waited for: see `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }

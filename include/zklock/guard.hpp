@@ -36,11 +36,11 @@ namespace zklock {
 /// time as anything else.
 class [[nodiscard]] guard {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
 
     /// An empty guard.
     guard() noexcept = default;
-    guard(guard&&) noexcept = default;
+    guard(guard&&) noexcept = default;            ///< the other is empty then
     guard& operator=(guard&&) noexcept = default; ///< what it held before is released in the background
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;

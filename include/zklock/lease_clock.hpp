@@ -11,12 +11,13 @@ namespace zklock {
 ///
 /// Thread safety: `now()` may be called from any thread.
 struct lease_clock {
-    using duration = std::chrono::nanoseconds;
-    using rep = duration::rep;
-    using period = duration::period;
-    using time_point = std::chrono::time_point<lease_clock>;
-    static constexpr bool is_steady = true;
+    using duration = std::chrono::nanoseconds;               ///< what a difference of two times is
+    using rep = duration::rep;                               ///< the number in it
+    using period = duration::period;                         ///< and its unit
+    using time_point = std::chrono::time_point<lease_clock>; ///< a time of this clock
+    static constexpr bool is_steady = true;                  ///< it is never set back
 
+    /// The time. From any thread.
     [[nodiscard]] static time_point now() noexcept;
 };
 

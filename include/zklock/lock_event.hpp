@@ -26,6 +26,7 @@ namespace zklock {
 /// the wait (`began` to `acquired` or `failed`, with `queued` in it) and the hold (to `lost` or `released`).
 /// For a time of another clock, subtract how long ago it is: `system_clock::now() - (lease_clock::now() - e.at)`.
 struct lock_event {
+    /// What has happened to an acquire.
     enum class kind : std::uint8_t {
         queued,   ///< it has a node, and so a place in the queue; before `acquired`, also where nobody is before it
         acquired, ///< it holds the lock
@@ -38,14 +39,14 @@ struct lock_event {
                   ///< `timed_out` to its caller
     };
 
-    kind what = kind::queued;
-    std::uint64_t acquire = 0;      ///< the acquire's id: no other acquire of the client has it
-    std::string path;               ///< the lock's path
-    std::string node;               ///< full path of its node; empty before it was queued
-    std::int32_t sequence = 0;      ///< its node's place in the queue: lower ones come first
-    std::int64_t fencing_token = 0; ///< 0 before it was acquired
-    boost::system::error_code error;
-    lock_loss loss; ///< with `lost`: why, and after how long
+    kind what = kind::queued;        ///< what has happened
+    std::uint64_t acquire = 0;       ///< the acquire's id: no other acquire of the client has it
+    std::string path;                ///< the lock's path
+    std::string node;                ///< full path of its node; empty before it was queued
+    std::int32_t sequence = 0;       ///< its node's place in the queue: lower ones come first
+    std::int64_t fencing_token = 0;  ///< 0 before it was acquired
+    boost::system::error_code error; ///< why, if it has failed
+    lock_loss loss;                  ///< with `lost`: why, and after how long
     lease_clock::time_point began{}; ///< when the acquire began
     lease_clock::time_point at{};    ///< when this happened: it may be told later
     /// With `released`: its guard was destroyed in the turn that delivered it, and nobody had looked whether there was

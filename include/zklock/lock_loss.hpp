@@ -34,9 +34,9 @@ enum class loss_reason : std::uint8_t {
 
 /// How a lock was lost.
 struct lock_loss {
-    loss_reason reason = loss_reason::lease_ended;
-    lease_clock::duration held{};    ///< from the grant to the loss
-    lease_clock::duration unheard{}; ///< how long before the loss the servers' leader was last heard of
+    loss_reason reason = loss_reason::lease_ended; ///< why
+    lease_clock::duration held{};                  ///< from the grant to the loss
+    lease_clock::duration unheard{};               ///< how long before the loss the servers' leader was last heard of
 };
 
 } // namespace zklock

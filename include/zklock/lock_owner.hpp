@@ -18,6 +18,7 @@ public:
     /// The owner's id, which no other owner of this process has; never 0.
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 
+    /// Whether both are the same owner.
     friend bool operator==(lock_owner, lock_owner) noexcept = default;
 
 private:

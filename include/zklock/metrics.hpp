@@ -21,7 +21,7 @@ namespace zklock {
 struct latency_histogram {
     latency_histogram() = default; // no aggregate: see client_options
 
-    static constexpr std::size_t buckets = 24;
+    static constexpr std::size_t buckets = 24; ///< how many there are
     /// The longest time that belongs into a bucket: of the last, the longest that there is.
     [[nodiscard]] static constexpr std::chrono::nanoseconds longest(std::size_t bucket) noexcept
     {
@@ -42,10 +42,11 @@ struct latency_histogram {
     /// The longest time of the bucket that holds the quantile, 0 to 1: as in `quantile(0.99)`. 0 where nothing was
     /// counted.
     [[nodiscard]] std::chrono::nanoseconds quantile(double q) const noexcept;
+    /// Adds what the other has counted, bucket by bucket.
     latency_histogram& operator+=(const latency_histogram&) noexcept;
 
     std::array<std::uint64_t, buckets> counts{}; ///< of each bucket alone
-    std::chrono::nanoseconds sum{};
+    std::chrono::nanoseconds sum{};              ///< of all times that were counted
 };
 
 inline constexpr std::size_t loss_reasons = 6; ///< how many values `loss_reason` has
@@ -59,17 +60,18 @@ struct lock_metrics {
     std::string name;
 
     // Each acquire that has ended counts in one of these five, by what its caller was told.
-    std::uint64_t acquired = 0;
-    std::uint64_t timed_out = 0;
-    std::uint64_t cancelled = 0;
-    std::uint64_t busy = 0;   ///< only `try_acquire()` ends so
-    std::uint64_t failed = 0; ///< all else, such as `errc::not_connected`, `access_denied` or `closed`
+    std::uint64_t acquired = 0;  ///< those that got the lock
+    std::uint64_t timed_out = 0; ///< those that ended with `errc::timed_out`
+    std::uint64_t cancelled = 0; ///< those that the caller cancelled
+    std::uint64_t busy = 0;      ///< only `try_acquire()` ends so
+    std::uint64_t failed = 0;    ///< all else, such as `errc::not_connected`, `access_denied` or `closed`
 
     // Each hold that has ended counts in one of these, when its guard hears of the loss, or when its release has ended:
     // that may be the first to find a loss out. Permits that were split off, or released one by one, are not counted
     // apart from the guard they were acquired with.
-    std::uint64_t released = 0;
+    std::uint64_t released = 0;                        ///< those that were given back without a loss
     std::array<std::uint64_t, loss_reasons> lost_by{}; ///< by the value of `loss_reason`
+    /// How many were lost for that reason.
     [[nodiscard]] std::uint64_t lost(loss_reason why) const noexcept { return lost_by[static_cast<std::size_t>(why)]; }
     [[nodiscard]] std::uint64_t lost() const noexcept; ///< for any reason
 
@@ -90,7 +92,7 @@ struct lock_metrics {
 struct metrics {
     metrics() = default; // no aggregate: see client_options
 
-    connection_state state = connection_state::connecting;
+    connection_state state = connection_state::connecting; ///< where the client stands with its ensemble
     std::uint64_t reconnects = 0;  ///< connections after the first one, of the same session or a new one
     std::uint64_t disconnects = 0; ///< connections that have ended, but for the client's close
     std::uint64_t expiries = 0;    ///< sessions that the servers have ended
@@ -113,7 +115,7 @@ struct metrics {
 
 /// How many names of locks a client tells apart. Locks with further names are counted together, as `other_locks`.
 inline constexpr std::size_t most_metrics_names = 64;
-inline constexpr char other_locks[] = "(other)";
+inline constexpr char other_locks[] = "(other)"; ///< the name under which those are counted
 
 /// The metrics in Prometheus's text format (version 0.0.4), as the answer to `GET /metrics` of a scraper, with
 /// `Content-Type: text/plain; version=0.0.4`. All names begin with `zklock_`; locks with a name have it as the label

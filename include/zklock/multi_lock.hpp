@@ -23,11 +23,12 @@ namespace zklock {
 /// same thread safety.
 class [[nodiscard]] multi_guard {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
 
     /// An empty guard.
     multi_guard() noexcept = default;
 
+    /// The client's executor; the system executor for an empty one, and once the context is gone. From any thread.
     [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
 
     /// Whether all of the locks are held, as far as this process can know. From any thread.
@@ -130,11 +131,12 @@ template <> inline guard_state* held_by(const multi_guard& g) noexcept
 /// users.
 class multi_lock {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
 
     /// Sends nothing: each operation tells of bad input, such as no lock at all or one twice. The clients of its
     /// members stay open as long as a handle is there. Throws std::bad_alloc.
     explicit multi_lock(std::vector<lockable> locks);
+    /// The same, of locks that are named one by one: `multi_lock(a, b, c.shared())`. Throws std::bad_alloc.
     template <std::convertible_to<lockable>... Locks>
         requires(sizeof...(Locks) > 1)
     explicit multi_lock(const Locks&... locks) : multi_lock(std::vector<lockable>{static_cast<lockable>(locks)...})

@@ -34,13 +34,15 @@ namespace zklock {
 /// and `get_executor()`.
 class mutex {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
 
     /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the lock is
     /// there. Throws std::bad_alloc.
     mutex(const client& c, std::string path, mutex_options options = {});
 
+    /// The client's executor; the system executor once its context is gone. From any thread.
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
+    /// The lock's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
     /// This lock as a member of a `multi_lock`.
     [[nodiscard]] operator lockable() const { return detail::access::make<lockable>(state_); }

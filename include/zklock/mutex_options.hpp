@@ -36,6 +36,7 @@ enum class naming : std::uint8_t {
 struct mutex_options {
     mutex_options() = default; // no aggregate: see client_options
 
+    /// What the nodes of this lock are called, as by Curator or by kazoo.
     naming names = naming::curator;
     /// What stands between the uuid and the number in the names of our own nodes, as a program's own lock name in
     /// Curator's: with `-stock-` they are `_c_<uuid>-stock-<sequence>`, and `<uuid>-stock-<sequence>` with

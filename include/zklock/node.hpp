@@ -11,11 +11,11 @@ namespace zklock {
 /// How long a node lives, and who names it. To the path of a sequential node the servers append ten digits, its
 /// sequence number: how many children its parent has had before.
 enum class node_kind : std::uint8_t {
-    persistent, ///< until somebody removes it
-    persistent_sequential,
-    ephemeral, ///< not longer than the session that created it; has no children
-    ephemeral_sequential,
-    container ///< until some time after its last child is gone
+    persistent,            ///< until somebody removes it
+    persistent_sequential, ///< the same, and the servers put a number behind its name
+    ephemeral,             ///< not longer than the session that created it; has no children
+    ephemeral_sequential,  ///< the same, and the servers put a number behind its name
+    container              ///< until some time after its last child is gone
 };
 
 /// The name, as it is spelt above.
@@ -44,8 +44,8 @@ struct node_stat {
     std::int64_t ephemeral_owner = 0; ///< the session the node dies with, 0 for none
     std::int32_t version = 0;         ///< how often its data was set
     std::int32_t cversion = 0;        ///< how often a child was created or deleted
-    std::int32_t num_children = 0;
-    std::int32_t data_length = 0;
+    std::int32_t num_children = 0; ///< how many children it has
+    std::int32_t data_length = 0; ///< in bytes
     std::int32_t acl_version = 0;     ///< how often its access list was replaced
 };
 
@@ -53,8 +53,8 @@ struct node_stat {
 struct node_content {
     node_content() = default; // no aggregate: see client_options
 
-    std::string data;
-    node_stat stat;
+    std::string data; ///< what was written last; it may be binary
+    node_stat stat;   ///< as of that data
 };
 
 } // namespace zklock

@@ -12,6 +12,7 @@ namespace zklock {
 /// An option that is out of range, or does not go with another one: why operations end with `errc::invalid_option`.
 struct option_fault {
     option_fault() = default; // no aggregate: see client_options
+    /// A fault of these three.
     option_fault(std::string the_option, std::string the_value, std::string what_is_accepted);
 
     std::string option;   ///< the member's name, such as `session_timeout`
@@ -34,7 +35,9 @@ struct option_fault {
 /// The first wrong option of a mutex, a re-entrant mutex or an election. (Where `identifier` is empty, an acquire
 /// writes the client's into its node: properties that just fit by themselves may be too long together with that one.)
 [[nodiscard]] std::optional<option_fault> find_fault(const mutex_options&);
+/// The first wrong option of a shared mutex, re-entrant or not.
 [[nodiscard]] std::optional<option_fault> find_fault(const shared_mutex_options&);
+/// The first wrong option of a semaphore.
 [[nodiscard]] std::optional<option_fault> find_fault(const semaphore_options&);
 
 } // namespace zklock

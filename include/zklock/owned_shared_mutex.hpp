@@ -59,13 +59,15 @@ namespace zklock {
 /// The idea, and the names of the nodes, are those of Curator's `InterProcessReadWriteLock`, whose owners are threads.
 class owned_shared_mutex {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
 
     /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the lock is
     /// there. Throws std::bad_alloc.
     owned_shared_mutex(const client& c, std::string path, shared_mutex_options options = {});
 
+    /// The client's executor; the system executor once its context is gone. From any thread.
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(writers_); }
+    /// The lock's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(writers_); }
     /// What the last acquire that timed out, a reader's or a writer's, had waited for: see `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(writers_); }
@@ -75,6 +77,7 @@ public:
     /// count for a moment longer; and there are none in a process that was forked off. From any thread. They throw
     /// std::bad_alloc.
     [[nodiscard]] std::size_t hold_count(lock_owner owner) const;
+    /// The same, of holds as a reader.
     [[nodiscard]] std::size_t hold_count_shared(lock_owner owner) const;
 
     /// Whether the owner holds the lock as a writer, through any object on this path of this client, as far as this
@@ -232,6 +235,7 @@ public:
 
     /// For `multi_lock`: this lock, to be acquired for that owner as a writer, or as a reader.
     [[nodiscard]] lockable exclusive(lock_owner owner) const { return detail::access::make<lockable>(writer(owner)); }
+    /// The same, as a reader.
     [[nodiscard]] lockable shared(lock_owner owner) const { return detail::access::make<lockable>(reader(owner)); }
 
 private:

@@ -44,13 +44,15 @@ namespace zklock {
 /// The idea, and the name of the lock's nodes, are those of Curator's `InterProcessMutex`.
 class reentrant_mutex {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
 
     /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the lock is
     /// there. Throws std::bad_alloc.
     reentrant_mutex(const client& c, std::string path, mutex_options options = {});
 
+    /// The client's executor; the system executor once its context is gone. From any thread.
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
+    /// The lock's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
     /// What the last acquire that timed out had waited for: see `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }

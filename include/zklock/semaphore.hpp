@@ -32,11 +32,12 @@ namespace zklock {
 /// and the rest is given back. Permits that were split off are lost by themselves.
 class [[nodiscard]] permits {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
 
     /// An empty handle, of no permits.
     permits() noexcept = default;
 
+    /// The client's executor; the system executor for an empty one, and once the context is gone. From any thread.
     [[nodiscard]] executor_type get_executor() const { return held_.get_executor(); }
 
     /// Whether there are some, and they are held as far as this process can know: see `guard::operator bool()`. From
@@ -183,14 +184,17 @@ template <> inline guard_state* held_by(const permits& p) noexcept
 /// and shared count can be shared with it; or those of kazoo's `Semaphore` (`semaphore_options::names`).
 class semaphore {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
 
     /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the lock is
     /// there. `permits`: see `semaphore_options::permits`. Throws std::bad_alloc.
     semaphore(const client& c, std::string path, unsigned permits);
+    /// The same, with more options.
     semaphore(const client& c, std::string path, semaphore_options options);
 
+    /// The client's executor; the system executor once its context is gone. From any thread.
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
+    /// The semaphore's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
     /// What the last acquire that timed out had waited for. Who is
     /// named as holder holds permits, one of several perhaps: see `mutex::last_timeout()`.

@@ -32,6 +32,7 @@ struct semaphore_options {
     /// `mark` and `also_heeds` of `mutex_options` are not offered: every node of a permit counts, whatever its name is,
     /// and the waiting line is a lock of Curator's or kazoo's own.
     naming names = naming::curator;
+    /// What missing parents become: see `mutex_options::parents`.
     parent_kind parents = parent_kind::container;
     /// Who may do what with the nodes that this semaphore makes: those of its permits and of its waiting line, the
     /// paths of both, the shared count, and what is missing above them. See `mutex_options::access`.

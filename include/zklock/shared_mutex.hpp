@@ -45,13 +45,15 @@ namespace zklock {
 /// The idea, and the names of the nodes, are those of Curator's `InterProcessReadWriteLock`.
 class shared_mutex {
 public:
-    using executor_type = asio::any_io_executor;
+    using executor_type = asio::any_io_executor; ///< what `get_executor()` gives
 
     /// Sends nothing: each operation tells of bad input. The client stays open as long as a handle of the lock is
     /// there. Throws std::bad_alloc.
     shared_mutex(const client& c, std::string path, shared_mutex_options options = {});
 
+    /// The client's executor; the system executor once its context is gone. From any thread.
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(writers_); }
+    /// The lock's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(writers_); }
     /// What the last acquire that timed out, a reader's or a writer's, had waited for: see `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(writers_); }
@@ -232,6 +234,7 @@ public:
 
     /// For `multi_lock`: this lock, to be acquired as a writer, or as a reader.
     [[nodiscard]] lockable exclusive() const { return detail::access::make<lockable>(writers_); }
+    /// The same, as a reader.
     [[nodiscard]] lockable shared() const { return detail::access::make<lockable>(readers_); }
 
 private:

@@ -21,6 +21,7 @@ struct shared_mutex_options {
     /// writers `<uuid>-w__lock__<sequence>`, which go together with kazoo's ReadLock and WriteLock.
     /// `mark` and `also_heeds` of `mutex_options` are not offered: a name would have to say whether it reads or writes.
     naming names = naming::curator;
+    /// What missing parents become: see `mutex_options::parents`.
     parent_kind parents = parent_kind::container;
     /// Who may do what with the nodes that this lock makes: see `mutex_options::access`.
     std::optional<access_list> access;

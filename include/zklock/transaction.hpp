@@ -26,14 +26,21 @@ namespace zklock {
 /// Its thread safety is that of any value: distinct objects are safe, one object is not.
 class transaction {
 public:
+    /// One of the operations.
     struct operation {
-        enum class kind : std::uint8_t { create, set, remove, check };
-        kind what = kind::check;
-        std::string path;
-        std::string data;                           ///< for create and set
-        node_kind created = node_kind::persistent;  ///< for create
-        std::int32_t version = any_version;         ///< for set, remove and check
-        std::optional<access_list> access{};        ///< for create; nothing: the client's
+        /// What an operation does.
+        enum class kind : std::uint8_t {
+            create, ///< makes a node
+            set,    ///< replaces its data
+            remove, ///< deletes it
+            check   ///< demands that it is there, in that version
+        };
+        kind what = kind::check;                   ///< what is to be done
+        std::string path;                          ///< with which node
+        std::string data;                          ///< for create and set
+        node_kind created = node_kind::persistent; ///< for create
+        std::int32_t version = any_version;        ///< for set, remove and check
+        std::optional<access_list> access{};       ///< for create; nothing: the client's
     };
 
     transaction() = default; // no aggregate: see client_options
@@ -69,8 +76,11 @@ public:
         return *this;
     }
 
+    /// Whether it has no operation.
     [[nodiscard]] bool empty() const noexcept { return operations_.empty(); }
+    /// How many operations it has.
     [[nodiscard]] std::size_t size() const noexcept { return operations_.size(); }
+    /// The operations in their order; valid as long as the transaction is not changed or destroyed.
     [[nodiscard]] const std::vector<operation>& operations() const noexcept { return operations_; }
 
 private:

@@ -43,4 +43,24 @@ SOURCE
 "$compiler" -std=c++20 -c -fPIC "$scratch/other.cpp" -o "$scratch/other.o" || exit 1
 static=$scratch/other.o
 expect 'The program has its own' 'boost::asio::top<int>::id_' "$scratch/libhiding.so" "$list"
+
+# A type that has become larger, and one that nobody tells of.
+layout=${list%.txt}.layout.txt
+printf '#!/bin/sh\ngrep -v "^#" "%s" | sed "$1"\n' "$layout" >"$scratch/program"
+chmod +x "$scratch/program"
+grown=$scratch/grown
+printf '#!/bin/sh\nexec "%s" "s/^mutex_options .*/mutex_options 4096 8/"\n' "$scratch/program" >"$grown"
+chmod +x "$grown"
+bash "$here/layout.sh" "$scratch/program" "$here/layout.cpp" "$include" "$layout" || failures=1
+if bash "$here/layout.sh" "$grown" "$here/layout.cpp" "$include" "$layout" >"$scratch/said" 2>&1 ||
+    ! grep -q '> mutex_options 4096 8' "$scratch/said"; then
+    echo "not found: a type that has grown" >&2
+    failures=1
+fi
+grep -v 'PRINT(mutex);' "$here/layout.cpp" >"$scratch/layout.cpp"
+if bash "$here/layout.sh" "$scratch/program" "$scratch/layout.cpp" "$include" "$layout" >"$scratch/said" 2>&1 ||
+    ! grep -q 'does not name mutex$' "$scratch/said"; then
+    echo "not found: a type that is not looked at" >&2
+    failures=1
+fi
 exit $failures

@@ -40,11 +40,14 @@ public:
         wait_until("it prints: " + text, default_limit, [&] { return printed().find(text) != std::string::npos; });
     }
 
+    /// Waits until it ends. Gives its exit status.
+    [[nodiscard]] int wait() { return process_.wait(); }
+
     /// Waits until it ends, and looks at the exit status and at all that it has printed: the lines are regular
-    /// expressions.
+    /// expressions. (Errors come before all else: they are not buffered.)
     void expect(int status, const std::string& lines)
     {
-        CHECK(process_.wait() == status);
+        CHECK(wait() == status);
         const std::string text = printed();
         CHECK_MESSAGE(std::regex_match(text, std::regex(lines)), text);
     }

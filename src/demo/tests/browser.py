@@ -44,7 +44,8 @@ class Browser:
         theirs = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (inward[0], outward[1])]
         self.process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL",
-             "bash", "-c", f'exec 3<&{theirs[0]} 4>&{theirs[1]}; exec "$@"', "-", program, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+             "bash", "-c", f'exec 3<&{theirs[0]} 4>&{theirs[1]}; exec "$@"', "-", program,
+             "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--no-first-run", f"--user-data-dir={place}/browser"],
             pass_fds=theirs, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.to, self.of, self.buffer = inward[1], outward[0], b""

@@ -69,7 +69,7 @@ def over(number):
 
 
 with Shop(program, schema, scratch, zookeeper) as shop, browser.Browser(browser.find(), scratch) as chromium:
-    lock = "--path", "/page/browser", "--payment", "150"
+    lock = "--path", "/page/browser", "--payment", "300"
     a, b = shop.open("--name", "A", *lock), shop.open("--name", "B", *lock)
     phone = chromium.open(a.address, 390, 844, dark=True)
     desk = chromium.open(b.address, 1280, 800)

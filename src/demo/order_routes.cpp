@@ -221,13 +221,14 @@ asio::awaitable<http_response> order_routes::queue(const http_request&)
 
 asio::awaitable<http_response> order_routes::health(const http_request&)
 {
-    json::object o{{"server", name_}, {"lock", client_.has_value()}, {"viewers", board_.viewers()}};
+    json::object o{{"server", name_}, {"lock", client_.has_value()}};
     unsigned status = 200;
     if (client_) {
         auto state = client_->state();
         o["connection"] = zklock::to_string(state);
         status = state == zklock::connection_state::connected ? 200 : 503;
     }
+    o["viewers"] = board_.viewers();
     co_return reply(status, std::move(o));
 }
 

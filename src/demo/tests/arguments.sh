@@ -16,7 +16,7 @@ expect() {
 }
 
 expect 0 'Usage: bash src/demo/run' --help
-for option in --buyers --stock --processes --port; do
+for option in --buyers --stock --processes; do
     expect 2 "$option needs a value" "$option"
     for value in 0 -1 1.5 ten '' 000 1001 99999999999999999999 '5 5'; do
         expect 2 "$option takes a number" "$option" "$value"
@@ -32,10 +32,14 @@ for option in --buyers=3 --stock=3 --processes=3 --fenced --sessions-per-buyer; 
     expect 2 '--two-clients goes with --servers only' --two-clients "$option"
     expect 2 '--two-clients goes with --servers only' "$option" --two-clients
 done
+expect 2 '--port needs a value' --stay --port
 expect 2 '--stay does not go with --two-clients' --stay --two-clients
 expect 2 '--port and --listen go with --stay' --port 8080
 expect 2 '--port and --listen go with --stay' --listen 127.0.0.1
-expect 2 '--port takes a number from 1 to 65535' --stay --port 65536
+for value in 0 -1 x '' 65536; do
+    expect 2 '--port takes a number' --stay --port "$value"
+done
+expect 2 '--listen needs a value' --stay --listen
 for value in '' localhost 1.2.3 1.2.3.4.5 1.2.3.256; do
     expect 2 '--listen takes an address' --stay --listen "$value"
 done

@@ -21,8 +21,10 @@ window.waitFor = condition => new Promise(done => {
   look();
 });
 window.shifts = [];
-new PerformanceObserver(list => { for (const e of list.getEntries()) window.shifts.push(
-  [e.value, ...e.sources.map(s => [s.node && (s.node.id || s.node.nodeName), s.previousRect, s.currentRect])]); }).observe({ type: "layout-shift", buffered: true });
+const noted = s => [s.node && (s.node.id || s.node.nodeName), s.previousRect, s.currentRect];
+new PerformanceObserver(list => {
+  for (const e of list.getEntries()) window.shifts.push([e.value, ...e.sources.map(noted)]);
+}).observe({ type: "layout-shift", buffered: true });
 """
 
 
@@ -41,7 +43,8 @@ class Browser:
         inward, outward = os.pipe(), os.pipe()
         theirs = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (inward[0], outward[1])]
         self.process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "bash", "-c", f'exec 3<&{theirs[0]} 4>&{theirs[1]}; exec "$@"', "-", program,
+            ["setpriv", "--pdeathsig", "KILL",
+             "bash", "-c", f'exec 3<&{theirs[0]} 4>&{theirs[1]}; exec "$@"', "-", program,
              "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--no-first-run", f"--user-data-dir={place}/browser"],
             pass_fds=theirs, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

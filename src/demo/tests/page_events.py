@@ -154,8 +154,8 @@ def one_rush_at_a_time():
 def rushes_through_two_servers():
     lock = path()
     with open_shop() as shop:
-        a = shop.open("--name", "A", "--payment", "100", *lock)
-        b = shop.open("--name", "B", "--payment", "100", *lock)
+        a = shop.open("--name", "A", "--payment", "200", *lock)
+        b = shop.open("--name", "B", "--payment", "200", *lock)
         on_a, on_b = Events(a), Events(b)
 
         for number in range(1, 6): # all of whom read the same stock, but on a machine that is very busy

@@ -15,7 +15,7 @@ LIMIT = 60  # seconds
 
 
 def fail(text):
-    sys.exit("FAILED: " + text)
+    sys.exit(f"FAILED: {text}")
 
 
 def check(condition, text):

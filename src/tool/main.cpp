@@ -121,7 +121,7 @@ int main_with(std::vector<std::string> arguments)
 {
     CLI::App app("Locks in ZooKeeper from the command line. The manual is zklock(1).", "zklock");
     app.require_subcommand(1);
-    app.set_version_flag("--version", "zklock " ZKLOCK_VERSION);
+    app.set_version_flag("--version", "zklock " ZKLOCK_VERSION_STRING);
     app.failure_message(CLI::FailureMessage::simple);
 
     const command_words words(arguments);

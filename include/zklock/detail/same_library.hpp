@@ -23,6 +23,13 @@
 #define ZKLOCK_DETAIL_DEBUG zklock_was_built_with_GLIBCXX_DEBUG_but_this_program_is_not_compile_both_alike
 #endif
 
+// Neither the compiler nor the linker may leave out what bears this.
+#if __has_cpp_attribute(gnu::retain)
+#define ZKLOCK_DETAIL_KEPT [[gnu::used, gnu::retain]]
+#else
+#define ZKLOCK_DETAIL_KEPT [[gnu::used]]
+#endif
+
 namespace zklock::detail {
 
 #pragma GCC visibility push(default)
@@ -33,13 +40,9 @@ extern const char ZKLOCK_DETAIL_STRING;
 
 namespace {
 
-// Of each file its own, so that each is looked at. Neither the compiler nor the linker may leave it out.
-#if __has_cpp_attribute(gnu::retain)
-[[gnu::used, gnu::retain]]
-#else
-[[gnu::used]]
-#endif
-const char* const same_library[] = {&ZKLOCK_DETAIL_BOOST, &ZKLOCK_DETAIL_DEBUG, &ZKLOCK_DETAIL_STRING};
+// Of each file its own, so that each is looked at.
+ZKLOCK_DETAIL_KEPT const char* const same_library[] = {&ZKLOCK_DETAIL_BOOST, &ZKLOCK_DETAIL_DEBUG,
+                                                       &ZKLOCK_DETAIL_STRING};
 
 } // namespace
 } // namespace zklock::detail

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <zklock/version.hpp>
 
 #include <algorithm>
 #include <cstdio>

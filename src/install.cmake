@@ -20,7 +20,11 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zklock DESTINATION ${CMAKE_INSTA
 
 set(zklock_built_with_boost ${Boost_VERSION_STRING})
 configure_package_config_file(zklock-config.cmake.in zklock-config.cmake INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(zklock-config-version.cmake COMPATIBILITY SameMinorVersion)
+set(compatible SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(compatible SameMinorVersion)
+endif()
+write_basic_package_version_file(zklock-config-version.cmake COMPATIBILITY ${compatible})
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/zklock-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/zklock-config-version.cmake

@@ -1,6 +1,7 @@
 # cpack -G DEB: libzklock0.1 (the shared library), libzklock-dev (headers, static library, CMake and pkg-config files)
 # and zklock-tools (programs, where there are some). Made for the Debian that they are made on: templates of Boost are
-# in all of them, and so the development package wants the very Boost that the library was built with.
+# in all of them, so a program and the library have to be built with the same one. The development package wants it;
+# and packages of programs depend on libzklock0.1-boost1.81, which the shared library's package provides.
 if(NOT BUILD_SHARED_LIBS OR NOT ZKLOCK_BOTH_KINDS OR NOT ZKLOCK_INSTALL)
   message(FATAL_ERROR "ZKLOCK_PACKAGES goes with BUILD_SHARED_LIBS, ZKLOCK_BOTH_KINDS and ZKLOCK_INSTALL: "
     "`bash src/packaging/make` says them all.")
@@ -55,14 +56,21 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${release})
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY >=)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each has its own
 set(version "${PROJECT_VERSION}-${release}")
 
 set(CPACK_COMPONENTS_ALL zklock_runtime zklock_development)
 set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_NAME libzklock${soversion})
 set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_SECTION libs)
+file(STRINGS ${place}/boost/version.hpp line REGEX "^#define BOOST_LIB_VERSION \"[0-9_]+\"")
+string(REGEX REPLACE ".*\"([0-9_]+)\".*" "\\1" boost "${line}")
+string(REPLACE _ . boost ${boost})
+set(abi libzklock${soversion}-boost${boost})
+set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_PROVIDES ${abi})
+# What dpkg-shlibdeps writes into the packages of programs. CPack would write one without that name.
+set(shlibs ${PROJECT_BINARY_DIR}/packaging/shlibs)
+file(CONFIGURE OUTPUT ${shlibs} CONTENT "libzklock ${soversion} libzklock${soversion} (>= ${version}), ${abi}\n")
+set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_CONTROL_EXTRA ${shlibs})
 set(CPACK_DEBIAN_ZKLOCK_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_ZKLOCK_RUNTIME_DESCRIPTION "distributed locks on ZooKeeper for Asio programs
 Mutexes, shared mutexes, semaphores and elections among the processes that

@@ -1,7 +1,7 @@
 # What the shared library is, where there is one: its version, and what it lets others see.
 #
-# Its interface is that of its minor version, until 1.0 of its major one: programs go on with the library of a later
-# patch. So that is what it is known by (its SONAME).
+# Before 1.0 a new minor version may change the interface, from 1.0 on only a new major one: that number is in its
+# SONAME.
 set(zklock_soversion ${PROJECT_VERSION_MAJOR})
 if(PROJECT_VERSION_MAJOR EQUAL 0)
   set(zklock_soversion 0.${PROJECT_VERSION_MINOR})

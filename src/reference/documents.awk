@@ -1,19 +1,22 @@
-# What Doxygen reads of the user's guide and the list of changes: headings get the anchors by which they are linked to,
-# and links to files that the reference has not become text.
+# What Doxygen reads of the user's guide, the list of changes and the tables for migration: headings get the anchors by
+# which they are linked to, and links to files that the reference has not become text. An anchor is one of all documents:
+# those of the tables get a word before them.
 function anchor(title) {
     title = tolower(title)
     gsub(/[^a-z0-9 _-]/, "", title)
     gsub(/ /, "-", title)
     return title
 }
+FNR == 1 { word = FILENAME ~ /zklock\/MIGRATION\.md$/ ? "migration-" : "" }
 /^```/ { code = !code }
 code { print; next }
 /^# / && FILENAME ~ /zklock\/README\.md$/ { print $0 " {#guide}"; next }
 /^# / && FILENAME ~ /zklock\/CHANGELOG\.md$/ { print $0 " {#changes}"; next }
-/^##+ / && FILENAME ~ /zklock\/README\.md$/ {
+/^# / && FILENAME ~ /zklock\/MIGRATION\.md$/ { print $0 " {#migration}"; next }
+/^##+ / && FILENAME ~ /zklock\/(README|MIGRATION)\.md$/ {
     title = $0
     sub(/^#+ /, "", title)
-    print $0 " {#" anchor(title) "}"
+    print $0 " {#" word anchor(title) "}"
     next
 }
 {
@@ -24,6 +27,9 @@ code { print; next }
         $0 = substr($0, 1, RSTART - 1) substr(text, 2) substr($0, RSTART + RLENGTH)
     }
     gsub(/\]\(CHANGELOG\.md\)/, "](@ref changes)")
+    gsub(/\]\(MIGRATION\.md\)/, "](@ref migration)")
+    gsub(/\]\(README\.md\)/, "](@ref guide)")
+    gsub(/\]\(#/, "&" word)
     gsub(/<!--[^>]*-->/, "")
     print
 }

@@ -1,5 +1,7 @@
 # What Doxygen reads of the headers: specializations of other libraries' templates become empty lines, for it does not
-# know the namespaces that those are in.
+# know the namespaces that those are in. And each header is said to be documented, or nobody would look at its macros and
+# at functions that are in no class.
+s/^#pragma once$/\/** @file *\//
 s/^template <> struct \(boost\|fmt\|std\)::.*{};$//
 /^template <>$/{
     :next

@@ -3,10 +3,11 @@ set -u
 here=$(dirname "$0")
 rm -rf "$3"
 failures=0
-# expect NAME TEXT: a header, read from standard input; what Doxygen says of it, or nothing if all is well.
+# expect NAME TEXT: a header, read from standard input, with as much of a comment of its own as most have, which is none;
+# what Doxygen says of it, or nothing if all is well.
 expect() {
     mkdir -p "$3/$1"
-    { printf '#pragma once\n/// @file\n/// All of it.\nnamespace zklock {\n' && cat && echo '}'; } >"$3/$1/header.hpp"
+    { printf '#pragma once\nnamespace zklock {\n' && cat && echo '}'; } >"$3/$1/header.hpp"
     sh "$here/check.sh" "$doxygen" "$doxyfile" "$3/made" "$3/$1" >"$3/said" 2>&1
     status=$?
     if [ "$2" ]; then
@@ -38,6 +39,16 @@ class some {
 public:
     int f();
 };
+SOURCE
+expect free_function "g().*not documented" "$3" <<'SOURCE'
+/// A function.
+int f();
+int g();
+SOURCE
+expect macro "SOME.*not documented" "$3" <<'SOURCE'
+/// A macro.
+#define OTHER 1
+#define SOME 2
 SOURCE
 expect enumerator "second.*not documented" "$3" <<'SOURCE'
 /// An enumeration.

@@ -17,6 +17,9 @@ endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/zklock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   COMPONENT zklock_development
   FILES_MATCHING PATTERN *.hpp PATTERN *.md) # the user's guide, whose links to the headers hold there
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libzklock-dev/examples
+  COMPONENT zklock_development
+  FILES_MATCHING PATTERN *.cpp PATTERN README.md)
 
 set(zklock_built_with_boost ${Boost_VERSION_STRING})
 configure_package_config_file(zklock-config.cmake.in zklock-config.cmake INSTALL_DESTINATION ${package_dir})

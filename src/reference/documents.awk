@@ -1,6 +1,6 @@
-# What Doxygen reads of the user's guide, the list of changes and the tables for migration: headings get the anchors by
-# which they are linked to, and links to files that the reference has not become text. An anchor is one of all documents:
-# those of the tables get a word before them.
+# What Doxygen reads of the user's guide, the list of changes and the tables for migration: headings get the anchors
+# by which they are linked to, and links to files that the reference has not become text. All documents share their
+# anchors: those of the tables get a word before them.
 function anchor(title) {
     title = tolower(title)
     gsub(/[^a-z0-9 _-]/, "", title)

@@ -3,8 +3,8 @@ set -u
 here=$(dirname "$0")
 rm -rf "$3"
 failures=0
-# expect NAME TEXT: a header, read from standard input, with as much of a comment of its own as most have, which is none;
-# what Doxygen says of it, or nothing if all is well.
+# expect NAME TEXT: a header, read from standard input, which has no comment of its own, as most have none; and what
+# Doxygen says of it, or nothing if all is well.
 expect() {
     mkdir -p "$3/$1"
     { printf '#pragma once\nnamespace zklock {\n' && cat && echo '}'; } >"$3/$1/header.hpp"

@@ -15,7 +15,7 @@ if(count LESS 15)
   message(FATAL_ERROR "tests/layers names few layers: ${layers}")
 endif()
 foreach(layer ${layers})
-  if(layer MATCHES "^(demo|tool|zklock)") # programs, and what all see
+  if(layer MATCHES "^(demo|tool|examples|zklock)") # programs, and what all see
     continue()
   endif()
   cmake_path(GET layer FILENAME name)

@@ -1,0 +1,10 @@
+# cmake -P try.cmake, in the build tree: the program runs, and `cmake --install` takes that alone, nothing of the library.
+cmake_policy(VERSION 3.25)
+execute_process(COMMAND ./consumer COMMAND_ERROR_IS_FATAL ANY)
+set(prefix ${CMAKE_CURRENT_BINARY_DIR}/prefix)
+file(REMOVE_RECURSE ${prefix})
+execute_process(COMMAND ${CMAKE_COMMAND} --install . --prefix ${prefix} COMMAND_ERROR_IS_FATAL ANY)
+file(GLOB_RECURSE installed LIST_DIRECTORIES ON RELATIVE ${prefix} ${prefix}/*)
+if(NOT "bin/consumer" IN_LIST installed OR "${installed}" MATCHES "zklock")
+  message(FATAL_ERROR "a user's `cmake --install` installs ${installed}")
+endif()

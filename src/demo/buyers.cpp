@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -52,7 +51,7 @@ asio::awaitable<void> shop(sale& s, int buyer, tcp::endpoint server, std::chrono
     made.buyer = demo::name_of(buyer);
     auto executor = co_await asio::this_coro::executor;
     demo::http_connection connection(executor, patience);
-    co_await demo::buy(s.gate, connection, server, std::nullopt, made);
+    co_await demo::buy(s.gate, connection, server, json::object(), made);
     --s.shopping;
 }
 

@@ -117,6 +117,9 @@ database::database(const std::string& file)
     // A power cut may cost the last orders of a demonstration; the file stays consistent.
     statement(handle, "PRAGMA synchronous = NORMAL").step();
     units(); // a file without the tables is found out now
+    if (read_int("SELECT count(*) FROM sqlite_schema WHERE name IN ('stale_writes', 'servers', 'rushes')") != 3) {
+        throw std::runtime_error(file + ": made by an older version, it lacks tables of stock.sql: make a new one");
+    }
 }
 
 int database::units()
@@ -251,6 +254,11 @@ std::int64_t database::begin_rush(bool with_lock, int buyers, int units)
     auto id = sqlite3_last_insert_rowid(handle_.get());
     all.commit();
     return id;
+}
+
+std::int64_t database::last_rush()
+{
+    return read_int("SELECT coalesce(max(id), 0) FROM rushes");
 }
 
 void database::end_rush(std::int64_t id, int unanswered)

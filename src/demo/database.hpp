@@ -81,6 +81,8 @@ public:
 
     /// There are so many units from now on, and no orders. Returns the number of the rush.
     std::int64_t begin_rush(bool with_lock, int buyers, int units);
+    /// The number of the last rush; 0 if there was none.
+    std::int64_t last_rush();
     /// Counts what was sold.
     void end_rush(std::int64_t id, int unanswered);
 

@@ -27,7 +27,7 @@ namespace {
 
 constexpr auto io_limit = std::chrono::seconds(30);
 constexpr auto farewell_limit = std::chrono::seconds(1);
-constexpr auto event_limit = std::chrono::seconds(10);
+constexpr auto event_limit = std::chrono::seconds(30);
 constexpr int events_on_the_way = 16 * 1024; ///< bytes that the system takes for a client that does not read them
 constexpr std::uint64_t body_limit = 16 * 1024;
 constexpr auto awaitable_tuple = asio::as_tuple(asio::use_awaitable);
@@ -145,6 +145,7 @@ asio::awaitable<void> http_server::converse(asio::ip::tcp::socket socket)
             http_request request;
             request.method = message.method_string();
             request.target = message.target();
+            request.type = message[http::field::content_type];
             request.body = message.body();
             answered = co_await answer(request);
             keep_alive = message.keep_alive() && !stopping_;

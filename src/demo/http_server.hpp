@@ -17,6 +17,7 @@ namespace asio = boost::asio;
 struct http_request {
     std::string method;
     std::string target;
+    std::string type; ///< of the body, as the client names it
     std::string body;
 };
 
@@ -45,7 +46,7 @@ http_response failure(unsigned status, std::string_view why);
 using http_handler = std::function<asio::awaitable<http_response>(const http_request&)>;
 
 /// A small HTTP/1.1 server for one thread: keep-alive, limits on time and size, and an end in good order. A client that
-/// takes a stream's events too slowly gets fewer; one that takes none for 10 s is hung up on.
+/// takes a stream's events too slowly gets fewer; one that takes none for 30 s is hung up on.
 class http_server {
 public:
     /// Listens at once; throws boost::system::system_error when it cannot.

@@ -34,49 +34,49 @@ order_desk::order_desk(database& shared, desk_settings settings) : database_(sha
     }
 }
 
-asio::awaitable<zklock::result<receipt>> order_desk::order(std::string buyer, bool without_lock)
+asio::awaitable<zklock::result<receipt>> order_desk::order(order_wishes wishes)
 {
     auto asked = clock::now();
-    if (!settings_.lock || without_lock) {
-        co_return co_await sell(buyer, asked, std::nullopt);
+    if (!settings_.lock || wishes.without_lock) {
+        co_return co_await sell(wishes, asked, std::nullopt);
     }
     if (!settings_.lock->session_per_order) {
-        co_return co_await sell_locked(settings_.lock->client, buyer, asked);
+        co_return co_await sell_locked(settings_.lock->client, wishes, asked);
     }
-    co_return co_await sell_in_own_session(buyer, asked);
+    co_return co_await sell_in_own_session(wishes, asked);
 }
 
-asio::awaitable<zklock::result<receipt>> order_desk::sell_locked(zklock::client client, const std::string& buyer,
+asio::awaitable<zklock::result<receipt>> order_desk::sell_locked(zklock::client client, const order_wishes& wishes,
                                                                  clock::time_point asked)
 {
     zklock::mutex_options options;
-    options.identifier = buyer; // so that the queue can be read by people
+    options.identifier = wishes.buyer; // so that the queue can be read by people
     options.properties["server"] = settings_.server;
     options.metrics_name = "stock";
     zklock::mutex mutex(client, settings_.lock->path, options);
     auto body = [&](zklock::guard& guard) {
-        return sell(buyer, asked, grant{guard.fencing_token(), client.session_id()});
+        return sell(wishes, asked, grant{guard.fencing_token(), client.session_id()});
     };
     co_return co_await mutex.run(settings_.lock->timeout, body);
 }
 
-asio::awaitable<zklock::result<receipt>> order_desk::sell_in_own_session(const std::string& buyer,
+asio::awaitable<zklock::result<receipt>> order_desk::sell_in_own_session(const order_wishes& wishes,
                                                                          clock::time_point asked)
 {
     if (given_up_) {
         co_return make_error_code(zklock::errc::closed);
     }
     zklock::client_options options = *settings_.lock->session_per_order;
-    options.identifier = buyer;
+    options.identifier = wishes.buyer;
     auto own = std::make_shared<zklock::client>(co_await asio::this_coro::executor, options);
     std::erase_if(own_sessions_, [](const auto& former) { return former.expired(); });
     own_sessions_.push_back(own);
 
-    auto sold = co_await sell_locked(*own, buyer, asked); // it waits for the connection, too
+    auto sold = co_await sell_locked(*own, wishes, asked); // it waits for the connection, too
     auto closed = co_await own->close();
     if (!closed) {
         // What became of the order is known all the same.
-        fmt::print(stderr, "order server {}: closing the session of {}: {}\n", settings_.server, buyer,
+        fmt::print(stderr, "order server {}: closing the session of {}: {}\n", settings_.server, wishes.buyer,
                    closed.error().message());
     }
     co_return sold;
@@ -101,14 +101,20 @@ void order_desk::give_up()
     }
 }
 
+/// Whether this order is one of a rush that was broken off: its buyer is gone, and the stock is another's.
+bool order_desk::rush_over(const order_wishes& wishes)
+{
+    return wishes.rush != 0 && wishes.rush != database_.last_rush();
+}
+
 /// The order itself. It is as careless as such code usually is: the stock that it writes is the one it read before the
 /// payment, minus one.
-asio::awaitable<zklock::result<receipt>> order_desk::sell(const std::string& buyer, clock::time_point asked,
+asio::awaitable<zklock::result<receipt>> order_desk::sell(const order_wishes& wishes, clock::time_point asked,
                                                           std::optional<grant> held)
 {
     auto started = clock::now();
     receipt r;
-    r.order.buyer = buyer;
+    r.order.buyer = wishes.buyer;
     r.order.server = settings_.server;
     if (held) {
         r.order.token = held->token;
@@ -116,6 +122,10 @@ asio::awaitable<zklock::result<receipt>> order_desk::sell(const std::string& buy
     }
     r.order.waited_ms = milliseconds(started - asked);
 
+    if (rush_over(wishes)) { // while this order waited
+        r.what = receipt::outcome::rush_over;
+        co_return r;
+    }
     r.order.stock_read = database_.units();
     if (r.order.stock_read < 1) {
         r.what = receipt::outcome::sold_out;
@@ -130,6 +140,10 @@ asio::awaitable<zklock::result<receipt>> order_desk::sell(const std::string& buy
         co_return error; // the lock was lost: run() says so
     }
 
+    if (rush_over(wishes)) { // during the payment
+        r.what = receipt::outcome::rush_over;
+        co_return r;
+    }
     r.stock_written = r.order.stock_read - 1;
     if (!settings_.fenced || !held) {
         database_.write_units(r.stock_written); // the same statement with the lock and without it

@@ -20,9 +20,15 @@ namespace demo {
 
 namespace asio = boost::asio;
 
+struct order_wishes {
+    std::string buyer;
+    bool without_lock = false; ///< beside those who hold it
+    std::int64_t rush = 0;     ///< if not 0: refused when another rush has begun by now
+};
+
 /// What became of an order.
 struct receipt {
-    enum class outcome { sold, sold_out, stale_token };
+    enum class outcome { sold, sold_out, stale_token, rush_over };
 
     outcome what = outcome::sold;
     order_row order;
@@ -54,9 +60,8 @@ public:
     /// @throws std::invalid_argument: fenced without a lock.
     order_desk(database&, desk_settings);
 
-    /// With the lock, if there is one; `without_lock`: beside those who hold it. Fails with what the lock failed with;
-    /// throws what the database throws.
-    asio::awaitable<zklock::result<receipt>> order(std::string buyer, bool without_lock = false);
+    /// With the lock, if there is one. Fails with what the lock failed with; throws what the database throws.
+    asio::awaitable<zklock::result<receipt>> order(order_wishes);
 
     [[nodiscard]] bool has_lock() const { return settings_.lock.has_value(); }
 
@@ -74,11 +79,11 @@ private:
         std::int64_t session;
     };
 
-    asio::awaitable<zklock::result<receipt>> sell_locked(zklock::client, const std::string& buyer,
+    asio::awaitable<zklock::result<receipt>> sell_locked(zklock::client, const order_wishes&,
                                                          clock::time_point asked);
-    asio::awaitable<zklock::result<receipt>> sell_in_own_session(const std::string& buyer, clock::time_point asked);
-    asio::awaitable<zklock::result<receipt>> sell(const std::string& buyer, clock::time_point asked,
-                                                  std::optional<grant>);
+    asio::awaitable<zklock::result<receipt>> sell_in_own_session(const order_wishes&, clock::time_point asked);
+    asio::awaitable<zklock::result<receipt>> sell(const order_wishes&, clock::time_point asked, std::optional<grant>);
+    bool rush_over(const order_wishes&);
 
     database& database_;
     desk_settings settings_;

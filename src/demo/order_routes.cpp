@@ -3,6 +3,7 @@
 #include "order_json.hpp"
 #include "page.hpp"
 
+#include <boost/algorithm/string/predicate.hpp>
 #include <boost/json.hpp>
 
 #include <algorithm>
@@ -28,6 +29,13 @@ http_response reply(unsigned status, json::value body)
     return r;
 }
 
+/// A page of somebody else's cannot have the browser of one who looks at it send this type here: for that, this server
+/// would have to allow it.
+bool is_json(std::string_view type)
+{
+    return boost::algorithm::iequals(type.substr(0, type.find_first_of("; \t")), "application/json");
+}
+
 std::optional<json::object> object_in(const std::string& body)
 {
     boost::system::error_code error;
@@ -48,6 +56,17 @@ std::optional<std::string> buyer_in(const json::object& order)
         return std::nullopt;
     }
     return std::string(name->data(), name->size());
+}
+
+/// The rush that an order belongs to: nothing, if it is no number. 0, which no rush has, if it belongs to none.
+std::optional<std::int64_t> rush_in(const json::object& order)
+{
+    const json::value* rush = order.if_contains("rush");
+    if (!rush) {
+        return 0;
+    }
+    const std::int64_t* number = rush->if_int64();
+    return number && *number > 0 ? std::optional(*number) : std::nullopt;
 }
 
 /// What an order or a rush says about the lock.
@@ -108,6 +127,9 @@ asio::awaitable<http_response> order_routes::handle(const http_request& request)
         if (request.target == r.target) {
             known = true;
             if (request.method == r.method) {
+                if (request.method == "POST" && !is_json(request.type)) {
+                    co_return failure(415, "the body has to be application/json");
+                }
                 co_return co_await (this->*r.answer)(request);
             }
         }
@@ -155,14 +177,16 @@ asio::awaitable<http_response> order_routes::take_order(const http_request& requ
     auto order = object_in(request.body);
     auto buyer = order ? buyer_in(*order) : std::nullopt;
     auto lock = order ? lock_in(*order) : lock_wish::unreadable;
-    if (!buyer || lock == lock_wish::unreadable) {
+    auto rush = order ? rush_in(*order) : std::nullopt;
+    if (!buyer || !rush || lock == lock_wish::unreadable) {
         co_return failure(400, R"(an order is {"buyer": "NAME"}, of up to 100 printable characters; "lock": false )"
-                               "takes it without the lock");
+                               R"(takes it without the lock; "rush": NUMBER, only as long as that is the last rush)");
     }
     if (lock == lock_wish::with && !desk_.has_lock()) {
         co_return failure(400, "this server takes orders without the lock only");
     }
-    auto placed = co_await desk_.order(*buyer, lock == lock_wish::without);
+    order_wishes wishes{*buyer, lock == lock_wish::without, *rush};
+    auto placed = co_await desk_.order(std::move(wishes));
     board_.changed();
     if (!placed) {
         co_return failure(503, "no lock: " + placed.error().message());
@@ -181,6 +205,9 @@ asio::awaitable<http_response> order_routes::take_order(const http_request& requ
     case outcome::sold_out:
         o["outcome"] = "sold out";
         co_return reply(409, std::move(body));
+    case outcome::rush_over:
+        o["outcome"] = "refused: another rush has begun";
+        co_return reply(410, std::move(body));
     case outcome::stale_token:
         break;
     }

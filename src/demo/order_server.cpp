@@ -1,7 +1,8 @@
 // One of the shop's order servers: HTTP on one thread, a database file shared with the other servers, and the lock.
 //
 //   POST /orders   {"buyer": "Ada"}   201 sold, 409 sold out, 503 the lock was not to be had (or was lost); with
-//                                     "lock": false beside those who hold it
+//                                     "lock": false beside those who hold it; "rush": NUMBER, 410 when another rush
+//                                     has begun by then
 //   GET  /report                      what the database says
 //   GET  /queue                       who queues for the lock, the holder first
 //   GET  /health                      200 when orders can be taken
@@ -9,6 +10,7 @@
 //   GET  /                            a page that shows stock, orders and the lock as they are, and starts rushes
 //   GET  /events                      what that page shows, as server-sent events
 //   POST /rush     {"lock": true}     a new stock, and buyers who all order at once: 202, 409 one is under way
+// What is sent has to be application/json: 415 otherwise.
 #include "http_server.hpp"
 #include "order_routes.hpp"
 #include "run_to_end.hpp"
@@ -22,6 +24,8 @@
 
 #include <chrono>
 #include <csignal>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -78,7 +82,8 @@ demo::board_settings board_of(const settings& s, const std::optional<zklock::cli
     return {s.name, s.rush_buyers, s.rush_units, client, s.path, s.path + "-rush"};
 }
 
-/// Serves until SIGINT or SIGTERM; returns the exit status.
+/// Serves until SIGINT or SIGTERM; returns the exit status. After SIGTERM, orders that are under way are finished and
+/// answered; after SIGINT, or a second signal, what waits for the lock ends at once.
 asio::awaitable<int> run(const settings& s)
 {
     auto executor = co_await asio::this_coro::executor;
@@ -89,23 +94,28 @@ asio::awaitable<int> run(const settings& s)
     std::optional<demo::http_server> server;
     bool stopped = false;
     asio::signal_set signals(executor, SIGINT, SIGTERM);
-    signals.async_wait([&](boost::system::error_code error, int signal) {
-        if (error) {
+    auto here = std::make_shared<bool>(); // as long as this runs
+    std::function<void(boost::system::error_code, int)> end;
+    end = [&, here = std::weak_ptr(here)](boost::system::error_code error, int signal) {
+        if (error || here.expired()) {
             return; // cancelled below
         }
-        stopped = true;
-        if (server) {
+        bool hurry = signal == SIGINT || stopped;
+        if (server && !stopped) {
             server->stop();
         }
-        if (orders) {
+        if (orders && !stopped) {
             orders->stop();
         }
-        if (orders && signal == SIGINT) { // in a hurry
+        stopped = true;
+        if (orders && hurry) {
             orders->give_up();
         } else if (client && !orders) { // it may be waiting for the connection
             client->close([](boost::system::error_code) {});
         }
-    });
+        signals.async_wait(end);
+    };
+    signals.async_wait(end);
 
     if (!s.no_lock) {
         zklock::client_options options;

@@ -76,7 +76,7 @@ asio::awaitable<void> rush_desk::play(std::int64_t id, bool with_lock, zklock::g
     } at_the_end{*this};
 
     std::vector<purchase> purchases(static_cast<std::size_t>(settings_.buyers));
-    co_await send_buyers(with_lock, purchases);
+    co_await send_buyers(id, with_lock, purchases);
     if (!stopped_) {
         auto unanswered = std::count_if(purchases.begin(), purchases.end(), [](const purchase& p) {
             return !p.answered;
@@ -92,7 +92,7 @@ asio::awaitable<void> rush_desk::play(std::int64_t id, bool with_lock, zklock::g
 }
 
 /// Returns when each buyer has an answer, or has given up.
-asio::awaitable<void> rush_desk::send_buyers(bool with_lock, std::vector<purchase>& purchases)
+asio::awaitable<void> rush_desk::send_buyers(std::int64_t id, bool with_lock, std::vector<purchase>& purchases)
 {
     std::vector<tcp::endpoint> servers;
     for (const server_row& server : database_.servers()) {
@@ -104,7 +104,9 @@ asio::awaitable<void> rush_desk::send_buyers(bool with_lock, std::vector<purchas
     starting_gate gate(executor_, settings_.buyers);
     background shopping(executor_);
     auto shop = [&](http_connection& connection, tcp::endpoint server, purchase& made) -> asio::awaitable<void> {
-        co_await buy(gate, connection, server, with_lock, made);
+        // It names its rush: if that is broken off, what waits elsewhere must not sell from the next one's stock.
+        boost::json::object order{{"lock", with_lock}, {"rush", id}};
+        co_await buy(gate, connection, server, std::move(order), made);
         changed_();
     };
     for (int buyer = 0; buyer < settings_.buyers; ++buyer) {

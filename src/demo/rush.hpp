@@ -51,7 +51,7 @@ public:
 
 private:
     asio::awaitable<void> play(std::int64_t id, bool with_lock, zklock::guard);
-    asio::awaitable<void> send_buyers(bool with_lock, std::vector<purchase>&);
+    asio::awaitable<void> send_buyers(std::int64_t id, bool with_lock, std::vector<purchase>&);
 
     asio::any_io_executor executor_;
     database& database_;

@@ -112,17 +112,14 @@ void http_connection::close()
 }
 
 asio::awaitable<void> buy(starting_gate& gate, http_connection& connection, tcp::endpoint server,
-                          std::optional<bool> lock, purchase& made)
+                          json::object order, purchase& made)
 {
     bool arrived = false;
     try {
         co_await connection.connect(server);
         arrived = true;
         co_await gate.arrive();
-        json::object order{{"buyer", made.buyer}};
-        if (lock) {
-            order["lock"] = *lock;
-        }
+        order["buyer"] = made.buyer;
         json::value sent(std::move(order));
         auto [status, body] = co_await connection.post("/orders", sent);
         made.sold = status == 201;

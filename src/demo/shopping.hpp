@@ -9,10 +9,10 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
 #include <chrono>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -69,8 +69,8 @@ private:
 };
 
 /// Goes to the server, waits at the gate, and orders one unit. All that becomes of it is in `made`, failures too; its
-/// buyer has to be there. `lock`: what the order says about the lock; nothing: the server decides.
+/// buyer has to be there. `order`: what the order says beside the buyer's name.
 asio::awaitable<void> buy(starting_gate& gate, http_connection& connection, asio::ip::tcp::endpoint server,
-                          std::optional<bool> lock, purchase& made);
+                          boost::json::object order, purchase& made);
 
 } // namespace demo

@@ -6,6 +6,7 @@
 #include <zklock/zklock.hpp>
 
 #include <chrono>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -38,7 +39,8 @@ private:
         std::cout << "held, with token " << held.fencing_token() << '\n';
         held_ = std::move(held);
 
-        // Another acquire waits behind this one; somebody loses patience.
+        // Another acquire waits behind this one; somebody loses patience. Here one thread runs io; where several do,
+        // emit on the strand of the operation (asio::bind_executor), because a signal is for one thread at a time.
         auto on_second = [self = shared_from_this()](error_code why, zklock::guard) { self->on_cancelled(why); };
         lock_.acquire(asio::bind_cancellation_slot(impatience_.slot(), on_second));
         impatience_.emit(asio::cancellation_type::terminal);
@@ -74,7 +76,7 @@ private:
 };
 
 int main(int count, char** arguments)
-{
+try {
     asio::io_context io;
     zklock::client_options options;
     if (count > 1)
@@ -83,4 +85,7 @@ int main(int count, char** arguments)
     one->begin();
     io.run();
     return one->done_well() ? 0 : 1;
+} catch (const std::exception& e) {
+    std::cerr << e.what() << '\n';
+    return 1;
 }

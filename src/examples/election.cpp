@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -15,23 +16,27 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 const std::string notes = "/examples-election-notes"; // what a leader leaves to the next
 
-asio::awaitable<void> reign(zklock::client zk, zklock::leadership& term, std::string name)
+asio::awaitable<zklock::result<void>> reign(zklock::client zk, zklock::leadership& term, std::string name)
 {
-    const auto before = co_await zk.get(notes);
-    std::cout << name << " leads, after " << (before ? before.value().data : "nobody") << std::endl;
-
     // Being told to stop shall not throw at the next co_await, as it would otherwise.
     co_await asio::this_coro::throw_if_cancelled(false);
+    const auto before = co_await zk.get(notes);
+    if (!before)
+        co_return before.error(); // ends lead(), unless the leadership was lost
+    std::cout << name << " leads, after " << before.value().data << std::endl;
+
     asio::steady_timer next(co_await asio::this_coro::executor);
     for (bool stop = false; !stop;) {
         // … one step of a leader's work; what it writes carries term.fencing_token()
         next.expires_after(100ms);
-        const auto [cancelled] = co_await next.async_wait(asio::as_tuple(asio::use_awaitable));
-        stop = cancelled || term.resigning();
+        static_cast<void>(co_await next.async_wait(asio::as_tuple(asio::use_awaitable)));
+        // A cancellation is told once, to what is awaited just then, which may have ended well: so ask.
+        const auto told = co_await asio::this_coro::cancellation_state;
+        stop = told.cancelled() != asio::cancellation_type::none;
     }
     if (!term.resigning()) {
         std::cout << name << " has lost the leadership" << std::endl;
-        co_return;
+        co_return zklock::errc::lost;
     }
     // The last words are written only if it still leads when the servers execute them.
     co_await asio::this_coro::reset_cancellation_state();
@@ -39,6 +44,7 @@ asio::awaitable<void> reign(zklock::client zk, zklock::leadership& term, std::st
     last_words.set(notes, name);
     const auto written = co_await term.commit(last_words);
     std::cout << name << (written ? " hands over" : " could not hand over: " + written.error().message()) << std::endl;
+    co_return boost::outcome_v2::success();
 }
 
 asio::awaitable<int> program(zklock::client zk, std::string name)
@@ -70,7 +76,7 @@ asio::awaitable<int> program(zklock::client zk, std::string name)
 }
 
 int main(int count, char** arguments)
-{
+try {
     if (count != 3) {
         std::cerr << "usage: election SERVERS NAME\n";
         return 2;
@@ -81,4 +87,7 @@ int main(int count, char** arguments)
     auto status = asio::co_spawn(io, program(zklock::client(io, options), arguments[2]), asio::use_future);
     io.run();
     return status.get();
+} catch (const std::exception& e) {
+    std::cerr << e.what() << '\n';
+    return 1;
 }

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -57,14 +58,14 @@ void tell(const char* who, std::int64_t token, bool written)
     std::cout << who << ": token " << token << (written ? " has written\n" : " is refused\n");
 }
 
-asio::awaitable<int> program(zklock::client first, zklock::client second)
+asio::awaitable<bool> work(zklock::client first, zklock::client second)
 {
     stock_table table;
     zklock::mutex lock(first, "/examples/fenced_table");
     auto held = co_await lock.acquire(5s);
     if (!held) {
         std::cerr << "no lock: " << held.error().message() << '\n';
-        co_return 1;
+        co_return false;
     }
     const std::int64_t token = held.value().fencing_token();
     tell("the first", token, table.write(9, token));
@@ -76,7 +77,7 @@ asio::awaitable<int> program(zklock::client first, zklock::client second)
     auto next = co_await next_lock.acquire(5s);
     if (!next) {
         std::cerr << "no lock: " << next.error().message() << '\n';
-        co_return 1;
+        co_return false;
     }
     const std::int64_t next_token = next.value().fencing_token();
     tell("the second", next_token, table.write(8, next_token));
@@ -84,12 +85,19 @@ asio::awaitable<int> program(zklock::client first, zklock::client second)
     // The first wakes up in the middle of its work, and writes what it was about to write.
     const bool overwritten = table.write(5, token);
     tell("the first, late", token, overwritten);
+    co_return !overwritten;
+}
+
+asio::awaitable<int> program(zklock::client first, zklock::client second)
+{
+    const bool well = co_await work(first, second);
+    static_cast<void>(co_await first.close());
     static_cast<void>(co_await second.close());
-    co_return overwritten ? 1 : 0;
+    co_return well ? 0 : 1;
 }
 
 int main(int count, char** arguments)
-{
+try {
     asio::io_context io;
     zklock::client_options options;
     if (count > 1)
@@ -98,4 +106,7 @@ int main(int count, char** arguments)
     auto status = asio::co_spawn(io, program(std::move(first), std::move(second)), asio::use_future);
     io.run();
     return status.get();
+} catch (const std::exception& e) {
+    std::cerr << e.what() << '\n';
+    return 1;
 }

@@ -85,10 +85,17 @@ void tell(std::exception_ptr failed)
 
 asio::awaitable<void> listen(zklock::client zk, asio::ip::tcp::acceptor& acceptor)
 {
+    asio::steady_timer pause(acceptor.get_executor());
     for (;;) {
         auto [failed, socket] = co_await acceptor.async_accept(no_throw);
-        if (failed)
+        if (failed == asio::error::operation_aborted)
             break;
+        if (failed) { // such as: too many open files
+            std::cerr << "accept: " << failed.message() << '\n';
+            pause.expires_after(100ms);
+            static_cast<void>(co_await pause.async_wait(no_throw));
+            continue;
+        }
         asio::co_spawn(acceptor.get_executor(), converse(zk, std::move(socket)), tell);
     }
 }
@@ -108,7 +115,7 @@ asio::awaitable<void> program(zklock::client zk, unsigned short port)
 }
 
 int main(int count, char** arguments)
-{
+try {
     if (count != 3) {
         std::cerr << "usage: http_server SERVERS PORT\n";
         return 2;
@@ -124,4 +131,7 @@ int main(int count, char** arguments)
     });
     io.run();
     return 0;
+} catch (const std::exception& e) {
+    std::cerr << e.what() << '\n';
+    return 1;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <iostream>
 #include <map>
 #include <string>
@@ -22,8 +23,12 @@ using namespace std::chrono_literals;
 // has it. When one is added, only the paths that go to it move; when one is taken away, only its own.
 class spread_locks {
 public:
-    // The name is what counts, not the addresses: servers may be replaced.
+    // The name is what counts, not the addresses: servers may be replaced. So no two may have the same name.
     void add(std::string name, zklock::client zk) { ensembles_.emplace_back(std::move(name), std::move(zk)); }
+    [[nodiscard]] bool has(std::string_view name) const
+    {
+        return std::any_of(ensembles_.begin(), ensembles_.end(), [&](const ensemble& e) { return e.first == name; });
+    }
 
     [[nodiscard]] const std::string& ensemble_of(std::string_view path) const { return of(path).first; }
     [[nodiscard]] zklock::mutex mutex(const std::string& path) const { return zklock::mutex(of(path).second, path); }
@@ -64,7 +69,7 @@ private:
     std::vector<ensemble> ensembles_;
 };
 
-asio::awaitable<int> program(spread_locks locks)
+asio::awaitable<bool> work(const spread_locks& locks)
 {
     std::map<std::string, int> held_by_ensemble;
     for (int i = 0; i < 100; ++i) {
@@ -73,19 +78,25 @@ asio::awaitable<int> program(spread_locks locks)
         auto held = co_await lock.acquire(5s); // not to be had if that ensemble is down; the others do not matter
         if (!held) {
             std::cerr << locks.ensemble_of(path) << ": " << held.error().message() << '\n';
-            co_return 1;
+            co_return false;
         }
         std::cout << locks.ensemble_of(path) << ' ' << held.value().node() << '\n';
         ++held_by_ensemble[locks.ensemble_of(path)];
     }
     for (const auto& [name, count] : held_by_ensemble)
         std::cout << name << ": " << count << " locks\n";
+    co_return true;
+}
+
+asio::awaitable<int> program(spread_locks locks)
+{
+    const bool well = co_await work(locks);
     co_await locks.close();
-    co_return 0;
+    co_return well ? 0 : 1;
 }
 
 int main(int count, char** arguments)
-{
+try {
     asio::io_context io; // one thread serves all the clients
     spread_locks locks;
     for (int i = 1; i < count; ++i) {
@@ -95,9 +106,14 @@ int main(int count, char** arguments)
             std::cerr << "usage: many_ensembles NAME=SERVERS...\n";
             return 2;
         }
+        const std::string name = ensemble.substr(0, equals);
+        if (locks.has(name)) {
+            std::cerr << "two ensembles are called " << name << '\n';
+            return 2;
+        }
         zklock::client_options options;
         options.servers = ensemble.substr(equals + 1);
-        locks.add(ensemble.substr(0, equals), zklock::client(io, options));
+        locks.add(name, zklock::client(io, options));
     }
     if (count < 2) {
         std::cerr << "usage: many_ensembles NAME=SERVERS...\n";
@@ -106,4 +122,7 @@ int main(int count, char** arguments)
     auto status = asio::co_spawn(io, program(std::move(locks)), asio::use_future);
     io.run();
     return status.get();
+} catch (const std::exception& e) {
+    std::cerr << e.what() << '\n';
+    return 1;
 }

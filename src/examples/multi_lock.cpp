@@ -5,9 +5,11 @@
 //     multi_lock [SERVERS]
 #include <boost/asio.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/outcome/try.hpp>
 #include <zklock/zklock.hpp>
 
 #include <chrono>
+#include <exception>
 #include <iostream>
 #include <string>
 
@@ -41,38 +43,47 @@ asio::awaitable<zklock::result<void>> transfer(zklock::client zk, std::string fr
 }
 
 // Twenty times from one to the other.
-asio::awaitable<void> pay(zklock::client zk, std::string from, std::string to, int amount)
+asio::awaitable<zklock::result<void>> pay(zklock::client zk, std::string from, std::string to, int amount)
 {
     for (int i = 0; i < 20; ++i) {
-        const auto paid = co_await transfer(zk, from, to, amount);
-        if (!paid)
-            throw boost::system::system_error(paid.error());
+        BOOST_OUTCOME_CO_TRYV(co_await transfer(zk, from, to, amount)); // an error is returned
     }
+    co_return boost::outcome_v2::success();
 }
 
-asio::awaitable<void> open_account(zklock::client zk, std::string name)
+asio::awaitable<zklock::result<void>> open_account(zklock::client zk, std::string name)
 {
     const auto made = co_await zk.create(accounts + name, "100");
     if (!made && made.error() != zklock::errc::node_exists)
-        throw boost::system::system_error(made.error());
+        co_return made.error();
+    co_return boost::outcome_v2::success();
+}
+
+asio::awaitable<zklock::result<void>> work(zklock::client zk)
+{
+    BOOST_OUTCOME_CO_TRYV(co_await open_account(zk, "ann"));
+    BOOST_OUTCOME_CO_TRYV(co_await open_account(zk, "ben"));
+    const auto [there, back] = co_await (pay(zk, "ann", "ben", 3) && pay(zk, "ben", "ann", 2));
+    BOOST_OUTCOME_CO_TRYV(there);
+    BOOST_OUTCOME_CO_TRYV(back);
+
+    BOOST_OUTCOME_CO_TRY(const auto ann, co_await zk.get(accounts + "ann"));
+    BOOST_OUTCOME_CO_TRY(const auto ben, co_await zk.get(accounts + "ben"));
+    std::cout << "ann has " << ann.data << ", ben has " << ben.data << '\n';
+    co_return boost::outcome_v2::success();
 }
 
 asio::awaitable<int> program(zklock::client zk)
 {
-    co_await open_account(zk, "ann");
-    co_await open_account(zk, "ben");
-    co_await (pay(zk, "ann", "ben", 3) && pay(zk, "ben", "ann", 2));
-
-    const auto ann = co_await zk.get(accounts + "ann");
-    const auto ben = co_await zk.get(accounts + "ben");
-    if (ann && ben)
-        std::cout << "ann has " << ann.value().data << ", ben has " << ben.value().data << '\n';
+    const auto done = co_await work(zk);
+    if (!done)
+        std::cerr << done.error().message() << '\n';
     static_cast<void>(co_await zk.close());
-    co_return ann && ben ? 0 : 1;
+    co_return done ? 0 : 1;
 }
 
 int main(int count, char** arguments)
-{
+try {
     asio::io_context io;
     zklock::client_options options;
     if (count > 1)
@@ -80,4 +91,7 @@ int main(int count, char** arguments)
     auto status = asio::co_spawn(io, program(zklock::client(io, options)), asio::use_future);
     io.run();
     return status.get();
+} catch (const std::exception& e) {
+    std::cerr << e.what() << '\n';
+    return 1;
 }

@@ -7,6 +7,7 @@
 #include <zklock/zklock.hpp>
 
 #include <csignal>
+#include <exception>
 #include <iostream>
 #include <string>
 #include <variant>
@@ -57,7 +58,7 @@ asio::awaitable<int> program(zklock::client zk)
 }
 
 int main(int count, char** arguments)
-{
+try {
     asio::io_context io;
     zklock::client_options options;
     if (count > 1)
@@ -65,4 +66,7 @@ int main(int count, char** arguments)
     auto status = asio::co_spawn(io, program(zklock::client(io, options)), asio::use_future);
     io.run();
     return status.get();
+} catch (const std::exception& e) {
+    std::cerr << e.what() << '\n';
+    return 1;
 }

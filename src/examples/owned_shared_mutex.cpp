@@ -6,6 +6,7 @@
 #include <zklock/zklock.hpp>
 
 #include <chrono>
+#include <exception>
 #include <iostream>
 
 namespace asio = boost::asio;
@@ -65,7 +66,7 @@ asio::awaitable<int> program(zklock::client zk)
 }
 
 int main(int count, char** arguments)
-{
+try {
     asio::io_context io;
     zklock::client_options options;
     if (count > 1)
@@ -73,4 +74,7 @@ int main(int count, char** arguments)
     auto status = asio::co_spawn(io, program(zklock::client(io, options)), asio::use_future);
     io.run();
     return status.get();
+} catch (const std::exception& e) {
+    std::cerr << e.what() << '\n';
+    return 1;
 }

@@ -6,6 +6,7 @@
 #include <zklock/zklock.hpp>
 
 #include <chrono>
+#include <exception>
 #include <iostream>
 #include <utility>
 
@@ -36,7 +37,7 @@ asio::awaitable<int> program(zklock::client zk)
 }
 
 int main(int count, char** arguments)
-{
+try {
     if (count < 3 || count > 5) {
         std::cerr << "usage: tls SERVERS AUTHORITY.pem [OWN.pem [OWN.key]]\n";
         return 2;
@@ -55,4 +56,7 @@ int main(int count, char** arguments)
     auto status = asio::co_spawn(io, program(zklock::client(io, options)), asio::use_future);
     io.run();
     return status.get();
+} catch (const std::exception& e) {
+    std::cerr << e.what() << '\n';
+    return 1;
 }

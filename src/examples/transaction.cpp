@@ -3,9 +3,11 @@
 //
 //     transaction [SERVERS]
 #include <boost/asio.hpp>
+#include <boost/outcome/try.hpp>
 #include <zklock/zklock.hpp>
 
 #include <chrono>
+#include <exception>
 #include <iostream>
 #include <string>
 
@@ -30,38 +32,48 @@ asio::awaitable<zklock::error_code> sell(zklock::client zk, zklock::guard& held,
     co_return why; // errc::outcome_unknown: it may have been done; a read shows it. It is never repeated
 }
 
-asio::awaitable<void> make(zklock::client zk, std::string path, std::string data)
+asio::awaitable<zklock::result<void>> make(zklock::client zk, std::string path, std::string data)
 {
     const auto made = co_await zk.create(path, data);
     if (!made && made.error() != zklock::errc::node_exists)
-        throw boost::system::system_error(made.error());
+        co_return made.error();
+    co_return boost::outcome_v2::success();
+}
+
+asio::awaitable<zklock::result<void>> work(zklock::client zk)
+{
+    BOOST_OUTCOME_CO_TRYV(co_await make(zk, stock, "10")); // an error is returned
+    BOOST_OUTCOME_CO_TRYV(co_await make(zk, orders, ""));
+    zklock::mutex lock(zk, "/examples/transaction");
+    BOOST_OUTCOME_CO_TRY(zklock::guard held, co_await lock.acquire(5s));
+    const auto ann = co_await sell(zk, held, "Ann");
+    if (ann)
+        co_return ann;
+
+    // Somebody deletes the lock's node by hand; the next one in the queue would have the lock now.
+    static_cast<void>(co_await zk.remove(held.node()));
+    const auto ben = co_await sell(zk, held, "Ben");
+    if (ben && ben != zklock::errc::lost)
+        co_return ben;
+    if (ben)
+        std::cout << "the lock is lost, and nothing was written for Ben\n";
+
+    BOOST_OUTCOME_CO_TRY(const auto left, co_await zk.get(stock));
+    std::cout << "in stock: " << left.data << '\n';
+    co_return boost::outcome_v2::success();
 }
 
 asio::awaitable<int> program(zklock::client zk)
 {
-    co_await make(zk, stock, "10");
-    co_await make(zk, orders, "");
-    zklock::mutex lock(zk, "/examples/transaction");
-    auto held = co_await lock.acquire(5s);
-    if (!held)
-        throw boost::system::system_error(held.error());
-    const auto ann = co_await sell(zk, held.value(), "Ann");
-
-    // Somebody deletes the lock's node by hand; the next one in the queue would have the lock now.
-    static_cast<void>(co_await zk.remove(held.value().node()));
-    const auto ben = co_await sell(zk, held.value(), "Ben");
-    if (ben == zklock::errc::lost)
-        std::cout << "the lock is lost, and nothing was written for Ben\n";
-
-    const auto left = co_await zk.get(stock);
-    if (left)
-        std::cout << "in stock: " << left.value().data << '\n';
+    const auto done = co_await work(zk);
+    if (!done)
+        std::cerr << done.error().message() << '\n';
     static_cast<void>(co_await zk.close());
-    co_return !ann && ben == zklock::errc::lost ? 0 : 1;
+    co_return done ? 0 : 1;
 }
 
 int main(int count, char** arguments)
-{
+try {
     asio::io_context io;
     zklock::client_options options;
     if (count > 1)
@@ -69,4 +81,7 @@ int main(int count, char** arguments)
     auto status = asio::co_spawn(io, program(zklock::client(io, options)), asio::use_future);
     io.run();
     return status.get();
+} catch (const std::exception& e) {
+    std::cerr << e.what() << '\n';
+    return 1;
 }

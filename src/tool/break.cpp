@@ -54,7 +54,7 @@ asio::awaitable<int> delete_node(client zk, const break_arguments& given, voice&
     const auto& all = listing.value().all;
     const auto count = std::ranges::count_if(all, [&](const listed& one) { return is_meant(one, given.node); });
     if (count != 1) {
-        out.warn("not_found", {{"path", given.path}, {"node", given.node}},
+        out.warn("not_found", {{"path", given.path}, {"node", utf8(given.node)}},
                  fmt::format("{} nodes of {} are {}", count, given.path, printable(given.node)));
         co_return found_wrong;
     }

@@ -8,6 +8,11 @@
 #include <utility>
 
 namespace zklock::tool {
+namespace {
+
+constexpr int of_job_control[] = {SIGTSTP, SIGCONT, SIGWINCH};
+
+} // namespace
 
 caught_signals::caught_signals(boost::asio::io_context& io, std::function<void(int)> told)
     : signals_(io), told_(std::move(told))
@@ -30,18 +35,26 @@ void caught_signals::heed_job_control()
 {
     if (std::exchange(job_control_, true))
         return;
-    for (const int number : {SIGTSTP, SIGCONT, SIGWINCH})
+    for (const int number : of_job_control)
         add(number);
 }
 
-void caught_signals::stop_ourselves()
+void caught_signals::unheed_job_control()
+{
+    if (!std::exchange(job_control_, false))
+        return;
+    for (const int number : of_job_control)
+        signals_.remove(number); // nothing happens to one that was not added
+}
+
+void caught_signals::stop_ourselves(bool whole_group)
 {
     struct sigaction now {};
     ::sigaction(SIGTSTP, nullptr, &now);
     if (now.sa_handler == SIG_IGN)
         return;
     signals_.remove(SIGTSTP);
-    terminal::stop_ourselves();
+    terminal::stop_ourselves(whole_group);
     signals_.add(SIGTSTP);
 }
 

@@ -13,9 +13,12 @@ public:
 
     /// Heeds those, too, that only a command understands: the terminal's key that stops it, and a new size of it.
     void heed_job_control();
+    /// Leaves them to what they do by themselves.
+    void unheed_job_control();
 
-    /// Stops this process as SIGTSTP does by itself. Returns when it goes on.
-    void stop_ourselves();
+    /// Stops this process as SIGTSTP does by itself, and with `whole_group` those of its group. Returns when it goes
+    /// on.
+    void stop_ourselves(bool whole_group);
 
     void end() { signals_.cancel(); }
 

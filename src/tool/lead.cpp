@@ -7,6 +7,7 @@
 #include <zklock/lease_clock.hpp>
 
 #include <chrono>
+#include <string>
 #include <utility>
 
 namespace zklock::tool {
@@ -20,32 +21,33 @@ using std::chrono::milliseconds;
 constexpr milliseconds shortest_term{1000};
 
 /// One term. Gives the command's status, or another with which to end.
-asio::awaitable<int> one_term(lock_session& session)
+asio::awaitable<int> one_term(lock_session& session, voice& out)
 {
     auto acquiring = session.acquire();
     int status = co_await std::move(acquiring);
-    if (status != succeeded)
+    if (!session.holds())
         co_return status;
     auto running = session.run_command();
     status = co_await std::move(running);
     auto releasing = session.release();
     const int released = co_await std::move(releasing);
+    out.tell("term_ended", {{"status", status}}, "the term has ended");
     co_return released == succeeded ? status : released;
 }
 
-asio::awaitable<int> lead_on(lock_session& session, voice& out)
+asio::awaitable<int> lead_on(lock_session& session, std::string path, voice& out)
 {
     auto connecting = session.connect();
     int status = co_await std::move(connecting);
     while (status == succeeded) {
         const auto began = lease_clock::now();
-        auto term = one_term(session);
+        auto term = one_term(session, out);
         const int ended = co_await std::move(term);
         if (session.asked_to_end() != 0 || session.cannot_go_on()) {
             status = ended;
             break;
         }
-        out.tell("term_ended", {{"status", ended}}, "the term has ended; standing again");
+        out.tell("standing", {{"path", path}}, "standing again for " + path);
         const auto rest = shortest_term - std::chrono::duration_cast<milliseconds>(lease_clock::now() - began);
         if (rest > milliseconds(0)) {
             auto pausing = session.pause(rest);
@@ -65,7 +67,7 @@ int lead(const run_plan& plan)
     voice out(plan.verbose, plan.json);
     asio::io_context io(1);
     lock_session session(io, plan, &commands, out);
-    return run_program(io, lead_on(session, out));
+    return run_program(io, lead_on(session, plan.lock.path, out));
 }
 
 } // namespace zklock::tool

@@ -27,6 +27,7 @@ lock_session::lock_session(asio::io_context& io, const run_plan& plan, keeper* c
 {
     if (commands_ != nullptr)
         commands_->listen(io, [this](std::optional<report> said) {
+            keeper_gone_ = !said;
             event what(said ? kind::reported : kind::keeper_ended);
             what.said = said.value_or(report());
             events_.put(std::move(what));
@@ -39,7 +40,8 @@ lock_session::~lock_session()
         commands_->stop_listening(); // the context may go before the keeper
 }
 
-/// The next event of that kind. A signal that asks the tool to end cancels what is waited for.
+/// The next event of that kind. A signal that asks the tool to end cancels what is waited for. So does the end of the
+/// keeper, without which there will be no command.
 asio::awaitable<event> lock_session::finish(kind what)
 {
     for (;;) {
@@ -48,6 +50,8 @@ asio::awaitable<event> lock_session::finish(kind what)
             co_return next;
         if (next.what == kind::caught && ends_the_tool(next.number)) {
             asked_to_end_ = next.number;
+            cancel_.emit(asio::cancellation_type::total);
+        } else if (next.what == kind::keeper_ended) {
             cancel_.emit(asio::cancellation_type::total);
         } else if (next.what == kind::tick && progress_) {
             progress_->look();
@@ -78,10 +82,12 @@ asio::awaitable<int> lock_session::connect()
     const event outcome = co_await std::move(connected);
     if (asked_to_end_ != 0)
         co_return signal_base + asked_to_end_;
+    if (keeper_gone_)
+        co_return without_keeper();
     if (outcome.error)
         co_return no_connection_because(outcome.error);
     log_.connected();
-    out_.tell("connected", {{"servers", plan_.client.servers}}, "connected to " + plan_.client.servers);
+    out_.tell("connected", {{"servers", utf8(plan_.client.servers)}}, "connected to " + plan_.client.servers);
     co_return succeeded;
 }
 
@@ -90,8 +96,18 @@ int lock_session::no_connection_because(error_code why)
     return tell_unconnected(out_, plan_.client.servers, why, log_.trouble());
 }
 
+/// The keeper has ended while there was no command.
+int lock_session::without_keeper()
+{
+    out_.warn("keeper_ended", {}, "the process that is to keep watch over the command has ended");
+    cannot_go_on_ = true;
+    return failed;
+}
+
 asio::awaitable<int> lock_session::acquire()
 {
+    if (keeper_gone_)
+        co_return without_keeper();
     std::optional<milliseconds> limit = plan_.wait;
     if (limit && limit->count() != 0) // what is left of it: at least one look
         limit = std::max(milliseconds(1), std::chrono::ceil<milliseconds>(deadline_ - lease_clock::now()));
@@ -112,10 +128,10 @@ asio::awaitable<int> lock_session::acquire()
         ticks_.cancel();
     }
     held_ = std::move(outcome.held);
-    if (asked_to_end_ != 0) {
+    if (asked_to_end_ != 0 || keeper_gone_) {
         auto let_go = release();
         co_await std::move(let_go);
-        co_return signal_base + asked_to_end_;
+        co_return asked_to_end_ != 0 ? signal_base + asked_to_end_ : without_keeper();
     }
     if (!held_)
         co_return acquire_failed(outcome.error);
@@ -208,6 +224,9 @@ asio::awaitable<int> lock_session::release()
     if (outcome.error == errc::lost && !was_lost)
         out_.warn("lost", {{"path", plan_.lock.path}, {"reason", "node_deleted"}},
                   "lost " + plan_.lock.path + ": its node was gone when it was to be deleted");
+    else if (outcome.error && !was_lost) // it goes with the session at the latest
+        out_.warn("failed", {{"path", plan_.lock.path}, {"error", outcome.error.message()}},
+                  "giving back " + plan_.lock.path + ": " + outcome.error.message());
     else if (!was_lost)
         out_.tell("released", {{"path", plan_.lock.path}}, "released " + plan_.lock.path);
     co_return outcome.error == errc::lost ? lock_lost : succeeded;
@@ -215,11 +234,18 @@ asio::awaitable<int> lock_session::release()
 
 asio::awaitable<int> lock_session::pause(milliseconds time)
 {
+    const auto end = lease_clock::now() + time;
     tick_after(time);
     for (;;) {
         const event next = co_await events_.take();
-        if (next.what == kind::tick)
-            co_return succeeded;
+        if (next.what == kind::tick) { // which may be one that was set before
+            const auto left = std::chrono::ceil<milliseconds>(end - lease_clock::now());
+            if (left.count() <= 0)
+                co_return succeeded;
+            tick_after(left);
+        }
+        if (next.what == kind::keeper_ended)
+            co_return without_keeper();
         if (next.what == kind::caught && ends_the_tool(next.number)) {
             asked_to_end_ = next.number;
             co_return signal_base + next.number;

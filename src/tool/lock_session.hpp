@@ -16,6 +16,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -62,7 +63,7 @@ public:
     // Each gives `succeeded`, or the status to end with; it has said why.
     /// Waits for a connection.
     boost::asio::awaitable<int> connect();
-    /// Waits for the lock.
+    /// Waits for the lock. The status of one that was not to be had may be 0, too (-E): holds() tells.
     boost::asio::awaitable<int> acquire();
     /// Runs the command while the lock is held, and returns when nothing is left of it: with its status, or the tool's.
     boost::asio::awaitable<int> run_command();
@@ -75,6 +76,7 @@ public:
     /// Ends the client's session, and all waits.
     boost::asio::awaitable<void> close();
 
+    [[nodiscard]] bool holds() const { return held_.has_value(); }
     /// Of the lock that is held.
     [[nodiscard]] const std::string& node() const { return held_->node(); }
     [[nodiscard]] std::int64_t token() const { return held_->token(); }
@@ -93,13 +95,19 @@ private:
     void watch_hold();
     void tick_after(milliseconds time);
     int acquire_failed(error_code why);
+    int without_keeper();
     int no_connection_because(error_code why);
     void tell_lost();
     void handle(const event& next, command_state& command);
     void reported(report said, command_state& command);
+    void ended(int status, command_state& command);
     void caught(int number);
     void command_stopped(int number, command_state& command);
+    void not_started(const report& said, command_state& command);
+    void tell_stuck(std::size_t processes);
+    [[nodiscard]] milliseconds watch_lease(const command_state& command) const;
     void keeper_ended(command_state& command);
+    void kill_in_its_place(command_state& command);
     [[nodiscard]] milliseconds between_extensions() const;
 
     boost::asio::io_context& io_;
@@ -117,6 +125,7 @@ private:
     std::optional<hold> held_;
     lease_clock::time_point lease_end_{}; ///< as last known, also after a loss
     std::shared_ptr<progress> progress_;
+    bool keeper_gone_ = false;
     int asked_to_end_ = 0;
     bool cannot_go_on_ = false;
 };

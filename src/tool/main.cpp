@@ -6,8 +6,9 @@
 #include "tool/run_arguments.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 #include <zklock/version.hpp>
+
+#include <fcntl.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -118,6 +119,15 @@ void add_doctor(CLI::App& app, connection_arguments& connection, std::string& pa
     doctor_app->callback([&] { chosen = [&] { return doctor(connection, path); }; });
 }
 
+/// Where a standard descriptor is closed, /dev/null takes its place: nothing else that is opened may have its number,
+/// and take what is written to it. The command finds it closed.
+void fill_standard_descriptors()
+{
+    for (const int standard : {0, 1, 2})
+        if (::fcntl(standard, F_GETFD) < 0)
+            static_cast<void>(::open("/dev/null", O_RDWR | O_CLOEXEC)); // the lowest number that is free
+}
+
 int main_with(std::vector<std::string> arguments)
 {
     CLI::App app("Locks in ZooKeeper from the command line. The manual is zklock(1).", "zklock");
@@ -154,13 +164,14 @@ int main_with(std::vector<std::string> arguments)
 int main(int argc, char** argv)
 {
     using namespace zklock::tool;
+    fill_standard_descriptors();
     try {
         return main_with(std::vector<std::string>(argv + 1, argv + argc));
     } catch (const usage_error& e) {
-        fmt::print(stderr, "zklock: {}\n", e.what());
+        std::fprintf(stderr, "zklock: %s\n", e.what()); // throws nothing if it cannot be written
         return usage;
     } catch (const std::exception& e) {
-        fmt::print(stderr, "zklock: {}\n", e.what());
+        std::fprintf(stderr, "zklock: %s\n", e.what());
         return failed;
     }
 }

@@ -104,12 +104,16 @@ asio::awaitable<result<queue_listing>> list_queue(client zk, std::string path)
     const std::size_t count = holders.value().size();
     auto adding = add(zk, listing, std::move(holders).value(), count);
     result<void> added = co_await std::move(adding);
+    if (added.has_error())
+        co_return added.error();
     auto waiting = gate.contenders();
     result<std::vector<contender>> line = co_await std::move(waiting);
     if (line.has_error())
         co_return line.error();
     auto adding_line = add(zk, listing, std::move(line).value(), 0);
     added = co_await std::move(adding_line);
+    if (added.has_error())
+        co_return added.error();
     co_return listing;
 }
 

@@ -19,7 +19,8 @@ struct listed {
 
     contender who;
     bool holds = false;
-    std::int64_t token = 0; ///< with which it holds, or would; 0 if its node had gone meanwhile, or it has none
+    /// The fencing token of its hold, or of the one it waits for; 0 if its node had gone meanwhile, or it has none.
+    std::int64_t token = 0;
 };
 
 /// What stands at a lock's path.

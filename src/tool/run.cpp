@@ -46,7 +46,7 @@ asio::awaitable<int> run_once(lock_session& session, const run_plan& plan, voice
     if (status == succeeded) {
         auto acquiring = session.acquire();
         status = co_await std::move(acquiring);
-        if (status == succeeded) {
+        if (session.holds()) {
             auto holding = plan.command.empty() ? print_and_hold(session, plan, out) : session.run_command();
             status = co_await std::move(holding);
             auto releasing = session.release();

@@ -4,8 +4,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -23,7 +21,7 @@ int run_program(boost::asio::io_context& io, boost::asio::awaitable<int> program
         try {
             std::rethrow_exception(error);
         } catch (const std::exception& e) {
-            fmt::print(stderr, "zklock: {}\n", e.what());
+            std::fprintf(stderr, "zklock: %s\n", e.what());
         }
         io.stop(); // what is still open belongs to what has failed
     });

@@ -38,14 +38,22 @@ bool terminal::take_from(pid_t group, bool as_it_was)
         return false;
     ::tcsetpgrp(file_, ::getpgrp());
     if (as_it_was && before_known_)
-        ::tcsetattr(file_, TCSADRAIN, &before_);
+        ::tcsetattr(file_, TCSANOW, &before_);
     return true;
 }
 
-void terminal::stop_ourselves()
+void terminal::stop_ourselves(bool whole_group)
 {
+    // The signal is pending until all have it. The shell may have them go on as soon as it sees one that has stopped:
+    // then the kernel takes back what is pending, and this process does not stop after all others have gone on.
+    sigset_t stop;
+    sigset_t before;
+    ::sigemptyset(&stop);
+    ::sigaddset(&stop, SIGTSTP);
+    ::sigprocmask(SIG_BLOCK, &stop, &before);
     // Whoever has no shell that could continue it (its group is orphaned) is not stopped by this signal.
-    ::raise(SIGTSTP);
+    ::kill(whole_group ? 0 : ::getpid(), SIGTSTP);
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 
 } // namespace zklock::tool

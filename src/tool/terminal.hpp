@@ -27,8 +27,9 @@ public:
     /// was before, for a command that had no time to do so. Whether it was there.
     bool take_from(pid_t group, bool as_it_was);
 
-    /// Stops the tool as the terminal's key does, so that the shell takes over; returns when it goes on.
-    static void stop_ourselves();
+    /// Stops the tool as the terminal's key does, so that the shell takes over; returns when it goes on. With
+    /// `whole_group` it stops those beside it, too, whom the key has not reached.
+    static void stop_ourselves(bool whole_group);
 
 private:
     int file_ = -1;

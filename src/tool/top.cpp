@@ -5,21 +5,26 @@
 #include "tool/queue_commands.hpp"
 #include "tool/queue_listing.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/json/serialize.hpp>
 
 #include <fmt/format.h>
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace zklock::tool {
@@ -43,6 +48,15 @@ struct change {
 };
 
 using changes = std::shared_ptr<mailbox<change>>;
+/// Between two looks at a queue. Whoever cancels it ends those who follow the queue.
+using rest_timer = std::shared_ptr<asio::steady_timer>;
+
+/// A queue that changes all the time, and is long, is not to keep its servers busy with those who look at it.
+asio::steady_timer::duration rest_after(asio::steady_timer::duration look)
+{
+    using namespace std::chrono_literals;
+    return std::clamp<asio::steady_timer::duration>(5 * look, 100ms, 5s);
+}
 
 /// Until something has come to be at the path, or a child of it has come or gone.
 asio::awaitable<void> wait_for_change(client zk, std::string path, std::optional<node_stat> seen)
@@ -58,10 +72,11 @@ asio::awaitable<void> wait_for_change(client zk, std::string path, std::optional
 
 /// Reads a queue again and again: after each change of its nodes. Ends with an error, such as that of a client that
 /// closes.
-asio::awaitable<void> follow(client zk, std::string path, std::size_t which, changes to)
+asio::awaitable<void> follow(client zk, std::string path, std::size_t which, changes to, rest_timer rest)
 {
     using namespace asio::experimental::awaitable_operators;
     for (;;) {
+        const auto began = std::chrono::steady_clock::now();
         // Looked at first: what changes while the queue is read ends the wait below. A semaphore has its nodes deeper.
         std::vector<std::optional<node_stat>> seen;
         const std::vector<std::string> watched{path, path + "/leases", path + "/locks"};
@@ -78,6 +93,10 @@ asio::awaitable<void> follow(client zk, std::string path, std::size_t which, cha
             co_return to->put(change(which, std::move(listing)));
         const bool semaphore = listing.value().semaphore;
         to->put(change(which, std::move(listing)));
+        rest->expires_after(rest_after(std::chrono::steady_clock::now() - began));
+        const auto rested = co_await rest->async_wait(asio::as_tuple(asio::use_awaitable));
+        if (std::get<0>(rested))
+            co_return;
         if (semaphore) {
             auto any = wait_for_change(zk, watched[0], seen[0]) || wait_for_change(zk, watched[1], seen[1]) ||
                        wait_for_change(zk, watched[2], seen[2]);
@@ -94,43 +113,42 @@ public:
     explicit screen(bool json) : json_(json), redraws_(!json && ::isatty(STDOUT_FILENO) == 1)
     {
         if (redraws_)
-            write(other_screen);
+            static_cast<void>(write(other_screen)); // draw() tells whether there is anybody to see it
     }
     ~screen()
     {
         if (redraws_)
-            write(usual_screen);
+            static_cast<void>(write(usual_screen));
     }
     screen(const screen&) = delete;
     screen& operator=(const screen&) = delete;
 
     [[nodiscard]] bool redraws() const { return redraws_; }
 
+    // Each gives false if it cannot be written.
     /// One queue has changed, of all that are known.
-    void changed(const queue_listing& one, const std::vector<std::optional<queue_listing>>& all)
+    [[nodiscard]] bool changed(const queue_listing& one, const std::vector<std::optional<queue_listing>>& all)
     {
         const auto now = std::chrono::system_clock::now();
         if (redraws_)
-            draw(all);
-        else
-            write(json_ ? boost::json::serialize(to_json(one, now)) + '\n' : to_text(one, now) + '\n');
+            return draw(all);
+        return write(json_ ? boost::json::serialize(to_json(one, now)) + '\n' : to_text(one, now) + '\n');
     }
 
-    void draw(const std::vector<std::optional<queue_listing>>& all)
+    [[nodiscard]] bool draw(const std::vector<std::optional<queue_listing>>& all)
     {
         const auto now = std::chrono::system_clock::now();
         std::string text = clear_screen;
         for (const auto& each : all)
             if (each)
                 text += to_text(*each, now) + '\n';
-        write(text);
+        return write(text);
     }
 
 private:
-    static void write(const std::string& text)
+    [[nodiscard]] static bool write(const std::string& text)
     {
-        std::fwrite(text.data(), 1, text.size(), stdout);
-        std::fflush(stdout);
+        return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     }
 
     const bool json_;
@@ -150,38 +168,46 @@ asio::awaitable<int> show(changes from, std::size_t paths, bool json, voice& out
     };
     if (shown.redraws())
         tick();
-    for (;;) {
+    for (bool written = true; written;) {
         change next = co_await from->take();
         if (next.caught != 0) {
             if (ends_the_tool(next.caught))
                 co_return succeeded; // there is no other way to end it
         } else if (!next.listing) {
-            shown.draw(all);
+            written = shown.draw(all);
             tick();
         } else if (next.listing->has_error()) {
             co_return tell_failed(out, "the queue cannot be read", next.listing->error());
         } else {
             all[next.path] = std::move(*next.listing).value();
-            shown.changed(*all[next.path], all);
+            written = shown.changed(*all[next.path], all);
         }
     }
+    if (errno == EPIPE) // whoever reads it, such as head(1), has read enough
+        co_return succeeded;
+    co_return tell_failed(out, "the queue cannot be shown", error_code(errno, boost::system::generic_category()));
 }
 
 asio::awaitable<int> watch_all(client zk, std::vector<std::string> paths, bool json, voice& out)
 {
     const auto executor = co_await asio::this_coro::executor;
     const auto news = std::make_shared<mailbox<change>>(executor);
-    for (std::size_t i = 0; i < paths.size(); ++i)
-        asio::co_spawn(executor, follow(zk, paths[i], i, news), [](std::exception_ptr error) {
+    std::vector<rest_timer> rests;
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        rests.push_back(std::make_shared<asio::steady_timer>(executor));
+        asio::co_spawn(executor, follow(zk, paths[i], i, news, rests.back()), [](std::exception_ptr error) {
             if (error)
                 std::rethrow_exception(error);
         });
+    }
     caught_signals signals(static_cast<asio::io_context&>(executor.context()),
                            [news](int number) { news->put(change(number)); });
     asio::steady_timer clock(executor);
     auto showing = show(news, paths.size(), json, out, clock);
     const int status = co_await std::move(showing);
     clock.cancel();
+    for (const rest_timer& each : rests)
+        each->cancel();
     signals.end();
     co_return status; // the client is closed, which ends those who follow
 }

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/types.h>
 
 #include <filesystem>
 #include <fstream>
@@ -43,14 +44,16 @@ public:
     /// Waits until it ends. Gives its exit status.
     [[nodiscard]] int wait() { return process_.wait(); }
 
-    /// Waits until it ends, and looks at the exit status and at all that it has printed: the lines are regular
-    /// expressions. (Errors come before all else: they are not buffered.)
+    /// Waits until it ends, and looks at the exit status and at all that it has printed, errors and all else in their
+    /// order: the lines are regular expressions.
     void expect(int status, const std::string& lines)
     {
         CHECK(wait() == status);
         const std::string text = printed();
         CHECK_MESSAGE(std::regex_match(text, std::regex(lines)), text);
     }
+
+    [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }
 
     /// Asks it to end, as a service manager does.
     void terminate() { process_.signal(SIGTERM); }

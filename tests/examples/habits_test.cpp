@@ -4,6 +4,8 @@
 #include "support/expect_clean.hpp"
 #include "support/tcp_socket.hpp"
 
+#include <sys/resource.h>
+
 #include <deque>
 #include <map>
 #include <string_view>
@@ -59,6 +61,21 @@ TEST_CASE("run until a signal: the body ends in good order, also of one who wait
     expect_clean(server(), {"/examples/run"});
 }
 
+TEST_CASE("run until a signal: a lock that is lost stops the body, and is an error")
+{
+    admin_client admin{server().port()};
+    example program("run_until_signal");
+    program.wait_for("at work");
+    const auto nodes = admin.children("/examples/run");
+    REQUIRE(nodes.size() == 1);
+    admin.remove("/examples/run/" + nodes.front());
+    program.expect(1, "at work, with token [0-9]+\n"
+                      "stopped between two steps\n"
+                      "run: the lock was lost\n");
+    admin.close();
+    expect_clean(server(), {"/examples/run"});
+}
+
 TEST_CASE("election: the leader hands over in good order")
 {
     example ann("election", {server().address(), "ann"});
@@ -70,6 +87,25 @@ TEST_CASE("election: the leader hands over in good order")
     ben.wait_for("ben leads");
     ben.terminate();
     ben.expect(0, "ben stands\nben leads, after ann\nben hands over\n");
+    expect_clean(server(), {"/examples/election"});
+}
+
+TEST_CASE("election: a leader that has lost its place stops, and stands again")
+{
+    admin_client admin{server().port()};
+    example ann("election", {server().address(), "ann"});
+    ann.wait_for("ann leads");
+    const auto nodes = admin.children("/examples/election");
+    REQUIRE(nodes.size() == 1);
+    admin.remove("/examples/election/" + nodes.front());
+    ann.wait_for("ann has lost the leadership\nann leads");
+    ann.terminate();
+    ann.expect(0, "ann stands\n"
+                  "ann leads, after (.*)\n"
+                  "ann has lost the leadership\n"
+                  "ann leads, after \\1\n"
+                  "ann hands over\n");
+    admin.close();
     expect_clean(server(), {"/examples/election"});
 }
 
@@ -141,4 +177,23 @@ TEST_CASE("HTTP server: two of them sell ten units to twelve buyers")
         program.expect(0, "listening on [0-9]+\n");
     }
     expect_clean(server(), {"/examples/http_server"});
+}
+
+TEST_CASE("HTTP server: without a descriptor left it says so, and serves on when it has one")
+{
+    example program("http_server", {server().address(), "0"});
+    const std::uint16_t port = port_of(program);
+    rlimit usual{};
+    REQUIRE(prlimit(program.pid(), RLIMIT_NOFILE, nullptr, &usual) == 0);
+    rlimit none = usual;
+    none.rlim_cur = 3; // as many as the standard ones
+    REQUIRE(prlimit(program.pid(), RLIMIT_NOFILE, &none, nullptr) == 0);
+    tcp_socket buyer(port, default_limit); // by the system; nobody has accepted it
+    buyer.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    program.wait_for("accept: Too many open files\n");
+    REQUIRE(prlimit(program.pid(), RLIMIT_NOFILE, &usual, nullptr) == 0);
+    CHECK(buyer.receive_to_end().starts_with("HTTP/1.1 404 "));
+    program.terminate();
+    program.expect(0, "listening on [0-9]+\n(accept: Too many open files\n)+");
+    expect_clean(server());
 }

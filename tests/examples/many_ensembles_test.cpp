@@ -77,8 +77,14 @@ TEST_CASE("an ensemble that is added takes a share of the paths, and no other pa
             CHECK(before.at(path) == name);
 }
 
+TEST_CASE("two ensembles of one name are refused: the order of the list would decide between them")
+{
+    example program("many_ensembles", {"north=127.0.0.1:1", "north=127.0.0.1:2"});
+    program.expect(2, "two ensembles are called north\n");
+}
+
 TEST_CASE("an ensemble that is down costs its own paths, and says so")
 {
     example program("many_ensembles", {"north=" + server().address(), "south=127.0.0.1:1"});
-    program.expect(1, "south: the time is up\n(north /shop/article-.*\n)*");
+    program.expect(1, "(north /shop/article-.*\n)*south: the time is up\n");
 }

@@ -12,8 +12,12 @@ clean_up() {
         [[ $running ]] || break
         sleep 0.05
     done
-    # shellcheck disable=SC2086
-    [[ -z $running ]] || kill -KILL $running 2>/dev/null # it had 5 s
+    if [[ $running ]]; then # it had 5 s
+        # shellcheck disable=SC2086
+        echo "${0##*/}: has to be killed: $(ps -o comm= -p ${running//$'\n'/,} | paste -sd ' ')" >&2
+        # shellcheck disable=SC2086
+        kill -KILL $running 2>/dev/null
+    fi
     wait
     [[ -z ${scratch-} ]] || rm -rf "$scratch"
 }

@@ -46,10 +46,29 @@ close_shop() {
     ((status == 0)) || die "an order server ended with status $status: $(cat "$scratch"/server-*.log)"
 }
 
+# An address by which others in the network reach this machine; its name if it has none of IPv4.
+own_address() {
+    local address
+    for address in $(hostname -I 2>/dev/null); do
+        if [[ $address != *:* ]]; then
+            echo "$address"
+            return
+        fi
+    done
+    hostname 2>/dev/null || echo localhost
+}
+
+# hurry STATUS: a signal has come. Whoever waits for the lock gives up: the orders of a rush are not finished first.
+hurry() {
+    trap '' INT TERM HUP # once is enough
+    kill -INT "${server_pids[@]}" 2>/dev/null
+    exit "$1"
+}
+
 # stay ARGUMENTS...: the page. Order servers that stay until they are told to go, or one of them ends.
 stay() {
     local i at=127.0.0.1 page
-    [[ $listen != 0.0.0.0 ]] || at=$(hostname -I | cut -d ' ' -f 1)
+    [[ $listen != 0.0.0.0 ]] || at=$(own_address)
     [[ -z $listen || $listen == 0.0.0.0 ]] || at=$listen
     # To be watched: a rush takes some four seconds.
     payment=$((stock > 10 ? 4000 / stock : 400))
@@ -64,6 +83,9 @@ stay() {
         echo "  http://$at:${page##*:}/"
     done
     echo "Ctrl-C ends them."
+    trap 'hurry 130' INT
+    trap 'hurry 143' TERM
+    trap 'hurry 129' HUP
     wait -n
     die "one of them has ended: $(tail -n 3 "$scratch"/*.log)"
 }

@@ -11,7 +11,8 @@ make_keys() {
     local new=(openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2)
     {
         "${new[@]}" -subj '/CN=demonstration' -keyout "$1/ca.key" -out "$1/ca.pem" &&
-            "${new[@]}" -subj '/CN=localhost' -CA "$1/ca.pem" -CAkey "$1/ca.key" -keyout "$1/own.key" -out "$1/own.pem" \
+            "${new[@]}" -subj '/CN=localhost' -CA "$1/ca.pem" -CAkey "$1/ca.key" \
+                -keyout "$1/own.key" -out "$1/own.pem" \
                 -addext basicConstraints=critical,CA:FALSE -addext subjectAltName=DNS:localhost,IP:127.0.0.1
     } >"$1/log" 2>&1 || die "openssl could not make keys: $(tail -n 3 "$1/log")"
     cat "$1/own.key" "$1/own.pem" >"$1/store.pem"

@@ -5,10 +5,12 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 
-from shop import LIMIT, check, fail
+from shop import LIMIT, check, fail, until
 
 PROGRAMS = "chromium-headless-shell", "chromium"
 
@@ -21,9 +23,11 @@ window.waitFor = condition => new Promise(done => {
   look();
 });
 window.shifts = [];
-const noted = s => [s.node && (s.node.id || s.node.nodeName), s.previousRect, s.currentRect];
+const box = r => [r.x, r.y, r.width, r.height];
+const noted = s => [s.node && (s.node.id || s.node.nodeName), box(s.previousRect), box(s.currentRect)];
 new PerformanceObserver(list => {
-  for (const e of list.getEntries()) window.shifts.push([e.value, ...e.sources.map(noted)]);
+  for (const e of list.getEntries())
+    if (!e.hadRecentInput) window.shifts.push([e.value, ...e.sources.map(noted)]); // such as another size of the window
 }).observe({ type: "layout-shift", buffered: true });
 """
 
@@ -37,8 +41,22 @@ def find():
     sys.exit(4)
 
 
+def running(group):
+    """Whether there are processes of that group, zombies aside."""
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as stat:
+                state, _, its_group = stat.read().rpartition(")")[2].split()[:3]
+        except OSError:  # it has ended meanwhile
+            continue
+        if int(its_group) == group and state != "Z":
+            return True
+    return False
+
+
 class Browser:
     def __init__(self, program, place):
+        self.log = tempfile.TemporaryFile(dir=place)
         # It reads from descriptor 3 and writes to 4.
         inward, outward = os.pipe(), os.pipe()
         theirs = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (inward[0], outward[1])]
@@ -47,7 +65,8 @@ class Browser:
              "bash", "-c", f'exec 3<&{theirs[0]} 4>&{theirs[1]}; exec "$@"', "-", program,
              "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--no-first-run", f"--user-data-dir={place}/browser"],
-            pass_fds=theirs, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            pass_fds=theirs, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log,
+            start_new_session=True) # the program may be a script that starts it, and it has children
         self.to, self.of, self.buffer = inward[1], outward[0], b""
         for fd in (*theirs, inward[0], outward[1]):
             os.close(fd)
@@ -57,8 +76,9 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        until("the end of the browser", lambda: not running(self.process.pid))
 
     def call(self, method, session=None, **parameters):
         self.last += 1
@@ -75,13 +95,18 @@ class Browser:
 
     def message(self, method):
         while b"\0" not in self.buffer:
-            check(select.select([self.of], [], [], LIMIT)[0], f"the browser does not answer to {method}")
+            if not select.select([self.of], [], [], LIMIT)[0]:
+                self.fails(f"the browser does not answer to {method}")
             part = os.read(self.of, 1 << 20)
             if not part:
-                fail("the browser has ended: " + self.process.stderr.read().decode()[-2000:])
+                self.fails("the browser has ended")
             self.buffer += part
         message, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(message)
+
+    def fails(self, text):
+        self.log.seek(0)
+        fail(f"{text}; it wrote: {self.log.read().decode(errors='replace')[-2000:]}")
 
     def note(self, event):
         """What the page does wrong is kept."""

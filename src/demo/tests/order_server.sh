@@ -23,12 +23,12 @@ serve() {
     [[ $port ]] || die "it ended: $(cat "$scratch/log")"
 }
 
-# request METHOD TARGET [BODY]: over a connection of its own; prints the status and the body.
+# request METHOD TARGET [BODY [TYPE]]: over a connection of its own; prints the status and the body.
 request() {
-    local body=${3-} status line
+    local body=${3-} type=${4-application/json}
     exec 5<>"/dev/tcp/127.0.0.1/$port" || die "no connection"
-    printf '%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' \
-        "$1" "$2" "${#body}" "$body" >&5
+    printf '%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n' "$1" "$2" >&5
+    printf 'Content-Type: %s\r\nContent-Length: %d\r\n\r\n%s' "$type" "${#body}" "$body" >&5
     answer
 }
 
@@ -70,11 +70,17 @@ expect '404 {"error":*' request GET /nothing
 expect '400 {"error":*' request POST /orders '{"buyer":"Ada","lock":1}'
 expect '400 {"error":*' request POST /orders '{"buyer":"Ada","lock":true}'
 expect '404 {"error":"there is no lock"}' request GET /metrics
+# What any web page could have a browser send here is refused.
+for type in '' text/plain application/x-www-form-urlencoded application/jsonp; do
+    expect '415 {"error":*' request POST /orders '{"buyer":"Ada"}' "$type"
+    expect '415 {"error":*' request POST /rush '{"lock":false}' "$type"
+done
 exec 5<>"/dev/tcp/127.0.0.1/$port"
 printf 'this is not HTTP\r\n\r\n' >&5
 expect '400 {"error":*' answer
 expect '201 *"buyer":"Ada"*"stock_read":2*"outcome":"sold"*"stock_written":1}' request POST /orders '{"buyer":"Ada"}'
-expect '201 *"outcome":"sold"*' request POST /orders '{"buyer":"Zo\u00eb"}'
+expect '201 *"outcome":"sold"*' request POST /orders '{"buyer":"Zo\u00eb"}' \
+    'Application/JSON; charset=utf-8'
 expect '409 *"outcome":"sold out"*' request POST /orders '{"buyer":"Cleo"}'
 expect '200 {"units":0,"last_token":0,"stale_writes":0,"sold":2,"orders":\[*"Ada"*"Zoë"*' request GET /report
 expect '200 {"queue":\[\]}' request GET /queue
@@ -159,6 +165,20 @@ wait "$first" "$second"
 expect '503 {"error":"no lock: *' cat "$scratch/first"
 expect '503 {"error":"no lock: *' cat "$scratch/second"
 
+# --- the first SIGTERM has it finish the order under way; the second does not
+serve --servers "127.0.0.1:$zookeeper_port" --payment 60000 --lock-timeout 3600000
+request POST /orders '{"buyer":"Ada"}' >"$scratch/first" &
+first=$!
+await 60 holds || die "Ada is not in the queue"
+kill -TERM "$server"
+closed() { ! { exec 7<>"/dev/tcp/127.0.0.1/$port"; } 2>/dev/null; }
+await 60 closed || die "it takes connections after SIGTERM"
+alive "$server" || die "it has not waited for Ada"
+kill -TERM "$server"
+wait "$server" || die "it ended with status $?: $(cat "$scratch/log")"
+wait "$first"
+expect '503 {"error":"no lock: *' cat "$scratch/first"
+
 serve --servers "127.0.0.1:$zookeeper_port" --payment 1 --lock-timeout 2000
 
 # --- no ZooKeeper any more: orders are refused in time, and it still ends well; none at the start: it says so
@@ -171,5 +191,8 @@ ends
 none=$("$order_server" --database "$scratch/shop.db" --servers "127.0.0.1:$zookeeper_port" \
     --connect-timeout 300 2>&1)
 [[ $? == 1 && $none == *"no ZooKeeper at 127.0.0.1:$zookeeper_port"* ]] || die "without a ZooKeeper it says: $none"
+sqlite3 -batch -init /dev/null "$scratch/shop.db" 'DROP TABLE rushes' || die "the table cannot be dropped"
+none=$("$order_server" --database "$scratch/shop.db" --no-lock 2>&1)
+[[ $? == 1 && $none == *"shop.db: made by an older version"* ]] || die "with an older database it says: $none"
 none=$("$order_server" --database "$scratch/nothing.db" --no-lock 2>&1)
 [[ $? == 1 && $none == *nothing.db* ]] || die "without a database it says: $none"

@@ -1,9 +1,11 @@
 """The page in a browser: python3 page_browser.py ORDER_SERVER STOCK_SQL SCRATCH ZOOKEEPER_PORT"""
+import http.server
 import json
 import sys
+import threading
 
 import browser
-from shop import Shop, check
+from shop import LIMIT, Shop, check
 
 program, schema, scratch, zookeeper = sys.argv[1:]
 
@@ -62,6 +64,32 @@ def looks_well(tab, name):
 def steady(tab):
     shifts = tab.ask("shifts")
     check(not shifts, f"the layout has moved: {shifts}")
+
+
+class Stranger(http.server.ThreadingHTTPServer):
+    """Somebody else at that port, who knows of no page."""
+
+    class Refusal(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_error(503)
+            self.server.asked.set()
+
+        def log_message(self, *_):
+            pass
+
+    def __init__(self, port):
+        self.asked = threading.Event()
+        super().__init__(("127.0.0.1", port), self.Refusal)
+        self.thread = threading.Thread(target=self.serve_forever)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.thread.join()
+        self.server_close()
 
 
 def over(number):
@@ -143,12 +171,40 @@ with Shop(program, schema, scratch, zookeeper) as shop, browser.Browser(browser.
     check(phone.ask("document.images.length") == 0, "a name has become a picture")
     check(not chromium.complaints, chromium.complaints)
 
+    print("from a click on, nothing can be started until the answer is there, and the rush is seen")
+    phone.ask("""window.fetched = fetch; window.calls = 0;
+        window.fetch = () => { ++calls; return new Promise(done => window.answer = done); }; 0""")
+    both_off = "careless.disabled && locked.disabled"
+    answers = (("{ ok: false, json: async () => ({ error: 'a rush is under way' }) }", "a rush is under way"),
+               ("Promise.reject(new Error('it is far away'))", "it is far away"))
+    for number, (answer, why) in enumerate(answers, 1):
+        phone.click("#careless")
+        phone.wait(f"calls == {number}")
+        phone.ask("show(latest)")  # what the page is sent meanwhile
+        check(phone.ask(both_off), "a second rush could be asked for")
+        phone.ask(f"window.answer({answer})")
+        phone.wait(f"document.querySelector('#verdict').textContent === 'Not started: {why}'")
+        check(phone.ask("!careless.disabled && !locked.disabled"), "none can be started after one that was not")
+    phone.ask("show({ ...latest, lock: false }); rush(false); 0")
+    phone.ask("window.answer({ ok: false, json: async () => ({ error: 'no' }) })")
+    phone.wait("document.querySelector('#verdict').textContent === 'Not started: no'")
+    check(phone.ask("!careless.disabled && locked.disabled"), "a rush with a lock that is not there")
+    phone.ask("rush(false); 0")
+    phone.ask("show({ ...latest, lock: true }); window.answer({ ok: true, json: async () => ({ rush: 1000 }) })")
+    check(phone.ask(f"new Promise(done => setTimeout(() => done({both_off})))"), "one more before the first is seen")
+    phone.ask("show({ ...latest, rush: { ...latest.rush, id: 1000 } }); window.fetch = fetched; 0")
+    check(phone.ask("!careless.disabled && !locked.disabled"), "none can be started after one that has ended")
+
     print("its server goes away, and comes back")
     a.end()
     phone.wait("document.body.dataset.live === 'no'")
     check(phone.ask("careless.disabled && locked.disabled"), "buttons that cannot do anything")
     check("No connection" in words(phone, "#verdict"), words(phone, "#verdict"))
     phone.picture("gone")
+
+    print("in between, another program answers there, and not with events")
+    with Stranger(a.port) as stranger:
+        check(stranger.asked.wait(LIMIT), "the page does not ask any more")
     shop.open("--name", "A", "--port", str(a.port), *lock)
     phone.wait("document.body.dataset.live === 'yes' && !careless.disabled && !locked.disabled")
     steady(phone)

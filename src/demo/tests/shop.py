@@ -76,12 +76,12 @@ class Server:
         s.connect(("127.0.0.1", self.port))
         return s
 
-    def request(self, method, target, body=None):
-        """The status and the body, as JSON if it is that."""
+    def request(self, method, target, body=None, kind="application/json"):
+        """The status and the body, as JSON if it is that. `kind`: what is sent, as Content-Type tells it."""
         sent = "" if body is None else body if isinstance(body, str) else json.dumps(body)
         with self.connect() as s:
             s.sendall(f"{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-                      f"Content-Length: {len(sent.encode())}\r\n\r\n{sent}".encode())
+                      f"Content-Type: {kind}\r\nContent-Length: {len(sent.encode())}\r\n\r\n{sent}".encode())
             answer = b""
             while part := s.recv(65536):
                 answer += part
@@ -89,12 +89,12 @@ class Server:
         status = int(head.split()[1])
         return status, json.loads(text) if b"application/json" in head.lower() else text.decode()
 
-    def order(self, buyer):
+    def order(self, buyer, **more):
         """Orders in a thread of its own; the result is there when it has been joined."""
         result = {}
 
         def work():
-            result["status"], result["body"] = self.request("POST", "/orders", {"buyer": buyer})
+            result["status"], result["body"] = self.request("POST", "/orders", {"buyer": buyer, **more})
 
         thread = threading.Thread(target=work)
         thread.result = result

@@ -43,7 +43,7 @@ started_child start_child(const std::vector<std::string>& command, const std::ve
 
     int pipe[2];
     if (::pipe2(pipe, O_CLOEXEC) != 0)
-        return {0, errno};
+        return {0, errno, false};
     const pid_t parent = ::getpid();
     const pid_t id = ::fork();
     if (id == 0)
@@ -52,7 +52,7 @@ started_child start_child(const std::vector<std::string>& command, const std::ve
     ::close(pipe[1]);
     if (id < 0) {
         ::close(pipe[0]);
-        return {0, fork_error};
+        return {0, fork_error, false};
     }
     ::setpgid(id, id); // both do it, so that it is done whoever comes first
     int error = 0;
@@ -62,10 +62,10 @@ started_child start_child(const std::vector<std::string>& command, const std::ve
     while (length < 0 && errno == EINTR);
     ::close(pipe[0]);
     if (length != static_cast<ssize_t>(sizeof error))
-        return {id, 0};
+        return {id, 0, true};
     while (::waitpid(id, nullptr, 0) < 0 && errno == EINTR) {
     }
-    return {0, error};
+    return {0, error, true};
 }
 
 } // namespace zklock::tool

@@ -15,14 +15,15 @@ struct inherited_signals {
 
 /// What came of the attempt to start a command.
 struct started_child {
-    pid_t id = 0;  ///< 0 if it could not be started
-    int error = 0; ///< then this is why
+    pid_t id = 0;        ///< 0 if it could not be started
+    int error = 0;       ///< then this is why
+    bool forked = false; ///< whether that is an error of the execution, and not of the attempt to make a process for it
 };
 
-/// Starts a command, which is looked for in PATH, in a process group of its own that its process gives the name to. It
-/// has the environment of this process with those additions (`NAME=value`), and all descriptors that are not marked
-/// FD_CLOEXEC. It is killed when this process ends. Returns when the command has taken the place of the copy of this
-/// process, or has failed to.
+/// Starts a command, which is looked for in PATH, in a process group of its own whose number is the command's process
+/// id. It has the environment of this process with those additions (`NAME=value`), and all descriptors that are not
+/// marked FD_CLOEXEC. It is killed when this process ends. Returns when the command has taken the place of the copy of
+/// this process, or has failed to.
 started_child start_child(const std::vector<std::string>& command, const std::vector<std::string>& additions,
                           const inherited_signals& before);
 

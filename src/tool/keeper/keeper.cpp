@@ -3,17 +3,17 @@
 #include "tool/keeper/keeper_process.hpp"
 #include "tool/keeper/process_tree.hpp"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace zklock::tool {
@@ -88,9 +88,10 @@ void keeper::receive()
         const ssize_t length = ::recv(socket_, &text, sizeof text, MSG_DONTWAIT);
         if (length < 0 && (errno == EAGAIN || errno == EINTR))
             return receive();
-        if (length != static_cast<ssize_t>(sizeof text))
+        if (length <= 0)
             return told_(std::nullopt);
-        told_(text);
+        if (length == static_cast<ssize_t>(sizeof text)) // nobody else has the other end, and it says nothing else
+            told_(text);
         if (reports_)
             receive();
     });
@@ -110,18 +111,33 @@ void keeper::send(order_kind what, int number, lease_clock::time_point until, co
     std::string packet(sizeof head, '\0');
     std::memcpy(packet.data(), &head, sizeof head);
     packet += more;
-    // If it has ended, listen() tells.
-    while (::send(socket_, packet.data(), packet.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
+    if (what == order_kind::extend && extension_unsent_ && !unsent_.empty())
+        unsent_.back() = std::move(packet); // it says all that the other one did
+    else
+        unsent_.push_back(std::move(packet));
+    extension_unsent_ = what == order_kind::extend;
+    send_unsent();
+}
+
+void keeper::send_unsent()
+{
+    while (!unsent_.empty()) {
+        const std::string& packet = unsent_.front();
+        const ssize_t sent = ::send(socket_, packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && errno == EAGAIN)
+            return;
+        unsent_.pop_front(); // if the keeper has ended, listen() tells
     }
 }
 
-void keeper::kill_all(pid_t group)
+std::size_t keeper::kill_all(pid_t group)
 {
-    while (signal_all(group, SIGKILL) != 0) {
-        while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const std::size_t left = signal_all(group, SIGKILL);
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
+    return left;
 }
 
 } // namespace zklock::tool

@@ -9,6 +9,8 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -27,8 +29,8 @@ public:
     keeper(const keeper&) = delete;
     keeper& operator=(const keeper&) = delete;
 
-    /// From now on `told` is called on the context with each report, and with nothing when the process has ended of
-    /// itself. The context has to outlive this object, or stop_listening() is to be called before.
+    /// From now on `told` is called on the context with each report, and with `nullopt` when the keeper has ended
+    /// before it was told to. The context has to outlive this object, or stop_listening() is to be called before.
     void listen(boost::asio::io_context& io, std::function<void(std::optional<report>)> told);
     void stop_listening();
 
@@ -39,9 +41,13 @@ public:
     void stop() { send(order_kind::stop); }
     void lose(lease_clock::time_point lease_end) { send(order_kind::lose, 0, lease_end); }
 
-    /// In its place, when it has ended: kills the group and all other descendants of this process, and returns when
-    /// nothing is left of them.
-    void kill_all(pid_t group);
+    /// Orders that a keeper has no room for, because it is stopped, wait here. This tries them again; so does the next
+    /// order.
+    void send_unsent();
+
+    /// In its place, when it has ended: sends KILL to the group and to all other descendants of this process. Gives how
+    /// many there were: to be called again after a while until there are none.
+    static std::size_t kill_all(pid_t group);
 
 private:
     void send(order_kind what, int number = 0, lease_clock::time_point until = {}, const std::string& more = {});
@@ -49,6 +55,8 @@ private:
 
     pid_t process_ = 0;
     int socket_ = -1;
+    std::deque<std::string> unsent_;
+    bool extension_unsent_ = false; ///< the last of them is one
     std::function<void(std::optional<report>)> told_;
     std::optional<boost::asio::posix::stream_descriptor> reports_;
 };

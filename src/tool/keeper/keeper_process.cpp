@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr lease_clock::duration between_looks = 20ms;
-constexpr lease_clock::duration patience_with_kill = 5s;
+constexpr lease_clock::duration between_late_looks = 1s; ///< at what has survived KILL
 
 lease_clock::time_point lease_time(std::int64_t nanoseconds)
 {
@@ -87,7 +87,7 @@ void keeper_process::take_order()
     const ssize_t length = ::recv(tool_, packet.data(), packet.size(), MSG_DONTWAIT);
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (length < static_cast<ssize_t>(sizeof(order))) { // its end was closed
+    if (length <= 0) { // its end was closed
         tool_gone_ = true;
         if (phase_ != phase::idle) {
             everything_ = true;
@@ -95,6 +95,8 @@ void keeper_process::take_order()
         }
         return;
     }
+    if (length < static_cast<ssize_t>(sizeof(order)))
+        return; // none of the tool's
     order what;
     std::memcpy(&what, packet.data(), sizeof what);
     const std::string_view rest(packet.data() + sizeof what, static_cast<std::size_t>(length) - sizeof what);
@@ -128,7 +130,7 @@ void keeper_process::start(const order& what, std::string_view environment)
     }
     const started_child child = start_child(command_, additions, before_);
     if (child.id == 0)
-        return tell(report_kind::not_started, child.error);
+        return tell(child.forked ? report_kind::not_started : report_kind::no_process, child.error);
     group_ = child.id;
     command_ended_ = everything_ = stuck_told_ = false;
     lease_end_ = lease_time(what.until);
@@ -178,7 +180,8 @@ void keeper_process::advance()
         kill();
     else if (phase_ == phase::killing && now >= next_look_)
         kill();
-    next_look_ = now + between_looks;
+    const bool late = phase_ == phase::killing && now - kill_began_ > patience_with_kill;
+    next_look_ = now + (late ? between_late_looks : between_looks);
     if (command_ended_ && over()) {
         phase_ = phase::idle;
         group_ = 0;
@@ -208,10 +211,12 @@ void keeper_process::kill()
         kill_began_ = now;
     phase_ = phase::killing;
     std::size_t left = 0;
-    if (everything_)
+    if (everything_) {
         left = signal_all(group_, SIGKILL);
-    else
+    } else {
         ::kill(-group_, SIGKILL);
+        left = living_in_group(group_);
+    }
     if (left != 0 && now - kill_began_ > patience_with_kill && !std::exchange(stuck_told_, true))
         tell(report_kind::stuck, static_cast<int>(left));
 }
@@ -220,7 +225,8 @@ void keeper_process::kill()
 bool keeper_process::over() const
 {
     // Its number goes to nobody else as long as there is a member, and then not before all others were given away.
-    if (::kill(-group_, 0) == 0 || errno != ESRCH)
+    const bool has_members = ::kill(-group_, 0) == 0 || errno != ESRCH;
+    if (has_members && living_in_group(group_) != 0)
         return false;
     return !everything_ || descendants_of(::getpid()).empty();
 }

@@ -23,6 +23,7 @@ struct order {
 enum class report_kind : std::uint8_t {
     started,     ///< the command runs; `number` is its process, and its group
     not_started, ///< it could not be executed; `number` is the errno
+    no_process,  ///< there was no process to execute it in; `number` is the errno
     stopped,     ///< the command was stopped, by the signal `number`
     continued,
     ended,    ///< the command has ended; `number` is its status as waitpid() gives it

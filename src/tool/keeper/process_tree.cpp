@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -20,7 +21,11 @@ namespace zklock::tool {
 namespace {
 
 struct line_of_stat {
+    [[nodiscard]] bool lives() const { return state != 'Z' && state != 'X'; }
+
     pid_t parent = 0;
+    pid_t group = 0;
+    pid_t session = 0;
     char state = 'Z';
     unsigned long long started = 0;
 };
@@ -43,13 +48,34 @@ std::optional<line_of_stat> read_stat(pid_t id)
         return std::nullopt;
     std::istringstream fields(behind_the_name + 1);
     line_of_stat line;
-    fields >> line.state >> line.parent;
+    fields >> line.state >> line.parent >> line.group >> line.session;
     std::string skipped;
-    for (int field = 5; field < 22; ++field) // proc(5) counts from 1
+    for (int field = 7; field < 22; ++field) // proc(5) counts from 1
         fields >> skipped;
     if (!(fields >> line.started))
         return std::nullopt;
     return line;
+}
+
+using all_processes = std::unordered_map<pid_t, line_of_stat>;
+
+/// All that /proc has. It is not read in one moment.
+all_processes read_all()
+{
+    all_processes all;
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), &::closedir);
+    if (!directory)
+        return all;
+    while (const dirent* const entry = ::readdir(directory.get())) {
+        const char* const name = entry->d_name;
+        pid_t id = 0;
+        const auto [end, error] = std::from_chars(name, name + std::strlen(name), id);
+        if (error != std::errc() || *end != 0)
+            continue;
+        if (const auto line = read_stat(id))
+            all.emplace(id, *line);
+    }
+    return all;
 }
 
 /// Sends a signal to a process if it is still the one that was seen.
@@ -78,25 +104,13 @@ void adopt_orphans() noexcept
 
 std::vector<seen_process> descendants_of(pid_t root)
 {
-    std::unordered_map<pid_t, line_of_stat> all;
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc"), &::closedir);
-    if (!directory)
-        return {};
-    while (const dirent* const entry = ::readdir(directory.get())) {
-        const char* const name = entry->d_name;
-        pid_t id = 0;
-        const auto [end, error] = std::from_chars(name, name + std::strlen(name), id);
-        if (error != std::errc() || *end != 0)
-            continue;
-        if (const auto line = read_stat(id))
-            all.emplace(id, *line);
-    }
+    const all_processes all = read_all();
     std::vector<seen_process> found;
     for (const auto& [id, line] : all) {
-        if (id == root || line.state == 'Z' || line.state == 'X')
+        if (id == root || !line.lives())
             continue;
         pid_t ancestor = line.parent;
-        // The list was not read in one moment: the steps are counted in case that it has a loop in it.
+        // The steps are counted in case that there is a loop in what was not read in one moment.
         for (std::size_t steps = 0; ancestor > 0 && ancestor != root && steps < all.size(); ++steps) {
             const auto parent = all.find(ancestor);
             ancestor = parent == all.end() ? 0 : parent->second.parent;
@@ -105,6 +119,25 @@ std::vector<seen_process> descendants_of(pid_t root)
             found.emplace_back(id, line.started);
     }
     return found;
+}
+
+std::size_t living_in_group(pid_t group)
+{
+    const all_processes all = read_all();
+    return static_cast<std::size_t>(std::ranges::count_if(
+        all, [group](const auto& each) { return each.second.group == group && each.second.lives(); }));
+}
+
+bool is_orphaned(pid_t group)
+{
+    const all_processes all = read_all();
+    return std::ranges::none_of(all, [&](const auto& each) {
+        const line_of_stat& member = each.second;
+        if (member.group != group || !member.lives())
+            return false;
+        const auto parent = all.find(member.parent);
+        return parent != all.end() && parent->second.group != group && parent->second.session == member.session;
+    });
 }
 
 std::size_t signal_all(pid_t group, int number)

@@ -22,6 +22,14 @@ void adopt_orphans() noexcept;
 /// do not count.
 [[nodiscard]] std::vector<seen_process> descendants_of(pid_t root);
 
+/// How many processes of a group live. Those that have ended, and were not waited for yet, do not count; kill() does
+/// not tell them from others.
+[[nodiscard]] std::size_t living_in_group(pid_t group);
+
+/// Whether nobody could continue a process group if it stopped: none of its processes has a parent in another group of
+/// the same session. The kernel neither lets the terminal stop such a group, nor SIGTSTP.
+[[nodiscard]] bool is_orphaned(pid_t group);
+
 /// Sends a signal to a process group, and to those descendants of this process that are in other groups. (A second TERM
 /// might mean something else to those who have had one.) Gives how many descendants there were.
 std::size_t signal_all(pid_t group, int number);

@@ -1,8 +1,10 @@
-# What `zklock run` adds to a command: medians of so many runs, uncontended, on a server of its own. It says so, and
-# judges nothing but that everything works. Usage: bash overhead.sh ZKLOCK [RUNS]
+# What `zklock run` adds to a command: medians of so many runs, uncontended, on a server of its own. It fails if that is
+# more than LIMIT milliseconds. Usage: bash overhead.sh ZKLOCK [RUNS [LIMIT]]
 set -u
 zklock=$1
 runs=${2:-50}
+limit=${3:-}
+command=$(type -P true) # the shell's own needs no process
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/../../demo/shell/processes.sh"
 source "$here/../../demo/shell/zookeeper.sh"
@@ -33,14 +35,16 @@ said() {
 start_zookeeper
 await_zookeeper
 export ZKLOCK_SERVERS=127.0.0.1:$zookeeper_port
-time_of bare true
+time_of bare "$command"
 time_of start "$zklock" --version
-time_of guarded "$zklock" run --json /overhead -- true
+time_of guarded "$zklock" run --json /overhead -- "$command"
 for event in connected acquired started ended released; do
     said "$event" >"$scratch/$event"
     [[ -s $scratch/$event ]] || die "no run has said $event: $(<"$scratch/guarded.said")"
 done
+added=$(awk "BEGIN { print $(median "$scratch/guarded") - $(median "$scratch/bare") }")
 echo "Medians of $runs runs, in ms: the bare command $(median "$scratch/bare"), zklock --version" \
-    "$(median "$scratch/start"), zklock run $(median "$scratch/guarded")."
+    "$(median "$scratch/start"), zklock run $(median "$scratch/guarded"), which adds $added."
 echo "In it, since its start: connected $(median "$scratch/connected"), acquired $(median "$scratch/acquired")," \
     "command started $(median "$scratch/started"), ended $(median "$scratch/ended"), lock released $(median "$scratch/released")."
+[[ ! $limit ]] || awk "BEGIN { exit !($added <= $limit) }" || die "zklock run adds $added ms, and may add $limit"

@@ -16,12 +16,16 @@ const std::string deaf =
     "trap 'echo term >term' TERM; (trap '' TERM; echo up >child.up; exec sleep 1000) & echo $! >child; "
     "echo $$ >command; while :; do wait; done";
 
+/// The cases that wait for the end of a lease have a short one.
+const std::string short_session = "8";
+
 /// Waits for the lock of the other, and says whether it finds anything of the other's command.
 child_process start_next(tool_scene& scene, const std::string& path)
 {
     return scene.start(
         {"run", path, "--", "sh", "-c",
-         "for each in $(cat command child); do if kill -0 $each; then echo $each is alive; fi; done; echo had it"},
+         "for each in $(cat command child); do "
+         "if grep -qs '^State:.[^ZX]' /proc/$each/status; then echo $each is alive; fi; done; echo had it"},
         "next");
 }
 
@@ -38,7 +42,8 @@ TEST_CASE("cut off from the servers: TERM, then KILL, all before anybody else ha
 {
     tool_scene scene;
     proxy link(server().port());
-    auto tool = scene.start({"run", "--servers", link.address(), "/lost/cut", "--", "sh", "-c", deaf});
+    auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", short_session, "/lost/cut", "--",
+                             "sh", "-c", deaf});
     static_cast<void>(scene.await_pid("command"));
     static_cast<void>(scene.await_line("child.up"));
     auto next = start_next(scene, "/lost/cut");
@@ -65,7 +70,7 @@ TEST_CASE("a command that heeds TERM has the time that --kill-after gives it")
 TEST_CASE("the tool is stopped, and cannot do anything: its keeper does")
 {
     tool_scene scene;
-    auto tool = scene.start({"run", "/lost/stopped", "--", "sh", "-c", deaf});
+    auto tool = scene.start({"run", "--session-timeout", short_session, "/lost/stopped", "--", "sh", "-c", deaf});
     static_cast<void>(scene.await_pid("command"));
     static_cast<void>(scene.await_line("child.up"));
     auto next = start_next(scene, "/lost/stopped");
@@ -75,12 +80,29 @@ TEST_CASE("the tool is stopped, and cannot do anything: its keeper does")
     CHECK(tool.wait() == 123);
 }
 
+TEST_CASE("the keeper is stopped, and cannot do anything: the tool does")
+{
+    tool_scene scene;
+    proxy link(server().port());
+    auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", short_session, "/lost/keeper",
+                             "--", "sh", "-c", deaf});
+    static_cast<void>(scene.await_pid("command"));
+    static_cast<void>(scene.await_line("child.up"));
+    auto next = start_next(scene, "/lost/keeper");
+    const pid_t keeper = await_child(tool.pid());
+    ::kill(keeper, SIGSTOP);
+    link.block();
+    expect_clean(scene, std::move(next));
+    ::kill(keeper, SIGCONT);
+    CHECK(tool.wait() == 123);
+}
+
 TEST_CASE("a stopped command is stopped for good in time, too")
 {
     tool_scene scene;
     proxy link(server().port());
-    auto tool = scene.start({"run", "--servers", link.address(), "/lost/both", "--", "sh", "-c",
-                             "echo $$ >command; echo $$ >child; exec sleep 1000"});
+    auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", short_session, "/lost/both", "--",
+                             "sh", "-c", "echo $$ >command; echo $$ >child; exec sleep 1000"});
     const pid_t command = scene.await_pid("command");
     ::kill(command, SIGSTOP);
     auto next = start_next(scene, "/lost/both");

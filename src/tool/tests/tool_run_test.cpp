@@ -91,6 +91,25 @@ TEST_CASE("the command has stdin, and the descriptors that it would have without
     CHECK(guarded == bare);
 }
 
+TEST_CASE("standard descriptors that are closed are closed for the command, too, and do no harm")
+{
+    tool_scene scene;
+    const std::string look = "open=; for each in 0 1 2; do [ -e /proc/$$/fd/$each ] && open=$open$each; done; "
+                             "echo \"<$open>\" >seen; exit 6";
+    const ended_tool closed = scene.run_command(
+        {"sh", "-c", "exec <&- >&- 2>&-; " + tool + " run --server-tick 0.5 /run/closed -- sh -c '" + look + "'"});
+    CHECK(closed.status == 6);
+    CHECK(scene.contents("seen") == "<>\n");
+}
+
+TEST_CASE("a stderr that cannot be written is no reason to crash")
+{
+    tool_scene scene;
+    CHECK(scene.run_command({"sh", "-c", tool + " run no/path true 2>/dev/full"}).status == 120);
+    CHECK(scene.run_command({"sh", "-c", tool + " run --server-tick 0.5 -v /run/full -- sh -c 'exit 3' 2>/dev/full"})
+              .status == 3);
+}
+
 TEST_CASE("the command's signals are as they would be without the tool")
 {
     tool_scene scene;
@@ -125,10 +144,12 @@ TEST_CASE("a lock that is not to be had has statuses of its own")
     CHECK(scene.run({"run", "-n", "/run/busy", "--", "true"}).status == 121);
     CHECK(scene.run({"run", "-w", "0", "/run/busy", "--", "true"}).status == 121);
     CHECK(scene.run({"run", "-n", "-E", "9", "/run/busy", "--", "true"}).status == 9);
-    const ended_tool late = scene.run({"run", "-w", "0.7", "/run/busy", "--", "true"});
+    CHECK(scene.run({"run", "-n", "-E", "0", "/run/busy", "--", "touch", "inside"}).status == 0);
+    CHECK_FALSE(std::filesystem::exists(scene.file("inside")));
+    const ended_tool late = scene.run({"run", "-w", "2.5", "/run/busy", "--", "true"});
     CHECK(late.status == 124);
     CHECK(late.text.find("held by") != std::string::npos);
-    CHECK(scene.run({"run", "-w", ".7", "-E", "0", "/run/busy", "--", "false"}).status == 0);
+    CHECK(scene.run({"run", "-w", "2", "-E", "0", "/run/busy", "--", "false"}).status == 0);
     admin_client admin(server().port());
     CHECK(admin.children("/run/busy").size() == 1); // whoever gave up has left nothing
     CHECK(first.let_go() == 0);

@@ -54,7 +54,7 @@ child_process tool_scene::start(std::vector<std::string> arguments, const std::s
     const bool says_session = std::find(arguments.begin(), arguments.end(), "--session-timeout") != arguments.end() ||
                               std::find(arguments.begin(), arguments.end(), "--kill-after") != arguments.end();
     if (!says_session)
-        all.insert(all.end(), {"--session-timeout", "4"});
+        all.insert(all.end(), {"--session-timeout", "20"});
     all.insert(all.end(), arguments.begin() + 1, arguments.end());
     return {std::move(all), directory_.path(), file(output), std::move(input)};
 }
@@ -123,6 +123,20 @@ void await_end(pid_t id)
 pid_t parent_of(pid_t id)
 {
     return look_at(id).second;
+}
+
+pid_t await_child(pid_t parent)
+{
+    pid_t found = 0;
+    wait_until("a child of process " + std::to_string(parent), default_limit, [&] {
+        for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+            const std::string name = entry.path().filename();
+            if (name.find_first_not_of("0123456789") == name.npos && parent_of(std::stoi(name)) == parent)
+                found = std::stoi(name);
+        }
+        return found != 0;
+    });
+    return found;
 }
 
 boost::json::object json_in(const std::string& text)

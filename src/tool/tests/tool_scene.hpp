@@ -25,7 +25,8 @@ struct ended_tool {
 };
 
 /// A place for the program's commands: their files are in a directory that goes with it. The program finds the server
-/// by ZKLOCK_SERVERS, and a session of 4 s is asked for unless the arguments say otherwise.
+/// by ZKLOCK_SERVERS, and a session of 20 s is asked for unless the arguments say otherwise: a busy machine loses no
+/// lock.
 class tool_scene {
 public:
     tool_scene();
@@ -65,6 +66,8 @@ private:
 void await_end(pid_t id);
 /// Its parent; 0 if there is no such process.
 [[nodiscard]] pid_t parent_of(pid_t id);
+/// The one child of a process, once it is there.
+[[nodiscard]] pid_t await_child(pid_t parent);
 
 /// The one object in a text of JSON.
 [[nodiscard]] boost::json::object json_in(const std::string& text);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -97,7 +98,9 @@ private:
     std::string seen_;
 };
 
-const std::string run = tool_scene::program() + " run --server-tick 0.5 --session-timeout 20 ";
+const std::string options = " --server-tick 0.5 --session-timeout 20 ";
+const std::string run = tool_scene::program() + " run" + options;
+const std::string lead = tool_scene::program() + " lead" + options;
 
 } // namespace
 
@@ -118,7 +121,10 @@ TEST_CASE("the terminal's key interrupts the command, before it reads and while 
 {
     tool_scene scene;
     typed_shell shell(scene.file(""));
-    shell.type(run + "/terminal/interrupt -- sh -c 'trap \"echo stopped; exit 4\" INT; echo up; sleep 1000'\n");
+    // Whoever says that it is up is a child that any INT ends: a shell that has its INT just before it waits heeds it
+    // after that.
+    const std::string child = "sh -c \"echo up; exec sleep 1000\"";
+    shell.type(run + "/terminal/interrupt -- sh -c 'trap \"echo stopped; exit 4\" INT; " + child + "'\n");
     shell.await("up");
     shell.type("\x03");
     shell.await("stopped");
@@ -126,10 +132,9 @@ TEST_CASE("the terminal's key interrupts the command, before it reads and while 
     shell.type("echo status=$?\n");
     shell.await("status=4");
 
-    shell.type(run +
-               "/terminal/interrupt -- sh -c 'trap \"echo stopped; exit 5\" INT; read line; echo first; read line'\n");
+    shell.type(run + "/terminal/interrupt -- sh -c 'trap \"echo stopped; exit 5\" INT; read line; " + child + "'\n");
     shell.type("a line\n"); // whoever reads it has the terminal
-    shell.await("first");
+    shell.await("up");
     shell.type("\x03");
     shell.await("stopped");
     shell.await("[ready] ");
@@ -201,4 +206,82 @@ TEST_CASE("who waits is interrupted by the terminal's key")
     shell.await("status=130");
     holder.signal(SIGTERM);
     CHECK(holder.wait() == 0);
+}
+
+TEST_CASE("a job of several processes is stopped as a whole when the command has the terminal")
+{
+    tool_scene scene;
+    std::ofstream(scene.file("job")) << run
+                                     << "/terminal/job -- sh -c 'read line; echo first; read line; echo \"<$line>\"'\n"
+                                        "echo job ends with $?\n";
+    typed_shell shell(scene.file(""));
+    shell.type("sh job\n");
+    shell.type("a line\n");
+    shell.await("first");
+    shell.type("\x1a");
+    shell.await("Stopped");
+    shell.await("[ready] ");
+    shell.type("fg\n");
+    shell.await("sh job");
+    shell.type("later\n");
+    shell.await("<later>");
+    shell.await("job ends with 0");
+    shell.await("[ready] ");
+}
+
+TEST_CASE("lead that waits for its next term is stopped by the terminal's key, as it was before its first")
+{
+    tool_scene scene;
+    typed_shell shell(scene.file(""));
+    shell.type(lead + "/terminal/terms -- sh -c 'read line; echo first'\n");
+    admin_client admin(server().port());
+    wait_until("a leader", default_limit, [&] { return admin.exists("/terminal/terms").has_value() &&
+                                                       admin.children("/terminal/terms").size() == 1; });
+    auto next = scene.start({"run", "/terminal/terms"}, "next");
+    wait_until("a queue", default_limit, [&] { return admin.children("/terminal/terms").size() == 2; });
+    shell.type("a line\n");
+    shell.await("first");
+    static_cast<void>(scene.await_line("next"));
+    wait_until("a queue again", default_limit, [&] { return admin.children("/terminal/terms").size() == 2; });
+    shell.type("\x1a");
+    shell.await("Stopped");
+    shell.await("[ready] ");
+    shell.type("fg\n");
+    shell.await("lead"); // what bash says of the job
+    shell.type("\x03");
+    shell.await("[ready] ");
+    shell.type("echo status=$?\n");
+    shell.await("status=130");
+    next.signal(SIGTERM);
+    CHECK(next.wait() == 0);
+}
+
+TEST_CASE("lead ends when the terminal's key ends a command that has the terminal")
+{
+    tool_scene scene;
+    typed_shell shell(scene.file(""));
+    shell.type(lead + "/terminal/lead -- sh -c 'read line; echo first; read line'\n");
+    shell.type("a line\n");
+    shell.await("first");
+    shell.type("\x03");
+    shell.await("[ready] ");
+    shell.type("echo status=$?\n");
+    shell.await("status=130");
+}
+
+TEST_CASE("a command whose shell has gone hangs up when it reads from the terminal")
+{
+    tool_scene scene;
+    REQUIRE(scene.run_command({"mkfifo", "gate"}).status == 0);
+    typed_shell shell(scene.file(""));
+    // The inner subshell goes on without the outer one, so nobody could continue what stops. One that does not heed HUP
+    // is stopped for good.
+    for (const auto& [trap, status] : {std::pair("", "129"), std::pair("trap \"\" HUP; ", "143")}) {
+        const std::string command = "sh -c '" + std::string(trap) + "read line </dev/tty'";
+        shell.type("( (read go <gate; " + run + "/terminal/orphan -- " + command + "; echo $? >status." + status +
+                   ") & )\n");
+        shell.await("[ready] ");
+        CHECK(scene.run_command({"sh", "-c", "echo go >gate"}).status == 0);
+        CHECK(scene.await_line(std::string("status.") + status) == status);
+    }
 }

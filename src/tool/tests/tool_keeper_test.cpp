@@ -1,0 +1,132 @@
+// The keeper of zklock run: when it ends early, is stopped, or cannot do its work.
+#include "tool/tests/tool_scene.hpp"
+
+#include <doctest/doctest.h>
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace zklock::test;
+
+namespace {
+
+/// A tool that waits behind somebody who holds the lock, with its keeper.
+struct waiting_tool {
+    waiting_tool(tool_scene& scene, const std::string& path, const std::vector<std::string>& command = {"true"},
+                 const std::string& how = "run")
+        : first(scene.start({"run", path}, "first"))
+    {
+        static_cast<void>(scene.await_line("first"));
+        std::vector<std::string> arguments{how, path, "--"};
+        arguments.insert(arguments.end(), command.begin(), command.end());
+        second = scene.start(std::move(arguments), "second");
+        admin_client admin(server().port());
+        wait_until("a queue of two", default_limit, [&] { return admin.children(path).size() == 2; });
+        keeper = await_child(second.pid());
+    }
+    void let_go()
+    {
+        first.signal(SIGTERM);
+        CHECK(first.wait() == 0);
+    }
+
+    child_process first, second;
+    pid_t keeper = 0;
+};
+
+/// The process has descriptors, and gets no more. Gives the limit that it had.
+rlimit allow_no_descriptors(pid_t id)
+{
+    rlimit before{};
+    REQUIRE(::prlimit(id, RLIMIT_NOFILE, nullptr, &before) == 0);
+    const rlimit none{3, before.rlim_max};
+    REQUIRE(::prlimit(id, RLIMIT_NOFILE, &none, nullptr) == 0);
+    return before;
+}
+
+/// Until a process has taken all signals that it was sent.
+void await_no_pending_signal(pid_t id)
+{
+    wait_until("no pending signal", default_limit, [id] {
+        std::ifstream status("/proc/" + std::to_string(id) + "/status");
+        for (std::string line; std::getline(status, line);)
+            if (line.starts_with("ShdPnd:"))
+                return line.find_first_not_of("0\t", 7) == line.npos;
+        return false;
+    });
+}
+
+} // namespace
+
+TEST_CASE("a keeper that dies while the tool waits ends the wait")
+{
+    tool_scene scene;
+    waiting_tool waits(scene, "/keeper/waits");
+    ::kill(waits.keeper, SIGKILL);
+    CHECK(waits.second.wait() == 125);
+    CHECK(scene.contents("second").find("keep watch") != std::string::npos);
+    admin_client admin(server().port());
+    CHECK(admin.children("/keeper/waits").size() == 1);
+    waits.let_go();
+    CHECK(admin.children("/keeper/waits").empty());
+}
+
+TEST_CASE("a keeper that cannot make a process says so")
+{
+    tool_scene scene;
+    waiting_tool waits(scene, "/keeper/limit");
+    allow_no_descriptors(waits.keeper);
+    waits.let_go();
+    CHECK(waits.second.wait() == 125);
+    CHECK(scene.contents("second").find("cannot run true") != std::string::npos);
+}
+
+TEST_CASE("lead stands again when its keeper could not make a process: the next term may be better")
+{
+    tool_scene scene;
+    waiting_tool leads(scene, "/keeper/lead", {"sh", "-c", "echo $$ >up; exec sleep 1000"}, "lead");
+    const rlimit before = allow_no_descriptors(leads.keeper);
+    leads.let_go();
+    scene.await_text("second", "cannot run sh");
+    REQUIRE(::prlimit(leads.keeper, RLIMIT_NOFILE, &before, nullptr) == 0);
+    static_cast<void>(scene.await_line("up"));
+    ::kill(leads.second.pid(), SIGTERM);
+    CHECK(leads.second.wait() == 128 + SIGTERM);
+}
+
+TEST_CASE("what a stopped keeper was told, it does when it goes on")
+{
+    tool_scene scene;
+    auto tool =
+        scene.start({"run", "/keeper/full", "--", "sh", "-c", "trap '' USR1; echo $$ >command; exec sleep 1000"});
+    static_cast<void>(scene.await_pid("command"));
+    const pid_t keeper = await_child(tool.pid());
+    ::kill(keeper, SIGSTOP);
+    for (int i = 0; i < 600; ++i) { // more than there is room for
+        ::kill(tool.pid(), SIGUSR1);
+        await_no_pending_signal(tool.pid());
+    }
+    ::kill(tool.pid(), SIGTERM);
+    await_no_pending_signal(tool.pid());
+    ::kill(keeper, SIGCONT);
+    CHECK(tool.wait() == 128 + SIGTERM);
+}
+
+TEST_CASE("a process that has ended, and that nobody waits for, does not keep the lock")
+{
+    tool_scene scene;
+    // The parent leaves the group, and the child that has ended stays in it.
+    auto tool = scene.start({"run", "/keeper/zombie", "--", "sh", "-c",
+                             "mkfifo up; perl -e 'if (!fork) { exit 0 } setpgrp(0, 0); "
+                             "open(my $up, \">up\"); print $up \"$$\\n\"; close $up; sleep 1000' & "
+                             "read parent <up; echo $parent >parent; exit 4"});
+    CHECK(tool.wait() == 4);
+    const pid_t parent = scene.await_pid("parent");
+    CHECK(lives(parent)); // it has left the group, and nothing was lost: it may go on
+    ::kill(parent, SIGKILL);
+}

@@ -74,6 +74,13 @@ public:
         return before;
     }
 
+    /// Until a job is in the foreground, and has what is typed. The shell names a job before it puts it there.
+    void await_job() const
+    {
+        wait_until("a job in the foreground", default_limit,
+                   [this] { return ::tcgetpgrp(terminal_.get()) != shell_; });
+    }
+
 private:
     [[noreturn]] static void become_shell(const char* terminal, const char* directory, pid_t parent)
     {
@@ -250,6 +257,7 @@ TEST_CASE("lead that waits for its next term is stopped by the terminal's key, a
     shell.await("[ready] ");
     shell.type("fg\n");
     shell.await("lead"); // what bash says of the job
+    shell.await_job();
     shell.type("\x03");
     shell.await("[ready] ");
     shell.type("echo status=$?\n");

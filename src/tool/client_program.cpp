@@ -11,7 +11,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 namespace zklock::tool {
@@ -76,6 +79,16 @@ int run_with_client(const connection_arguments& given, voice& out,
     asio::io_context io(1);
     client zk(io, log.attached_to(options));
     return run_program(io, connect_and_run(zk, given, out, log, program));
+}
+
+int written_out(voice& out, int status)
+{
+    const int why = std::fflush(stdout) == 0 ? 0 : errno;
+    if (why == 0 && std::ferror(stdout) == 0)
+        return status;
+    const std::string words = "stdout cannot be written";
+    out.warn("failed", {{"what", "stdout"}}, why == 0 ? words : words + ": " + std::generic_category().message(why));
+    return failed;
 }
 
 } // namespace zklock::tool

@@ -166,7 +166,8 @@ int doctor(const connection_arguments& connection, const std::string& path)
             return status;
     }
     voice out(false, connection.json);
-    return run_with_client(connection, out, [&](client zk) { return examine(zk, connection, path, found); });
+    return written_out(
+        out, run_with_client(connection, out, [&](client zk) { return examine(zk, connection, path, found); }));
 }
 
 } // namespace zklock::tool

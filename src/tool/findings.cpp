@@ -19,7 +19,7 @@ void findings::add(const char* verdict, const std::string& about, const std::str
     } else {
         fmt::print("{:<8} {:<8} {}\n", verdict, about, text);
     }
-    std::fflush(stdout);
+    static_cast<void>(std::fflush(stdout)); // whether all was written is looked at in the end
 }
 
 } // namespace zklock::tool

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <utility>
 
 namespace zklock::tool {
@@ -26,7 +25,7 @@ asio::awaitable<int> print(client zk, const std::vector<std::string>& paths, boo
         fmt::print("{}",
                    json ? boost::json::serialize(to_json(listing.value(), now)) + '\n' : to_text(listing.value(), now));
     }
-    co_return std::fflush(stdout) == 0 ? succeeded : failed;
+    co_return succeeded;
 }
 
 } // namespace
@@ -36,7 +35,8 @@ int list(const connection_arguments& connection, const std::vector<std::string>&
     for (const std::string& path : paths)
         check_path(path);
     voice out(false, connection.json);
-    return run_with_client(connection, out, [&](client zk) { return print(zk, paths, connection.json, out); });
+    return written_out(
+        out, run_with_client(connection, out, [&](client zk) { return print(zk, paths, connection.json, out); }));
 }
 
 } // namespace zklock::tool

@@ -64,7 +64,8 @@ int revoke(const connection_arguments& connection, const std::string& path)
 {
     check_path(path);
     voice out(false, connection.json);
-    return run_with_client(connection, out, [&](client zk) { return ask_holders(zk, path, connection.json, out); });
+    return written_out(
+        out, run_with_client(connection, out, [&](client zk) { return ask_holders(zk, path, connection.json, out); }));
 }
 
 } // namespace zklock::tool

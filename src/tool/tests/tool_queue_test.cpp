@@ -199,6 +199,20 @@ TEST_CASE("break deletes the one node that is meant, and asks first")
     }
 }
 
+TEST_CASE("a result that cannot be written on stdout is a failure, which is told")
+{
+    tool_scene scene;
+    auto holder = scene.start({"run", "--revocable", "/queue/full"}, "holder");
+    static_cast<void>(scene.await_line("holder"));
+    for (const char* const words : {"ls /queue/full", "doctor", "revoke /queue/full"}) {
+        CAPTURE(words);
+        const ended_tool full = scene.run_command({"sh", "-c", tool_scene::program() + " " + words + " 2>&1 >/dev/full"});
+        CHECK(full.status == 125);
+        CHECK(full.text.find("stdout cannot be written") != std::string::npos);
+    }
+    CHECK(holder.wait() == 0);
+}
+
 TEST_CASE("doctor finds nothing wrong where nothing is, and tells of each server")
 {
     tool_scene scene;

@@ -206,7 +206,8 @@ TEST_CASE("a result that cannot be written on stdout is a failure, which is told
     static_cast<void>(scene.await_line("holder"));
     for (const char* const words : {"ls /queue/full", "doctor", "revoke /queue/full"}) {
         CAPTURE(words);
-        const ended_tool full = scene.run_command({"sh", "-c", tool_scene::program() + " " + words + " 2>&1 >/dev/full"});
+        const std::string command = tool_scene::program() + " " + words + " 2>&1 >/dev/full";
+        const ended_tool full = scene.run_command({"sh", "-c", command});
         CHECK(full.status == 125);
         CHECK(full.text.find("stdout cannot be written") != std::string::npos);
     }

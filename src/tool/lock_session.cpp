@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 using kind = event::kind;
 
 lock_session::lock_session(asio::io_context& io, const run_plan& plan, keeper* commands, voice& out)
-    : io_(io), plan_(plan), commands_(commands), out_(out), events_(io.get_executor()),
+    : plan_(plan), commands_(commands), out_(out), events_(io.get_executor()),
       signals_(io, [this](int number) { events_.put({kind::caught, number}); }), ticks_(io),
       zk_(io, log_.attached_to(plan.client)), lock_(zk_, plan.lock),
       deadline_(plan.wait ? lease_clock::now() + *plan.wait : lease_clock::time_point::max())

@@ -110,7 +110,6 @@ private:
     void kill_in_its_place(command_state& command);
     [[nodiscard]] milliseconds between_extensions() const;
 
-    boost::asio::io_context& io_;
     const run_plan plan_;
     keeper* const commands_;
     voice& out_;

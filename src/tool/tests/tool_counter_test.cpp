@@ -40,8 +40,7 @@ const std::string step = R"(
 std::string work(int worker)
 {
     return "for i in $(seq " + std::to_string(steps) + "); do export STEP=" + std::to_string(worker) + ".$i; until '" +
-           tool_scene::program() +
-           "' run --server-tick 0.5 --session-timeout " + std::to_string(session) +
+           tool_scene::program() + "' run --server-tick 0.5 --session-timeout " + std::to_string(session) +
            " --connect-timeout 60 -c /counter -- \"$CODE\"; do echo $? $STEP >>attempts; done; done";
 }
 

@@ -208,8 +208,7 @@ TEST_CASE("doctor finds nothing wrong where nothing is, and tells of each server
     INFO(well.text);
     CHECK(well.status == 0);
     for (const char* const each : {"standalone", "time-out 20.000 s", "world:anyone", "held by somebody",
-                                   "without the servers", "1.0 % apart",
-                                   "leader's clock"})
+                                   "without the servers", "1.0 % apart", "leader's clock"})
         CHECK_MESSAGE(well.text.find(each) != std::string::npos, each);
     holder.signal(SIGTERM);
     CHECK(holder.wait() == 0);

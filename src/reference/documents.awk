@@ -1,6 +1,6 @@
 # What Doxygen reads of the user's guide, the list of changes and the tables for migration: headings get the anchors
-# by which they are linked to, and links to files that the reference has not become text. All documents share their
-# anchors: those of the tables get a word before them.
+# by which they are linked to, links to headers lead to their pages, and links to files that the reference has not
+# become text. All documents share their anchors: those of the tables get a word before them.
 function anchor(title) {
     title = tolower(title)
     gsub(/[^a-z0-9 _-]/, "", title)
@@ -30,6 +30,8 @@ code { print; next }
     gsub(/\]\(MIGRATION\.md\)/, "](@ref migration)")
     gsub(/\]\(README\.md\)/, "](@ref guide)")
     gsub(/\]\(#/, "&" word)
+    while (match($0, /\]\([a-z_]+\.hpp\)/)) # that header's page
+        $0 = substr($0, 1, RSTART + 1) "@ref zklock/" substr($0, RSTART + 2)
     gsub(/<!--[^>]*-->/, "")
     print
 }

@@ -9,6 +9,7 @@ mkdir -p "$3" || exit 1
 } | "$1" - || exit 1
 awk -f "$(dirname "$0")/../../src/reference/enumerators.awk" "$3"/xml/*.xml || exit 1
 [ -s "$3/html/index.html" ] || { echo "there is no reference" >&2; exit 1; }
+awk -f "$(dirname "$0")/links.awk" "$3"/html/*.html || exit 1
 [ $# -ge 4 ] || for class in client mutex guard election; do # of what everybody reads
     grep -q operation_aborted "$3/html/classzklock_1_1$class.html" ||
         { echo "the reference does not tell of $class" >&2; exit 1; }

@@ -69,4 +69,11 @@ public:
 };
 }
 SOURCE
+# A document that links to what there is not.
+printf '# Page\n\n[text](%s)\n' elsewhere.txt >"$3/hidden/page.md"
+if sh "$here/check.sh" "$doxygen" "$doxyfile" "$3/made" "$3/hidden" >"$3/said" 2>&1 ||
+    ! grep -q 'there is no .*elsewhere\.txt' "$3/said"; then
+    echo "a dead link: $(cat "$3/said")" >&2
+    failures=1
+fi
 exit $failures

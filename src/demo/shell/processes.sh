@@ -3,7 +3,7 @@
 
 clean_up() {
     trap '' INT TERM HUP # once is enough
-    local running patience
+    local running patience one names
     running=$(jobs -pr)
     # shellcheck disable=SC2086 # a list of process ids
     [[ -z $running ]] || kill -TERM $running 2>/dev/null
@@ -13,8 +13,8 @@ clean_up() {
         sleep 0.05
     done
     if [[ $running ]]; then # it had 5 s
-        # shellcheck disable=SC2086
-        echo "${0##*/}: has to be killed: $(ps -o comm= -p ${running//$'\n'/,} | paste -sd ' ')" >&2
+        names=$(for one in $running; do cat "/proc/$one/comm"; done 2>/dev/null | paste -sd ' ')
+        echo "${0##*/}: has to be killed: $names" >&2
         # shellcheck disable=SC2086
         kill -KILL $running 2>/dev/null
     fi

@@ -106,11 +106,14 @@ private:
         }
     }
 
-    /// Several requests of one client leave before the first is answered.
+    /// Several requests of one client leave before the first is answered. A change of an access list is the last of
+    /// them: whether a real server judges what comes right behind it by the old list or by the new one is chance
+    /// (`PrepRequestProcessor` sees the new one when it is applied, not when it is queued).
     void pipeline(unsigned client)
     {
         std::vector<std::function<void(side&)>> requests;
-        for (auto left = 1 + draw(6); left != 0; --left)
+        changes_access_ = false;
+        for (auto left = 1 + draw(6); left != 0 && !changes_access_; --left)
             requests.push_back(request(client));
         together(client, [&](side& s) {
             for (const auto& send : requests)
@@ -179,6 +182,7 @@ private:
                 });
             };
         case 20:
+            changes_access_ = true;
             return [c, path, access = some_access(), version = some_version()](side& s) {
                 s.store_of(c).set_acl(path, access, version,
                                       [&s, c, path](const store::reply& r) { s.told(c).tell("set_acl " + path, r); });
@@ -366,6 +370,7 @@ private:
     }
 
     side* sides_[2];
+    bool changes_access_ = false; ///< a request of the pipeline that is being made
     pairing& zxids_;
     pairing& owners_;
     choices choose_;

@@ -60,7 +60,7 @@ void keeper_process::run()
     }
 }
 
-/// Until something happens, or is due. An order is taken.
+/// Until something happens, or is due. All orders that have come are taken: what is due is judged by the newest lease.
 void keeper_process::wait()
 {
     itimerspec at{};
@@ -72,36 +72,42 @@ void keeper_process::wait()
     }
     ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
     std::array<pollfd, 3> sources{{{children_, POLLIN, 0}, {timer_, POLLIN, 0}, {tool_, POLLIN, 0}}};
-    if (::poll(sources.data(), tool_gone_ ? 2 : 3, -1) < 0)
-        return; // EINTR, after a stop
+    ::poll(sources.data(), tool_gone_ ? 2 : 3, -1); // EINTR after a stop, when much may have come
     signalfd_siginfo news;
     while (::read(children_, &news, sizeof news) > 0) {
     }
-    if (sources[2].revents != 0)
-        take_order();
+    while (!tool_gone_ && take_order()) {
+    }
 }
 
-void keeper_process::take_order()
+bool keeper_process::take_order()
 {
     std::array<char, 65'536> packet;
     const ssize_t length = ::recv(tool_, packet.data(), packet.size(), MSG_DONTWAIT);
-    if (length < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
+    if (length < 0 && errno == EINTR)
+        return true;
+    if (length < 0 && errno == EAGAIN)
+        return false;
     if (length <= 0) { // its end was closed
         tool_gone_ = true;
         if (phase_ != phase::idle) {
             everything_ = true;
             kill();
         }
-        return;
+        return false;
     }
     if (length < static_cast<ssize_t>(sizeof(order)))
-        return; // none of the tool's
+        return true; // none of the tool's
     order what;
     std::memcpy(&what, packet.data(), sizeof what);
-    const std::string_view rest(packet.data() + sizeof what, static_cast<std::size_t>(length) - sizeof what);
+    obey(what, std::string_view(packet.data() + sizeof what, static_cast<std::size_t>(length) - sizeof what));
+    return true;
+}
+
+void keeper_process::obey(const order& what, std::string_view environment)
+{
     if (what.what == order_kind::start)
-        return start(what, rest);
+        return start(what, environment);
     if (phase_ == phase::idle)
         return; // it crossed our report
     switch (what.what) {

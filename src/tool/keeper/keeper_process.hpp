@@ -45,7 +45,9 @@ private:
     };
 
     void wait();
-    void take_order();
+    /// Gives whether there was one.
+    bool take_order();
+    void obey(const order& what, std::string_view environment);
     void start(const order& what, std::string_view environment);
     void reap();
     void command_changed(int status);

@@ -102,8 +102,9 @@ TEST_CASE("lead stands again when its keeper could not make a process: the next 
 TEST_CASE("what a stopped keeper was told, it does when it goes on")
 {
     tool_scene scene;
-    auto tool =
-        scene.start({"run", "/keeper/full", "--", "sh", "-c", "trap '' USR1; echo $$ >command; exec sleep 1000"});
+    // The session is long: the signals below may take a while.
+    auto tool = scene.start({"run", "--session-timeout", "120", "--kill-after", "2", "/keeper/full", "--", "sh", "-c",
+                             "trap '' USR1; echo $$ >command; exec sleep 1000"});
     static_cast<void>(scene.await_pid("command"));
     const pid_t keeper = await_child(tool.pid());
     ::kill(keeper, SIGSTOP);
@@ -115,6 +116,22 @@ TEST_CASE("what a stopped keeper was told, it does when it goes on")
     await_no_pending_signal(tool.pid());
     ::kill(keeper, SIGCONT);
     CHECK(tool.wait() == 128 + SIGTERM);
+}
+
+TEST_CASE("a keeper that was stopped for longer than a lease heeds all extensions that have come meanwhile")
+{
+    tool_scene scene;
+    const auto session = std::chrono::seconds(12);
+    auto tool = scene.start({"run", "--session-timeout", "12", "/keeper/late", "--", "sh", "-c",
+                             "trap 'exit 5' USR1; echo $$ >command; while :; do sleep 1000 & wait; done"});
+    static_cast<void>(scene.await_pid("command"));
+    const pid_t keeper = await_child(tool.pid());
+    ::kill(keeper, SIGSTOP);
+    const auto until = steady_clock::now() + session; // no lease is longer
+    wait_until("the end of the lease that the keeper knows", default_limit, [&] { return steady_clock::now() > until; });
+    ::kill(keeper, SIGCONT);
+    tool.signal(SIGUSR1);
+    CHECK(tool.wait() == 5);
 }
 
 TEST_CASE("a process that has ended, and that nobody waits for, does not keep the lock")

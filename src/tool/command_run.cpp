@@ -170,17 +170,20 @@ void lock_session::caught(int number)
     commands_->signal(number);
 }
 
-/// Kills the command when the lease of a lock that is lost comes to its end: a keeper that is stopped does not. Gives
-/// the time to the next look.
+/// When the lock is lost, the keeper has to stop the command, even if somebody has stopped the keeper. When it has not
+/// done so at the end of the lease, this kills the command. Gives the time to the next look.
 lock_session::milliseconds lock_session::watch_lease(const command_state& command) const
 {
     const milliseconds usual = between_extensions();
-    if (!command.lost || command.group <= 0)
+    if (!command.lost)
         return usual;
+    commands_->wake();
     const auto left = lease_end_ - plan_.stop.reserve - lease_clock::now();
     if (left > lease_clock::duration(0))
         return std::min(usual, std::chrono::ceil<milliseconds>(left));
-    ::kill(-command.group, SIGKILL);
+    if (command.group > 0)
+        ::kill(-command.group, SIGKILL);
+    commands_->kill_if_stopped(); // its end has the tool kill all that is left
     return usual;
 }
 

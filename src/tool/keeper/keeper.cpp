@@ -133,6 +133,17 @@ void keeper::send_unsent()
     }
 }
 
+void keeper::wake() const
+{
+    ::kill(process_, SIGCONT);
+}
+
+void keeper::kill_if_stopped() const
+{
+    if (is_stopped(process_))
+        ::kill(process_, SIGKILL);
+}
+
 std::size_t keeper::kill_all(pid_t group)
 {
     const std::size_t left = signal_all(group, SIGKILL);

@@ -153,6 +153,12 @@ bool has_children() noexcept
     return ::waitid(P_ALL, 0, &one, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
+bool is_stopped(pid_t id)
+{
+    const auto line = read_stat(id);
+    return line && (line->state == 'T' || line->state == 't');
+}
+
 bool is_orphaned(pid_t group)
 {
     const all_processes all = read_all();

@@ -29,6 +29,9 @@ void adopt_orphans() noexcept;
 /// Whether this process has children, whom it has to wait for. Of one that adopts orphans, all descend from those.
 [[nodiscard]] bool has_children() noexcept;
 
+/// Whether somebody has stopped a process, with a signal or as a debugger does.
+[[nodiscard]] bool is_stopped(pid_t id);
+
 /// Whether nobody could continue a process group if it stopped: none of its processes has a parent in another group of
 /// the same session. The kernel neither lets the terminal stop such a group, nor SIGTSTP.
 [[nodiscard]] bool is_orphaned(pid_t group);

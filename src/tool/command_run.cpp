@@ -32,6 +32,9 @@ struct lock_session::command_state {
     int status = failed;   ///< to end with
     bool over = false;     ///< nothing is left of it
     bool lost = false;     ///< the lock, before that
+    bool ended = false;    ///< the command has; others of its group may go on
+    int last_signal = 0;   ///< that was passed on, and may have ended it
+    lease_clock::time_point signalled{}; ///< when
     bool hung_up = false;  ///< it was told that it has no terminal
     std::optional<lease_clock::time_point> kill_began; ///< by the tool, in the keeper's place
     bool stuck_told = false;
@@ -88,7 +91,7 @@ void lock_session::handle(const event& next, command_state& command)
     switch (next.what) {
     case kind::reported: return reported(next.said, command);
     case kind::keeper_ended: return keeper_ended(command);
-    case kind::caught: return caught(next.number);
+    case kind::caught: return caught(next.number, command);
     case kind::lost:
         if (!std::exchange(command.lost, true)) {
             tell_lost();
@@ -138,11 +141,17 @@ void lock_session::reported(report said, command_state& command)
 void lock_session::ended(int status, command_state& command)
 {
     command.status = status_of_command(status);
+    command.ended = true;
     const bool had_terminal = command.at.take_from(command.group, WIFSIGNALED(status));
-    // HUP is no request to end if the command takes it for one to read its configuration again. The terminal's keys
-    // reach the command alone if it has the terminal.
-    const int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    if (by == SIGHUP || (had_terminal && (by == SIGINT || by == SIGQUIT)))
+    // HUP is no request to end if the command takes it for one to read its configuration again, and goes on.
+    const bool hung_up = command.last_signal == SIGHUP &&
+                         lease_clock::now() - command.signalled <= plan_.stop.kill_after;
+    // The terminal's keys reach the command alone if it has the terminal. Shells, and who handles the signal, tell by
+    // the status.
+    const int by = WIFSIGNALED(status) ? WTERMSIG(status) : command.status - signal_base;
+    if (hung_up || (WIFSIGNALED(status) && by == SIGHUP))
+        asked_to_end_ = SIGHUP;
+    else if (had_terminal && (by == SIGINT || by == SIGQUIT))
         asked_to_end_ = by;
     out_.tell("ended", {{"status", command.status}}, fmt::format("ended with status {}", command.status));
 }
@@ -163,24 +172,31 @@ void lock_session::tell_stuck(std::size_t processes)
               fmt::format("{} processes of the command cannot be killed", processes));
 }
 
-void lock_session::caught(int number)
+void lock_session::caught(int number, command_state& command)
 {
-    if (number == SIGTERM || number == SIGINT || number == SIGQUIT)
+    if (number == SIGTERM || number == SIGINT || number == SIGQUIT || (number == SIGHUP && command.ended))
         asked_to_end_ = number;
+    if (ends_the_tool(number)) {
+        command.last_signal = number;
+        command.signalled = lease_clock::now();
+    }
     commands_->signal(number);
 }
 
-/// Kills the command when the lease of a lock that is lost comes to its end: a keeper that is stopped does not. Gives
-/// the time to the next look.
+/// When the lock is lost, the keeper has to stop the command, even if somebody has stopped the keeper. When it has not
+/// done so at the end of the lease, this kills the command. Gives the time to the next look.
 lock_session::milliseconds lock_session::watch_lease(const command_state& command) const
 {
     const milliseconds usual = between_extensions();
-    if (!command.lost || command.group <= 0)
+    if (!command.lost)
         return usual;
+    commands_->wake();
     const auto left = lease_end_ - plan_.stop.reserve - lease_clock::now();
     if (left > lease_clock::duration(0))
         return std::min(usual, std::chrono::ceil<milliseconds>(left));
-    ::kill(-command.group, SIGKILL);
+    if (command.group > 0)
+        ::kill(-command.group, SIGKILL);
+    commands_->kill_if_stopped(); // its end has the tool kill all that is left
     return usual;
 }
 

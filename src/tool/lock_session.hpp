@@ -101,7 +101,7 @@ private:
     void handle(const event& next, command_state& command);
     void reported(report said, command_state& command);
     void ended(int status, command_state& command);
-    void caught(int number);
+    void caught(int number, command_state& command);
     void command_stopped(int number, command_state& command);
     void not_started(const report& said, command_state& command);
     void tell_stuck(std::size_t processes);

@@ -26,6 +26,8 @@ bool terminal::ours() const
 
 bool terminal::give_to(pid_t group)
 {
+    if (file_ >= 0 && ::tcgetpgrp(file_) == group)
+        return true; // what asks for it now was stopped before it was given
     if (!ours())
         return false;
     before_known_ = ::tcgetattr(file_, &before_) == 0;

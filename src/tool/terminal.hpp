@@ -21,7 +21,7 @@ public:
     /// Whether the tool's own group is in the foreground.
     [[nodiscard]] bool ours() const;
 
-    /// Puts a group in the foreground if the tool's own is there. False if it is not.
+    /// Puts a group in the foreground if it or the tool's own is there. False if neither is.
     bool give_to(pid_t group);
     /// Puts the tool's own group there again if that group is there; `as_it_was` sets what the terminal does to what it
     /// was before, for a command that had no time to do so. Whether it was there.

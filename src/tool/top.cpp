@@ -24,7 +24,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 namespace zklock::tool {
@@ -48,8 +47,30 @@ struct change {
 };
 
 using changes = std::shared_ptr<mailbox<change>>;
-/// Between two looks at a queue. Whoever cancels it ends those who follow the queue.
-using rest_timer = std::shared_ptr<asio::steady_timer>;
+/// Between two looks at a queue.
+class rest {
+public:
+    explicit rest(const asio::any_io_executor& executor) : timer_(executor) {}
+
+    /// Gives false at once after end().
+    asio::awaitable<bool> take(asio::steady_timer::duration time)
+    {
+        timer_.expires_after(time);
+        if (!ended_)
+            co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
+        co_return !ended_;
+    }
+    /// Ends this one, and all later ones: somebody who looks at the queue just now does not rest afterwards.
+    void end()
+    {
+        ended_ = true;
+        timer_.cancel();
+    }
+
+private:
+    asio::steady_timer timer_;
+    bool ended_ = false;
+};
 
 /// A queue that changes all the time, and is long, is not to keep its servers busy with those who look at it.
 asio::steady_timer::duration rest_after(asio::steady_timer::duration look)
@@ -72,7 +93,7 @@ asio::awaitable<void> wait_for_change(client zk, std::string path, std::optional
 
 /// Reads a queue again and again: after each change of its nodes. Ends with an error, such as that of a client that
 /// closes.
-asio::awaitable<void> follow(client zk, std::string path, std::size_t which, changes to, rest_timer rest)
+asio::awaitable<void> follow(client zk, std::string path, std::size_t which, changes to, std::shared_ptr<rest> between)
 {
     using namespace asio::experimental::awaitable_operators;
     for (;;) {
@@ -93,9 +114,9 @@ asio::awaitable<void> follow(client zk, std::string path, std::size_t which, cha
             co_return to->put(change(which, std::move(listing)));
         const bool semaphore = listing.value().semaphore;
         to->put(change(which, std::move(listing)));
-        rest->expires_after(rest_after(std::chrono::steady_clock::now() - began));
-        const auto rested = co_await rest->async_wait(asio::as_tuple(asio::use_awaitable));
-        if (std::get<0>(rested))
+        auto resting = between->take(rest_after(std::chrono::steady_clock::now() - began));
+        const bool rested = co_await std::move(resting);
+        if (!rested)
             co_return;
         if (semaphore) {
             auto any = wait_for_change(zk, watched[0], seen[0]) || wait_for_change(zk, watched[1], seen[1]) ||
@@ -192,9 +213,9 @@ asio::awaitable<int> watch_all(client zk, std::vector<std::string> paths, bool j
 {
     const auto executor = co_await asio::this_coro::executor;
     const auto news = std::make_shared<mailbox<change>>(executor);
-    std::vector<rest_timer> rests;
+    std::vector<std::shared_ptr<rest>> rests;
     for (std::size_t i = 0; i < paths.size(); ++i) {
-        rests.push_back(std::make_shared<asio::steady_timer>(executor));
+        rests.push_back(std::make_shared<rest>(executor));
         asio::co_spawn(executor, follow(zk, paths[i], i, news, rests.back()), [](std::exception_ptr error) {
             if (error)
                 std::rethrow_exception(error);
@@ -206,8 +227,8 @@ asio::awaitable<int> watch_all(client zk, std::vector<std::string> paths, bool j
     auto showing = show(news, paths.size(), json, out, clock);
     const int status = co_await std::move(showing);
     clock.cancel();
-    for (const rest_timer& each : rests)
-        each->cancel();
+    for (const auto& each : rests)
+        each->end();
     signals.end();
     co_return status; // the client is closed, which ends those who follow
 }

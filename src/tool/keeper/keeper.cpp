@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -132,12 +133,23 @@ void keeper::send_unsent()
     }
 }
 
+void keeper::wake() const
+{
+    ::kill(process_, SIGCONT);
+}
+
+void keeper::kill_if_stopped() const
+{
+    if (is_stopped(process_))
+        ::kill(process_, SIGKILL);
+}
+
 std::size_t keeper::kill_all(pid_t group)
 {
     const std::size_t left = signal_all(group, SIGKILL);
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    return left;
+    return has_children() ? std::max<std::size_t>(left, 1) : 0; // /proc may tell nothing
 }
 
 } // namespace zklock::tool

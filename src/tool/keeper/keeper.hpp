@@ -45,6 +45,12 @@ public:
     /// order.
     void send_unsent();
 
+    // Neither may be called when it has ended.
+    /// Has the process go on if somebody has stopped it.
+    void wake() const;
+    /// Kills the process if it is stopped all the same, by a debugger, say. Then it has ended, for listen(), too.
+    void kill_if_stopped() const;
+
     /// In its place, when it has ended: sends KILL to the group and to all other descendants of this process. Gives how
     /// many there were: to be called again after a while until there are none.
     static std::size_t kill_all(pid_t group);

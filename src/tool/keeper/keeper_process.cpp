@@ -218,7 +218,7 @@ void keeper_process::kill()
     phase_ = phase::killing;
     std::size_t left = 0;
     if (everything_) {
-        left = signal_all(group_, SIGKILL);
+        left = std::max<std::size_t>(signal_all(group_, SIGKILL), has_children() ? 1 : 0);
     } else {
         ::kill(-group_, SIGKILL);
         left = living_in_group(group_);
@@ -231,10 +231,7 @@ void keeper_process::kill()
 bool keeper_process::over() const
 {
     // Its number goes to nobody else as long as there is a member, and then not before all others were given away.
-    const bool has_members = ::kill(-group_, 0) == 0 || errno != ESRCH;
-    if (has_members && living_in_group(group_) != 0)
-        return false;
-    return !everything_ || descendants_of(::getpid()).empty();
+    return living_in_group(group_) == 0 && (!everything_ || !has_children());
 }
 
 keeper_process::time_point keeper_process::kill_time() const

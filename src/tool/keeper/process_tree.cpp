@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -78,6 +79,12 @@ all_processes read_all()
     return all;
 }
 
+/// Whether /proc shows a user only what is the user's own (hidepid): the first process is seldom that.
+bool hides_others()
+{
+    return !read_stat(1);
+}
+
 /// Sends a signal to a process if it is still the one that was seen.
 void send_signal(const seen_process& to, int number)
 {
@@ -123,9 +130,33 @@ std::vector<seen_process> descendants_of(pid_t root)
 
 std::size_t living_in_group(pid_t group)
 {
-    const all_processes all = read_all();
-    return static_cast<std::size_t>(std::ranges::count_if(
-        all, [group](const auto& each) { return each.second.group == group && each.second.lives(); }));
+    // Somebody can be born behind what was read already: nobody has to be seen twice.
+    for (int look = 0; look < 2; ++look) {
+        if (::kill(-group, 0) != 0 && errno == ESRCH)
+            return 0;
+        std::size_t ended = 0;
+        std::size_t living = 0;
+        for (const auto& [id, line] : read_all())
+            if (line.group == group)
+                ++(line.lives() ? living : ended);
+        if (living != 0)
+            return living;
+        if (ended == 0 || hides_others())
+            return 1;
+    }
+    return 0;
+}
+
+bool has_children() noexcept
+{
+    siginfo_t one{};
+    return ::waitid(P_ALL, 0, &one, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
+bool is_stopped(pid_t id)
+{
+    const auto line = read_stat(id);
+    return line && (line->state == 'T' || line->state == 't');
 }
 
 bool is_orphaned(pid_t group)

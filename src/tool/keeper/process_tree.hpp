@@ -23,8 +23,14 @@ void adopt_orphans() noexcept;
 [[nodiscard]] std::vector<seen_process> descendants_of(pid_t root);
 
 /// How many processes of a group live. Those that have ended, and were not waited for yet, do not count; kill() does
-/// not tell them from others.
+/// not tell them from others. If the group has members, and /proc does not tell what they are, somebody lives: 1.
 [[nodiscard]] std::size_t living_in_group(pid_t group);
+
+/// Whether this process has children, whom it has to wait for. Of one that adopts orphans, all descend from those.
+[[nodiscard]] bool has_children() noexcept;
+
+/// Whether somebody has stopped a process, with a signal or as a debugger does.
+[[nodiscard]] bool is_stopped(pid_t id);
 
 /// Whether nobody could continue a process group if it stopped: none of its processes has a parent in another group of
 /// the same session. The kernel neither lets the terminal stop such a group, nor SIGTSTP.

@@ -128,10 +128,23 @@ TEST_CASE("a keeper that was stopped for longer than a lease heeds all extension
     const pid_t keeper = await_child(tool.pid());
     ::kill(keeper, SIGSTOP);
     const auto until = steady_clock::now() + session; // no lease is longer
-    wait_until("the end of the lease that the keeper knows", default_limit, [&] { return steady_clock::now() > until; });
+    wait_until("the end of the lease that the keeper knows", default_limit,
+               [&] { return steady_clock::now() > until; });
     ::kill(keeper, SIGCONT);
     tool.signal(SIGUSR1);
     CHECK(tool.wait() == 5);
+}
+
+TEST_CASE("a keeper that cannot look at /proc takes nobody in the command's group for dead")
+{
+    tool_scene scene;
+    auto tool = scene.start({"run", "/keeper/blind", "--", "sh", "-c",
+                             "mkfifo go; sleep 1000 & echo $! >member; read line <go; exit 4"});
+    const pid_t member = scene.await_pid("member");
+    allow_no_descriptors(await_child(tool.pid()));
+    CHECK(scene.run_command({"sh", "-c", "echo go >go"}).status == 0);
+    CHECK(tool.wait() == 4);
+    CHECK_FALSE(lives(member)); // it was stopped before the lock was given back
 }
 
 TEST_CASE("a process that has ended, and that nobody waits for, does not keep the lock")

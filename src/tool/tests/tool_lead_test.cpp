@@ -74,4 +74,12 @@ TEST_CASE("HUP is the command's, to read its configuration again, and ends lead 
     static_cast<void>(scene.await_line("up"));
     ::kill(simple.pid(), SIGHUP);
     CHECK(simple.wait() == 128 + SIGHUP);
+
+    auto orderly = scene.start({"lead", "/lead/orderly", "--", "sh", "-c",
+                                "trap 'exit 3' HUP; echo $$ >>orderly.up; while :; do sleep 1000 & wait; done"},
+                               "orderly");
+    static_cast<void>(scene.await_line("orderly.up"));
+    ::kill(orderly.pid(), SIGHUP);
+    CHECK(orderly.wait() == 3);
+    CHECK(count_lines(scene.contents("orderly.up")) == 1);
 }

@@ -6,6 +6,10 @@
 #include <doctest/doctest.h>
 
 #include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <cerrno>
 
 using namespace zklock::test;
 
@@ -15,6 +19,11 @@ namespace {
 const std::string deaf =
     "trap 'echo term >term' TERM; (trap '' TERM; echo up >child.up; exec sleep 1000) & echo $! >child; "
     "echo $$ >command; while :; do wait; done";
+
+/// A command that heeds TERM, and its child that does not, and has left the group.
+const std::string scattered =
+    "trap 'echo term >term; exit 0' TERM; setsid sh -c 'trap \"\" TERM; echo $$ >child; exec sleep 1000' & "
+    "echo $$ >command; wait";
 
 /// The cases that wait for the end of a lease have a short one.
 const std::string short_session = "8";
@@ -80,20 +89,46 @@ TEST_CASE("the tool is stopped, and cannot do anything: its keeper does")
     CHECK(tool.wait() == 123);
 }
 
-TEST_CASE("the keeper is stopped, and cannot do anything: the tool does")
+TEST_CASE("the keeper is stopped: the tool has it go on, and stop all that descends from the command")
 {
     tool_scene scene;
     proxy link(server().port());
     auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", short_session, "/lost/keeper",
-                             "--", "sh", "-c", deaf});
+                             "--", "sh", "-c", scattered});
     static_cast<void>(scene.await_pid("command"));
-    static_cast<void>(scene.await_line("child.up"));
+    static_cast<void>(scene.await_pid("child"));
     auto next = start_next(scene, "/lost/keeper");
     const pid_t keeper = await_child(tool.pid());
     ::kill(keeper, SIGSTOP);
     link.block();
     expect_clean(scene, std::move(next));
-    ::kill(keeper, SIGCONT);
+    CHECK(scene.contents("term") == "term\n");
+    CHECK(tool.wait() == 123);
+}
+
+TEST_CASE("the keeper is stopped by a debugger, and cannot go on: the tool does its work")
+{
+    tool_scene scene;
+    proxy link(server().port());
+    auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", short_session, "/lost/debugger",
+                             "--", "sh", "-c", scattered});
+    static_cast<void>(scene.await_pid("command"));
+    static_cast<void>(scene.await_pid("child"));
+    auto next = start_next(scene, "/lost/debugger");
+    const pid_t keeper = await_child(tool.pid());
+    if (::ptrace(PTRACE_SEIZE, keeper, nullptr, nullptr) != 0 && errno == EPERM) {
+        MESSAGE("no process may be traced here: not tested");
+        return;
+    }
+    REQUIRE(::ptrace(PTRACE_INTERRUPT, keeper, nullptr, nullptr) == 0);
+    int status = 0;
+    REQUIRE(::waitpid(keeper, &status, __WALL) == keeper);
+    CHECK(WIFSTOPPED(status));
+    link.block();
+    expect_clean(scene, std::move(next));
+    while (::waitpid(keeper, &status, __WALL) == keeper && WIFSTOPPED(status)) {
+    }
+    CHECK(WIFSIGNALED(status));
     CHECK(tool.wait() == 123);
 }
 

@@ -270,13 +270,15 @@ TEST_CASE("lead ends when the terminal's key ends a command that has the termina
 {
     tool_scene scene;
     typed_shell shell(scene.file(""));
-    shell.type(lead + "/terminal/lead -- sh -c 'read line; echo first; read line'\n");
-    shell.type("a line\n");
-    shell.await("first");
-    shell.type("\x03");
-    shell.await("[ready] ");
-    shell.type("echo status=$?\n");
-    shell.await("status=130");
+    for (const std::string trap : {"", "trap \"exit 130\" INT; "}) {
+        shell.type(lead + "/terminal/lead -- sh -c '" + trap + "read line; echo first; read line'\n");
+        shell.type("a line\n");
+        shell.await("first");
+        shell.type("\x03");
+        shell.await("[ready] ");
+        shell.type("echo status=$?\n");
+        shell.await("status=130");
+    }
 }
 
 TEST_CASE("a command whose shell has gone hangs up when it reads from the terminal")

@@ -85,8 +85,7 @@ int break_node(const break_arguments& given)
     if (!given.yes && ::isatty(STDIN_FILENO) != 1)
         throw usage_error("break asks before it deletes, and stdin is no terminal: say --yes");
     voice out(false, given.connection.json);
-    return written_out(out,
-                       run_with_client(given.connection, out, [&](client zk) { return delete_node(zk, given, out); }));
+    return report_with_client(given.connection, out, [&](client zk) { return delete_node(zk, given, out); });
 }
 
 } // namespace zklock::tool

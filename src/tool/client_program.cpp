@@ -81,8 +81,10 @@ int run_with_client(const connection_arguments& given, voice& out,
     return run_program(io, connect_and_run(zk, given, out, log, program));
 }
 
-int written_out(voice& out, int status)
+int report_with_client(const connection_arguments& given, voice& out,
+                       const std::function<asio::awaitable<int>(client)>& program)
 {
+    const int status = run_with_client(given, out, program);
     const int why = std::fflush(stdout) == 0 ? 0 : errno;
     if (why == 0 && std::ferror(stdout) == 0)
         return status;

@@ -21,8 +21,9 @@ int tell_failed(voice& out, const std::string& what, error_code why);
 int run_with_client(const connection_arguments& given, voice& out,
                     const std::function<boost::asio::awaitable<int>(client)>& program);
 
-/// The status of a program that has told its result on stdout, and nothing else: `failed`, which it says, if not all of
-/// that could be written.
-int written_out(voice& out, int status);
+/// The same for a subcommand that tells its result on stdout: the status is `failed`, which it says, if not all of that
+/// could be written.
+int report_with_client(const connection_arguments& given, voice& out,
+                       const std::function<boost::asio::awaitable<int>(client)>& program);
 
 } // namespace zklock::tool

@@ -33,8 +33,7 @@ struct lock_session::command_state {
     bool over = false;     ///< nothing is left of it
     bool lost = false;     ///< the lock, before that
     bool ended = false;    ///< the command has; others of its group may go on
-    int last_signal = 0;   ///< that was passed on, and may have ended it
-    lease_clock::time_point signalled{}; ///< when
+    std::optional<lease_clock::time_point> hup; ///< when HUP was passed on, if no other signal to end was after it
     bool hung_up = false;  ///< it was told that it has no terminal
     std::optional<lease_clock::time_point> kill_began; ///< by the tool, in the keeper's place
     bool stuck_told = false;
@@ -144,8 +143,7 @@ void lock_session::ended(int status, command_state& command)
     command.ended = true;
     const bool had_terminal = command.at.take_from(command.group, WIFSIGNALED(status));
     // HUP is no request to end if the command takes it for one to read its configuration again, and goes on.
-    const bool hung_up = command.last_signal == SIGHUP &&
-                         lease_clock::now() - command.signalled <= plan_.stop.kill_after;
+    const bool hung_up = command.hup && lease_clock::now() - *command.hup <= plan_.stop.kill_after;
     // The terminal's keys reach the command alone if it has the terminal. Shells, and who handles the signal, tell by
     // the status.
     const int by = WIFSIGNALED(status) ? WTERMSIG(status) : command.status - signal_base;
@@ -176,10 +174,10 @@ void lock_session::caught(int number, command_state& command)
 {
     if (number == SIGTERM || number == SIGINT || number == SIGQUIT || (number == SIGHUP && command.ended))
         asked_to_end_ = number;
-    if (ends_the_tool(number)) {
-        command.last_signal = number;
-        command.signalled = lease_clock::now();
-    }
+    if (number == SIGHUP)
+        command.hup = lease_clock::now();
+    else if (ends_the_tool(number))
+        command.hup.reset();
     commands_->signal(number);
 }
 

@@ -166,8 +166,7 @@ int doctor(const connection_arguments& connection, const std::string& path)
             return status;
     }
     voice out(false, connection.json);
-    return written_out(
-        out, run_with_client(connection, out, [&](client zk) { return examine(zk, connection, path, found); }));
+    return report_with_client(connection, out, [&](client zk) { return examine(zk, connection, path, found); });
 }
 
 } // namespace zklock::tool

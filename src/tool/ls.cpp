@@ -35,8 +35,7 @@ int list(const connection_arguments& connection, const std::vector<std::string>&
     for (const std::string& path : paths)
         check_path(path);
     voice out(false, connection.json);
-    return written_out(
-        out, run_with_client(connection, out, [&](client zk) { return print(zk, paths, connection.json, out); }));
+    return report_with_client(connection, out, [&](client zk) { return print(zk, paths, connection.json, out); });
 }
 
 } // namespace zklock::tool

@@ -64,8 +64,7 @@ int revoke(const connection_arguments& connection, const std::string& path)
 {
     check_path(path);
     voice out(false, connection.json);
-    return written_out(
-        out, run_with_client(connection, out, [&](client zk) { return ask_holders(zk, path, connection.json, out); }));
+    return report_with_client(connection, out, [&](client zk) { return ask_holders(zk, path, connection.json, out); });
 }
 
 } // namespace zklock::tool

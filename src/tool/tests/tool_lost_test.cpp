@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <optional>
 
 using namespace zklock::test;
 
@@ -44,6 +45,33 @@ void expect_clean(tool_scene& scene, child_process next)
     CHECK(scene.contents("next").find("is alive") == std::string::npos);
     CHECK(scene.contents("next").find("had it") != std::string::npos);
 }
+
+/// A command with a child in another group, under a lock whose servers can be cut off, and the next one that waits for
+/// that lock.
+struct kept_command {
+    explicit kept_command(const std::string& path)
+        : tool(scene.start({"run", "--servers", link.address(), "--session-timeout", short_session, path, "--", "sh",
+                            "-c", scattered}))
+    {
+        static_cast<void>(scene.await_pid("command"));
+        static_cast<void>(scene.await_pid("child"));
+        next = start_next(scene, path);
+        keeper = await_child(tool.pid());
+    }
+
+    /// Cuts it off, until the next one has the lock.
+    void expect_loss()
+    {
+        link.block();
+        expect_clean(scene, std::move(*next));
+    }
+
+    tool_scene scene;
+    proxy link{server().port()};
+    child_process tool;
+    std::optional<child_process> next;
+    pid_t keeper = 0;
+};
 
 } // namespace
 
@@ -91,45 +119,29 @@ TEST_CASE("the tool is stopped, and cannot do anything: its keeper does")
 
 TEST_CASE("the keeper is stopped: the tool has it go on, and stop all that descends from the command")
 {
-    tool_scene scene;
-    proxy link(server().port());
-    auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", short_session, "/lost/keeper",
-                             "--", "sh", "-c", scattered});
-    static_cast<void>(scene.await_pid("command"));
-    static_cast<void>(scene.await_pid("child"));
-    auto next = start_next(scene, "/lost/keeper");
-    const pid_t keeper = await_child(tool.pid());
-    ::kill(keeper, SIGSTOP);
-    link.block();
-    expect_clean(scene, std::move(next));
-    CHECK(scene.contents("term") == "term\n");
-    CHECK(tool.wait() == 123);
+    kept_command kept("/lost/keeper");
+    ::kill(kept.keeper, SIGSTOP);
+    kept.expect_loss();
+    CHECK(kept.scene.contents("term") == "term\n");
+    CHECK(kept.tool.wait() == 123);
 }
 
 TEST_CASE("the keeper is stopped by a debugger, and cannot go on: the tool does its work")
 {
-    tool_scene scene;
-    proxy link(server().port());
-    auto tool = scene.start({"run", "--servers", link.address(), "--session-timeout", short_session, "/lost/debugger",
-                             "--", "sh", "-c", scattered});
-    static_cast<void>(scene.await_pid("command"));
-    static_cast<void>(scene.await_pid("child"));
-    auto next = start_next(scene, "/lost/debugger");
-    const pid_t keeper = await_child(tool.pid());
-    if (::ptrace(PTRACE_SEIZE, keeper, nullptr, nullptr) != 0 && errno == EPERM) {
+    kept_command kept("/lost/debugger");
+    if (::ptrace(PTRACE_SEIZE, kept.keeper, nullptr, nullptr) != 0 && errno == EPERM) {
         MESSAGE("no process may be traced here: not tested");
         return;
     }
-    REQUIRE(::ptrace(PTRACE_INTERRUPT, keeper, nullptr, nullptr) == 0);
+    REQUIRE(::ptrace(PTRACE_INTERRUPT, kept.keeper, nullptr, nullptr) == 0);
     int status = 0;
-    REQUIRE(::waitpid(keeper, &status, __WALL) == keeper);
+    REQUIRE(::waitpid(kept.keeper, &status, __WALL) == kept.keeper);
     CHECK(WIFSTOPPED(status));
-    link.block();
-    expect_clean(scene, std::move(next));
-    while (::waitpid(keeper, &status, __WALL) == keeper && WIFSTOPPED(status)) {
+    kept.expect_loss();
+    while (::waitpid(kept.keeper, &status, __WALL) == kept.keeper && WIFSTOPPED(status)) {
     }
     CHECK(WIFSIGNALED(status));
-    CHECK(tool.wait() == 123);
+    CHECK(kept.tool.wait() == 123);
 }
 
 TEST_CASE("a stopped command is stopped for good in time, too")

@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <fstream>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 
 using namespace zklock::test;
@@ -74,6 +75,23 @@ public:
         return before;
     }
 
+    /// Until the command has ended, with that status.
+    void expect_status(int status)
+    {
+        await("[ready] ");
+        type("echo status=$?\n");
+        await("status=" + std::to_string(status));
+    }
+
+    /// The terminal's key stops the job, and the shell has it go on in the foreground.
+    void stop_and_continue()
+    {
+        type("\x1a");
+        await("Stopped");
+        await("[ready] ");
+        type("fg\n");
+    }
+
     /// Until a job is in the foreground, and has what is typed. The shell names a job before it puts it there.
     void await_job() const
     {
@@ -119,9 +137,7 @@ TEST_CASE("a command reads from the terminal, and the shell has it back afterwar
     shell.await("up");
     shell.type("some words\n");
     shell.await("<some words>");
-    shell.await("[ready] ");
-    shell.type("echo status=$?\n");
-    shell.await("status=3");
+    shell.expect_status(3);
 }
 
 TEST_CASE("the terminal's key interrupts the command, before it reads and while it does")
@@ -135,18 +151,14 @@ TEST_CASE("the terminal's key interrupts the command, before it reads and while 
     shell.await("up");
     shell.type("\x03");
     shell.await("stopped");
-    shell.await("[ready] ");
-    shell.type("echo status=$?\n");
-    shell.await("status=4");
+    shell.expect_status(4);
 
     shell.type(run + "/terminal/interrupt -- sh -c 'trap \"echo stopped; exit 5\" INT; read line; " + child + "'\n");
     shell.type("a line\n"); // whoever reads it has the terminal
     shell.await("up");
     shell.type("\x03");
     shell.await("stopped");
-    shell.await("[ready] ");
-    shell.type("echo status=$?\n");
-    shell.await("status=5");
+    shell.expect_status(5);
 }
 
 TEST_CASE("a job is stopped, and goes on in the foreground")
@@ -165,9 +177,7 @@ TEST_CASE("a job is stopped, and goes on in the foreground")
     shell.await("read line"); // what bash says of the job
     shell.type("later\n");
     shell.await("<later>");
-    shell.await("[ready] ");
-    shell.type("echo status=$?\n");
-    shell.await("status=0");
+    shell.expect_status(0);
 }
 
 TEST_CASE("in the background a command that reads is stopped, as any job is")
@@ -209,9 +219,7 @@ TEST_CASE("who waits is interrupted by the terminal's key")
     shell.type(run + "--verbose /terminal/wait -- true\n");
     shell.await("held by other");
     shell.type("\x03");
-    shell.await("[ready] ");
-    shell.type("echo status=$?\n");
-    shell.await("status=130");
+    shell.expect_status(130);
     holder.signal(SIGTERM);
     CHECK(holder.wait() == 0);
 }
@@ -226,10 +234,7 @@ TEST_CASE("a job of several processes is stopped as a whole when the command has
     shell.type("sh job\n");
     shell.type("a line\n");
     shell.await("first");
-    shell.type("\x1a");
-    shell.await("Stopped");
-    shell.await("[ready] ");
-    shell.type("fg\n");
+    shell.stop_and_continue();
     shell.await("sh job");
     shell.type("later\n");
     shell.await("<later>");
@@ -252,16 +257,11 @@ TEST_CASE("lead that waits for its next term is stopped by the terminal's key, a
     shell.await("first");
     static_cast<void>(scene.await_line("next"));
     wait_until("a queue again", default_limit, [&] { return admin.children("/terminal/terms").size() == 2; });
-    shell.type("\x1a");
-    shell.await("Stopped");
-    shell.await("[ready] ");
-    shell.type("fg\n");
+    shell.stop_and_continue();
     shell.await("lead"); // what bash says of the job
     shell.await_job();
     shell.type("\x03");
-    shell.await("[ready] ");
-    shell.type("echo status=$?\n");
-    shell.await("status=130");
+    shell.expect_status(130);
     next.signal(SIGTERM);
     CHECK(next.wait() == 0);
 }
@@ -275,9 +275,7 @@ TEST_CASE("lead ends when the terminal's key ends a command that has the termina
         shell.type("a line\n");
         shell.await("first");
         shell.type("\x03");
-        shell.await("[ready] ");
-        shell.type("echo status=$?\n");
-        shell.await("status=130");
+        shell.expect_status(130);
     }
 }
 

@@ -25,6 +25,7 @@ public:
     }
 
     void lock() { mutex_.lock(); }
+    [[nodiscard]] bool try_lock() { return mutex_.try_lock(); }
     void unlock() { mutex_.unlock(); }
 
 private:

@@ -1,9 +1,13 @@
 #pragma once
+#include <boost/asio/any_completion_executor.hpp>
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/associator.hpp>
 #include <boost/asio/async_result.hpp>
 
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 // How the public templates begin an operation. What they call is a compiled *start function*: it takes the state it
@@ -12,6 +16,38 @@
 namespace zklock::detail {
 
 namespace asio = boost::asio;
+
+/// A handler right before its type is erased. Most are to run on the client's own executor, as those of a coroutine that
+/// was spawned there. Each would have that wrapped anew, which takes memory; this has it compared before, where its type
+/// is known, and then names the executor that the client has wrapped once.
+template <class Handler> struct erasable_handler {
+    Handler handler;
+
+    template <class... Values> void operator()(Values&&... values) &&
+    {
+        std::move(handler)(std::forward<Values>(values)...);
+    }
+};
+
+/// The executor of a handler; `candidate` is the client's, as `asio::any_io_executor`, wrapped.
+template <class Handler>
+[[nodiscard]] asio::any_completion_executor executor_to_erase(const Handler& handler,
+                                                              const asio::any_completion_executor& candidate)
+{
+    const auto own = asio::get_associated_executor(handler, candidate);
+    using executor = std::remove_const_t<decltype(own)>;
+    if constexpr (!std::is_same_v<executor, asio::any_completion_executor>) {
+        const auto* const clients = candidate.target<asio::any_io_executor>();
+        if constexpr (std::is_same_v<executor, asio::any_io_executor>) {
+            if (clients && *clients == own)
+                return candidate;
+        } else if (clients) {
+            if (const auto* const same_kind = clients->target<executor>(); same_kind && *same_kind == own)
+                return candidate;
+        }
+    }
+    return own;
+}
 
 /// What an operation completes with, by its start function.
 template <class Function> struct completion_of;
@@ -38,18 +74,21 @@ public:
     {
         std::apply(
             [&](Args&... args) {
-                Start(std::move(state_), std::move(args)..., erased(std::forward<Handler>(handler)));
+                Start(std::move(state_), std::move(args)..., erase(std::forward<Handler>(handler)));
             },
             args_);
     }
     template <class Handler> void operator()(Handler&& handler) const&
     {
-        std::apply([&](const Args&... args) { Start(state_, args..., erased(std::forward<Handler>(handler))); },
-                   args_);
+        std::apply([&](const Args&... args) { Start(state_, args..., erase(std::forward<Handler>(handler))); }, args_);
     }
 
 private:
-    using erased = typename completion_of<decltype(Start)>::handler;
+    template <class Handler> [[nodiscard]] static auto erase(Handler&& handler)
+    {
+        using erased = typename completion_of<decltype(Start)>::handler;
+        return erased(erasable_handler<std::decay_t<Handler>>{std::forward<Handler>(handler)});
+    }
 
     State state_;
     std::tuple<Args...> args_;
@@ -70,3 +109,27 @@ template <class Token, auto Start, class State, class... Args>
 }
 
 } // namespace zklock::detail
+
+/// All but its executor is the handler's own.
+template <template <class, class> class Associator, class Handler, class Candidate>
+struct boost::asio::associator<Associator, zklock::detail::erasable_handler<Handler>, Candidate>
+    : Associator<Handler, Candidate> {
+    static auto get(const zklock::detail::erasable_handler<Handler>& h) noexcept
+    {
+        return Associator<Handler, Candidate>::get(h.handler);
+    }
+    static auto get(const zklock::detail::erasable_handler<Handler>& h, const Candidate& c) noexcept
+    {
+        return Associator<Handler, Candidate>::get(h.handler, c);
+    }
+};
+
+template <class Handler>
+struct boost::asio::associated_executor<zklock::detail::erasable_handler<Handler>,
+                                        boost::asio::any_completion_executor> {
+    using type = any_completion_executor;
+    static type get(const zklock::detail::erasable_handler<Handler>& h, const type& candidate = {}) noexcept
+    {
+        return zklock::detail::executor_to_erase(h.handler, candidate);
+    }
+};

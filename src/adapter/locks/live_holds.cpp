@@ -66,9 +66,11 @@ void live_hold::leave_the_list() noexcept
 
 live_holds::change::change(live_holds& in) noexcept : in_(in)
 {
-    in_.waiting_.fetch_add(1, std::memory_order_relaxed);
-    in_.mutex_.lock();
-    in_.waiting_.fetch_sub(1, std::memory_order_relaxed);
+    if (!in_.mutex_.try_lock()) { // somebody is counting, or changes something in another thread
+        in_.waiting_.fetch_add(1, std::memory_order_relaxed);
+        in_.mutex_.lock();
+        in_.waiting_.fetch_sub(1, std::memory_order_relaxed);
+    }
     ++in_.changes_;
 }
 

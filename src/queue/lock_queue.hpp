@@ -61,7 +61,7 @@ class lock_queue {
 public:
     /// Numbers are scarce from `scarce_from` on; only tests choose another than sequence_scarce.
     explicit lock_queue(reuse allowed = {}, std::int32_t scarce_from = sequence_scarce, name_rules names = {})
-        : allowed_(allowed), scarce_from_(scarce_from), names_(std::move(names))
+        : scarce_from_(scarce_from), allowed_(allowed), names_(std::move(names))
     {
     }
 
@@ -318,62 +318,62 @@ private:
     void arm(std::vector<action>&, const std::string& node);
     void disarm_unneeded(std::vector<action>&);
 
-    const reuse allowed_;
-    const std::int32_t scarce_from_;
-    const name_rules names_;
+    // What each decision looks at stands together, in as few cache lines as possible: a client with many paths comes back
+    // to each when it has seen to all the others.
+    bool connected_ = false;
+    bool dense_ = false;              ///< known_through_ holds
+    bool others_expected_ = false;    ///< they were met the last time: it is likely that a read will be needed
+    bool disturbed_ = false;          ///< others may have queued since a node was left to linger
+    bool look_after_holders_ = false; ///< the watch of one who holds on may have to be armed
+    bool look_up_refused_ = false;
+    bool refused_watch_ = false; ///< there may still be one that a refusal has made count for nothing
+    bool strangers_ = false;     ///< the last list had children that are no contenders
+    watch_state parent_ = watch_state::off;   ///< on the data of the path's own node
+    watch_state children_ = watch_state::off; ///< on its children
     emptying emptying_ = emptying::unasked;
-    bool strangers_ = false;          ///< the last list had children that are no contenders
+    const std::int32_t scarce_from_;
+    const reuse allowed_;
+    std::int32_t known_through_ = -1; ///< every live node up to this number is in the view
+    std::int32_t numbers_used_ = 0;   ///< after that, by downgrades of ours: they count as children made
     std::int64_t next_number_ = 0;    ///< that the parent gives, as far as is known
-    std::uint64_t occupied_stamp_ = 0; ///< when it was found to be
-    std::string awaited_;             ///< the youngest node then
-    contender_id asked_for_ = 0;      ///< the last contender held back when the parent's delete was asked for
-    std::set<std::string, std::less<>> lasting_; ///< watched nodes that no session owns
-    contenders contenders_; // outlives the indexes
-    contender_index<by_id> wanted_;
-    contender_index<by_create_stamp> creating_;
-    contender_index<by_id> unknown_;
-    contender_index<by_sequence> queued_;
-    contender_index<by_id, true> held_;
-    contender_index<by_id> downgrading_;
-    contender* lingering_ = nullptr;
-    std::vector<contender_id> to_remove_;  ///< some may be forgotten
-    std::vector<contender_id> to_inspect_; ///< some may be forgotten
-    bool look_after_holders_ = false;      ///< the watch of one who holds on may have to be armed
+    std::uint64_t stamp_ = 0;         ///< the last one given: creates, reads and doubts get one each, in order
+    std::uint64_t last_read_stamp_ = 0; ///< of the last read sent in this epoch, 0 for none
+    std::uint64_t answered_stamp_ = 0;  ///< of the last read answered
+    std::uint64_t doubt_stamp_ = 0;     ///< only a read sent after this tells who is before our first
+    std::uint64_t growth_stamp_ = 0;    ///< only a read sent after this tells whether a reader has come to be there
     std::size_t contending_ = 0;
     std::size_t contending_alone_ = 0; ///< how many of them exclude readers
     std::size_t with_node_ = 0;
     std::size_t looking_once_ = 0; ///< how many of the queued ones look once
-
+    contender* lingering_ = nullptr;
+    std::vector<action> news_;
+    std::vector<action> actions_;          ///< what next() gave last
+    std::vector<contender_id> to_remove_;  ///< some may be forgotten
+    std::vector<contender_id> to_inspect_; ///< some may be forgotten
+    contenders contenders_; // outlives the indexes
+    contender_index<by_id> wanted_;
+    contender_index<by_create_stamp> creating_;
+    contender_index<by_sequence> queued_;
+    contender_index<by_id, true> held_;
+    contender_index<by_id> unknown_;
+    contender_index<by_id> downgrading_;
     view view_; ///< live nodes that count: of others, and of ours that have not left
     view left_; ///< nodes of ours that have left, until they are gone: nobody waits for them
-    std::map<std::string, watch_state, std::less<>> watches_; ///< of this epoch
     std::set<std::string> watched_others_; ///< the watched nodes that may be others'
-    std::vector<action> news_;
-    std::vector<action> actions_; ///< what next() gave last
+    boost::container::deque<sent_read> reads_; ///< unanswered ones
 
-    watch_state parent_ = watch_state::off;   ///< on the data of the path's own node
-    watch_state children_ = watch_state::off; ///< on its children
-    bool refused_watch_ = false; ///< there may still be one that a refusal has made count for nothing
+    std::map<std::string, watch_state, std::less<>> watches_; ///< of this epoch
+    std::set<std::string, std::less<>> lasting_;              ///< watched nodes that no session owns
+    const name_rules names_;
+    std::uint64_t occupied_stamp_ = 0; ///< when the parent was found to be
+    std::string awaited_;              ///< the youngest node then
+    contender_id asked_for_ = 0;       ///< the last contender held back when the parent's delete was asked for
     struct parent_look {
         std::int32_t children;
         std::int32_t ever;
         std::int64_t changed_by;
     };
     std::optional<parent_look> last_look_; ///< at the parent, if nothing else has been learnt of the queue since
-    bool disturbed_ = false;                  ///< others may have queued since a node was left to linger
-    bool dense_ = false;                      ///< known_through_ holds
-    std::int32_t known_through_ = -1;         ///< every live node up to this number is in the view
-    std::int32_t numbers_used_ = 0;           ///< after that, by downgrades of ours: they count as children made
-    bool others_expected_ = false; ///< they were met the last time: it is likely that a read will be needed
-
-    bool connected_ = false;
-    bool look_up_refused_ = false;
-    boost::container::deque<sent_read> reads_;       ///< unanswered ones
-    std::uint64_t stamp_ = 0;            ///< the last one given: creates, reads and doubts get one each, in order
-    std::uint64_t last_read_stamp_ = 0;  ///< of the last read sent in this epoch, 0 for none
-    std::uint64_t answered_stamp_ = 0;   ///< of the last read answered
-    std::uint64_t doubt_stamp_ = 0;      ///< only a read sent after this tells who is before our first
-    std::uint64_t growth_stamp_ = 0;     ///< only a read sent after this tells whether a reader has come to be there
 };
 
 } // namespace zklock::queue

@@ -36,10 +36,11 @@ template <class Handler>
 {
     const auto own = asio::get_associated_executor(handler, candidate);
     using executor = std::remove_const_t<decltype(own)>;
+    using wrapped = asio::any_io_executor::base_type;
     if constexpr (!std::is_same_v<executor, asio::any_completion_executor>) {
-        const auto* const clients = candidate.target<asio::any_io_executor>();
+        const auto* const clients = candidate.target<wrapped>();
         if constexpr (std::is_same_v<executor, asio::any_io_executor>) {
-            if (clients && *clients == own)
+            if (clients && *clients == static_cast<const wrapped&>(own))
                 return candidate;
         } else if (clients) {
             if (const auto* const same_kind = clients->target<executor>(); same_kind && *same_kind == own)

@@ -219,9 +219,11 @@ void lock_path::carry_out_decisions()
     const bool may_grant = queue_.may_grant() && !session_.lost_track();
     const auto now = may_grant ? session_.scheduler.now() : store::scheduler::time_point{};
     carried_out_ = 0;
+    carrying_out_ = true;
     actions_ = &queue_.next(may_grant && session_.lease_fresh(now));
     for (; carried_out_ < actions_->size(); ++carried_out_)
         carry_out((*actions_)[carried_out_], now);
+    carrying_out_ = false;
     choose_next_create();
     if (to_create_ != 0)
         session_.writes.join(*this, false);
@@ -236,7 +238,7 @@ void lock_path::carry_out_decisions()
 /// asked for then is decided anew.
 void lock_path::carry_out_news_left()
 {
-    if (!actions_ || carried_out_ == actions_->size())
+    if (!carrying_out_ || !actions_)
         return;
     const auto now = session_.scheduler.now();
     for (; carried_out_ < actions_->size(); ++carried_out_) {
@@ -251,6 +253,7 @@ void lock_path::carry_out_news_left()
             carry_out(action, now);
         }
     }
+    carrying_out_ = false;
 }
 
 } // namespace zklock::recipes

@@ -164,18 +164,20 @@ private:
     const std::size_t node_cost_; ///< of one node, in the node budget
     parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
     std::optional<access_list> access_;                ///< of the path, as the last acquire wants it
-    queue::lock_queue queue_;
+    std::shared_ptr<holder_look> look_; ///< at who holds the lock, or has held it
+    store::scheduler::time_point lingers_since_{};
+    store::scheduler::timer_id linger_timer_ = 0;
+    // What each step looks at stands together, beside what the queue looks at.
+    boost::container::deque<queue::contender_id> removes_;        ///< to be sent in company
+    boost::container::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
     std::unordered_map<queue::contender_id, contender_ptr> contenders_;
     const std::vector<queue::action>* actions_ = nullptr; ///< of the queue's, lately
     std::size_t carried_out_ = 0;                         ///< how many of them were
     queue::contender_id to_create_ = 0; ///< whose node is to be created next; 0 if none can be now
-    boost::container::deque<queue::contender_id> removes_;        ///< to be sent in company
-    boost::container::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
-    lock_contender* last_of_batch_ = nullptr;        ///< whose create went into the transaction that is being gathered
+    lock_contender* last_of_batch_ = nullptr; ///< whose create went into the transaction that is being gathered
+    bool carrying_out_ = false;               ///< or an exception has ended that
     bool wants_budget_ = false;
-    std::shared_ptr<holder_look> look_; ///< at who holds the lock, or has held it
-    store::scheduler::time_point lingers_since_{};
-    store::scheduler::timer_id linger_timer_ = 0;
+    queue::lock_queue queue_;
 };
 
 } // namespace zklock::recipes

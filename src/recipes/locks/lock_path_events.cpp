@@ -46,6 +46,7 @@ void lock_path::distrust()
     queue_.distrust();
     carry_out_news_left();
     carried_out_ = 0;
+    carrying_out_ = true;
     actions_ = &queue_.next(false);
     carry_out_news_left();
     std::vector<contender_ptr> all;

@@ -3,7 +3,10 @@
 #include <atomic>
 #include <new>
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 namespace zklock::runtime {
 
@@ -26,6 +29,17 @@ unsigned fork_count()
 {
     [[maybe_unused]] static const bool watching = watch_forks();
     return forks.load(std::memory_order_relaxed);
+}
+
+void leave_to_parent(int descriptor) noexcept
+{
+    const int other = ::eventfd(0, EFD_CLOEXEC);
+    if (other == -1) {
+        ::close(descriptor);
+        return;
+    }
+    ::dup3(other, descriptor, O_CLOEXEC);
+    ::close(other);
 }
 
 } // namespace zklock::runtime

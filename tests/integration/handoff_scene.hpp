@@ -119,7 +119,7 @@ private:
     const std::shared_ptr<runtime::turns> turns_;
     runtime::asio_scheduler scheduler_;
     const store::log_function log_;
-    const peering::owned_peers peers_;
+    const std::shared_ptr<peering::network_peers> peers_;
 };
 
 /// `waiting` subscribes to a new node of `owner`, and is subscribed.

@@ -11,19 +11,18 @@ namespace zklock::bridge::peering {
 network_peers::network_peers(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns,
                              store::scheduler& scheduler, settings read, const store::log_function& log,
                              local_address local)
-    : strand_(strand), turns_(std::move(turns)), scheduler_(scheduler), settings_(std::move(read)), log_(log),
+    : strand_(strand), turns_(std::move(turns)), scheduler_(scheduler), settings_(std::move(read)), log_function_(log),
       local_address_(std::move(local)), forks_(runtime::fork_count()), bounds_(networks(settings_.peers))
 {
 }
 
-owned_peers make_peers(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,
-                       store::scheduler& scheduler, const settings& read, const store::log_function& log,
-                       network_peers::local_address local)
+std::shared_ptr<network_peers> make_peers(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,
+                                          store::scheduler& scheduler, const settings& read,
+                                          const store::log_function& log, network_peers::local_address local)
 {
     auto made = std::make_shared<network_peers>(strand, turns, scheduler, read, log, std::move(local));
     turns->add(made);
-    network_peers* const p = made.get();
-    return {p, stops_peers{std::move(made)}};
+    return made;
 }
 
 bool network_peers::alive() const noexcept { return strand_ && runtime::fork_count() == forks_; }

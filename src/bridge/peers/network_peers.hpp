@@ -113,7 +113,8 @@ private:
     const std::shared_ptr<runtime::turns> turns_;
     store::scheduler& scheduler_;
     const settings settings_;
-    const store::logger log_;
+    const store::log_function log_function_;
+    const store::logger log_{log_function_};
     const local_address local_address_;
     const unsigned forks_;
     store::peers_observer* observer_ = nullptr;
@@ -145,16 +146,10 @@ private:
     mutable std::string endpoint_text_;
 };
 
-/// They are stopped when their owner goes. What is under way may keep them in memory for a while.
-struct stops_peers {
-    std::shared_ptr<network_peers> kept;
-    void operator()(network_peers* p) const { p->stop(); }
-};
-using owned_peers = std::unique_ptr<network_peers, stops_peers>;
-
-/// What is published leaves at the end of the turn, after what was given to a store whose turns ended before.
-[[nodiscard]] owned_peers make_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&, store::scheduler&,
-                                     const settings&, const store::log_function& log,
-                                     network_peers::local_address);
+/// Who has it stops it. What is published leaves at the end of the turn, after what was given to a store whose turns end
+/// before.
+[[nodiscard]] std::shared_ptr<network_peers> make_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&,
+                                                        store::scheduler&, const settings&,
+                                                        const store::log_function& log, network_peers::local_address);
 
 } // namespace zklock::bridge::peering

@@ -60,14 +60,15 @@ void link::adopt(const tcp& protocol, int descriptor)
         ::close(descriptor);
         throw boost::system::system_error(wrong);
     }
-    set_options();
+    prepare();
     connected_ = true;
     read();
 }
 
-void link::set_options() noexcept
+void link::prepare() noexcept
 {
     const int own = socket_.native_handle();
+    not_for_children_.emplace(own);
     set(own, IPPROTO_TCP, TCP_NODELAY, 1);
     set(own, SOL_SOCKET, SO_SNDBUF, kernel_keeps);
     set(own, SOL_SOCKET, SO_RCVBUF, kernel_keeps);
@@ -94,7 +95,7 @@ void link::connect(const endpoint& to)
         ::close(descriptor);
         throw boost::system::system_error(wrong);
     }
-    set_options();
+    prepare();
     auto done = [self = shared_from_this()](const error_code& ec) {
         self->in_turn([&] {
             self->connected_ = !ec;
@@ -180,6 +181,7 @@ void link::close(bool to_parent) noexcept
     events_.reset();
     if (to_parent && socket_.is_open())
         runtime::leave_to_parent(socket_.native_handle());
+    not_for_children_.reset();
     error_code ignored;
     socket_.close(ignored); // what has not been read yet resets it, which is as well
 }

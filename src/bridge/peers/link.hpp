@@ -1,6 +1,7 @@
 #pragma once
 #include "bridge/peers/addresses.hpp"
 #include "bridge/peers/frames.hpp"
+#include "runtime/forks.hpp"
 #include "runtime/kept_memory.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace zklock::bridge::peering {
@@ -51,7 +53,7 @@ public:
     void close(bool to_parent = false) noexcept;
 
 private:
-    void set_options() noexcept;
+    void prepare() noexcept;
     void read();
     void await_room();
     void went_on(const error_code&);
@@ -63,6 +65,7 @@ private:
     socket_type socket_;
     std::string out_;
     std::size_t sent_ = 0; ///< so much of it
+    std::optional<runtime::kept_from_children> not_for_children_;
     bool open_ = true;
     bool connected_ = false;
     bool awaiting_room_ = false;

@@ -66,6 +66,7 @@ auto listener::bind() -> error_code
         ::close(descriptor);
         return wrong;
     }
+    not_for_children_.emplace(descriptor);
     const int on = 1;
     const int off = 0;
     (void)::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); // its last connections may linger
@@ -76,6 +77,7 @@ auto listener::bind() -> error_code
     else
         bound_ = acceptor_.local_endpoint(wrong);
     if (wrong) {
+        not_for_children_.reset();
         error_code ignored;
         acceptor_.close(ignored);
         bound_.reset();
@@ -177,6 +179,7 @@ void listener::close(bool to_parent) noexcept
     due_ = time_point::max();
     if (to_parent && acceptor_.is_open())
         runtime::leave_to_parent(acceptor_.native_handle());
+    not_for_children_.reset();
     error_code ignored;
     acceptor_.close(ignored);
 }

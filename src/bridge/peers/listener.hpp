@@ -1,6 +1,7 @@
 #pragma once
 #include "bridge/peers/addresses.hpp"
 #include "bridge/peers/token_bucket.hpp"
+#include "runtime/forks.hpp"
 #include "runtime/kept_memory.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
@@ -67,6 +68,7 @@ private:
     time_point due_ = time_point::max();
     std::chrono::milliseconds pause_ = first_pause;
     store::repeats failures_told_;
+    std::optional<runtime::kept_from_children> not_for_children_;
     bool open_ = true;
     bool awaiting_ = false;
     runtime::memory_of_wait of_wait_;

@@ -2,6 +2,7 @@
 #include "zklock/access_list.hpp"
 #include "zklock/connection_event.hpp"
 #include "zklock/detail/named_enum.hpp"
+#include "zklock/handoff_options.hpp"
 #include "zklock/log.hpp"
 #include "zklock/tls_options.hpp"
 
@@ -71,6 +72,8 @@ struct client_options {
     std::vector<credentials> auth;
     /// Whether and how connections are encrypted: not, at first.
     tls_options tls;
+    /// Whether clients tell each other directly what they let go: not, at first.
+    handoff_options handoff;
     access_list access; ///< of all nodes that the client creates, unless a lock or a call says another; `acl::open`
 
     /// Who this client is, for people who look at the nodes: the first line of each contender's data. It is one line of

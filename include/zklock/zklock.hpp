@@ -12,6 +12,7 @@
 #include "zklock/election_options.hpp"
 #include "zklock/errc.hpp"
 #include "zklock/guard.hpp"
+#include "zklock/handoff_options.hpp"
 #include "zklock/held_lock.hpp"
 #include "zklock/lease_clock.hpp"
 #include "zklock/lock_event.hpp"
@@ -36,4 +37,5 @@
 #include "zklock/shared_mutex_options.hpp"
 #include "zklock/tls_options.hpp"
 #include "zklock/transaction.hpp"
+#include "zklock/version.hpp"
 #include "zklock/wait_report.hpp"

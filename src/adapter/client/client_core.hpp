@@ -1,6 +1,7 @@
 #pragma once
 #include "adapter/client/agreed_options.hpp"
 #include "adapter/client/connection_waits.hpp"
+#include "adapter/client/own_peers.hpp"
 #include "adapter/client/uuid_source.hpp"
 #include "bridge/connection/connection.hpp"
 #include "recipes/composed/reentrant_locks.hpp"
@@ -28,7 +29,8 @@ struct client_core {
     client_core(const runtime::strand& strand, const client_options& options,
                 std::shared_ptr<recipes::hold_counts> holds, counters::connection_counters& counters)
         : scheduler(strand, turns), store(bridge::make_connection(strand, options, counters.requests, turns)),
-          session(*store, scheduler, counters, options, [this] { return new_uuid(); }),
+          peers(strand, turns, scheduler, options, *store),
+          session(*store, scheduler, counters, options, [this] { return new_uuid(); }, peers.get()),
           locks(session), queue_requests(session), nodes(session), watches(session),
           reentrant(locks, scheduler, std::move(holds)), semaphores(locks),
           waits(*store, scheduler, session,
@@ -40,6 +42,7 @@ struct client_core {
     const std::shared_ptr<runtime::turns> turns = std::make_shared<runtime::turns>();
     runtime::asio_scheduler scheduler;
     const bridge::owned_connection store;
+    own_peers peers; ///< their turns end after the store's, so what they send leaves after what it sends
     recipes::session session;
     recipes::locks locks;
     recipes::queue_requests queue_requests;

@@ -233,6 +233,7 @@ void client_state::drop_all(bool told_of_fork)
     if (core_) {
         if (!told_of_fork && !is_forked())
             core_->session.context_gone();
+        core_->peers.stop(told_of_fork);
         core_->store->stop(told_of_fork);
         core_->scheduler.shutdown();
         core_.reset();

@@ -1,6 +1,8 @@
 #include "adapter/client/options_check.hpp"
 
 #include "bridge/names/host_list.hpp"
+#include "bridge/peers/addresses.hpp"
+#include "bridge/peers/settings.hpp"
 #ifdef ZKLOCK_WITH_TLS
 #include "bridge/tls/context.hpp"
 #endif
@@ -213,6 +215,50 @@ fault fault_of_tls(const client_options& o)
     return fault_of_connecting(o);
 }
 
+[[maybe_unused]] fault fault_of_advertising(const handoff_options& handoff, const bridge::peering::endpoint& listen)
+{
+    bridge::peering::settings read{listen, {}, {}, {}};
+    if (!bridge::peering::read_advertised(handoff.advertise, read))
+        return option_fault("handoff.advertise", in_words(std::string_view(handoff.advertise)),
+                            "empty, or an address or address:port to which others can connect, such as 10.1.2.3 or "
+                            "[2001:db8::7]:7411");
+    const bool found_out = listen.address().is_unspecified();
+    if (handoff.advertise.empty() && !found_out && !bridge::peering::is_reachable_by_others(listen.address()))
+        return option_fault("handoff.listen", in_words(std::string_view(handoff.listen)),
+                            "an address to which others can connect, where handoff.advertise is empty");
+    return std::nullopt;
+}
+
+fault fault_of_handoff(const client_options& o)
+{
+    const handoff_options& handoff = o.handoff;
+    constexpr const char* form = "a numeric address and port, such as 0.0.0.0:0, 10.1.2.3:7411 or [::]:0";
+    if (handoff.listen.empty()) {
+        if (handoff.advertise.empty() && handoff.peers.empty())
+            return std::nullopt;
+        return option_fault("handoff.listen", "empty",
+                            std::string(form) + ", where handoff." +
+                                (handoff.peers.empty() ? "advertise" : "peers") + " is set");
+    }
+#ifndef ZKLOCK_WITH_TLS
+    return option_fault("handoff.listen", in_words(std::string_view(handoff.listen)),
+                        "empty: this library was built without OpenSSL (with the CMake option ZKLOCK_TLS=OFF)");
+#else
+    const auto listen = bridge::peering::parse_endpoint(handoff.listen);
+    if (!listen || listen->address().is_multicast())
+        return option_fault("handoff.listen", in_words(std::string_view(handoff.listen)),
+                            std::string("empty, or ") + form);
+    if (auto f = fault_of_advertising(handoff, *listen))
+        return f;
+    for (const auto& each : handoff.peers)
+        if (!bridge::peering::parse_network(each))
+            return option_fault("handoff.peers", in_words(std::string_view(each)),
+                                "networks such as 10.0.0.0/8 or 2001:db8::/32, with nothing but zeros behind their "
+                                "bits, or addresses");
+    return std::nullopt;
+#endif
+}
+
 fault fault_of_budget(const client_options& o)
 {
     if (auto f = out_of_bounds("node_budget_limit", o.node_budget_limit, 1, largest_budget))
@@ -237,7 +283,8 @@ std::optional<option_fault> check(client_options& o)
         return f;
     if (auto f = fault_of_chroot(o, chroot))
         return f;
-    for (const auto of : {fault_of_lease, fault_of_back_off, fault_of_tls, fault_of_identity, fault_of_budget})
+    for (const auto of : {fault_of_lease, fault_of_back_off, fault_of_tls, fault_of_handoff, fault_of_identity,
+                          fault_of_budget})
         if (auto f = of(o))
             return f;
     if (chroot.size() > 1)

@@ -15,6 +15,7 @@
 
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/system/errc.hpp>
@@ -90,6 +91,12 @@ public:
     /// How the last attempt to connect to each address has ended, since there was a connection, or how far the first
     /// one has come; and why names have no address.
     [[nodiscard]] std::map<std::string, std::string> failures();
+
+    /// From which the present or last connection was made to its server; nothing before the first.
+    [[nodiscard]] const std::optional<boost::asio::ip::address>& local_address() const noexcept
+    {
+        return local_address_;
+    }
 
     /// There is no connection, and the last attempt with each address has failed by TLS.
     [[nodiscard]] bool is_insecure() const noexcept { return connector_.all_insecure(); }
@@ -242,6 +249,7 @@ private:
     std::optional<io_objects> io_;
     zklock::store::observer* observer_ = nullptr;
     connector connector_;
+    std::optional<boost::asio::ip::address> local_address_;
     lease_clock::time_point attempt_began_{}; // when the present or last attempt began
     std::shared_ptr<const tls_context> tls_; // as it was read last
     bool insecure_ = false;                  // the present attempt has failed by TLS

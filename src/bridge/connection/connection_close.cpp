@@ -1,15 +1,13 @@
 #include "bridge/connection/connection.hpp"
 #include "bridge/wire/readiness.hpp"
+#include "runtime/forks.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/buffer.hpp>
 
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 // How a session ends in good order without a moment's stop. The library's own way waits on the thread: for room to send
 // its request to close, and then for the socket to become readable. So it is called when there is room, and something
@@ -127,22 +125,13 @@ void connection::stop(bool told_of_fork)
     auto dropped_close = std::exchange(closed_, nullptr);
 }
 
-/// Closes no more than the descriptor. Where Asio was not told of the fork, it takes the socket off the epoll set that
-/// the parent uses; so what it finds under that number has to be another file.
+/// Closes no more than the descriptor.
 void connection::leave_socket_to_parent(bool told_of_fork)
 {
     if (io_->tls)
         io_->tls->leave_to_parent();
-    if (io_->socket && !told_of_fork) {
-        const int own = io_->socket->native_handle();
-        const int other = ::eventfd(0, EFD_CLOEXEC);
-        if (other == -1) {
-            ::close(own);
-        } else {
-            ::dup3(other, own, O_CLOEXEC);
-            ::close(other);
-        }
-    }
+    if (io_->socket && !told_of_fork)
+        runtime::leave_to_parent(io_->socket->native_handle());
     drop_socket();
 }
 

@@ -88,6 +88,9 @@ void connection::dialed(const error_code& ec)
         wire_.unreached(ec);
         follow_wire();
     } else {
+        error_code unknown;
+        if (const auto own = io_->socket->local_endpoint(unknown); !unknown)
+            local_address_ = own.address();
 #ifdef ZKLOCK_WITH_TLS
         if (options_.tls.enabled)
             attempt_by([this] { secure(); });

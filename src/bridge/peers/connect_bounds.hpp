@@ -1,0 +1,74 @@
+#pragma once
+#include "bridge/peers/addresses.hpp"
+#include "bridge/peers/token_bucket.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <utility>
+
+namespace zklock::bridge::peering {
+
+/// Whether the client may connect to an endpoint that others have written into a node. They may write what they like,
+/// and write again: whatever they do, it connects within the listed networks only, and no more often than this says.
+class connect_bounds {
+public:
+    using time_point = lease_clock::time_point;
+
+    static constexpr std::size_t most_connections = 64; ///< those under way included
+    static constexpr std::size_t most_under_way = 8;
+    static constexpr std::chrono::seconds endpoint_each{5};
+    static constexpr int most_at_once = 64;
+    static constexpr std::chrono::milliseconds connect_each{250};
+
+    explicit connect_bounds(networks within) : within_(std::move(within)) {}
+
+    [[nodiscard]] bool in_network(const endpoint& to) const { return to.port() != 0 && within_.contain(to.address()); }
+    /// Whether a connection has to end before there may be another.
+    [[nodiscard]] bool full() const noexcept { return connections_ >= most_connections; }
+
+    /// Whether it could connect now, if there were not too many connections.
+    [[nodiscard]] bool permit(const endpoint& to, time_point now);
+    /// Whether to connect now; if so, that is an attempt that is under way.
+    [[nodiscard]] bool begin(const endpoint& to, time_point now);
+    /// The attempt has led to a greeting.
+    void connected() noexcept { --under_way_; }
+    /// A connection is no more, whether it ever was greeted or not.
+    void ended(bool was_connected) noexcept
+    {
+        --connections_;
+        if (!was_connected)
+            --under_way_;
+    }
+
+private:
+    void forget_attempts(time_point now);
+
+    const networks within_;
+    std::size_t connections_ = 0;
+    std::size_t under_way_ = 0;
+    token_bucket attempts_{most_at_once, connect_each};
+    std::map<endpoint, time_point> tried_; ///< in the last seconds, so the bucket bounds them
+    std::deque<std::pair<time_point, endpoint>> in_order_;
+};
+
+/// Whether somebody may have one of the places for connections that others make.
+class inbound_places {
+public:
+    static constexpr std::size_t most = 256;
+    /// Of one address, or of one IPv6 network of 64 bits, all of whose addresses are one machine's for the asking.
+    static constexpr std::size_t most_of_an_address = 16;
+
+    [[nodiscard]] bool take(const address& of);
+    void give_back(const address& of);
+    [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+
+private:
+    [[nodiscard]] static address counted_as(const address& of);
+
+    std::map<address, std::size_t> of_each_;
+    std::size_t taken_ = 0;
+};
+
+} // namespace zklock::bridge::peering

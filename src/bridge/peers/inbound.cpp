@@ -1,0 +1,55 @@
+#include "bridge/peers/inbound.hpp"
+
+namespace zklock::bridge::peering {
+
+inbound::inbound(offers& all, offers::peer_id self, time_point now, std::string& out)
+    : all_(all), self_(self), due_(now + first_wish_within)
+{
+    append(out, greeting);
+}
+
+verdict inbound::receive(bytes in, time_point now, std::string& out, std::vector<node_id>& awaited)
+{
+    while (const auto frame = reader_.next(in)) {
+        const auto read = wish_in(*frame);
+        if (!read || take(*read, now, out, awaited) == verdict::hang_up)
+            return verdict::hang_up;
+    }
+    return verdict::go_on;
+}
+
+verdict inbound::take(const read_wish& wished, time_point now, std::string& out, std::vector<node_id>& awaited)
+{
+    using answer = offers::answer;
+    bool vain = true;
+    if (wished.what == wish::unsubscribe) {
+        all_.unsubscribe(wished.of, self_);
+    } else {
+        const auto answered = all_.subscribe(wished.of, self_, now);
+        if (answered == answer::unknown && !useful_)
+            return verdict::hang_up; // its first word is for a node that nobody here has
+        useful_ = useful_ || answered != answer::unknown;
+        vain = answered == answer::unknown || answered == answer::known || answered == answer::full;
+        if (answered == answer::awaited)
+            awaited.push_back(wished.of);
+        if (answered == answer::gone) {
+            for (const auto& secret : all_.kept_secrets(wished.of))
+                append_certificate(out, secret);
+        }
+    }
+    if (useful_)
+        due_ = now + idle_for;
+    return vain && !vain_.take(now) ? verdict::hang_up : verdict::go_on;
+}
+
+verdict inbound::time_passed(time_point now)
+{
+    if (now < due_)
+        return verdict::go_on;
+    if (!useful_ || !all_.subscribes(self_))
+        return verdict::hang_up;
+    due_ = now + idle_for; // it waits for something
+    return verdict::go_on;
+}
+
+} // namespace zklock::bridge::peering

@@ -1,0 +1,50 @@
+#pragma once
+#include "bridge/peers/frames.hpp"
+#include "bridge/peers/offers.hpp"
+#include "bridge/peers/token_bucket.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace zklock::bridge::peering {
+
+/// A connection that somebody has made to us, without its socket: what it says, how long it may be silent, and what it
+/// is told.
+class inbound {
+public:
+    using time_point = lease_clock::time_point;
+
+    static constexpr std::chrono::seconds first_wish_within{1};
+    static constexpr std::chrono::seconds idle_for{90}; ///< longer than the other end is idle before it hangs up
+    /// Wishes that lead to nothing: for nodes that are not ours, or a second time. Those that withdraw one count, too.
+    static constexpr int most_vain_wishes = 512;
+    static constexpr std::chrono::milliseconds vain_wish_each{2};
+    static constexpr int vain_with_each_answer = 4;
+
+    /// Greets: `out` is what leaves.
+    inbound(offers& all, offers::peer_id self, time_point now, std::string& out);
+
+    /// Takes what came. What it is told at once is put behind `out`, and nodes that somebody waits for now behind
+    /// `awaited`.
+    [[nodiscard]] verdict receive(bytes in, time_point now, std::string& out, std::vector<node_id>& awaited);
+
+    /// A node that it waited for is on offer no more. What it says of that node from now on may have been on its way.
+    void answered() noexcept { vain_.give_back(vain_with_each_answer); }
+
+    /// When it is to be looked at, if nothing comes.
+    [[nodiscard]] time_point due() const noexcept { return due_; }
+    [[nodiscard]] verdict time_passed(time_point now);
+
+private:
+    [[nodiscard]] verdict take(const read_wish&, time_point now, std::string& out, std::vector<node_id>& awaited);
+
+    offers& all_;
+    const offers::peer_id self_;
+    frame_reader<wish_frame> reader_;
+    token_bucket vain_{most_vain_wishes, vain_wish_each};
+    time_point due_;
+    bool useful_ = false; ///< has wished for a node of ours
+};
+
+} // namespace zklock::bridge::peering

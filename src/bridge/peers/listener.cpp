@@ -1,0 +1,187 @@
+#include "bridge/peers/listener.hpp"
+
+#include "runtime/forks.hpp"
+
+#include <boost/asio/bind_allocator.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace zklock::bridge::peering {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+
+namespace {
+
+constexpr int backlog = 64;
+
+boost::system::error_code last_error() { return {errno, boost::system::system_category()}; }
+
+/// What accept() says of the connection that it would have given, not of this process or its socket.
+bool is_of_the_other_end(int error) noexcept
+{
+    switch (error) {
+    case ECONNABORTED:
+    case EINTR:
+    case EPERM: // a firewall's
+    case EPROTO:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case EHOSTUNREACH: return true;
+    default: return false;
+    }
+}
+
+} // namespace
+
+listener::listener(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, const endpoint& at,
+                   const store::logger& log, accepted told)
+    : turns_(std::move(turns)), at_(at), log_(log), accepted_(std::move(told)), forks_(runtime::fork_count()),
+      acceptor_(strand)
+{
+}
+
+auto listener::bind() -> error_code
+{
+    const tcp protocol = at_.protocol();
+    const int descriptor = ::socket(protocol.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+    if (descriptor == -1)
+        return last_error();
+    error_code wrong;
+    try {
+        acceptor_.assign(protocol, descriptor, wrong);
+    } catch (...) {
+        ::close(descriptor);
+        throw;
+    }
+    if (wrong) {
+        ::close(descriptor);
+        return wrong;
+    }
+    not_for_children_.emplace(descriptor);
+    const int on = 1;
+    const int off = 0;
+    (void)::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); // its last connections may linger
+    if (at_.address().is_v6())
+        (void)::setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (::bind(descriptor, at_.data(), static_cast<socklen_t>(at_.size())) != 0 || ::listen(descriptor, backlog) != 0)
+        wrong = last_error();
+    else
+        bound_ = acceptor_.local_endpoint(wrong);
+    if (wrong) {
+        not_for_children_.reset();
+        error_code ignored;
+        acceptor_.close(ignored);
+        bound_.reset();
+    }
+    return wrong;
+}
+
+void listener::open(time_point now) noexcept
+{
+    error_code wrong;
+    try {
+        wrong = bind();
+        if (!wrong)
+            await();
+    } catch (const std::bad_alloc&) {
+        wrong = make_error_code(boost::system::errc::not_enough_memory);
+    }
+    if (wrong)
+        return pause(now, "cannot listen for other clients on ", wrong);
+    due_ = time_point::max();
+    pause_ = first_pause;
+    log_(log_level::info, "listens for other clients on ", text_of(*bound_));
+}
+
+void listener::pause(time_point now, const char* what, const error_code& why) noexcept
+{
+    due_ = now + pause_;
+    pause_ = std::min(2 * pause_, longest_pause);
+    if (const auto left_out = failures_told_.say(now))
+        log_(log_level::warning, what, text_of(at_), ": ", why, "; locks are handed over by the servers alone",
+             store::times_left_out{*left_out});
+}
+
+void listener::await()
+{
+    if (awaiting_)
+        return;
+    auto ready = [self = shared_from_this()](const error_code& ec) {
+        self->awaiting_ = false;
+        if (!ec && self->open_ && runtime::fork_count() == self->forks_)
+            self->turns_->run([&] { self->accept(lease_clock::now()); });
+    };
+    acceptor_.async_wait(acceptor_type::wait_read, asio::bind_allocator(of_wait_.get(), std::move(ready)));
+    awaiting_ = true;
+}
+
+void listener::accept(time_point now)
+{
+    for (int n = 0; n < most_in_a_turn && open_; ++n) {
+        if (!accepts_.take(now)) {
+            due_ = accepts_.next(now);
+            return;
+        }
+        endpoint other;
+        auto size = static_cast<socklen_t>(other.capacity());
+        const int descriptor =
+            ::accept4(acceptor_.native_handle(), other.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (descriptor == -1) {
+            accepts_.give_back(1);
+            if (is_of_the_other_end(errno))
+                continue;
+            if (errno != EAGAIN && errno != EWOULDBLOCK)
+                return pause(now, "cannot accept other clients on ", last_error());
+            break;
+        }
+        other.resize(size);
+        pause_ = first_pause;
+        accepted_(descriptor, other);
+    }
+    if (!open_)
+        return;
+    try {
+        await();
+    } catch (const std::bad_alloc&) {
+        pause(now, "cannot accept other clients on ", make_error_code(boost::system::errc::not_enough_memory));
+    }
+}
+
+void listener::time_passed(time_point now) noexcept
+{
+    if (now < due_ || !open_)
+        return;
+    due_ = time_point::max();
+    if (!bound_)
+        return open(now);
+    try {
+        await(); // which is ready at once if somebody waits
+    } catch (const std::bad_alloc&) {
+        pause(now, "cannot accept other clients on ", make_error_code(boost::system::errc::not_enough_memory));
+    }
+}
+
+void listener::close(bool to_parent) noexcept
+{
+    if (!std::exchange(open_, false))
+        return;
+    accepted_ = nullptr;
+    bound_.reset();
+    due_ = time_point::max();
+    if (to_parent && acceptor_.is_open())
+        runtime::leave_to_parent(acceptor_.native_handle());
+    not_for_children_.reset();
+    error_code ignored;
+    acceptor_.close(ignored);
+}
+
+} // namespace zklock::bridge::peering

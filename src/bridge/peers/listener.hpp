@@ -1,0 +1,77 @@
+#pragma once
+#include "bridge/peers/addresses.hpp"
+#include "bridge/peers/token_bucket.hpp"
+#include "runtime/forks.hpp"
+#include "runtime/kept_memory.hpp"
+#include "runtime/strand.hpp"
+#include "runtime/turns.hpp"
+#include "store/logger.hpp"
+#include "store/repeats.hpp"
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace zklock::bridge::peering {
+
+/// Accepts the connections of others. What goes wrong there (a port that is taken, no descriptor left) is logged, and
+/// tried again after a pause.
+class listener final : public std::enable_shared_from_this<listener> {
+public:
+    using time_point = lease_clock::time_point;
+    using error_code = boost::system::error_code;
+
+    /// More connections than this wait in the kernel, which refuses them at some time.
+    static constexpr int most_at_once = 256;
+    static constexpr std::chrono::milliseconds accept_each{8};
+    static constexpr int most_in_a_turn = 16;
+    static constexpr std::chrono::milliseconds first_pause{100};
+    static constexpr std::chrono::milliseconds longest_pause{5'000};
+
+    /// Told in turns: a descriptor that is its own from then on, and who is at the other end.
+    using accepted = std::function<void(int descriptor, const endpoint&)>;
+
+    listener(const runtime::strand&, std::shared_ptr<runtime::turns>, const endpoint& at, const store::logger&, accepted);
+
+    /// Listens, or will try again when due.
+    void open(time_point now) noexcept;
+    /// Where it listens, with the port that the system has chosen; nothing while it does not.
+    [[nodiscard]] const std::optional<endpoint>& bound() const noexcept { return bound_; }
+
+    /// When it is to be looked at, if nothing happens.
+    [[nodiscard]] time_point due() const noexcept { return due_; }
+    void time_passed(time_point now) noexcept;
+
+    /// `to_parent`: this is a forked process, of which Asio was not told.
+    void close(bool to_parent = false) noexcept;
+
+private:
+    using acceptor_type = boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, runtime::strand>;
+
+    [[nodiscard]] error_code bind();
+    void await();
+    void accept(time_point now);
+    void pause(time_point now, const char* what, const error_code& why) noexcept;
+
+    const std::shared_ptr<runtime::turns> turns_;
+    const endpoint at_;
+    const store::logger& log_;
+    accepted accepted_;
+    const unsigned forks_;
+    acceptor_type acceptor_;
+    std::optional<endpoint> bound_;
+    token_bucket accepts_{most_at_once, accept_each};
+    time_point due_ = time_point::max();
+    std::chrono::milliseconds pause_ = first_pause;
+    store::repeats failures_told_;
+    std::optional<runtime::kept_from_children> not_for_children_;
+    bool open_ = true;
+    bool awaiting_ = false;
+    runtime::memory_of_wait of_wait_;
+};
+
+} // namespace zklock::bridge::peering

@@ -1,0 +1,165 @@
+#include "bridge/peers/network_peers.hpp"
+
+#include "runtime/forks.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace zklock::bridge::peering {
+
+network_peers::network_peers(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns,
+                             store::scheduler& scheduler, settings read, const store::log_function& log,
+                             local_address local)
+    : strand_(strand), turns_(std::move(turns)), scheduler_(scheduler), settings_(std::move(read)), log_function_(log),
+      local_address_(std::move(local)), forks_(runtime::fork_count()), bounds_(networks(settings_.peers))
+{
+}
+
+std::shared_ptr<network_peers> make_peers(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,
+                                          store::scheduler& scheduler, const settings& read,
+                                          const store::log_function& log, network_peers::local_address local)
+{
+    auto made = std::make_shared<network_peers>(strand, turns, scheduler, read, log, std::move(local));
+    turns->add(made);
+    return made;
+}
+
+bool network_peers::alive() const noexcept { return strand_ && runtime::fork_count() == forks_; }
+
+void network_peers::attach(store::peers_observer& observer)
+{
+    observer_ = &observer;
+    listener_ = std::make_shared<listener>(
+        *strand_, turns_, settings_.listen, log_,
+        [weak = weak_from_this()](int descriptor, const peering::endpoint& from) {
+            if (const auto self = weak.lock())
+                self->accepted(descriptor, from);
+        });
+    listener_->open(lease_clock::now());
+    finish_turn_later();
+}
+
+std::string_view network_peers::endpoint() const
+{
+    if (!alive() || !listener_ || !listener_->bound())
+        return {};
+    const peering::endpoint& bound = *listener_->bound();
+    std::optional<address> at = settings_.advertised;
+    if (!at)
+        at = bound.address().is_unspecified() ? local_address_() : bound.address();
+    // Who listens on IPv4 alone cannot be reached by the other.
+    if (!at || !is_reachable_by_others(*at) || (!settings_.advertised && bound.address().is_v4() && at->is_v6()))
+        return {};
+    const std::uint16_t port = settings_.advertised_port.value_or(bound.port());
+    if (told_address_ != at || told_port_ != port) {
+        endpoint_text_ = text_of(peering::endpoint(*at, port));
+        told_address_ = at;
+        told_port_ = port;
+    }
+    return endpoint_text_;
+}
+
+// ---- turns and time
+
+/// Sends what the turn has brought up, and looks at who is silent.
+void network_peers::turn_ends()
+{
+    if (!alive())
+        return;
+    unless_memory_fails([this] {
+        send();
+        if (looks_due_ || (listener_ && listener_->due() < waking_))
+            look_at_all(lease_clock::now());
+    });
+}
+
+void network_peers::turn_failed() { finish_turn_later(); }
+
+void network_peers::finish_turn_later() noexcept
+{
+    if (!strand_ || turns_->open())
+        return;
+    try {
+        end_of_turn_.post(*strand_, shared_from_this());
+    } catch (...) { // NOLINT: the end of the next turn sees to it
+    }
+}
+
+void network_peers::send()
+{
+    while (!inbounds_to_flush_.empty()) {
+        const peer_id peer = inbounds_to_flush_.back();
+        inbounds_to_flush_.pop_back();
+        const auto found = inbounds_.find(peer);
+        if (found != inbounds_.end() && !found->second.to->flush())
+            drop(peer);
+    }
+    while (!outbounds_to_flush_.empty()) {
+        const auto to = outbounds_to_flush_.back();
+        outbounds_to_flush_.pop_back();
+        const auto found = outbounds_.find(to);
+        if (found != outbounds_.end() && !found->second.to->flush())
+            drop(to);
+    }
+}
+
+void network_peers::look_at_all(time_point now)
+{
+    looks_due_ = true; // until it is done
+    listener_->time_passed(now);
+    for (auto next = inbounds_.begin(); next != inbounds_.end();) {
+        const auto each = next++;
+        if (each->second.says.time_passed(now) == verdict::hang_up)
+            drop(each->first);
+    }
+    for (auto next = outbounds_.begin(); next != outbounds_.end();) {
+        const auto each = next++;
+        if (each->second.says.time_passed(now) == verdict::hang_up)
+            drop(peering::endpoint(each->first));
+    }
+    wake_at_next();
+    looks_due_ = false;
+}
+
+/// One timer serves all. One that fires too early is set again then.
+void network_peers::wake_at_next()
+{
+    time_point next = listener_->due();
+    for (const auto& [id, each] : inbounds_)
+        next = std::min(next, each.says.due());
+    for (const auto& [to, each] : outbounds_)
+        next = std::min(next, each.says.due());
+    if (next >= waking_)
+        return;
+    scheduler_.cancel(std::exchange(timer_, 0));
+    waking_ = time_point::max(); // if it throws
+    timer_ = scheduler_.call_at(next, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) {
+            self->timer_ = 0;
+            self->waking_ = time_point::max();
+            self->looks_due_ = true; // at the end of this turn
+        }
+    });
+    waking_ = next;
+}
+
+void network_peers::stop(bool told_of_fork) noexcept
+{
+    if (!strand_)
+        return;
+    const bool to_parent = runtime::fork_count() != forks_ && !told_of_fork;
+    scheduler_.cancel(std::exchange(timer_, 0));
+    if (listener_)
+        listener_->close(to_parent);
+    for (auto& [id, each] : inbounds_)
+        each.to->close(to_parent);
+    for (auto& [to, each] : outbounds_)
+        each.to->close(to_parent);
+    inbounds_.clear();
+    outbounds_.clear();
+    subscribed_.clear();
+    strand_.reset();
+}
+
+} // namespace zklock::bridge::peering

@@ -1,0 +1,155 @@
+#pragma once
+#include "bridge/peers/connect_bounds.hpp"
+#include "bridge/peers/inbound.hpp"
+#include "bridge/peers/link.hpp"
+#include "bridge/peers/listener.hpp"
+#include "bridge/peers/offers.hpp"
+#include "bridge/peers/outbound.hpp"
+#include "bridge/peers/secrets.hpp"
+#include "bridge/peers/settings.hpp"
+#include "runtime/strand.hpp"
+#include "runtime/turns.hpp"
+#include "store/logger.hpp"
+#include "store/peers.hpp"
+#include "store/scheduler.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zklock::bridge::peering {
+
+/// The peers of a client over TCP, on its strand: it listens, connects to others within the bounds, and does with their
+/// connections as `inbound` and `outbound` say. What memory fails for is not said: nothing relies on it.
+///
+/// Everything is called on the strand, but the constructor. Until it is stopped, it keeps the executor in work.
+class network_peers final : public store::peers,
+                            public runtime::turns::finisher,
+                            public std::enable_shared_from_this<network_peers> {
+public:
+    using time_point = lease_clock::time_point;
+    /// The address from which the client is connected to its server, while it is.
+    using local_address = std::function<std::optional<address>()>;
+
+    network_peers(const runtime::strand&, std::shared_ptr<runtime::turns>, store::scheduler&, settings,
+                  const store::log_function& log, local_address);
+
+    /// Begins to listen.
+    void attach(store::peers_observer&) override;
+    [[nodiscard]] std::string_view endpoint() const override;
+    [[nodiscard]] store::node_secret make_secret() override { return secrets_.make(); }
+    [[nodiscard]] store::commitment commitment_to(const store::node_secret& secret) const override
+    {
+        return text_of(secrets_.commitment_to(secret));
+    }
+    void offer(const store::commitment&) override;
+    void withdraw(const store::commitment&) override;
+    void publish(const store::node_secret&, std::span<const store::node_secret> of_nodes_before) override;
+    [[nodiscard]] bool awaited(const store::commitment&) const override;
+    void subscribe(const store::commitment&, std::string_view endpoint) override;
+    void unsubscribe(const store::commitment&) override;
+
+    /// Ends everything now, and calls nobody and uses no executor afterwards. In a forked process, what is the parent's
+    /// is left to it. `told_of_fork`: Asio has made kernel objects of its own for this process.
+    void stop(bool told_of_fork = false) noexcept;
+
+    /// What there is now, for tests.
+    [[nodiscard]] std::size_t inbound_count() const noexcept { return inbounds_.size(); }
+    [[nodiscard]] std::size_t outbound_count() const noexcept { return outbounds_.size(); }
+
+private:
+    using peer_id = offers::peer_id;
+    struct inbound_peer {
+        std::shared_ptr<link> to;
+        inbound says;
+        address from;
+    };
+    struct outbound_peer {
+        std::shared_ptr<link> to;
+        outbound says;
+    };
+
+    [[nodiscard]] bool alive() const noexcept;
+    /// What others are told, or asked, is left out where there is no memory for it.
+    template <class F> void unless_memory_fails(F f) noexcept
+    {
+        if (!alive())
+            return;
+        try {
+            f();
+        } catch (const std::bad_alloc&) { // NOLINT: see above
+        }
+    }
+
+    // Those who connect to us.
+    void accepted(int descriptor, const peering::endpoint& from) noexcept;
+    void came_in(peer_id, bytes);
+    void drop(peer_id) noexcept;
+    void answered(const std::vector<peer_id>&, std::span<const store::node_secret>) noexcept;
+
+    // Those to whom we connect.
+    [[nodiscard]] outbound_peer* connection_to(const peering::endpoint&, time_point now);
+    [[nodiscard]] bool make_room();
+    void came_out(const peering::endpoint&, bytes);
+    void drop(const peering::endpoint&) noexcept;
+
+    // Turns and time.
+    void turn_ends() override;
+    void turn_failed() override;
+    void send();
+    void look_at_all(time_point now);
+    void wake_at_next();
+    void finish_turn_later() noexcept;
+
+    std::optional<runtime::strand> strand_; ///< nothing once it is stopped
+    const std::shared_ptr<runtime::turns> turns_;
+    store::scheduler& scheduler_;
+    const settings settings_;
+    const store::log_function log_function_;
+    const store::logger log_{log_function_};
+    const local_address local_address_;
+    const unsigned forks_;
+    store::peers_observer* observer_ = nullptr;
+    secret_source secrets_;
+
+    std::shared_ptr<listener> listener_;
+    offers offers_;
+    inbound_places places_;
+    std::map<peer_id, inbound_peer> inbounds_;
+    peer_id last_id_ = 0;
+    store::repeats refusals_told_;
+
+    connect_bounds bounds_;
+    std::map<peering::endpoint, outbound_peer> outbounds_;
+    std::map<node_id, peering::endpoint> subscribed_;
+
+    std::vector<peer_id> inbounds_to_flush_;
+    std::vector<peering::endpoint> outbounds_to_flush_;
+    store::scheduler::timer_id timer_ = 0;
+    time_point waking_ = time_point::max();
+    bool looks_due_ = false; ///< the timer fired, or there is a connection more that may be silent
+    runtime::wake_up end_of_turn_{[this] {
+        if (alive())
+            turns_->run([] {});
+    }};
+
+    mutable std::optional<address> told_address_; ///< in endpoint_text_
+    mutable std::uint16_t told_port_ = 0;
+    mutable std::string endpoint_text_;
+};
+
+/// Who has it stops it. What is published leaves at the end of the turn, after what was given to a store whose turns end
+/// before.
+[[nodiscard]] std::shared_ptr<network_peers> make_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&,
+                                                        store::scheduler&, const settings&,
+                                                        const store::log_function& log, network_peers::local_address);
+
+} // namespace zklock::bridge::peering

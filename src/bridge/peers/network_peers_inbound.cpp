@@ -1,0 +1,131 @@
+// Those who connect to us: what they subscribe to, and what they are told.
+#include "bridge/peers/network_peers.hpp"
+
+#include <exception>
+#include <utility>
+
+#include <unistd.h>
+
+namespace zklock::bridge::peering {
+
+void network_peers::accepted(int descriptor, const peering::endpoint& from) noexcept
+{
+    const auto now = lease_clock::now();
+    bool has_place = false;
+    try {
+        has_place = places_.take(from.address());
+        if (!has_place) {
+            ::close(descriptor);
+            if (const auto left_out = refusals_told_.say(now))
+                log_(log_level::warning, "hangs up on ", text_of(from), ": ", places_.taken(),
+                     " other clients are connected", store::times_left_out{*left_out});
+            return;
+        }
+        const peer_id peer = ++last_id_;
+        auto made = std::make_shared<link>(
+            *strand_, turns_,
+            link::events{[weak = weak_from_this(), peer](bytes in) {
+                             if (const auto self = weak.lock())
+                                 self->came_in(peer, in);
+                         },
+                         [weak = weak_from_this(), peer] {
+                             if (const auto self = weak.lock())
+                                 self->drop(peer);
+                         }});
+        made->adopt(from.protocol(), std::exchange(descriptor, -1));
+        inbounds_to_flush_.push_back(peer);
+        inbound says(offers_, peer, now, made->out());
+        inbounds_.emplace(peer, inbound_peer{std::move(made), std::move(says), from.address()});
+        looks_due_ = true;
+    } catch (const std::exception&) { // no memory, or no room in Asio's set: a connection less
+        if (has_place)
+            places_.give_back(from.address());
+        if (descriptor != -1)
+            ::close(descriptor);
+    }
+}
+
+void network_peers::came_in(peer_id peer, bytes in)
+{
+    const auto found = inbounds_.find(peer);
+    if (found == inbounds_.end())
+        return;
+    std::vector<node_id> awaited;
+    try {
+        auto& [to, says, from] = found->second;
+        if (says.receive(in, lease_clock::now(), to->out(), awaited) == verdict::hang_up)
+            drop(peer);
+        else if (!to->out().empty())
+            inbounds_to_flush_.push_back(peer);
+    } catch (const std::bad_alloc&) {
+        drop(peer);
+    }
+    for (const node_id& each : awaited)
+        if (alive() && offers_.awaited(each))
+            observer_->on_awaited(text_of(each));
+}
+
+void network_peers::drop(peer_id peer) noexcept
+{
+    const auto found = inbounds_.find(peer);
+    if (found == inbounds_.end())
+        return;
+    found->second.to->close();
+    offers_.forget(peer);
+    places_.give_back(found->second.from);
+    inbounds_.erase(found);
+}
+
+// ---- what we offer, and let go
+
+void network_peers::offer(const store::commitment& node)
+{
+    unless_memory_fails([&] {
+        if (const auto id = id_of(node))
+            offers_.offer(*id);
+    });
+}
+
+void network_peers::withdraw(const store::commitment& node)
+{
+    unless_memory_fails([&] {
+        if (const auto id = id_of(node))
+            answered(offers_.withdraw(*id, lease_clock::now()), {});
+    });
+}
+
+void network_peers::publish(const store::node_secret& secret, std::span<const store::node_secret> of_nodes_before)
+{
+    unless_memory_fails([&] {
+        // Those of the nodes before come first: who has this one has all that it needs.
+        std::vector<store::node_secret> all(of_nodes_before.begin(), of_nodes_before.end());
+        all.push_back(secret);
+        answered(offers_.publish(secrets_.commitment_to(secret), all, lease_clock::now()), all);
+    });
+}
+
+void network_peers::answered(const std::vector<peer_id>& subscribers, std::span<const store::node_secret> told) noexcept
+{
+    for (const peer_id peer : subscribers) {
+        const auto found = inbounds_.find(peer);
+        if (found == inbounds_.end())
+            continue;
+        found->second.says.answered();
+        try {
+            inbounds_to_flush_.push_back(peer);
+            for (const auto& secret : told)
+                append_certificate(found->second.to->out(), secret);
+        } catch (const std::bad_alloc&) {
+            drop(peer); // lest it gets half a frame
+        }
+    }
+    finish_turn_later();
+}
+
+bool network_peers::awaited(const store::commitment& node) const
+{
+    const auto id = id_of(node);
+    return id && offers_.awaited(*id);
+}
+
+} // namespace zklock::bridge::peering

@@ -1,0 +1,132 @@
+// Those to whom we connect, because a node says that its client is there.
+#include "bridge/peers/network_peers.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace zklock::bridge::peering {
+
+void network_peers::subscribe(const store::commitment& node, std::string_view where)
+{
+    unless_memory_fails([&] {
+        unsubscribe(node); // from whom its data named before
+        const auto id = id_of(node);
+        const auto to = parse_endpoint(where);
+        if (!id || !to)
+            return;
+        const auto now = lease_clock::now();
+        outbound_peer* const peer = connection_to(*to, now);
+        if (!peer)
+            return;
+        subscribed_.insert_or_assign(*id, *to);
+        outbounds_to_flush_.push_back(*to);
+        peer->says.want(*id, now, peer->to->out());
+        finish_turn_later();
+    });
+}
+
+void network_peers::unsubscribe(const store::commitment& node)
+{
+    unless_memory_fails([&] {
+        const auto id = id_of(node);
+        const auto found = id ? subscribed_.find(*id) : subscribed_.end();
+        if (found == subscribed_.end())
+            return;
+        const auto to = found->second;
+        subscribed_.erase(found);
+        const auto peer = outbounds_.find(to);
+        if (peer == outbounds_.end())
+            return;
+        outbounds_to_flush_.push_back(to);
+        peer->second.says.want_no_more(*id, lease_clock::now(), peer->second.to->out());
+        finish_turn_later();
+    });
+}
+
+/// The connection that there is, or a new one; null if the bounds allow none.
+auto network_peers::connection_to(const peering::endpoint& to, time_point now) -> outbound_peer*
+{
+    const auto known = outbounds_.find(to);
+    if (known != outbounds_.end())
+        return &known->second;
+    if (!bounds_.permit(to, now) || (bounds_.full() && !make_room()) || !bounds_.begin(to, now))
+        return nullptr;
+    try {
+        auto made = std::make_shared<link>(*strand_, turns_,
+                                           link::events{[weak = weak_from_this(), to](bytes in) {
+                                                            if (const auto self = weak.lock())
+                                                                self->came_out(to, in);
+                                                        },
+                                                        [weak = weak_from_this(), to] {
+                                                            if (const auto self = weak.lock())
+                                                                self->drop(to);
+                                                        }});
+        auto commit = [this](const store::node_secret& secret) { return secrets_.commitment_to(secret); };
+        made->connect(to);
+        looks_due_ = true;
+        return &outbounds_.emplace(to, outbound_peer{std::move(made), outbound(std::move(commit), now)}).first->second;
+    } catch (const std::exception&) { // no memory, or no descriptor
+        bounds_.ended(false);
+        return nullptr;
+    }
+}
+
+/// Ends the connection that was idle for longest, if there is an idle one.
+bool network_peers::make_room()
+{
+    auto oldest = outbounds_.end();
+    for (auto each = outbounds_.begin(); each != outbounds_.end(); ++each) {
+        const auto& says = each->second.says;
+        if (says.greeted() && says.idle() &&
+            (oldest == outbounds_.end() || says.used_last() < oldest->second.says.used_last()))
+            oldest = each;
+    }
+    if (oldest == outbounds_.end())
+        return false;
+    drop(peering::endpoint(oldest->first));
+    return true;
+}
+
+void network_peers::came_out(const peering::endpoint& given, bytes in)
+{
+    const peering::endpoint to = given; // it goes with the connection
+    const auto found = outbounds_.find(to);
+    if (found == outbounds_.end())
+        return;
+    auto& [over, says] = found->second;
+    std::vector<outbound::proof> heard;
+    const bool greeted = says.greeted();
+    bool ends = false;
+    try {
+        ends = says.receive(in, lease_clock::now(), over->out(), heard) == verdict::hang_up;
+        outbounds_to_flush_.push_back(to);
+    } catch (const std::bad_alloc&) {
+        ends = true;
+    }
+    if (!greeted && says.greeted())
+        bounds_.connected();
+    for (const auto& each : heard)
+        if (each.asked_for)
+            subscribed_.erase(each.of);
+    if (ends)
+        drop(to);
+    for (const auto& each : heard)
+        if (alive())
+            observer_->on_certificate(each.secret);
+}
+
+/// What was waited for there is left to the servers: another attempt may come with another subscription.
+void network_peers::drop(const peering::endpoint& given) noexcept
+{
+    const auto found = outbounds_.find(given);
+    if (found == outbounds_.end())
+        return;
+    const peering::endpoint to = found->first; // `given` may go with the connection
+    found->second.to->close();
+    bounds_.ended(found->second.says.greeted());
+    outbounds_.erase(found);
+    std::erase_if(subscribed_, [&](const auto& each) { return each.second == to; });
+}
+
+} // namespace zklock::bridge::peering

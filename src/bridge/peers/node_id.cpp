@@ -1,0 +1,72 @@
+#include "bridge/peers/node_id.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace zklock::bridge::peering {
+
+namespace {
+
+constexpr std::array<std::size_t, 16> digit_places{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
+constexpr std::array<std::size_t, 4> dash_places{8, 13, 18, 23};
+
+int value_of(char digit) noexcept
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    if (digit >= 'a' && digit <= 'f')
+        return digit - 'a' + 10;
+    return -1;
+}
+
+} // namespace
+
+std::optional<node_id> id_of(const store::commitment& text) noexcept
+{
+    if (!std::ranges::all_of(dash_places, [&](std::size_t place) { return text[place] == '-'; }))
+        return std::nullopt;
+    node_id id{};
+    for (std::size_t i = 0; i < id.size(); ++i) {
+        const int high = value_of(text[digit_places[i]]);
+        const int low = value_of(text[digit_places[i] + 1]);
+        if (high < 0 || low < 0)
+            return std::nullopt;
+        id[i] = static_cast<std::uint8_t>(high << 4 | low);
+    }
+    return id;
+}
+
+store::commitment text_of(const node_id& id) noexcept
+{
+    constexpr char digits[] = "0123456789abcdef";
+    store::commitment text;
+    text.fill('-');
+    for (std::size_t i = 0; i < id.size(); ++i) {
+        text[digit_places[i]] = digits[id[i] >> 4];
+        text[digit_places[i] + 1] = digits[id[i] & 0xf];
+    }
+    return text;
+}
+
+node_id shaped(const std::array<std::uint8_t, 32>& hash) noexcept
+{
+    // A uuid's six fixed bits stand in its seventh and ninth byte; the hash's bits go around them.
+    node_id id{};
+    std::size_t next = 0; // bit of the hash
+    const auto take = [&](int bits) {
+        unsigned taken = 0;
+        for (; bits > 0; --bits, ++next)
+            taken = taken << 1 | (hash[next / 8] >> (7 - next % 8) & 1U);
+        return static_cast<std::uint8_t>(taken);
+    };
+    for (std::size_t i = 0; i < id.size(); ++i)
+        if (i == 6)
+            id[i] = static_cast<std::uint8_t>(0x40U | take(4));
+        else if (i == 8)
+            id[i] = static_cast<std::uint8_t>(0x80U | take(6));
+        else
+            id[i] = take(8);
+    return id;
+}
+
+} // namespace zklock::bridge::peering

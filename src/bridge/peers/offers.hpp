@@ -1,0 +1,70 @@
+#pragma once
+#include "bridge/peers/node_id.hpp"
+#include "store/peers.hpp"
+#include "zklock/lease_clock.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace zklock::bridge::peering {
+
+/// Our nodes that others may subscribe to, and who does. What others name is looked up here, and never stored.
+class offers {
+public:
+    using time_point = lease_clock::time_point;
+    /// A connection of somebody who subscribes. No two have the same.
+    using peer_id = std::uint64_t;
+
+    static constexpr std::size_t most_subscribers = 256; ///< of a node
+    /// Nodes that are on offer no more are known for so long, since those who wait may have been on their way here.
+    static constexpr std::chrono::seconds kept_for{5};
+    static constexpr std::size_t most_kept = 4096;
+
+    void offer(const node_id& node);
+    /// The node is on offer no more. Both return who subscribed to it.
+    std::vector<peer_id> withdraw(const node_id& node, time_point now) { return publish(node, {}, now); }
+    /// They are to be told those secrets.
+    std::vector<peer_id> publish(const node_id& node, std::vector<store::node_secret> secrets, time_point now);
+
+    enum class answer {
+        unknown, ///< no node of ours, or one of long ago
+        full,    ///< there are most_subscribers
+        known,   ///< nothing changes: the peer subscribes already, or was told, or the node was withdrawn
+        added,
+        awaited, ///< added, and the first
+        gone     ///< it is let go: the secrets are in kept_secrets()
+    };
+    [[nodiscard]] answer subscribe(const node_id& node, peer_id peer, time_point now);
+    /// Of the node for which subscribe() has just said that it is gone.
+    [[nodiscard]] std::span<const store::node_secret> kept_secrets(const node_id& node) const;
+    /// Whether it did subscribe.
+    bool unsubscribe(const node_id& node, peer_id peer);
+    /// The connection has ended.
+    void forget(peer_id peer);
+
+    [[nodiscard]] bool awaited(const node_id& node) const;
+    [[nodiscard]] bool subscribes(peer_id peer) const;
+
+private:
+    struct kept {
+        time_point until;
+        std::vector<store::node_secret> secrets; ///< none if the node was withdrawn
+        std::vector<peer_id> told;
+    };
+    void keep(const node_id& node, kept what);
+    void forget_kept(time_point now);
+
+    std::unordered_map<node_id, std::vector<peer_id>, node_id_hash> on_offer_; ///< with who subscribes
+    std::set<std::pair<peer_id, node_id>> of_peers_;
+    std::unordered_map<node_id, kept, node_id_hash> kept_;
+    std::deque<node_id> kept_in_order_;
+};
+
+} // namespace zklock::bridge::peering

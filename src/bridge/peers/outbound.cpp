@@ -1,0 +1,79 @@
+#include "bridge/peers/outbound.hpp"
+
+#include "bridge/peers/mutants.hpp"
+
+namespace zklock::bridge::peering {
+
+bool outbound::may_speak() const noexcept { return greeted() || ZKLOCK_PEERS_MUTANT(client_speaks_first); }
+
+void outbound::want(const node_id& node, time_point now, std::string& out)
+{
+    if (wanted_.size() >= most_wanted || !wanted_.insert(node).second)
+        return;
+    used_last_ = now;
+    if (may_speak())
+        append_wish(out, wish::subscribe, node);
+}
+
+void outbound::want_no_more(const node_id& node, time_point now, std::string& out)
+{
+    if (wanted_.erase(node) == 0)
+        return;
+    used_last_ = now;
+    if (may_speak())
+        append_wish(out, wish::unsubscribe, node);
+}
+
+verdict outbound::take_greeting(bytes& in)
+{
+    while (!in.empty() && !greeted()) {
+        if (in.front() != greeting[of_greeting_])
+            return verdict::hang_up;
+        ++of_greeting_;
+        in = in.subspan(1);
+    }
+    return verdict::go_on;
+}
+
+verdict outbound::receive(bytes in, time_point now, std::string& out, std::vector<proof>& heard)
+{
+    if (!greeted()) {
+        if (take_greeting(in) == verdict::hang_up)
+            return verdict::hang_up;
+        if (!greeted())
+            return verdict::go_on;
+        if (wanted_.empty())
+            return verdict::hang_up; // the other end would not wait for a word much longer
+        for (const node_id& node : wanted_)
+            append_wish(out, wish::subscribe, node);
+        used_last_ = now;
+        due_ = now + idle_for;
+    }
+    while (const auto frame = reader_.next(in)) {
+        const auto secret = secret_in(*frame);
+        if (!secret)
+            return verdict::hang_up;
+        const node_id of = commitment_to_(*secret);
+        const bool asked_for = wanted_.erase(of) != 0;
+        if (!asked_for && !unasked_.take(now))
+            return verdict::hang_up;
+        heard.push_back({of, *secret, asked_for});
+        if (asked_for) {
+            used_last_ = now;
+            unasked_.give_back(unasked_with_each);
+        }
+    }
+    return verdict::go_on;
+}
+
+verdict outbound::time_passed(time_point now)
+{
+    if (now < due_)
+        return verdict::go_on;
+    if (!greeted() || (wanted_.empty() && now - used_last_ >= idle_for))
+        return verdict::hang_up;
+    due_ = wanted_.empty() ? used_last_ + idle_for : now + idle_for;
+    return verdict::go_on;
+}
+
+} // namespace zklock::bridge::peering

@@ -1,0 +1,62 @@
+#include "bridge/peers/secrets.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <span>
+#include <system_error>
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <sys/random.h>
+
+namespace zklock::bridge::peering {
+
+/// SHA-256. What OpenSSL needs for it is found once, which takes longer than to hash.
+struct secret_source::digest {
+    struct frees {
+        void operator()(EVP_MD* it) const noexcept { EVP_MD_free(it); }
+        void operator()(EVP_MD_CTX* it) const noexcept { EVP_MD_CTX_free(it); }
+    };
+    std::unique_ptr<EVP_MD, frees> algorithm{EVP_MD_fetch(nullptr, "SHA256", nullptr)};
+    std::unique_ptr<EVP_MD_CTX, frees> context{EVP_MD_CTX_new()};
+
+    digest()
+    {
+        if (!algorithm || !context)
+            throw std::bad_alloc();
+    }
+    [[nodiscard]] std::array<std::uint8_t, 32> of(std::span<const std::uint8_t> bytes) const
+    {
+        std::array<std::uint8_t, 32> hash{};
+        if (EVP_DigestInit_ex2(context.get(), algorithm.get(), nullptr) != 1 ||
+            EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) != 1 ||
+            EVP_DigestFinal_ex(context.get(), hash.data(), nullptr) != 1)
+            throw std::bad_alloc();
+        return hash;
+    }
+};
+
+secret_source::secret_source() : digest_(std::make_unique<digest>())
+{
+    constexpr std::size_t key = 32; // the rest is the counter
+    while (::getrandom(key_and_counter_.data(), key, 0) != static_cast<ssize_t>(key))
+        if (errno != EINTR)
+            throw std::system_error(errno, std::generic_category(), "getrandom");
+}
+
+secret_source::~secret_source() { OPENSSL_cleanse(key_and_counter_.data(), key_and_counter_.size()); }
+
+store::node_secret secret_source::make()
+{
+    const auto counter = std::span(key_and_counter_).last<8>();
+    for (auto& digit : counter)
+        if (++digit != 0)
+            break;
+    return digest_->of(key_and_counter_);
+}
+
+node_id secret_source::commitment_to(const store::node_secret& secret) const { return shaped(digest_->of(secret)); }
+
+} // namespace zklock::bridge::peering

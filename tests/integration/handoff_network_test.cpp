@@ -1,0 +1,256 @@
+// What one client lets go, another hears over TCP; and where it does not, nothing else happens.
+#include "integration/handoff_scene.hpp"
+#include "support/tcp_socket.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
+
+#include <array>
+
+#include <sys/resource.h>
+
+using namespace zklock;
+using namespace zklock::test;
+using asio::ip::tcp;
+
+namespace {
+
+using secrets = std::vector<store::node_secret>;
+
+/// A program that listens, and is no client.
+struct other_service {
+    explicit other_service(asio::io_context& io) : acceptor(io, {asio::ip::make_address("127.0.0.1"), 0})
+    {
+        acceptor.non_blocking(true);
+    }
+    std::string endpoint() { return "127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()); }
+    /// Somebody who has connected, or nobody.
+    std::optional<tcp::socket> visitor()
+    {
+        boost::system::error_code none;
+        tcp::socket made = acceptor.accept(none);
+        if (none)
+            return std::nullopt;
+        return made;
+    }
+    tcp::acceptor acceptor;
+};
+
+} // namespace
+
+TEST_CASE("who subscribes hears of the nodes that are let go, and whose they are hears that they are awaited")
+{
+    asio::io_context io;
+    peers_end owner(io), waiting(io);
+    const auto first = awaited_node(io, owner, waiting);
+    CHECK(owner.awaited == std::vector{first.name});
+    const auto before = owner.offered();
+    owner.publish(first, {before.secret});
+    run_until(io, [&] { return waiting.heard.size() == 2; });
+    CHECK(waiting.heard == secrets{before.secret, first.secret});
+    CHECK(waiting->commitment_to(first.secret) == first.name);
+    CHECK_FALSE(owner->awaited(first.name));
+    CHECK(owner.heard.empty());
+    CHECK(waiting.awaited.empty());
+}
+
+TEST_CASE("two clients have one connection each way, for as many nodes as there are")
+{
+    asio::io_context io;
+    peers_end one(io), other(io);
+    for (int i = 0; i < 200; ++i) {
+        const auto node = awaited_node(io, one, other);
+        const auto back = awaited_node(io, other, one);
+        one.publish(node);
+        other.publish(back);
+        run_until(io, [&] { return !other.heard.empty() && !one.heard.empty(); });
+        CHECK(other.heard == secrets{node.secret});
+        CHECK(one.heard == secrets{back.secret});
+        other.heard.clear();
+        one.heard.clear();
+    }
+    CHECK(one->inbound_count() == 1);
+    CHECK(one->outbound_count() == 1);
+    CHECK(other->inbound_count() == 1);
+}
+
+TEST_CASE("many nodes of one turn are told together, before the turn after it")
+{
+    asio::io_context io;
+    peers_end owner(io), waiting(io);
+    std::vector<peers_end::node> nodes;
+    for (int i = 0; i < 100; ++i)
+        nodes.push_back(awaited_node(io, owner, waiting));
+    owner.in_turn([&] {
+        for (const auto& each : nodes)
+            owner->publish(each.secret, {});
+    });
+    run_until(io, [&] { return waiting.heard.size() == nodes.size(); });
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+        CHECK(waiting.heard[i] == nodes[i].secret);
+}
+
+TEST_CASE("who comes too late hears at once; of what is withdrawn nobody hears, and of what nobody wants any more")
+{
+    asio::io_context io;
+    peers_end owner(io), waiting(io);
+    const auto withdrawn = awaited_node(io, owner, waiting);
+    const auto unwanted = awaited_node(io, owner, waiting);
+    const auto late = owner.offered();
+    owner.in_turn([&] { owner->withdraw(withdrawn.name); });
+    waiting.in_turn([&] { waiting->unsubscribe(unwanted.name); });
+    run_until(io, [&] { return !owner->awaited(unwanted.name); });
+    owner.publish(unwanted);
+    owner.publish(late);
+    waiting.subscribe(late.name, owner.endpoint());
+    run_until(io, [&] { return !waiting.heard.empty(); });
+    CHECK(waiting.heard == secrets{late.secret});
+}
+
+TEST_CASE("a node whose data name another endpoint is awaited there, and no longer here")
+{
+    asio::io_context io;
+    peers_end first(io), second(io), waiting(io);
+    const auto node = awaited_node(io, first, waiting);
+    second.in_turn([&] { second->offer(node.name); }); // as if it were its own
+    waiting.subscribe(node.name, second.endpoint());
+    run_until(io, [&] { return second->awaited(node.name) && !first->awaited(node.name); });
+    second.publish(node);
+    run_until(io, [&] { return !waiting.heard.empty(); });
+}
+
+TEST_CASE("nobody outside of the listed networks is connected to, and nobody by a name")
+{
+    asio::io_context io;
+    other_service elsewhere(io);
+    auto options = on_loopback();
+    options.peers = {"10.0.0.0/8", "127.0.0.2", "0.0.0.0/0", "::/0"};
+    peers_end waiting(io, options);
+    auto listed = on_loopback();
+    listed.listen = "127.0.0.2:0";
+    peers_end owner(io, listed);
+    const auto other = owner.offered();
+    const auto port = elsewhere.endpoint().substr(9);
+    for (const auto& to : {elsewhere.endpoint(), "localhost" + port, "[::ffff:127.0.0.1]" + port, "0.0.0.0" + port,
+                           "[::1]" + port, std::string("127.0.0.1"), std::string()})
+        waiting.subscribe(other.name, to);
+    CHECK(waiting->outbound_count() == 0);
+    waiting.subscribe(other.name, owner.endpoint()); // the one that is listed
+    run_until(io, [&] { return owner->awaited(other.name); });
+    CHECK_FALSE(elsewhere.visitor());
+}
+
+TEST_CASE("a service that does not greet as a client does hears nothing, and is hung up on within a second or so")
+{
+    asio::io_context io;
+    peers_end waiting(io), owner(io);
+    const auto node = owner.offered();
+    for (const std::string says : {"", "220 mail.example.org ESMTP\r\n", "\x9azkloc"}) {
+        CAPTURE(says);
+        other_service service(io);
+        waiting.subscribe(node.name, service.endpoint());
+        std::optional<tcp::socket> visitor;
+        run_until(io, [&] { return (visitor = service.visitor()).has_value(); });
+        asio::write(*visitor, asio::buffer(says));
+        run_until(io, [&] { return waiting->outbound_count() == 0; });
+        std::array<char, 100> heard{};
+        boost::system::error_code ended;
+        CHECK(visitor->read_some(asio::buffer(heard), ended) == 0);
+        CHECK((ended == asio::error::eof || ended == asio::error::connection_reset));
+        waiting.subscribe(node.name, service.endpoint()); // not again so soon
+        CHECK(waiting->outbound_count() == 0);
+    }
+}
+
+TEST_CASE("where nobody listens any more, and where a connection ends, the nodes are left to the servers")
+{
+    asio::io_context io;
+    peers_end waiting(io);
+    std::string gone;
+    {
+        peers_end owner(io);
+        gone = owner.endpoint();
+        (void)awaited_node(io, owner, waiting);
+    }
+    run_until(io, [&] { return waiting->outbound_count() == 0; });
+    peers_end other(io);
+    const auto node = other.offered();
+    waiting.subscribe(node.name, gone); // it was tried a moment ago
+    CHECK(waiting->outbound_count() == 0);
+    waiting.subscribe(node.name, other.endpoint());
+    run_until(io, [&] { return other->awaited(node.name); });
+}
+
+TEST_CASE("the client says where it is reached: as told, or where it listens, or from where it is connected")
+{
+    asio::io_context io;
+    auto options = on_loopback();
+    options.advertise = "192.0.2.1:7411";
+    CHECK(peers_end(io, options).endpoint() == "192.0.2.1:7411");
+    options.advertise = "2001:db8::1";
+    peers_end with_address(io, options);
+    CHECK(with_address.endpoint().starts_with("[2001:db8::1]:"));
+    CHECK_FALSE(with_address.endpoint().ends_with(":0"));
+    options = on_loopback();
+    options.listen = "0.0.0.0:0";
+    CHECK(peers_end(io, options).endpoint().empty());
+    const auto local = [](const char* text) { return peering::parse_address(text); };
+    CHECK(peers_end(io, options, local("192.0.2.7")).endpoint().starts_with("192.0.2.7:"));
+    CHECK(peers_end(io, options, local("2001:db8::7")).endpoint().empty()); // it does not listen there
+    CHECK(peers_end(io, options, local("169.254.1.1")).endpoint().empty());
+}
+
+TEST_CASE("a port that is taken: the log says so, and the client listens once it is free")
+{
+    asio::io_context io;
+    auto first = std::make_unique<peers_end>(io);
+    auto options = on_loopback();
+    options.listen = first->endpoint();
+    peers_end second(io, options);
+    CHECK(second.endpoint().empty());
+    CHECK(second.has_line("cannot listen for other clients on " + options.listen + ": Address already in use"));
+    const auto node = second.offered(); // all else works
+    second.publish(node);
+    first.reset();
+    run_until(io, [&] { return !second.endpoint().empty(); });
+    CHECK(second.endpoint() == options.listen);
+    peers_end waiting(io);
+    (void)awaited_node(io, second, waiting);
+}
+
+TEST_CASE("no descriptor left: the log says so, and who waits to be accepted is accepted when there is one")
+{
+    asio::io_context io;
+    peers_end owner(io), waiting(io);
+    const tcp_socket stranger(owner.port(), default_limit); // it is in the kernel's queue
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    rlimit none = before;
+    none.rlim_cur = 3;
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    run_until(io, [&] { return owner.has_line("cannot accept other clients"); });
+    CHECK(owner.has_line("Too many open files"));
+    CHECK(owner->inbound_count() == 0);
+    const auto node = owner.offered();
+    waiting.subscribe(node.name, owner.endpoint()); // which fails as well
+    CHECK(waiting->outbound_count() == 0);
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    run_until(io, [&] { return owner->inbound_count() == 1; });
+}
+
+TEST_CASE("a client that has stopped leaves the executor nothing to do, and does nothing")
+{
+    asio::io_context io;
+    peers_end owner(io), waiting(io);
+    const auto node = awaited_node(io, owner, waiting);
+    owner.publish(node);
+    owner->stop();
+    waiting->stop();
+    CHECK(owner.endpoint().empty());
+    owner->offer(node.name);
+    owner->publish(node.secret, {});
+    waiting->subscribe(node.name, "127.0.0.1:1");
+    io.restart();
+    io.run_for(default_limit); // returns at once
+    CHECK(io.stopped());
+}

@@ -1,0 +1,205 @@
+// Strangers who reach a client's port: what they do costs it a bounded number of connections, and never its turn.
+#include "integration/handoff_scene.hpp"
+#include "support/tcp_socket.hpp"
+#include "support/unique_fd.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+using namespace zklock;
+using namespace zklock::test;
+
+namespace {
+
+/// A connection to the client from an address of the loopback interface.
+unique_fd connect_from(const std::string& address, std::uint16_t port)
+{
+    unique_fd made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(made.get() >= 0);
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    REQUIRE(::inet_pton(AF_INET, address.c_str(), &own.sin_addr) == 1);
+    REQUIRE(::bind(made.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::connect(made.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+    return made;
+}
+
+/// What has come there, and whether the other end has hung up.
+struct come {
+    std::string bytes;
+    bool ended = false;
+};
+come take(int socket)
+{
+    come now;
+    std::array<char, 65'536> room{};
+    for (;;) {
+        const auto count = ::recv(socket, room.data(), room.size(), MSG_DONTWAIT);
+        if (count <= 0) {
+            now.ended = count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+            return now;
+        }
+        now.bytes.append(room.data(), static_cast<std::size_t>(count));
+    }
+}
+
+void say(int socket, const std::string& text)
+{
+    REQUIRE(::send(socket, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
+}
+
+std::string subscription(const store::commitment& to)
+{
+    std::string out;
+    peering::append_wish(out, peering::wish::subscribe, peering::id_of(to).value());
+    return out;
+}
+
+std::string greeting_text()
+{
+    std::string out;
+    peering::append(out, peering::greeting);
+    return out;
+}
+
+} // namespace
+
+TEST_CASE("who is silent, and who talks rubbish, is hung up on; a client beside them is served")
+{
+    asio::io_context io;
+    peers_end owner(io), waiting(io);
+    const auto node = awaited_node(io, owner, waiting);
+    const auto silent = connect_from("127.0.0.2", owner.port());
+    const auto loud = connect_from("127.0.0.3", owner.port());
+    const auto slow = connect_from("127.0.0.4", owner.port());
+    run_until(io, [&] { return owner->inbound_count() == 4; });
+    say(loud.get(), std::string(100'000, 'x'));
+    say(slow.get(), subscription(node.name).substr(0, 16));
+    run_until(io, [&] { return take(loud.get()).ended; });
+    run_until(io, [&] { return owner->inbound_count() == 1; });
+    const come heard = take(silent.get());
+    CHECK(heard.bytes == greeting_text());
+    CHECK(heard.ended);
+    CHECK(take(slow.get()).ended);
+    owner.publish(node);
+    run_until(io, [&] { return !waiting.heard.empty(); });
+}
+
+TEST_CASE("who names nodes that are not there is hung up on, and nothing of it is kept")
+{
+    asio::io_context io;
+    peers_end owner(io), other(io);
+    const auto known = owner.offered();
+    const auto unknown = other.offered();
+    const auto stranger = connect_from("127.0.0.2", owner.port());
+    say(stranger.get(), subscription(unknown.name) + subscription(known.name));
+    run_until(io, [&] { return take(stranger.get()).ended; });
+    CHECK_FALSE(owner->awaited(known.name));
+    CHECK_FALSE(owner->awaited(unknown.name));
+    CHECK(owner.awaited.empty());
+}
+
+TEST_CASE("an address has 16 places, all have 256, and a place that is left is another's")
+{
+    asio::io_context io;
+    peers_end owner(io);
+    const auto node = owner.offered();
+    std::vector<unique_fd> strangers;
+    const auto fill = [&](const std::string& from, std::size_t expected) {
+        for (int i = 0; i < 16; ++i) {
+            strangers.push_back(connect_from(from, owner.port()));
+            say(strangers.back().get(), subscription(node.name)); // or it would have to go soon
+        }
+        run_until(io, [&] { return owner->inbound_count() == expected; });
+    };
+    for (std::size_t i = 0; i < 16; ++i) {
+        fill("127.0.1." + std::to_string(i + 1), 16 * (i + 1));
+        const auto more = connect_from("127.0.1." + std::to_string(i + 1), owner.port());
+        run_until(io, [&] { return take(more.get()).ended; });
+        CHECK(owner->inbound_count() == 16 * (i + 1));
+    }
+    CHECK(owner.has_line("hangs up on 127.0.1.1:"));
+    const auto more = connect_from("127.0.2.1", owner.port());
+    run_until(io, [&] { return take(more.get()).ended; });
+    CHECK(owner->inbound_count() == 256);
+    strangers.pop_back();
+    run_until(io, [&] { return owner->inbound_count() == 255; });
+    const auto next = connect_from("127.0.2.1", owner.port());
+    run_until(io, [&] { return owner->inbound_count() == 256; });
+    CHECK_FALSE(take(next.get()).ended);
+    // A log of the flood is a few lines.
+    CHECK(owner.lines.size() < 20);
+}
+
+TEST_CASE("a flood of connections: no turn accepts more than 16, and a heartbeat comes between")
+{
+    asio::io_context io;
+    peers_end owner(io);
+    const auto node = owner.offered();
+    std::vector<unique_fd> strangers;
+    for (int i = 0; i < 60; ++i) { // what the kernel queues
+        strangers.push_back(connect_from("127.0.3." + std::to_string(i / 16 + 1), owner.port()));
+        say(strangers.back().get(), subscription(node.name));
+    }
+    std::size_t most_between = 0, last = 0;
+    std::function<void()> beat = [&] {
+        most_between = std::max(most_between, owner->inbound_count() - last);
+        last = owner->inbound_count();
+        if (last < strangers.size())
+            asio::post(owner.strand(), beat);
+    };
+    asio::post(owner.strand(), beat);
+    run_until(io, [&] { return last == strangers.size(); });
+    CHECK(most_between <= 16);
+    CHECK(most_between > 0);
+}
+
+TEST_CASE("who subscribes and does not read is dropped when more waits for it than the client keeps")
+{
+    asio::io_context io;
+    peers_end owner(io), waiting(io);
+    const auto stranger = connect_from("127.0.0.2", owner.port());
+    const int little = 1024;
+    REQUIRE(::setsockopt(stranger.get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little) == 0);
+    std::vector<peers_end::node> nodes;
+    for (int i = 0; i < 500; ++i) {
+        nodes.push_back(owner.offered());
+        say(stranger.get(), subscription(nodes.back().name));
+    }
+    run_until(io, [&] { return owner.awaited.size() == nodes.size(); });
+    std::size_t published = 0;
+    while (published < nodes.size() && owner->inbound_count() == 1)
+        owner.publish(nodes[published++], std::vector<store::node_secret>(30)); // a thousand bytes
+    CHECK(owner->inbound_count() == 0);
+    CHECK(published > 60); // the client keeps 64 KiB, beside the kernel
+    CHECK_FALSE(owner->awaited(nodes.back().name));
+    const auto node = awaited_node(io, owner, waiting);
+    owner.publish(node);
+    run_until(io, [&] { return !waiting.heard.empty(); });
+}
+
+TEST_CASE("who subscribes and unsubscribes without end is hung up on, and the owner is told a bounded number of times")
+{
+    asio::io_context io;
+    peers_end owner(io);
+    const auto node = owner.offered();
+    const auto stranger = connect_from("127.0.0.2", owner.port());
+    std::string both = subscription(node.name);
+    peering::append_wish(both, peering::wish::unsubscribe, peering::id_of(node.name).value());
+    std::string many;
+    for (int i = 0; i < 2'000; ++i)
+        many += both;
+    say(stranger.get(), many);
+    run_until(io, [&] { return take(stranger.get()).ended; });
+    CHECK(owner.awaited.size() < 2'000);
+}

@@ -1,0 +1,161 @@
+#include "bridge/peers/inbound.hpp"
+#include "peers_scene.hpp"
+
+#include <random>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::test;
+using namespace zklock::bridge::peering;
+
+namespace {
+
+/// Our nodes 1, 2 and 3, and somebody who has connected.
+struct visit {
+    offers all;
+    std::string out;
+    std::vector<node_id> awaited;
+    inbound peer{all, 5, at(0s), out};
+
+    visit()
+    {
+        for (unsigned i = 1; i <= 3; ++i)
+            all.offer(node(i));
+    }
+    verdict says(const std::string& what, lease_clock::duration when = 0s)
+    {
+        return peer.receive(bytes_of(what), at(when), out, awaited);
+    }
+    verdict subscribes_to(unsigned number, lease_clock::duration when = 0s)
+    {
+        return says(test::wish(peering::wish::subscribe, number), when);
+    }
+};
+
+} // namespace
+
+TEST_SUITE("peers: who connects to us")
+{
+    TEST_CASE("it is greeted before it has said anything")
+    {
+        visit v;
+        CHECK(v.out == greeting_text());
+    }
+
+    TEST_CASE("it is told of who lets go what it waits for, and we are told that it waits")
+    {
+        visit v;
+        CHECK(v.subscribes_to(1) == verdict::go_on);
+        CHECK(v.awaited == std::vector<node_id>{node(1)});
+        CHECK(v.all.publish(node(1), {secret(1)}, at(0s)) == std::vector<offers::peer_id>{5});
+        v.out.clear();
+        v.all.publish(node(2), {secret(9), secret(2)}, at(0s));
+        CHECK(v.subscribes_to(2) == verdict::go_on);
+        CHECK(v.out == certificate(9) + certificate(2)); // it was on its way
+        CHECK(v.awaited.size() == 1);
+    }
+
+    TEST_CASE("whose first word is for no node of ours is hung up on, and so is rubbish")
+    {
+        visit v;
+        CHECK(v.subscribes_to(77) == verdict::hang_up);
+        visit other;
+        CHECK(other.says(test::wish(peering::wish::unsubscribe, 1) + "GET / HTTP/1.1\r\n\r\n") == verdict::hang_up);
+        visit third;
+        CHECK(third.subscribes_to(1) == verdict::go_on);
+        CHECK(third.says(std::string(17, '\0')) == verdict::hang_up);
+    }
+
+    TEST_CASE("who says nothing within a second is hung up on, and who says it bit by bit as well")
+    {
+        visit v;
+        CHECK(v.peer.due() == at(1s));
+        CHECK(v.peer.time_passed(at(999ms)) == verdict::go_on);
+        const std::string slow = test::wish(peering::wish::subscribe, 1);
+        for (unsigned i = 0; i + 1 < slow.size(); ++i)
+            CHECK(v.says(slow.substr(i, 1), 60ms * i) == verdict::go_on);
+        CHECK(v.peer.due() == at(1s));
+        CHECK(v.peer.time_passed(at(1s)) == verdict::hang_up);
+        visit other; // a word that is of no use is none
+        CHECK(other.says(test::wish(peering::wish::unsubscribe, 1)) == verdict::go_on);
+        CHECK(other.peer.time_passed(at(1s)) == verdict::hang_up);
+    }
+
+    TEST_CASE("who waits may be silent for ever, and who waits for nothing for a while")
+    {
+        visit v;
+        CHECK(v.subscribes_to(1) == verdict::go_on);
+        auto when = 0s;
+        for (int i = 0; i < 100; ++i) {
+            when += 90s;
+            CHECK(v.peer.due() == at(when));
+            CHECK(v.peer.time_passed(at(when)) == verdict::go_on);
+        }
+        v.all.publish(node(1), {secret(1)}, at(when));
+        CHECK(v.peer.time_passed(at(when + 89s)) == verdict::go_on);
+        CHECK(v.peer.time_passed(at(when + 90s)) == verdict::hang_up);
+    }
+
+    TEST_CASE("names that are not ours are not stored, and soon not listened to")
+    {
+        visit v;
+        CHECK(v.subscribes_to(1) == verdict::go_on);
+        unsigned taken = 0;
+        while (v.subscribes_to(1000 + taken) == verdict::go_on)
+            ++taken;
+        CHECK(taken == inbound::most_vain_wishes);
+        CHECK(v.awaited.size() == 1);
+        for (unsigned i = 0; i < taken; ++i) {
+            v.all.offer(node(1000 + i));
+            CHECK_FALSE(v.all.awaited(node(1000 + i)));
+        }
+    }
+
+    TEST_CASE("who subscribes and unsubscribes without end is hung up on")
+    {
+        visit v;
+        int times = 0;
+        while (v.subscribes_to(1) == verdict::go_on &&
+               v.says(test::wish(peering::wish::unsubscribe, 1)) == verdict::go_on)
+            ++times;
+        CHECK(times == inbound::most_vain_wishes);
+        CHECK(v.awaited.size() == static_cast<std::size_t>(times) + 1);
+    }
+
+    TEST_CASE("who waits for one node after another is listened to without end, also where they come too late")
+    {
+        visit v;
+        for (unsigned i = 0; i < 20'000; ++i) {
+            v.all.offer(node(100 + i));
+            if (i % 3 == 0)
+                v.all.publish(node(100 + i), {secret(100 + i)}, at(0s));
+            REQUIRE(v.subscribes_to(100 + i) == verdict::go_on);
+            if (i % 3 == 1) { // withdrawn, while its word that it waits no more was on its way
+                REQUIRE(v.all.withdraw(node(100 + i), at(0s)).size() == 1);
+                v.peer.answered();
+                REQUIRE(v.says(test::wish(peering::wish::unsubscribe, 100 + i)) == verdict::go_on);
+            }
+            v.out.clear();
+        }
+    }
+
+    TEST_CASE("any bytes lead to a bounded answer")
+    {
+        std::mt19937 random(7); // NOLINT: the same each time
+        for (int round = 0; round < 200; ++round) {
+            visit v;
+            CHECK(v.subscribes_to(1) == verdict::go_on);
+            v.out.clear();
+            std::size_t taken = 0;
+            for (auto now = verdict::go_on; now == verdict::go_on && taken < 100'000;) {
+                std::string any(random() % 100, '\0');
+                for (char& each : any)
+                    each = static_cast<char>(random() % (round % 2 == 0 ? 256 : 4));
+                now = v.says(any);
+                taken += any.size();
+            }
+            CHECK(taken < 100'000);
+            CHECK(v.out.empty());
+        }
+    }
+}

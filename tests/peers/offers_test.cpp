@@ -1,0 +1,108 @@
+#include "bridge/peers/offers.hpp"
+#include "peers_scene.hpp"
+
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::test;
+using bridge::peering::offers;
+using answer = offers::answer;
+
+TEST_SUITE("peers: offers")
+{
+    TEST_CASE("who subscribes to a node on offer is told when it is let go")
+    {
+        offers all;
+        all.offer(node(1));
+        CHECK_FALSE(all.awaited(node(1)));
+        CHECK(all.subscribe(node(1), 5, at(0s)) == answer::awaited);
+        CHECK(all.subscribe(node(1), 6, at(0s)) == answer::added);
+        CHECK(all.subscribe(node(1), 5, at(0s)) == answer::known);
+        CHECK(all.awaited(node(1)));
+        CHECK(all.subscribes(5));
+        CHECK(all.publish(node(1), {secret(1)}, at(0s)) == std::vector<offers::peer_id>{5, 6});
+        CHECK_FALSE(all.awaited(node(1)));
+        CHECK_FALSE(all.subscribes(5));
+        CHECK(all.publish(node(1), {secret(1)}, at(0s)).empty());
+    }
+
+    TEST_CASE("who comes too late is told, once, for some seconds")
+    {
+        offers all;
+        all.offer(node(1));
+        CHECK(all.publish(node(1), {secret(7), secret(1)}, at(0s)).empty());
+        CHECK(all.subscribe(node(1), 5, at(1s)) == answer::gone);
+        CHECK(all.kept_secrets(node(1)).size() == 2);
+        CHECK(all.subscribe(node(1), 5, at(1s)) == answer::known);
+        CHECK(all.subscribe(node(1), 6, at(4s)) == answer::gone);
+        CHECK(all.subscribe(node(1), 7, at(5s)) == answer::unknown);
+        CHECK_FALSE(all.subscribes(5));
+    }
+
+    TEST_CASE("who subscribed to a node that is withdrawn is told nothing, and nor is who comes then")
+    {
+        offers all;
+        all.offer(node(1));
+        CHECK(all.subscribe(node(1), 5, at(0s)) == answer::awaited);
+        CHECK(all.withdraw(node(1), at(0s)) == std::vector<offers::peer_id>{5});
+        CHECK(all.subscribe(node(1), 6, at(0s)) == answer::known);
+        CHECK(all.kept_secrets(node(1)).empty());
+        CHECK(all.withdraw(node(1), at(0s)).empty());
+        CHECK(all.withdraw(node(9), at(0s)).empty());
+        CHECK(all.subscribe(node(9), 6, at(0s)) == answer::unknown); // it never was on offer
+    }
+
+    TEST_CASE("a node that is awaited no more is awaited again by the next")
+    {
+        offers all;
+        all.offer(node(1));
+        CHECK(all.subscribe(node(1), 5, at(0s)) == answer::awaited);
+        CHECK(all.unsubscribe(node(1), 5));
+        CHECK_FALSE(all.unsubscribe(node(1), 5));
+        CHECK_FALSE(all.awaited(node(1)));
+        CHECK(all.subscribe(node(1), 6, at(0s)) == answer::awaited);
+        all.forget(6);
+        CHECK_FALSE(all.awaited(node(1)));
+        CHECK(all.subscribe(node(1), 7, at(0s)) == answer::awaited);
+    }
+
+    TEST_CASE("a connection that ends takes back what it subscribed to, and nothing of others")
+    {
+        offers all;
+        for (unsigned i = 0; i < 10; ++i) {
+            all.offer(node(i));
+            CHECK(all.subscribe(node(i), 5, at(0s)) == answer::awaited);
+            CHECK(all.subscribe(node(i), 6, at(0s)) == answer::added);
+        }
+        all.forget(5);
+        all.forget(99);
+        for (unsigned i = 0; i < 10; ++i)
+            CHECK(all.publish(node(i), {secret(i)}, at(0s)) == std::vector<offers::peer_id>{6});
+    }
+
+    TEST_CASE("256 subscribe to a node, and no more")
+    {
+        offers all;
+        all.offer(node(1));
+        for (offers::peer_id peer = 1; peer <= 256; ++peer)
+            CHECK(all.subscribe(node(1), peer, at(0s)) != answer::full);
+        CHECK(all.subscribe(node(1), 257, at(0s)) == answer::full);
+        all.forget(3);
+        CHECK(all.subscribe(node(1), 257, at(0s)) == answer::added);
+        CHECK(all.publish(node(1), {secret(1)}, at(0s)).size() == 256);
+        CHECK(all.subscribe(node(1), 300, at(0s)) == answer::full); // nor later
+    }
+
+    TEST_CASE("no more than some thousand nodes are kept, the latest")
+    {
+        offers all;
+        constexpr auto most = static_cast<unsigned>(offers::most_kept);
+        for (unsigned i = 0; i < most + 10; ++i) {
+            all.offer(node(i));
+            all.publish(node(i), {secret(i)}, at(0s));
+        }
+        CHECK(all.subscribe(node(9), 5, at(0s)) == answer::unknown);
+        CHECK(all.subscribe(node(10), 5, at(0s)) == answer::gone);
+        CHECK(all.subscribe(node(most + 9), 5, at(0s)) == answer::gone);
+    }
+}

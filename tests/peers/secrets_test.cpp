@@ -1,0 +1,34 @@
+#include "bridge/peers/secrets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+using namespace zklock;
+using namespace zklock::bridge::peering;
+
+TEST_SUITE("peers: secrets")
+{
+    TEST_CASE("a commitment is made of the secret's SHA-256")
+    {
+        const secret_source source;
+        store::node_secret zeros{};
+        // 66687aad f862bd77 6c8fc18b 8e9f8e20 ... is the hash of 32 zeros; 122 bits go around version and variant.
+        CHECK(std::string(store::text(text_of(source.commitment_to(zeros)))) == "66687aad-f862-4bd7-9db2-3f062e3a7e38");
+    }
+
+    TEST_CASE("secrets and commitments differ, within a client and between clients")
+    {
+        secret_source one, other;
+        std::set<store::node_secret> secrets;
+        std::set<node_id> commitments;
+        for (int i = 0; i < 1000; ++i)
+            for (auto* source : {&one, &other}) {
+                const auto secret = source->make();
+                CHECK(secrets.insert(secret).second);
+                CHECK(commitments.insert(source->commitment_to(secret)).second);
+                CHECK(one.commitment_to(secret) == other.commitment_to(secret));
+            }
+    }
+}

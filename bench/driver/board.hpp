@@ -7,7 +7,8 @@
 namespace zklock::bench {
 
 /// What the processes that want one lock share: a file in their memory, made by the harness. It tells when they start
-/// together, and who released the lock last, and when, by a clock that all processes read alike. The holder alone writes.
+/// together, and who released the lock last, and when, by a clock that all processes read alike. After the start, the
+/// holder alone writes.
 class board {
 public:
     explicit board(const request& asked); ///< `board`, the file; `process`, which of them this is

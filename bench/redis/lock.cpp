@@ -56,7 +56,8 @@ void redis_lock::acquire()
 void redis_lock::release()
 {
     const auto answer = connection_.call("EVALSHA %s 1 %s %s", script_.c_str(), key_.c_str(), value_.c_str());
-    if (answer->type != REDIS_REPLY_INTEGER || answer->integer != 1) throw std::runtime_error("redis: the lock was lost");
+    if (answer->type != REDIS_REPLY_INTEGER || answer->integer != 1)
+        throw std::runtime_error("redis: the lock was lost");
 }
 
 } // namespace zklock::bench

@@ -25,8 +25,8 @@ private:
 };
 
 /// The lock of one server as Redis documents it (the command SET, "Patterns", and "Distributed locks"): SET with NX, PX
-/// and a value that nobody else has; a script that deletes the key only with that value; who does not get it tries again
-/// after a random delay.
+/// and a value that nobody else has; a script that deletes the key only with that value; who does not get it tries
+/// again after a random delay.
 class redis_lock {
 public:
     /// `poll`: the mean of the delay.

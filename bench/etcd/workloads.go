@@ -21,10 +21,13 @@ type scene struct {
 	found    *report // under `swap`, as contenders record at once
 	swap     sync.Mutex
 	failure  chan error
+	waiting  context.Context // of those whose waiting may end without a grant
+	giveUp   context.CancelFunc
 }
 
 func (s *scene) connect(clients int64) error {
 	s.failure = make(chan error, 1)
+	s.waiting, s.giveUp = context.WithCancel(context.Background())
 	for ; clients > 0; clients-- {
 		client, err := clientv3.New(clientv3.Config{
 			Endpoints: []string{"http://" + s.asked.text("servers")}, DialTimeout: 15 * time.Second})
@@ -89,6 +92,7 @@ func (s *scene) exchange() *report {
 
 func (s *scene) tearDown() error {
 	s.stopping.Store(true)
+	s.giveUp()
 	if err := s.join(); err != nil {
 		return err
 	}
@@ -179,7 +183,9 @@ func (c *contenders) contend(mutex *concurrency.Mutex, self int64, handoff bool)
 	hold := c.asked.numberOr("hold_us", 0) * 1_000
 	for !c.stopping.Load() {
 		askedAt := monotonic()
-		if err := mutex.Lock(context.Background()); err != nil {
+		if err := mutex.Lock(c.waiting); c.waiting.Err() != nil {
+			return nil // the end of the session, which follows, takes its key or lock with it
+		} else if err != nil {
 			return err
 		}
 		granted := monotonic()

@@ -200,7 +200,7 @@ class Scale:
         # A thread, or a session, for each waiter, and each reads the names of all (with Redis, asks all the time): more
         # than that is no fun.
         most = {"curator": 1_000, "kazoo": self.choose(1_000, 100), "c-recipe": self.choose(1_000, 100),
-                "etcd": self.choose(1_000, 100), "redis": 100, "redis-fsync": 100}
+                "etcd": 100, "redis": 100, "redis-fsync": 100}
         load = Load("crowd", {"waiters": waiters}, [Timed("acquire", {**more, "waiters": waiters}, "rate")],
                     tuple(s for s in systems if waiters <= most.get(s, waiters)), member=member,
                     extra={"raw": {"multi": BATCH}})

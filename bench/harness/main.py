@@ -33,6 +33,8 @@ def parse(arguments):
         allow_abbrev=False)
     parser.add_argument("--scenario", metavar="NAME", action="append", choices=names,
                         help=f"only this one; may be repeated. One of: {', '.join(names)}")
+    parser.add_argument("--load", metavar="NAME=VALUE", action="append",
+                        help="only loads with this parameter, such as processes=2; may be repeated: with all of them")
     parser.add_argument("--systems", metavar="LIST", default=",".join(SYSTEMS), type=system_list,
                         help="separated by commas, of: %(default)s (the default)")
     parser.add_argument("--servers", metavar="HOST:PORT[,HOST:PORT...]", type=address_list,
@@ -102,11 +104,19 @@ def leave_out_missing(options, programs):
     return lines
 
 
+def choose(options):
+    """The scenarios and loads that were asked for."""
+    chosen = [s for s in scenarios(options.quick) if not options.scenario or s.name in options.scenario]
+    for scenario in chosen:
+        scenario.loads = [load for load in scenario.loads if load.has(options.load or [])]
+        for load in scenario.loads:
+            load.rounds = options.rounds or load.rounds
+    return [scenario for scenario in chosen if scenario.loads]
+
+
 def measure(programs, options, place):
     """Returns what was measured, and what went wrong, if anything did."""
-    chosen = [s for s in scenarios(options.quick) if not options.scenario or s.name in options.scenario]
-    for load in (load for scenario in chosen for load in scenario.loads if options.rounds):
-        load.rounds = options.rounds
+    chosen = choose(options)
     start = time.monotonic()
     runner = Runner(programs, SOURCES, options.systems, options.quick, place, options.servers)
     broken_off = None

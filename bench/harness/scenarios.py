@@ -41,6 +41,11 @@ class Load:
         everybody = number % self.peers_every == 0
         return [system for system in self.systems if everybody or system not in PEERS + SERVICES]
 
+    def has(self, parameters):
+        """All of them, each as NAME=VALUE."""
+        return any(set(parameters) <= {f"{name}={value}" for name, value in timed.parameters.items()}
+                   for timed in self.timed)
+
     def values_for(self, system):
         longer = self.peers_every if system in PEERS + SERVICES else 1
         return {name: value * longer if name in ("ms", "paths") and longer > 1 else value

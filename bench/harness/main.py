@@ -134,7 +134,7 @@ def measure(programs, options, place):
         return runner.results, broken_off
     if runner.failures:
         return runner.results, f"{len(runner.failures)} measurements failed: {runner.failures[0]}"
-    return runner.results, None if runner.results.all else "none of these systems takes part in that"
+    return runner.results, None if runner.results.all else "none of these systems takes part in such a load"
 
 
 def data_of(result, options, place):

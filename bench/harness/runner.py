@@ -46,7 +46,7 @@ class Runner:
         return self._used_paths[-1]
 
     def run(self, scenarios):
-        if "curator" in self.systems:
+        if "curator" in self.systems and any("curator" in load.systems for s in scenarios for load in s.loads):
             self._with_servers(1, None, self._warm_up_curator)
         start = time.monotonic()
         for number, scenario in enumerate(scenarios, 1):

@@ -229,7 +229,7 @@ class Scale:
         """With TLS, and beside it without, by the plain port of the same server."""
         for load in loads:
             load.ports = ("tls", "plain")
-            load.systems = tuple(s for s in load.systems if s in ("zklock", "curator"))
+            load.systems = tuple(s for s in load.systems if s in (*OURS, "curator"))
             if load.workload == "crowd":
                 load.rounds = self.choose(9, 5)
         return loads

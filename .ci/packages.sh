@@ -11,6 +11,9 @@ packages_demo=(libsqlite3-dev sqlite3 libcli11-dev libfmt-dev)
 packages_tests=(doctest-dev libcli11-dev @clang procps pkg-config doxygen groff-base)
 # Peers to share paths with and to be measured beside, and what builds and starts them.
 packages_bench=(libcurator-recipes-java default-jdk-headless python3 python3-kazoo)
+# Beside ZooKeeper, of bench/run alone; see install_if_possible. The driver of etcd is made of etcd's own Go sources.
+packages_redis=(redis-server libhiredis-dev)
+packages_etcd=(etcd-server golang-go golang-etcd-server-dev)
 packages_packaging=(dpkg-dev file) # what makes Debian packages
 packages_plots=(python3-matplotlib) # see install_if_possible
 # For the demonstration's page: some 100 MB, and half a minute. The test is skipped without it; see install_if_possible.

@@ -145,6 +145,16 @@ void loop::call_at(steady_clock::time_point when, std::function<void()> f)
     ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &setting, nullptr);
 }
 
+void loop::on_input(int fd, std::function<void()> f)
+{
+    at_input_ = std::move(f);
+    epoll_event wanted{};
+    wanted.data.ptr = &at_input_;
+    wanted.events = EPOLLIN;
+    if (::epoll_ctl(epoll_, at_input_ ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, fd, &wanted) != 0)
+        throw std::system_error(errno, std::generic_category(), "epoll");
+}
+
 void loop::run_for(std::chrono::milliseconds time)
 {
     update_all();
@@ -188,6 +198,10 @@ void loop::turn(std::chrono::milliseconds patience)
     epoll_event ready[64];
     const int count = ::epoll_wait(epoll_, ready, 64, static_cast<int>(patience.count()));
     for (int i = 0; i < count; ++i) {
+        if (ready[i].data.ptr == &at_input_) {
+            at_input_();
+            continue;
+        }
         if (ready[i].data.ptr) {
             process(*static_cast<session*>(ready[i].data.ptr));
             continue;

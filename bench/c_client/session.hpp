@@ -68,6 +68,9 @@ public:
     /// Calls f at that time, or as soon after as the loop turns. One at a time.
     void call_at(steady_clock::time_point when, std::function<void()> f);
 
+    /// Calls f whenever that descriptor can be read; without f, no more. There may be one.
+    void on_input(int fd, std::function<void()> f);
+
     /// The requests of one session went out elsewhere than in a completion: looks whether more has to be sent.
     void update(session& s);
 
@@ -80,7 +83,7 @@ private:
 
     int epoll_;
     int timer_;
-    std::function<void()> at_time_;
+    std::function<void()> at_time_, at_input_;
     std::vector<session*> sessions_;
     steady_clock::time_point updated_{};
 };

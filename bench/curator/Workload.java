@@ -23,6 +23,8 @@ abstract class Workload {
     }
 
     static Workload make(CuratorDriver.Request asked) {
+        if (asked.has("processes"))
+            return new Apart(asked);
         switch (asked.workload) {
             case "uncontended":
                 return new Uncontended(asked);

@@ -3,8 +3,24 @@ import json
 import select
 import subprocess
 
-SYSTEMS = ("raw", "zklock", "curator", "kazoo", "c-recipe")
+OURS = ("zklock",)
 PEERS = ("curator", "kazoo", "c-recipe")
+SERVICES = ("etcd", "redis", "redis-fsync")  # with servers of their own
+ON_ZOOKEEPER = ("raw", *OURS, *PEERS)
+SYSTEMS = ON_ZOOKEEPER + SERVICES
+
+# Of each: in which order who waits is served, what a fencing token can be made of, and what becomes of the locks when
+# a server is lost.
+BY_QUORUM = "yes, with 3 servers: what was granted stays granted"
+PROMISES = {
+    "zklock": ("of arrival", "a number with every grant", BY_QUORUM),
+    "curator": ("of arrival", "none given", BY_QUORUM),
+    "kazoo": ("of arrival", "none given", BY_QUORUM),
+    "c-recipe": ("of arrival", "none given", BY_QUORUM),
+    "etcd": ("of arrival", "the revision of the key", BY_QUORUM),
+    "redis": ("none: who polls first", "none", "no: forgotten when the server ends, and granted again"),
+    "redis-fsync": ("none: who polls first", "none", "no: nobody can lock until it is back; then it knows them"),
+}
 
 
 class DriverError(Exception):
@@ -18,11 +34,15 @@ def command_of(system, programs, sources):
         "c-recipe": [programs / "bench_c_recipe"],
         "curator": ["java", "-Xmx2g", f"@{programs / 'curator' / 'classpath'}", "CuratorDriver"],
         "kazoo": ["/usr/bin/python3", "-B", sources / "kazoo" / "kazoo_driver.py"],
+        "etcd": [programs / "bench_etcd"],
+        "redis": [programs / "bench_redis"],
+        "redis-fsync": [programs / "bench_redis"],
     }[system]
 
 
 class Driver:
-    """Speaks with one process. A measurement is set_up, measure (start and result), tear_down."""
+    """Speaks with one process. A measurement is set_up, measure (start and result), tear_down. Each can be done in parts,
+    for processes that are to do it at the same time."""
 
     LIMIT_S = 180  # longer than any step takes, unless it hangs
     PATIENCE_S = 5  # after that it is looked whether there is anybody to measure
@@ -34,12 +54,18 @@ class Driver:
         self._process = None
 
     def set_up(self, workload, values):
+        self.ask(workload, values)
+        self.get_ready()
+
+    def ask(self, workload, values):
         if not self._process:
             # An interrupt of ours is not for it (nor is a session of its own: the system would share out processors by
             # sessions, and nothing would gather): it ends with its input, or is killed.
             self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                              process_group=0)
         self._say(" ".join([workload] + [f"{name}={value}" for name, value in values.items()]))
+
+    def get_ready(self):
         self._expect("ready")
 
     def start_measuring(self):
@@ -53,7 +79,13 @@ class Driver:
         return self.result()
 
     def tear_down(self):
+        self.end()
+        self.get_ended()
+
+    def end(self):
         self._say("end")
+
+    def get_ended(self):
         self._expect("ended")
 
     def close(self):

@@ -1,5 +1,5 @@
 """The tables that are printed."""
-from drivers import PEERS
+from drivers import OURS, PEERS, PROMISES
 from results import ratio
 
 
@@ -21,6 +21,12 @@ def advantage(result, other):
     return 1 / value if result.merit == "p50" else value
 
 
+def shorter_tail(result, other):
+    """How many times as long the other's p99 is."""
+    own, others = result.p(0.99), other.p(0.99)
+    return others / own if own and others else None
+
+
 def show_parameters(parameters):
     return " ".join(str(value) if name in ("operation", "via", "port") else f"{name}={value}"
                     for name, value in parameters.items())
@@ -37,7 +43,8 @@ def short(value):
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-HEADER = ("load", "system", "rate/s", "p50 us", "p90", "p99", "p99.9", "max", "requests", "x floor", "x best peer")
+HEADER = ("load", "system", "rate/s", "p50 us", "p90", "p99", "p99.9", "max", "requests", "x floor", "x best peer",
+          "zklock x", "p99 x")
 
 
 def rows(results, scenario):
@@ -45,10 +52,13 @@ def rows(results, scenario):
         if r.scenario != scenario:
             continue
         floor, peer = results.beside(r, "raw"), best_peer(results, r)
+        zklock = results.beside(r, "zklock") if r.system not in ("raw", "zklock") else None
         yield (show_parameters(r.parameters), r.system, show(r.rate(), "{:,.0f}"),
                *(short(r.p(share)) for share in (0.5, 0.9, 0.99, 0.999, 1)), show(r.requests_per_operation(), "{:.2f}"),
                show(ratio(r, floor) if floor and r.system != "raw" else None, "{:.2f}"),
-               show(advantage(r, peer) if peer and r.system == "zklock" else None, "{:.1f}"))
+               show(advantage(r, peer) if peer and r.system in OURS else None, "{:.1f}"),
+               show(advantage(zklock, r) if zklock else None, "{:.2f}"),
+               show(shorter_tail(zklock, r) if zklock else None, "{:.2f}"))
 
 
 def lay_out(table):
@@ -67,5 +77,19 @@ def tables(results):
         lines += [f"   {r.system}, {show_parameters(r.parameters)}: {r.notes()}" for r in results.all
                   if r.scenario == name and r.note]
     lines += ["", "x floor: times the raw C client's p50, or of its rate where many wait at once. x best peer: how",
-              "many times as fast as the best of Curator, kazoo and the C recipe. Both by the median over the rounds."]
+              "many times as fast as the best of Curator, kazoo and the C recipe. zklock x: how many times as fast",
+              "zklock was as that row's system. All by the median over the rounds. p99 x: its p99 by that of zklock."]
     return lines
+
+
+def promises(results):
+    """Of those that were measured: what the figures buy."""
+    systems = [system for system in PROMISES if any(r.system == system for r in results.all)]
+    table = [("system", "order", "fencing token", "survives a server's loss"),
+             *((system, *PROMISES[system]) for system in systems)]
+    return ["", "== what they promise", *("  ".join(cells) for cells in columns(table))] if systems else []
+
+
+def columns(table):
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    return [[text.ljust(w) for text, w in zip(row, widths)] for row in table]

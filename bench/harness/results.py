@@ -4,7 +4,7 @@ import dataclasses
 import statistics
 
 FIELDS = ("system", "scenario", "parameters", "operations", "rate_per_s", "p50_us", "p90_us", "p99_us", "p999_us",
-          "max_us", "requests_per_operation", "note")
+          "max_us", "requests_per_operation", "data", "note")
 
 
 def percentile(counts, share):
@@ -86,8 +86,8 @@ class Result:
             text.append(f"client CPU {self.processor_us():.3g} us per operation")
         return "; ".join(text)
 
-    def entry(self):
-        """For the JSON file."""
+    def entry(self, data):
+        """For the JSON file; `data`: where the servers had theirs."""
         merged = self.latencies()
 
         def rounded(value):
@@ -96,7 +96,7 @@ class Result:
         return dict(zip(FIELDS, (
             self.system, self.scenario, self.parameters, self.operations(), rounded(self.rate()),
             *(rounded(percentile(merged, share)) for share in (0.5, 0.9, 0.99, 0.999, 1)),
-            rounded(self.requests_per_operation()), self.notes())))
+            rounded(self.requests_per_operation()), data, self.notes())))
 
 
 def ratio(result, base):

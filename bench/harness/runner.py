@@ -1,22 +1,29 @@
 """Runs the loads: starts servers and drivers, lets the systems take turns, and collects."""
+import contextlib
+import dataclasses
+import functools
 import itertools
 import sys
 import time
 
-from drivers import Driver, DriverError
+from company import Company
+from drivers import SERVICES, Driver, DriverError
 from report import show_parameters
 from results import Result, Results, Round
 from servers import Clearance, Servers
+from services import STARTERS
 
 ROOT = "/bench"  # below it is all that is written
 
 
 class Runner:
-    def __init__(self, programs, sources, systems, quick, addresses=None):
+    def __init__(self, programs, sources, systems, quick, place, addresses=None):
         self.programs, self.sources, self.systems = programs, sources, systems
         self.quick = quick
+        self.place = place  # of the servers' data
         self.addresses = addresses
         self._servers = None  # that are used now
+        self._services = {}  # of the scenario, by system
         self.results = Results()
         self.failures = []
         self._drivers = {}
@@ -39,7 +46,7 @@ class Runner:
         return self._used_paths[-1]
 
     def run(self, scenarios):
-        if "curator" in self.systems:
+        if "curator" in self.systems and any("curator" in load.systems for s in scenarios for load in s.loads):
             self._with_servers(1, None, self._warm_up_curator)
         start = time.monotonic()
         for number, scenario in enumerate(scenarios, 1):
@@ -47,14 +54,29 @@ class Runner:
             if self.addresses and (scenario.one_way_us or scenario.tls or scenario.servers > len(self.addresses)):
                 progress("    left out: the given servers do not allow it")
                 continue
-            self._with_servers(scenario.servers, scenario.one_way_us, lambda servers: self._run(scenario, servers),
-                               scenario.tls)
+            with self._services_of(scenario):
+                self._with_servers(scenario.servers, scenario.one_way_us, lambda servers: self._run(scenario, servers),
+                                   scenario.tls)
+
+    @contextlib.contextmanager
+    def _services_of(self, scenario):
+        """Fresh ones, too, with as many members."""
+        wanted = {system for load in scenario.loads for system in load.systems}
+        try:
+            for system in SERVICES:
+                if system in wanted and system in self.systems:
+                    self._services[system] = STARTERS[system](self.place, scenario.servers)
+            yield
+        finally:
+            for service in self._services.values():
+                service.close()
+            self._services.clear()
 
     def _with_servers(self, members, one_way_us, use, tls=False):
         if self.addresses:
             servers = Servers.running(self.addresses)
         else:
-            servers = Servers.start(self.programs, members, one_way_us, tls)
+            servers = Servers.start(self.programs, members, one_way_us, tls, self.place.folder)
         self._servers = servers
         try:
             self._warm_up_servers(servers)
@@ -71,47 +93,74 @@ class Runner:
                        for system in systems for port in load.ports}
             if systems:
                 progress(f"    {show_parameters(load.timed[0].parameters)}")
+            if load.processes > 1 and "curator" in systems:
+                self._attempt(scenario, load, lambda: self._warm_up_curators(load, servers))
             for i in range(load.rounds):
                 # Each begins a round as often as the others, so that nobody always profits from the same neighbour.
                 turns = [(system, port) for system in load.systems_of(i) if system in systems for port in load.ports]
                 first = i % len(turns) if turns else 0
                 for system, port in turns[first:] + turns[:first]:
                     progress(f"        round {i + 1} of {load.rounds}: {system} {port}", passing=True)
-                    try:
-                        self._measure(load, i, system, port, servers, results[system, port])
-                    except DriverError as error:
-                        self.failures.append(f"{error} ({scenario.name}, {show_parameters(load.timed[0].parameters)})")
-                        progress("    " + self.failures[-1])
-                        servers.check()
+                    self._attempt(scenario, load, functools.partial(self._measure, load, i, system, port, servers,
+                                                                    results[system, port]))
             for result in itertools.chain(*results.values()):
                 if result.rounds:
                     result.note = load.note(result) if load.note else ""
                     self.results.all.append(result)
 
+    def _attempt(self, scenario, load, measure):
+        try:
+            measure()
+        except DriverError as error:
+            self.failures.append(f"{error} ({scenario.name}, {show_parameters(load.timed[0].parameters)})")
+            progress("    " + self.failures[-1])
+            self._check_servers()
+
     def _measure(self, load, number, system, port, servers, results):
+        counted = self._services.get(system, servers)
+        values = {**self._where(load, system, port, servers), **load.values_for(system)}
+        if counted is servers:
+            self._serve("prepare", {"servers": servers.addresses[0], "path": values["path"],
+                                    "paths": values.get("paths", 0)})
+        company = self._company(system, load.processes)
+        try:
+            self._measure_by(company, load, number, values, servers, counted, results)
+        finally:
+            company.close()
+
+    def _where(self, load, system, port, servers):
         path = next(self._paths)
+        if system in self._services:
+            return {"servers": self._services[system].addresses[load.member], "path": path}
         address = (servers.secure if port == "tls" else servers.distant or servers.addresses)[load.member]
-        values = {"servers": address, "path": path, **load.values_for(system)}
-        if port == "tls":
-            values["tls_ca"] = servers.authority
-        self._serve("prepare", {"servers": servers.addresses[0], "path": path, "paths": values.get("paths", 0)})
+        return {"servers": address, "path": path, **({"tls_ca": servers.authority} if port == "tls" else {})}
+
+    def _company(self, system, processes):
+        """The first process is the one that measures alone, too."""
+        return Company([self._driver(system, name=f"{system}#{i}" if i else system) for i in range(processes)],
+                       self.place.scratch)
+
+    def _measure_by(self, company, load, number, values, servers, counted, results):
+        path = values["path"]
         if load.fresh_process:
-            self._driver(system).close()
-        driver = self._driver(system)
-        driver.set_up(load.workload, values)
+            for driver in company.drivers:
+                driver.close()
+        company.set_up(load.workload, values)
         processor_before = servers.processor_us()
-        before = servers.requests()
-        driver.start_measuring()
+        before = counted.requests()
+        company.start_measuring()
         more, asked_otherwise = {}, 0
         if load.until_children is not None:
             seen = self._serve("until_children", {"servers": servers.addresses[0], "path": path,
                                                   "children": load.until_children})
             asked_otherwise = seen["operations"] + 3  # and what connecting and closing takes
-        found = driver.result()
-        requests = servers.requests() - before - asked_otherwise
+        found = company.result()
+        requests = counted.requests() - before - asked_otherwise
+        if everything := found["figures"].pop("all_operations", 0):  # some end after what is measured has
+            requests *= found["operations"] / everything
         if processor_before is not None:
             more["servers_processor_us"] = servers.processor_us() - processor_before
-        driver.tear_down()
+        company.tear_down()
         if load.until_children is not None:
             more["gone_ms"] = (seen["figures"]["seen_ns"] - found["figures"]["started_ns"]) / 1e6
         for result, timed in zip(results, load.timed):
@@ -126,6 +175,8 @@ class Runner:
     def _check_servers(self):
         if self._servers:
             self._servers.check()
+        for service in self._services.values():
+            service.check()
 
     def _serve(self, workload, values):
         driver = self._driver("raw", name="service")
@@ -168,6 +219,12 @@ class Runner:
                                      "ms": 1_000 if self.quick else 4_000, **values})
             driver.measure()
             driver.tear_down()
+
+
+    def _warm_up_curators(self, load, servers):
+        """A virtual machine for each process; those that take part for the first time have everything to compile."""
+        self._measure(dataclasses.replace(load, values={**load.values, "ms": 1_000 if self.quick else 4_000}), 0,
+                      "curator", "", servers, [])
 
 
 def at(port):

@@ -1,7 +1,12 @@
 """What is measured: the scenarios, each with its loads, and which systems take part."""
 import dataclasses
 
-from drivers import PEERS, SYSTEMS
+from drivers import ON_ZOOKEEPER, OURS, PEERS, SERVICES, SYSTEMS
+
+POLL_US = 1_000  # between two tries for a lock of Redis, in the mean; its users' libraries wait 100 ms and more
+
+# What a system's driver is told beside the load.
+OF_SYSTEM = {"redis": {"poll_us": POLL_US}, "redis-fsync": {"poll_us": POLL_US}}
 
 
 @dataclasses.dataclass
@@ -20,7 +25,8 @@ class Load:
     workload: str
     values: dict
     timed: list
-    systems: tuple = SYSTEMS
+    systems: tuple = ON_ZOOKEEPER
+    processes: int = 1  # contenders in so many, each with a client of its own
     rounds: int = 3
     peers_every: int = 1  # rounds; then they work as many times longer
     member: int = 0  # through which server; the leader is the first
@@ -33,12 +39,17 @@ class Load:
     def systems_of(self, number):
         """Who has a turn in this round."""
         everybody = number % self.peers_every == 0
-        return [system for system in self.systems if everybody or system not in PEERS]
+        return [system for system in self.systems if everybody or system not in PEERS + SERVICES]
+
+    def has(self, parameters):
+        """All of them, each as NAME=VALUE."""
+        return any(set(parameters) <= {f"{name}={value}" for name, value in timed.parameters.items()}
+                   for timed in self.timed)
 
     def values_for(self, system):
-        longer = self.peers_every if system in PEERS else 1
+        longer = self.peers_every if system in PEERS + SERVICES else 1
         return {name: value * longer if name in ("ms", "paths") and longer > 1 else value
-                for name, value in {**self.values, **self.extra.get(system, {})}.items()}
+                for name, value in {**self.values, **OF_SYSTEM.get(system, {}), **self.extra.get(system, {})}.items()}
 
 
 @dataclasses.dataclass
@@ -66,18 +77,22 @@ def scenarios(quick):
                 Timed("children", {"operation": "children"}, one_by_one=True)], ("raw",))),
             scale.latency(Load("handoff", {"sessions": 2, "hold_us": 0}, [
                 Timed("handoff", {"operation": "event"}, one_by_one=True, fewer_requests=2)], ("raw",)))]),
-        Scenario("uncontended", scale.uncontended() + scale.first()),
+        Scenario("uncontended", scale.uncontended(systems=SYSTEMS) + scale.first()),
         Scenario("handoff", [load for sessions in scale.choose([2, 8], [2]) for hold_us in (0, 1000)
-                             for load in scale.handoff(sessions, hold_us)]),
+                             for load in scale.handoff(sessions, hold_us, systems=SYSTEMS)]
+                 + [load for processes in scale.choose([2, 8], [2]) for hold_us in (0, 1000)
+                    for load in scale.handoff_apart(processes, hold_us)]),
         Scenario("crowd", [load for waiters in scale.choose([10, 100, 1_000, 10_000, 100_000], [10, 1_000, 100_000])
-                           for load in scale.crowd(waiters)]),
+                           for load in scale.crowd(waiters, systems=SYSTEMS)]
+                 + [load for processes, waiters in scale.choose([(2, 2), (8, 8), (8, 64)], [(2, 2)])
+                    for load in scale.crowd_apart(processes, waiters)]),
         Scenario("independent", [load for paths in scale.choose([8, 64, 256, 1_000], [8, 256])
                                  for load in scale.independent(paths)] + scale.arrivals(64, 1_000)),
         Scenario("cancel", [scale.cancel(waiters) for waiters in (scale.choose(1_000, 100), 10_000)]),
         Scenario("memory", [scale.memory(waiters) for waiters in (scale.choose(1_000, 100), 100_000)]),
         Scenario("fleet", [scale.fleet(session_ms) for session_ms in scale.choose([10_000, 4_000], [4_000])]),
         Scenario("ensemble", [load for member, via in enumerate(("leader", "follower"))
-                              for load in scale.several(member, {"servers": 3, "via": via})], servers=3),
+                              for load in scale.several(member, {"servers": 3, "via": via}, ("etcd",))], servers=3),
         Scenario("distance", scale.several(0, {"round_trip_us": 2 * ONE_WAY_US}), one_way_us=ONE_WAY_US),
         Scenario("tls", scale.at_both_ports(scale.uncontended() + scale.handoff(2, 1_000) + scale.crowd(1_000)),
                  tls=True),
@@ -104,6 +119,12 @@ def fleet_note(result):
         return ""
     each = sum(r.figures["servers_processor_us"] for r in result.rounds) / result.operations()
     return f"an operation is a second of one client; servers' CPU {each:.3g} us per operation"
+
+
+def apart_note(result):
+    grants = sum(r.figures["grants"] for r in result.rounds)
+    share = sum(r.figures["passed_on"] for r in result.rounds) / grants if grants else 0
+    return f"{share:.0%} of the grants followed a hold of another process"
 
 
 def waiting_systems(waiters):
@@ -148,28 +169,45 @@ class Scale:
                               "ms": self.choose(10_000, 2_000)},
                     [Timed("fleet", parameters)], ("raw", "zklock", "curator"), rounds=1, note=fleet_note)
 
-    def uncontended(self, member=0, more={}):
+    def uncontended(self, member=0, more={}, systems=ON_ZOOKEEPER):
         return [self.latency(Load("uncontended", {}, [
             Timed("acquire", {**more, "operation": "acquire"}, one_by_one=True, fewer_requests=1),
-            Timed("cycle", {**more, "operation": "cycle"}, one_by_one=True)], member=member))]
+            Timed("cycle", {**more, "operation": "cycle"}, one_by_one=True)], systems, member=member))]
 
     def first(self):
         load = self.latency(Load("first", {"paths": self.choose(100, 60)}, [
             Timed("first", {"operation": "first"}, one_by_one=True, fewer_requests=1)]))
         return [load]
 
-    def handoff(self, sessions, hold_us, member=0, more={}):
+    def handoff(self, sessions, hold_us, member=0, more={}, systems=ON_ZOOKEEPER):
         # The floor needs a create and a watch before each delete.
         parameters = {"sessions": sessions, "hold_us": hold_us}
         timed = [Timed("handoff", {**more, **parameters})]
-        load = self.latency(Load("handoff", dict(parameters), timed, member=member))
+        load = self.latency(Load("handoff", dict(parameters), timed, systems, member=member))
         return [load]
 
-    def crowd(self, waiters, member=0, more={}):
-        # A thread, or a session, for each waiter, and each reads the names of all: more than that is no fun.
-        most = {"curator": 1_000, "kazoo": self.choose(1_000, 100), "c-recipe": self.choose(1_000, 100)}
+    def handoff_apart(self, processes, hold_us, member=0, more={}, services=SERVICES):
+        parameters = {"processes": processes, "hold_us": hold_us}
+        return [self.latency(Load("handoff", {"hold_us": hold_us}, [Timed("handoff", {**more, **parameters})],
+                                  ("raw", *OURS, "curator", "kazoo", *services), processes, member=member,
+                                  note=apart_note))]
+
+    def crowd_apart(self, processes, waiters):
+        # No floor: without a lock they would not wait for each other.
+        parameters = {"processes": processes, "waiters": waiters}
+        load = Load("crowd", {"waiters": waiters}, [Timed("acquire", parameters, "rate")],
+                    (*OURS, "curator", "kazoo", *SERVICES), processes, note=apart_note)
+        load.rounds = self.choose(9, 4)
+        load.values["ms"] = self.choose(500, 250)
+        return [load]
+
+    def crowd(self, waiters, member=0, more={}, systems=ON_ZOOKEEPER):
+        # A thread, or a session, for each waiter, and each reads the names of all (with Redis, asks all the time): more
+        # than that is no fun.
+        most = {"curator": 1_000, "kazoo": self.choose(1_000, 100), "c-recipe": self.choose(1_000, 100),
+                "etcd": 100, "redis": 100, "redis-fsync": 100}
         load = Load("crowd", {"waiters": waiters}, [Timed("acquire", {**more, "waiters": waiters}, "rate")],
-                    tuple(s for s in SYSTEMS if waiters <= most.get(s, waiters)), member=member,
+                    tuple(s for s in systems if waiters <= most.get(s, waiters)), member=member,
                     extra={"raw": {"multi": BATCH}})
         self.rate(load)
         if waiters > 10_000:
@@ -191,16 +229,18 @@ class Scale:
         """With TLS, and beside it without, by the plain port of the same server."""
         for load in loads:
             load.ports = ("tls", "plain")
-            load.systems = tuple(s for s in load.systems if s in ("zklock", "curator"))
+            load.systems = tuple(s for s in load.systems if s in (*OURS, "curator"))
             if load.workload == "crowd":
                 load.rounds = self.choose(9, 5)
         return loads
 
-    def several(self, member, more):
+    def several(self, member, more, services=()):
         """What counts where the round trip is longer."""
-        loads = self.uncontended(member, more) + self.handoff(2, 0, member, more) + self.crowd(1_000, member, more)
+        systems = ON_ZOOKEEPER + services
+        loads = (self.uncontended(member, more, systems) + self.handoff(2, 0, member, more, systems)
+                 + self.handoff_apart(2, 1_000, member, more, services) + self.crowd(1_000, member, more, systems))
         for load in loads:
             load.rounds = self.choose(max(load.rounds * 5 // 9, 3), max(load.rounds // 2, 1))
             if load.workload == "crowd" or self.quick:
-                load.systems = tuple(s for s in load.systems if s in ("raw", "zklock", "curator"))
+                load.systems = tuple(s for s in load.systems if s in ("raw", *OURS, "curator", *services))
         return loads

@@ -27,9 +27,10 @@ class Servers:
         self._per_look = self._received() - before
 
     @classmethod
-    def start(cls, programs, members, one_way_us=None, tls=False):
+    def start(cls, programs, members, one_way_us=None, tls=False, folder=None):
+        """`folder`: on a disk, for their data; otherwise they are in memory."""
         command = [programs / "bench_servers", str(members)] + ([str(one_way_us)] if one_way_us else [])
-        command += ["tls"] if tls else []
+        command += (["tls"] if tls else []) + ([f"data={folder}"] if folder else [])
         # An interrupt is not for them: they end with their input, and take their data with them.
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                    process_group=0)

@@ -1,4 +1,4 @@
-"""smoke_test.py BUILD_DIR: a short run gives the table, the file and the plots that bench/run promises."""
+"""smoke_test.py BUILD_DIR: short runs give the table, the file and the plots that bench/run promises."""
 import json
 import math
 import os
@@ -7,11 +7,16 @@ import subprocess
 import sys
 import tempfile
 
+import data
 import plots
+import services
+from drivers import SERVICES
 from results import FIELDS
 
 HERE = pathlib.Path(__file__).resolve().parent
-EXPECTED = {(system, operation) for system in ("raw", "zklock") for operation in ("first", "acquire", "cycle")}
+OPERATIONS = ("acquire", "cycle")
+REQUESTS = {"first": 2, "acquire": 1, "cycle": 2}  # by the servers' count
+COUNTED = ("raw", *SERVICES)  # whose requests are known exactly
 
 
 def check(holds, what):
@@ -19,37 +24,100 @@ def check(holds, what):
         sys.exit(f"smoke_test: {what}")
 
 
-def run(build, *options):
-    return subprocess.run([sys.executable, "-B", HERE / "main.py", *options], stdout=subprocess.PIPE, text=True,
-                          env={**os.environ, "ZKLOCK_BUILD_DIR": build})
+class Bench:
+    """Runs the benchmark of one build."""
+
+    def __init__(self, build, scratch):
+        self.build = build
+        self.file = scratch / "out" / "bench.json"
+        programs = pathlib.Path(build) / "bench"
+        self.missing = {system for system in SERVICES if services.missing(system, programs)}
+        self.services = tuple(system for system in SERVICES if system not in self.missing)
+
+    def run(self, *options):
+        return subprocess.run([sys.executable, "-B", HERE / "main.py", *options], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "ZKLOCK_BUILD_DIR": self.build})
+
+    def measure(self, systems, *options):
+        """Returns what was printed, and the entries of the file."""
+        ran = self.run("--quick", "--systems", ",".join(systems), "--json", self.file, *options)
+        check(ran.returncode == 0, f"status {ran.returncode} of {options}")
+        entries = json.loads(self.file.read_text())
+        for entry in entries:
+            check_entry(entry)
+        return ran.stdout, entries
 
 
 def check_entry(entry):
     check(tuple(entry) == FIELDS, f"the fields of {entry}")
-    check(entry["scenario"] == "uncontended", f"the scenario of {entry}")
-    numbers = [entry[name] for name in FIELDS[3:-1]]
+    numbers = [entry[name] for name in FIELDS[3:-2]]
     check(all(isinstance(n, (int, float)) and math.isfinite(n) and n > 0 for n in numbers), f"the numbers of {entry}")
     latencies = [entry[name] for name in FIELDS[5:10]]
     check(latencies == sorted(latencies), f"the order of the percentiles of {entry}")
-    if entry["system"] == "raw":  # what the floor is made of, by the server's count
-        requests = {"first": 2, "acquire": 1, "cycle": 2}[entry["parameters"]["operation"]]
-        check(abs(entry["requests_per_operation"] - requests) < 0.1, f"the requests of {entry}")
+    if entry["scenario"] == "uncontended" and entry["system"] in COUNTED:
+        requests = REQUESTS[entry["parameters"]["operation"]]
+        others = 5 / entry["operations"]  # what renews sessions
+        check(abs(entry["requests_per_operation"] - requests) < 0.1 + others, f"the requests of {entry}")
+
+
+def kinds(entries):
+    return {(e["system"], e["scenario"], *(f"{name}={value}" for name, value in e["parameters"].items()))
+            for e in entries}
+
+
+def uncontended(bench, scratch):
+    """All systems that need no warming up; the plots; in memory, unless there is none."""
+    systems = ("raw", "zklock", *SERVICES)
+    drawn = scratch / "plots"
+    printed, entries = bench.measure(systems, "--scenario", "uncontended", "--rounds", "4", "--plots", drawn)
+    expected = {(system, "uncontended", f"operation={operation}") for operation in OPERATIONS
+                for system in systems if system not in bench.missing}
+    expected |= {(system, "uncontended", "operation=first") for system in ("raw", "zklock")}
+    check(kinds(entries) == expected and len(entries) == len(expected), f"measured was {kinds(entries)}")
+    place = data.Place("memory")
+    check({e["data"] for e in entries} == {place.word()} and place.told() in printed, "where the data are")
+    check("uncontended re-acquire, p50" in printed, "the table of targets")
+    check("== what they promise" in printed, "the table of promises")
+    for system in bench.missing:
+        check(f"left out: {system}: " in printed, f"{system} is missing, and nobody says so")
+    check([p.name for p in drawn.iterdir()] == ([] if plots.missing() else ["latency-uncontended.png"]), "the plots")
+
+
+def processes(bench):
+    """Contenders in two processes, of every system that can."""
+    systems = ("zklock", "curator", "kazoo", *bench.services)
+    _, entries = bench.measure(("raw", *systems), "--scenario", "handoff", "--scenario", "crowd", "--rounds", "1",
+                               "--load", "processes=2")
+    expected = {(system, "handoff", "processes=2", f"hold_us={hold_us}") for system in ("raw", *systems)
+                for hold_us in (0, 1000)}
+    expected |= {(system, "crowd", "processes=2", "waiters=2") for system in systems}
+    check(kinds(entries) == expected, f"measured was {kinds(entries)}")
+    for entry in entries:
+        check("of the grants followed a hold of another process" in entry["note"], f"the note of {entry}")
+        if entry["system"] == "raw":  # a create, a watch and a delete
+            check(abs(entry["requests_per_operation"] - 3) < 0.2, f"the requests of {entry}")
+
+
+def on_disk(bench):
+    if data.file_system(data.DISK) in data.IN_MEMORY:
+        return
+    systems = ("zklock", *bench.services)
+    printed, entries = bench.measure(systems, "--scenario", "uncontended", "--rounds", "1", "--data", "disk")
+    check({e["data"] for e in entries} == {"disk"} and "servers' data: on disk (/var/tmp" in printed,
+          "where the data are")
+    check({e["system"] for e in entries} == set(systems), "what was measured on a disk")
 
 
 def main(build):
     with tempfile.TemporaryDirectory() as scratch:
-        file, drawn = pathlib.Path(scratch) / "out" / "bench.json", pathlib.Path(scratch) / "plots"
-        ran = run(build, "--quick", "--scenario", "uncontended", "--systems", "raw,zklock", "--json", file,
-                  "--plots", drawn)
-        check(ran.returncode == 0, f"status {ran.returncode}")
-        entries = json.loads(file.read_text())
-        found = {(entry["system"], entry["parameters"]["operation"]) for entry in entries}
-        check(found == EXPECTED and len(entries) == len(EXPECTED), f"measured was {found}")
-        for entry in entries:
-            check_entry(entry)
-        check("uncontended re-acquire, p50" in ran.stdout, "the table of targets")
-        check([p.name for p in drawn.iterdir()] == ([] if plots.missing() else ["latency-uncontended.png"]), "the plots")
-    check(run(build, "--scenario", "no-such-scenario").returncode == 2, "an unknown scenario is accepted")
+        bench = Bench(build, pathlib.Path(scratch))
+        uncontended(bench, pathlib.Path(scratch))
+        processes(bench)
+        on_disk(bench)
+        for wrong in (("--scenario", "no-such-scenario"), ("--rounds", "0")):
+            check(bench.run(*wrong).returncode == 2, f"{wrong} is accepted")
+        if data.MEMORY.is_dir() and data.file_system(data.MEMORY) in data.IN_MEMORY:
+            check(bench.run("--data", data.MEMORY).returncode == 1, "memory is taken for a disk")
 
 
 if __name__ == "__main__":

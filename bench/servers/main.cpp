@@ -1,7 +1,8 @@
-// bench_servers MEMBERS [DISTANCE_US | tls]: starts so many ZooKeeper servers, tells their addresses, the leader first,
-// and stops them when standard input ends. With a distance, a second line tells the addresses of relays to them,
-// through which every byte takes that long each way. With tls there is one server, a second line tells the address of
-// its port for TLS, and a third the file of the authority that has signed its certificate.
+// bench_servers MEMBERS [DISTANCE_US | tls] [data=FOLDER]: starts so many ZooKeeper servers, tells their addresses, the
+// leader first, and stops them when standard input ends. With a distance, a second line tells the addresses of relays
+// to them, through which every byte takes that long each way. With tls there is one server, a second line tells the address of
+// its port for TLS, and a third the file of the authority that has signed its certificate. With a folder, the servers'
+// data are there, and every write is on the disk before it is answered, as is usual; otherwise they are in memory.
 #include "servers/relay.hpp"
 #include "servers/ticker.hpp"
 #include "support/certificate_authority.hpp"
@@ -14,18 +15,32 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace zklock::test;
 
 namespace {
 
-server_options bench_options()
+/// Takes what begins so out of the arguments.
+std::string take(std::vector<std::string>& arguments, std::string_view prefix)
+{
+    const auto found = std::find_if(arguments.begin(), arguments.end(),
+                                    [&](const std::string& text) { return text.starts_with(prefix); });
+    if (found == arguments.end()) return {};
+    const auto rest = found->substr(prefix.size());
+    arguments.erase(found);
+    return rest;
+}
+
+server_options bench_options(const std::string& folder)
 {
     server_options options;
     options.tick_time = milliseconds{2'000};
     options.heap = "1g";
     options.java = {"-XX:TieredStopAtLevel=4"}; // here speed matters more than the start
+    options.parent = folder;
+    if (!folder.empty()) options.config = {"forceSync=yes"};
     return options;
 }
 
@@ -39,10 +54,11 @@ template <class Range> void print(const Range& addresses)
 
 int main(int argc, char** argv)
 try {
-    if (argc < 2) throw std::runtime_error("usage: bench_servers MEMBERS [DISTANCE_US | tls]");
-    const auto members = static_cast<std::size_t>(std::stoul(argv[1]));
-    const bool tls = argc > 2 && std::string(argv[2]) == "tls";
-    auto options = bench_options();
+    std::vector<std::string> arguments(argv + 1, argv + argc);
+    auto options = bench_options(take(arguments, "data="));
+    if (arguments.empty()) throw std::runtime_error("usage: bench_servers MEMBERS [DISTANCE_US | tls] [data=FOLDER]");
+    const auto members = static_cast<std::size_t>(std::stoul(arguments[0]));
+    const bool tls = arguments.size() > 1 && arguments[1] == "tls";
     if (tls) {
         if (members != 1) throw std::runtime_error("tls is for one server");
         options.secure.emplace().tls_1_3 = true;
@@ -66,10 +82,10 @@ try {
         print(std::vector{usual_authority().file()});
     }
     std::deque<zklock::bench::relay> relays;
-    if (argc > 2 && !tls) {
+    if (arguments.size() > 1 && !tls) {
         std::vector<std::string> distant;
         for (const auto port : ports)
-            distant.push_back(relays.emplace_back(port, std::chrono::microseconds{std::stol(argv[2])}).address());
+            distant.push_back(relays.emplace_back(port, std::chrono::microseconds{std::stol(arguments[1])}).address());
         print(distant);
     }
     std::optional<zklock::bench::ticker> company;

@@ -47,9 +47,9 @@ namespace {
 
 } // namespace
 
-temporary_directory::temporary_directory()
+temporary_directory::temporary_directory(const fs::path& wanted)
 {
-    const auto parent = base();
+    const auto parent = wanted.empty() ? base() : wanted;
     delete_abandoned(parent);
     auto name = (parent / (std::string(prefix) + "XXXXXX")).string();
     if (!::mkdtemp(name.data())) throw std::system_error(errno, std::generic_category(), name);

@@ -16,7 +16,8 @@ secure_port_options::secure_port_options()
 {
 }
 
-zookeeper_server::zookeeper_server(server_options options) : options_(std::move(options))
+zookeeper_server::zookeeper_server(server_options options)
+    : options_(std::move(options)), directory_(options_.parent)
 {
     // Somebody outside these tests may take the port between our look and the server's bind.
     constexpr int attempts = 3;
@@ -34,7 +35,8 @@ zookeeper_server::zookeeper_server(server_options options) : options_(std::move(
 }
 
 zookeeper_server::zookeeper_server(server_options options, std::optional<port_lease> client_port, member self)
-    : options_(std::move(options)), client_port_(std::move(client_port)), self_(std::move(self))
+    : options_(std::move(options)), client_port_(std::move(client_port)), self_(std::move(self)),
+      directory_(options_.parent)
 {
     write_configuration();
     start();

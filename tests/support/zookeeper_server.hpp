@@ -35,6 +35,7 @@ struct server_options {
     std::vector<std::string> config; ///< more lines of zoo.cfg
     std::vector<std::string> java;   ///< more arguments of the virtual machine
     std::string heap = "256m";
+    std::string parent; ///< the folder that its directory is made in; empty: in memory
     std::optional<secure_port_options> secure; ///< without it there is no such port
 };
 

@@ -46,7 +46,7 @@ public:
         return "_c_" + uuid_of(secret) + "-" + mark + digits;
     }
     /// What was said since this was called last.
-    [[nodiscard]] std::string heard()
+    std::string heard()
     {
         std::string text;
         for (const std::string& each : std::exchange(said, {}))

@@ -283,7 +283,7 @@ TEST_SUITE("hand-offs past the servers")
         {
             told<std::size_t> revoked;
             const auto a = s.hold_first();
-            s.queues->revoke("/other/_c_lock-0000000001", revoked.teller());
+            s.queues->revoke("/other", "/other/_c_lock-0000000001", revoked.teller());
             s.release(*a);
             CHECK(s.peers.heard() == "withdraw #1");
         }
@@ -534,7 +534,7 @@ TEST_SUITE("hand-offs past the servers")
     {
         handoff_scene s;
         told<std::vector<contender>> listed;
-        s.queues->list("/p", {}, listed.teller());
+        s.queues->contenders("/p", listed.teller());
         asked(s).to("children /p").list({fake_peers::node(51, 0)}, {});
         asked(s).to("get " + of_path(fake_peers::node(51, 0))).show(9, "them\nzone=a\nhandoff=10.0.0.2:7000");
         REQUIRE(listed.value.size() == 1);

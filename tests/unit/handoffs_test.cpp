@@ -43,6 +43,7 @@ struct handoff_scene : scene {
         start();
         connect();
     }
+    ~handoff_scene() { destroy(); } // before its peers
     /// Somebody holds #1, with number 0.
     std::shared_ptr<attempt> hold_first(const mutex_options& o = {})
     {
@@ -209,7 +210,7 @@ TEST_SUITE("hand-offs past the servers")
         handoff_scene s;
         const auto a = s.wait_behind("them");
         s.is_gone(1, 2);
-        CHECK(s.peers.heard() == "offer #2, withdraw #1");
+        CHECK(s.peers.heard() == "withdraw #1, offer #2");
         CHECK(s.servers.asks(to_create(2)));
     }
 
@@ -333,7 +334,7 @@ TEST_SUITE("hand-offs past the servers")
         CHECK(s.peers.heard() == "unsubscribe #51");
         CHECK(a->handle->withdraw());
         s.clock.run();
-        CHECK(s.peers.heard() == "publish #1, unsubscribe #52");
+        CHECK(s.peers.heard() == "unsubscribe #52, publish #1");
     }
 
     TEST_CASE("it asks nobody of whom the data say nothing that it understands, nor itself")

@@ -100,6 +100,14 @@ std::map<int, std::size_t> counted(proxy& link)
     return all;
 }
 
+std::string in_words(const std::map<int, std::size_t>& counts)
+{
+    std::string all;
+    for (const auto& [op, count] : counts)
+        all += "op " + std::to_string(op) + ": " + std::to_string(count) + "; ";
+    return all;
+}
+
 /// What holder and waiter ask the server for in a few lives of a lock.
 awaitable<std::vector<std::map<int, std::size_t>>> requests_of_lives(bool direct, std::string path)
 {
@@ -352,12 +360,16 @@ TEST_CASE("what is asked of the servers is what is asked without")
 {
     std::vector<std::map<int, std::size_t>> without, with;
     const auto story = [&]() -> awaitable<void> {
+        admin_client(server().port()).create_all("/handoff/requests");
         without = co_await requests_of_lives(false, "/handoff/requests");
         with = co_await requests_of_lives(true, "/handoff/requests");
     };
     run_test(test_limit, story);
-    CHECK(with.size() == without.size());
-    CHECK((with == without));
+    REQUIRE(with.size() == without.size());
+    for (std::size_t i = 0; i < with.size(); ++i) {
+        CAPTURE(i); // the first pair is of a lock that nobody else wants, each other one of a hand-off
+        CHECK(in_words(with[i]) == in_words(without[i]));
+    }
 }
 
 TEST_CASE("nodes of others' recipes have data as without")

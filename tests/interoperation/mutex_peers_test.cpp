@@ -46,6 +46,27 @@ TEST_CASE("one's node lingers or serves a cohort: the others have their turns")
     quit_and_look(server(), {&kazoo, &ours}, {"/peers/linger", "/peers/cohort"});
 }
 
+TEST_CASE("two of ours that hand the lock over past the servers, beside one that does not, Curator and kazoo")
+{
+    three_peers all;
+    auto& [scene, curator, kazoo, ours, admin] = all;
+    peer one(scene, maker::zklock_direct, "zklock-direct-1", server().address());
+    peer two(scene, maker::zklock_direct, "zklock-direct-2", server().address());
+    one.wait_ready();
+    two.wait_ready();
+    const std::string go = "_c_6fa459ea-ee8a-3ca4-894e-db77e160355e-lock-";
+    const std::vector<contender> in_line{{&one, "mutex"},     {&two, "mutex"}, {&curator, "mutex"},
+                                         {&kazoo, "curator"}, {&one, "mutex"}, {&ours, "mutex"}};
+    queue_in_order(admin, scene.noted, "/peers/ordered/direct", go, in_line);
+    contend(admin, scene.noted, "/peers/direct/alone", {{&one, "mutex"}, {&two, "mutex"}}, 30);
+    contend(admin, scene.noted, "/peers/direct/all",
+            {{&one, "mutex"}, {&two, "mutex"}, {&ours, "mutex"}, {&curator, "mutex"}, {&kazoo, "curator"}}, 10);
+    contend(admin, scene.noted, "/peers/direct/kazoo",
+            {{&one, "mutex", "names=kazoo"}, {&two, "mutex", "names=kazoo"}, {&kazoo, "mutex"}}, 20);
+    quit_and_look(server(), {&curator, &kazoo, &ours, &one, &two},
+                  {"/peers/direct/alone", "/peers/direct/all", "/peers/direct/kazoo"});
+}
+
 TEST_CASE("Curator's Revoker asks ours, and ours asks Curator's: holders, and those who wait")
 {
     two_peers both(maker::curator);

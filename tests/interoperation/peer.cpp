@@ -27,6 +27,7 @@ namespace {
         case maker::kazoo:
             return {"/usr/bin/python3", "-B", ZKLOCK_PYTHON_PEER};
         case maker::zklock:
+        case maker::zklock_direct:
             return {ZKLOCK_PEER};
         case maker::c_recipe:
             return {ZKLOCK_C_RECIPE_PEER};
@@ -52,6 +53,8 @@ peer::peer(peer_scene& scene, maker of, std::string name, const std::string& ser
     auto command = command_of(of);
     command.insert(command.end(),
                    {name_, servers, std::to_string(session_timeout.count()), scene.noted.file().string()});
+    if (of == maker::zklock_direct)
+        command.emplace_back("direct");
     process_ = child_process(std::move(command), scene.directory(), scene.directory() / (name_ + ".output"),
                              std::move(reading));
 }

@@ -10,8 +10,8 @@
 
 namespace zklock::test {
 
-/// Whose program a peer is.
-enum class maker { curator, kazoo, zklock, c_recipe };
+/// Whose program a peer is. zklock_direct is ours, too, and hands locks over past the servers.
+enum class maker { curator, kazoo, zklock, zklock_direct, c_recipe };
 
 /// The directory and the journal that the peers of one test share. If the test fails, the journal is printed.
 class peer_scene {

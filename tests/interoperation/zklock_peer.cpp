@@ -1,5 +1,5 @@
-// zklock_peer NAME SERVERS SESSION_TIMEOUT_MS JOURNAL: a peer with a session of ours; peer.hpp tells what it reads and
-// notes. Recipes: mutex, read, write, semaphore (`take` of `permits`, or of as many as the node `count` says; compared
+// zklock_peer NAME SERVERS SESSION_TIMEOUT_MS JOURNAL [direct]: a peer with a session of ours, which hands locks over past
+// the servers if it is told so; peer.hpp tells what it reads and notes. Recipes: mutex, read, write, semaphore (`take` of `permits`, or of as many as the node `count` says; compared
 // with `check`), election. Options: names=kazoo, mark=MARK, heeds=MARK,… ("bare" for none), linger=MS, cohort=N,
 // revocable=1, owner=1 (a reader or writer is one).
 #include "interoperation/journal.hpp"
@@ -103,8 +103,9 @@ struct attempt {
 
 class worker {
 public:
-    worker(asio::io_context& io, std::string name, std::string servers, milliseconds session_timeout, const char* file)
-        : io_(io), journal_(std::move(name), file), client_(io, options_for(std::move(servers), session_timeout))
+    worker(asio::io_context& io, std::string name, std::string servers, milliseconds session_timeout, const char* file,
+           bool direct)
+        : io_(io), journal_(std::move(name), file), client_(io, options_for(std::move(servers), session_timeout, direct))
     {
     }
 
@@ -132,7 +133,7 @@ public:
     }
 
 private:
-    static zklock::client_options options_for(std::string servers, milliseconds session_timeout)
+    static zklock::client_options options_for(std::string servers, milliseconds session_timeout, bool direct)
     {
         zklock::client_options o;
         o.servers = std::move(servers);
@@ -140,6 +141,10 @@ private:
         o.server_tick = zklock::test::usual_tick;
         o.connect_backoff = milliseconds(20);
         o.connect_backoff_limit = milliseconds(200);
+        if (direct) {
+            o.handoff.listen = "127.0.0.1:0";
+            o.handoff.peers.emplace_back("127.0.0.0/8");
+        }
         return o;
     }
 
@@ -424,13 +429,14 @@ private:
 
 int main(int argc, char** argv)
 {
-    if (argc != 5) {
-        std::cerr << "usage: zklock_peer NAME SERVERS SESSION_TIMEOUT_MS JOURNAL\n";
+    const bool direct = argc == 6 && std::string(argv[5]) == "direct";
+    if (argc != 5 && !direct) {
+        std::cerr << "usage: zklock_peer NAME SERVERS SESSION_TIMEOUT_MS JOURNAL [direct]\n";
         return 2;
     }
     try {
         asio::io_context io;
-        worker w(io, argv[1], argv[2], milliseconds(std::stol(argv[3])), argv[4]);
+        worker w(io, argv[1], argv[2], milliseconds(std::stol(argv[3])), argv[4], direct);
         int status = 0;
         asio::co_spawn(io, w.serve(), [&](std::exception_ptr e) {
             if (!e)

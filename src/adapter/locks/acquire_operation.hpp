@@ -46,7 +46,7 @@ private:
             if (const auto held = lock.lock())
                 held->lost();
         };
-        acquisition_ = target_->acquire(*core, {mode_, deadline_, std::move(done), std::move(lost)});
+        acquisition_ = target_->acquire(*core, {mode_, deadline_, true, std::move(done), std::move(lost)});
     }
 
     void finish(error_code ec, recipes::grant&& grant)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -44,7 +45,7 @@ bool is_of_the_other_end(int error) noexcept
 
 listener::listener(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, const endpoint& at,
                    const store::logger& log, accepted told)
-    : turns_(std::move(turns)), at_(at), log_(log), accepted_(std::move(told)), forks_(runtime::fork_count()),
+    : turns_(std::move(turns)), at_(at), at_text_(text_of(at)), log_(log), accepted_(std::move(told)), forks_(runtime::fork_count()),
       acceptor_(strand)
 {
 }
@@ -99,7 +100,7 @@ void listener::open(time_point now) noexcept
         return pause(now, "cannot listen for other clients on ", wrong);
     due_ = time_point::max();
     pause_ = first_pause;
-    log_(log_level::info, "listens for other clients on ", text_of(*bound_));
+    log_(log_level::info, "listens for other clients on ", at_text_, ", port ", std::int64_t{bound_->port()});
 }
 
 void listener::pause(time_point now, const char* what, const error_code& why) noexcept
@@ -107,7 +108,7 @@ void listener::pause(time_point now, const char* what, const error_code& why) no
     due_ = now + pause_;
     pause_ = std::min(2 * pause_, longest_pause);
     if (const auto left_out = failures_told_.say(now))
-        log_(log_level::warning, what, text_of(at_), ": ", why, "; locks are handed over by the servers alone",
+        log_(log_level::warning, what, at_text_, ": ", why, "; locks are handed over by the servers alone",
              store::times_left_out{*left_out});
 }
 

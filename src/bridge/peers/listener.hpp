@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace zklock::bridge::peering {
 
@@ -59,6 +60,7 @@ private:
 
     const std::shared_ptr<runtime::turns> turns_;
     const endpoint at_;
+    const std::string at_text_;
     const store::logger& log_;
     accepted accepted_;
     const unsigned forks_;

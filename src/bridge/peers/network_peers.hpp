@@ -100,6 +100,7 @@ private:
     [[nodiscard]] bool make_room();
     void came_out(const peering::endpoint&, bytes);
     void drop(const peering::endpoint&) noexcept;
+    void note_unanswered(const peering::endpoint&) noexcept;
 
     // Turns and time.
     void turn_ends() override;

@@ -15,7 +15,7 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from) noex
     try {
         has_place = places_.take(from.address());
         if (!has_place) {
-            ::close(descriptor);
+            ::close(std::exchange(descriptor, -1));
             if (const auto left_out = refusals_told_.say(now))
                 log_(log_level::warning, "hangs up on ", text_of(from), ": ", places_.taken(),
                      " other clients are connected", store::times_left_out{*left_out});

@@ -116,6 +116,16 @@ void network_peers::came_out(const peering::endpoint& given, bytes in)
             observer_->on_certificate(each.secret);
 }
 
+void network_peers::note_unanswered(const peering::endpoint& to) noexcept
+{
+    if (!log_.on(log_level::debug))
+        return;
+    try {
+        log_(log_level::debug, "no other client answers at ", text_of(to));
+    } catch (const std::bad_alloc&) { // NOLINT: a line less
+    }
+}
+
 /// What was waited for there is left to the servers: another attempt may come with another subscription.
 void network_peers::drop(const peering::endpoint& given) noexcept
 {
@@ -123,6 +133,8 @@ void network_peers::drop(const peering::endpoint& given) noexcept
     if (found == outbounds_.end())
         return;
     const peering::endpoint to = found->first; // `given` may go with the connection
+    if (!found->second.says.greeted())
+        note_unanswered(to);
     found->second.to->close();
     bounds_.ended(found->second.says.greeted());
     outbounds_.erase(found);

@@ -36,6 +36,8 @@ struct world {
     bool quiet = false;              ///< the final phase: no more faults
     std::string violation;           ///< the first one found, empty if none
     std::vector<placed_fault> fired; ///< those placed by chance
+    std::vector<std::string> requests; ///< all that clients asked for, and when, if the settings want that
+    std::uint64_t overtaking_grants = 0; ///< of those that were told of a release before the servers had done it
 
     void violate(std::string what)
     {

@@ -13,7 +13,8 @@ held_registers::held_registers(stage& s) : stage_(s)
     for (unsigned p = 0; p < s.the_plan.set.paths; ++p) make(held_register(p));
     s.ensemble.on_written.push_back([this](const transaction& t, const znode_tree::effect& e) {
         if (t.what != transaction::kind::set_data || e.result != store::outcome::ok) return;
-        if (const auto found = writers_.find(t.data); found != writers_.end()) executed(*found->second, t.data, t.zxid);
+        const auto found = writes_.find(t.data);
+        if (found != writes_.end() && found->second.sent) executed(*found->second.of, t.data, t.zxid);
     });
 }
 
@@ -86,8 +87,9 @@ void held_registers::write(turn& t)
 {
     if (!may_act(t) || t.who.shares()) return;
     auto& c = *t.who.where;
-    const auto data = t.who.tag + '#' + std::to_string(writers_.size());
-    writers_.emplace(data, &t);
+    const auto data = t.who.tag + '#' + std::to_string(writes_.size());
+    writes_.emplace(data, write_under_way{&t});
+    c.store.on_set = [this](const std::string& what) { sent(what); };
     say(t, "writes " + data);
     const auto told = [this, &t, &c, data](boost::system::error_code ec, const node_stat& stat) {
         if (!stage_.may_tell(c)) return;
@@ -95,6 +97,12 @@ void held_registers::write(turn& t)
         if (!ec) learn(t, stat.mzxid);
     };
     stage_.call(c, [&](recipes::session&) { c.operations->set(held_register(t.who.path), data, any_version, told); });
+}
+
+void held_registers::sent(const std::string& data)
+{
+    const auto found = writes_.find(data);
+    if (found != writes_.end()) found->second.sent = found->second.of->who.believes();
 }
 
 /// Whoever hears of something under the lock may tell it to whom it likes: the next holder can know of it.

@@ -15,7 +15,7 @@ namespace zklock::simulator {
 /// What users of a lock do with it, where clients have peers: each path has a register in the simulated ZooKeeper, and
 /// whoever holds the path's lock reads it, and may write it, waiting for the answer or not. A holder has to see all
 /// that was written under the lock before, and all that holders before it have seen; and nothing that a holder has
-/// asked to be written is written once another client has the lock.
+/// sent is written once another client has the lock.
 class held_registers {
 public:
     explicit held_registers(stage& s);
@@ -41,6 +41,10 @@ private:
         zxid must_see = 0;
         std::size_t number = 0; ///< among those of its path
     };
+    struct write_under_way {
+        const turn* of = nullptr;
+        bool sent = false; ///< while its writer held: not after it had waited for others, or for a connection
+    };
     /// What holders of a path know.
     struct knowledge {
         zxid of_writers = 0;
@@ -51,6 +55,7 @@ private:
     void read(turn& t);
     void write(turn& t);
     void learn(const turn& t, zxid seen);
+    void sent(const std::string& data);
     void executed(const turn& t, const std::string& data, zxid when);
     [[nodiscard]] bool may_act(const turn& t) const;
     void say(const turn& t, const std::string& what);
@@ -60,7 +65,7 @@ private:
     std::deque<turn> turns_;
     std::map<unsigned, std::vector<const turn*>> of_path_; ///< in the order of their grants
     std::map<unsigned, knowledge> known_;
-    std::unordered_map<std::string, const turn*> writers_; ///< by what they write
+    std::unordered_map<std::string, write_under_way> writes_; ///< by what they write
 };
 
 /// Where the register of a path is.

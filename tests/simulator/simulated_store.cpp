@@ -84,6 +84,7 @@ void simulated_store::set(std::string_view path, std::string_view data, std::int
     const plenty_of_memory here;
     auto r = make_request(operation::set, path);
     r.data = data;
+    if (on_set) on_set(r.data);
     r.version = version;
     submit(std::move(r), std::move(call));
 }

@@ -102,7 +102,9 @@ void held_registers::write(turn& t)
 void held_registers::sent(const std::string& data)
 {
     const auto found = writes_.find(data);
-    if (found != writes_.end()) found->second.sent = found->second.of->who.believes();
+    if (found == writes_.end()) return;
+    const auto& who = found->second.of->who;
+    found->second.sent = who.believes() && !who.shares();
 }
 
 /// Whoever hears of something under the lock may tell it to whom it likes: the next holder can know of it.

@@ -43,7 +43,7 @@ private:
     };
     struct write_under_way {
         const turn* of = nullptr;
-        bool sent = false; ///< while its writer held: not after it had waited for others, or for a connection
+        bool sent = false; ///< while its writer held, and not after it had waited for others or for a connection
     };
     /// What holders of a path know.
     struct knowledge {

@@ -94,6 +94,7 @@ kind_of_plan kind_for(std::string_view mutant)
     kind_of_plan kind;
     for (const auto& [name, which] : recipes)
         if (mutant.starts_with(name.substr(0, name.find('_')) + '_')) kind.which = which;
+    if (mutant.find("handoff_") != mutant.npos) kind.peers = peer_life::alive;
     kind.scarce_memory = mutant == "exception_ignored";
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
     kind.stale_leaders = mutant == "lost_create_looked_for_once" || mutant == "refused_path_still_watched";
@@ -243,6 +244,7 @@ int main(int argc, char** argv)
     }
     if (has_peers) chosen.kind.peers = peer_life::alive;
     if (has_dead_peers) chosen.kind.peers = peer_life::dead;
+    if (chosen.kind.peers == peer_life::none) chosen.kind.peers = kind_for(chosen.mutant).peers;
     chosen.kind.which = recipe_name.empty() ? kind_for(chosen.mutant).which : recipes.at(recipe_name);
     for (const int signal : {SIGABRT, SIGSEGV, SIGFPE}) std::signal(signal, name_the_seed);
     if (chosen.seeds.empty()) chosen.seeds.push_back(std::random_device{}());

@@ -73,6 +73,7 @@ struct contender : boost::intrusive::set_base_hook<boost::intrusive::optimize_si
     downgrade_state into_reader = downgrade_state::unsent;
     bool lingering_told = false;
     bool revoked = false;            ///< others want its node to go
+    bool left_by_own_will = false;   ///< so others may be told that it is leaving
     bool token_known = false;           ///< the token of its node is known
     unsigned further_grants = 0;     ///< that its token can count
     unsigned cohort_left = 0;        ///< acquires of this client that may still use the node while others wait

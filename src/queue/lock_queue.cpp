@@ -22,12 +22,12 @@ void lock_queue::join(contender_id id, bool look_once, contender_kind kind)
     contending_alone_ += !is_shared(kind);
 }
 
-void lock_queue::leave(contender_id id)
+void lock_queue::leave(contender_id id, bool by_own_will)
 {
-    leave(at(id));
+    leave(at(id), by_own_will);
 }
 
-void lock_queue::leave(contender& c)
+void lock_queue::leave(contender& c, bool by_own_will)
 {
     const bool unknown = c.now == phase::unknown;
     switch (unknown && ZKLOCK_MUTANT(cancelled_lost_create_forgotten) ? phase::wanted : c.now) {
@@ -40,14 +40,14 @@ void lock_queue::leave(contender& c)
         else
             abandon(c);
         break;
-    case phase::inspecting:
+    case phase::inspecting: start_leaving(c); break;
     case phase::queued:
-    case phase::lingering: start_leaving(c); break;
+    case phase::lingering: start_leaving(c, by_own_will); break;
     case phase::held:
         if (may_stay(c))
             move(c, phase::lingering);
         else
-            start_leaving(c);
+            start_leaving(c, by_own_will);
         break;
     case phase::leaving: break;
     }
@@ -74,7 +74,7 @@ void lock_queue::revoke(contender_id id)
     contender& c = at(id);
     c.revoked = true;
     if (c.now == phase::lingering)
-        start_leaving(c);
+        start_leaving(c, true);
 }
 
 contender_id lock_queue::contender_of(std::string_view node) const
@@ -109,16 +109,17 @@ auto lock_queue::before(contender_id id, std::size_t most_counted) const -> thos
 void lock_queue::stop_lingering()
 {
     if (lingering_ != nullptr)
-        start_leaving(*lingering_);
+        start_leaving(*lingering_, true);
 }
 
 std::vector<contender_id> lock_queue::lapse()
 {
-    stop_lingering();
+    if (lingering_ != nullptr)
+        start_leaving(*lingering_, ZKLOCK_MUTANT(handoff_on_a_lapse));
     std::vector<contender_id> lost = holders();
     for (contender_id id : lost)
         if (!ZKLOCK_MUTANT(lapsed_holder_keeps_its_node))
-            start_leaving(at(id));
+            start_leaving(at(id), ZKLOCK_MUTANT(handoff_on_a_lapse));
     for (auto next = downgrading_.begin(); next != downgrading_.end();) {
         contender& c = *next++;
         if (c.abandoned)
@@ -263,6 +264,7 @@ void lock_queue::forget_view()
     }
     while (!left_.empty())
         own_node_gone(left_.begin()->second);
+    let_go_.clear();
     growth_stamp_ = 0;
 }
 
@@ -359,6 +361,7 @@ void lock_queue::session_ended()
     }
     view_.clear(); // the contenders' places are in them until here
     left_.clear();
+    let_go_.clear();
     to_remove_.clear();
     doubt_stamp_ = growth_stamp_ = 0;
 }

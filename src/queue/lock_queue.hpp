@@ -48,6 +48,11 @@ inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< a parent
 /// **New session.** The old session's nodes end with it; contenders that wait want a new node, holders are lost.
 /// **Reuse**, where it is allowed: a contender that gives the lock back may pass its node on, or let it linger while a
 /// watch on the children says that nobody else has queued.
+/// **Let go.** Other clients may say that one of their nodes will serve nobody any more: for the queue it is gone, though
+/// lists still show it, and its watch stays armed. That raises the doubts of a deleted event. Nodes of this client are
+/// never passed over so. A contender is granted over such nodes only over a connection that watches its own node, for
+/// it may be granted before it could hear that others have deleted that. What a contender leaves by its own will,
+/// others may be told in the same way: nodes that it held, queued or lingered with; but not what it has lost.
 /// **Numbers.** They end at 2^31. Where they are scarce, contenders without a node are held back in the client, no node
 /// lingers, and the queue drains. Then one that is held back, and has no node of its own there, deletes the parent, so
 /// that the next parent counts from 0. The servers refuse while there is a child. So nobody loses a place, a covered
@@ -72,8 +77,8 @@ public:
     void join(contender_id, bool look_once, contender_kind kind = contender_kind::mutex);
 
     /// The contender no longer wants the lock: it waited and gave up, or it held and is done. `gone` or `vanished`
-    /// follows.
-    void leave(contender_id);
+    /// follows. `by_own_will`: others may be told that its node will serve nobody any more.
+    void leave(contender_id, bool by_own_will = true);
 
     /// A holder holds on: from now on its own node is watched.
     void hold_on(contender_id);
@@ -145,6 +150,11 @@ public:
     void unwatched(std::string_view node);
     /// A node is gone: a deleted event, or any answer that says so.
     void node_gone(std::string_view node);
+    /// Its client says that the node will never serve anybody again. False if it is not a node of another client in the
+    /// view.
+    bool certified(std::string_view node);
+    /// Another client says that it waits for a node of this one.
+    void awaited() noexcept { disturbed_ = true; }
     /// An event other than deleted: the watch has been used up, and nothing else is known.
     void watch_fired(std::string_view node);
     /// The answer to remove: the node is gone, and `was_there` until then.
@@ -207,6 +217,14 @@ public:
     void forget_parent();
     [[nodiscard]] bool knows(contender_id id) const { return contenders_.contains(id); }
     [[nodiscard]] bool holds(contender_id) const; ///< the lock, also while it is downgraded
+    /// Whether a contender waits behind that node, which is another client's.
+    [[nodiscard]] bool waits_behind(std::string_view node) const;
+    /// The nodes of other clients before that one: the nearest first.
+    [[nodiscard]] std::vector<std::string> others_before(std::string_view node, std::size_t most) const;
+    /// Whether that node was let go, or has left, and may still be listed.
+    [[nodiscard]] bool may_still_be_listed(std::string_view node) const;
+    /// How many nodes a contender was granted over that were let go, and have not been seen gone since.
+    [[nodiscard]] std::size_t passed_over() const noexcept;
     /// The contenders that hold the lock now: one, or readers.
     [[nodiscard]] std::vector<contender_id> holders() const;
     /// A writer that holds is about to hold on as a reader.
@@ -262,7 +280,7 @@ private:
                (!is_shared(before) && !ZKLOCK_MUTANT(shared_readers_ignore_writers)) ||
                ZKLOCK_MUTANT(shared_readers_exclude_readers);
     }
-    void leave(contender&);
+    void leave(contender&, bool by_own_will = false);
     void abandon(contender&);
     void create_failed(contender&);
     template <class List> static void make_room(List&, std::size_t more);
@@ -271,13 +289,16 @@ private:
     void forget(contenders::iterator, action::kind news);
     void forget(const contender& c, action::kind news) { forget(contenders_.find(c.id), news); }
     void want_again(contender&);
-    void start_leaving(contender&);
+    void start_leaving(contender&, bool by_own_will = false);
     void give_place(contender&, std::string_view node, std::int32_t sequence);
     [[nodiscard]] static const std::string& node_of(const contender& c) { return c.spot->first.node; }
     void own_node_gone(contender_id);
     void own_node_gone(contenders::iterator);
     void forget_watch(std::string_view node);
     void suspect_others();
+    void other_gone(const place_name&, contender_kind);
+    [[nodiscard]] bool stands_over_let_go(const contender&) const;
+    [[nodiscard]] bool watches_own(const contender&) const;
     [[nodiscard]] bool own_node_from(std::int32_t sequence) const;
     void forget_view();
     void update_view(const std::vector<std::string>& names);
@@ -290,6 +311,8 @@ private:
     [[nodiscard]] bool may_have_grown(contender_kind) const noexcept;
     bool decide_first(std::vector<action>&, bool lease_fresh);
     [[nodiscard]] bool in_the_way(view::const_iterator) const;
+    [[nodiscard]] bool may_pass_over(std::vector<action>&, const contender&);
+    void pass_over(const contender&);
     bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);
     bool grant_first(std::vector<action>&, contender&, bool lease_fresh);
     /// Nobody waits, and it is not known who is before those whose creates were sent.
@@ -346,6 +369,7 @@ private:
 
     view view_; ///< live nodes that count: of others, and of ours that have not left
     view left_; ///< nodes of ours that have left, until they are gone: nobody waits for them
+    view let_go_; ///< nodes of others that were let go, until they are gone; with whom was granted over them, or 0
     std::map<std::string, watch_state, std::less<>> watches_; ///< of this epoch
     std::set<std::string> watched_others_; ///< the watched nodes that may be others'
     std::vector<action> news_;

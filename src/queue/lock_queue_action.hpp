@@ -39,6 +39,8 @@ struct action {
     std::string node; ///< relative to the path
     bool may_wait = false;  ///< remove: nobody but this client is waiting for it
     contender_id from = 0;
+    bool by_own_will = false; ///< remove: the contender has left by its own will; others may be told
+    bool over_let_go = false; ///< granted: before it stand nodes that were let go, and may still be there
 
     [[nodiscard]] bool is_news() const noexcept { return what >= kind::granted; }
 };

@@ -106,6 +106,7 @@ void lock_queue::only_ours_remain(bool the_youngest, std::int32_t ever)
     }
     for (contender_id id : missing)
         own_node_gone(id);
+    let_go_.clear();
     others_expected_ = false;
     growth_stamp_ = 0;
     know_through(ever);
@@ -185,6 +186,12 @@ void lock_queue::update_view(const std::vector<std::string>& names)
     for (const contender& c : downgrading_)
         std::erase_if(listed, [reader = reader_name(node_of(c))](const place& p) { return p.node == reader; });
 
+    std::erase_if(let_go_, [&listed](const auto& known) {
+        return !std::binary_search(listed.begin(), listed.end(), known.first);
+    });
+    const auto counts_no_more = [this](const place& live) {
+        return left_.contains(live) || (let_go_.contains(live) && !ZKLOCK_MUTANT(handoff_comes_back_with_a_list));
+    };
     std::vector<contender_id> missing;
     for (const auto& [node, id] : left_)
         if (!std::binary_search(listed.begin(), listed.end(), node))
@@ -201,7 +208,7 @@ void lock_queue::update_view(const std::vector<std::string>& names)
             if (known->second != 0)
                 at(known->second).covered = true;
             ++known;
-        } else if (!left_.contains(live)) {
+        } else if (!counts_no_more(live)) {
             view_.emplace_hint(known, std::move(live), 0);
         }
     }
@@ -315,16 +322,26 @@ void lock_queue::node_gone(std::string_view node)
     if (const auto left = left_.find(where); left != left_.end())
         return own_node_gone(left->second);
     const auto gone = view_.find(where);
-    if (gone == view_.end())
+    if (gone == view_.end()) {
+        if (const auto let_go = let_go_.find(where); let_go != let_go_.end())
+            let_go_.erase(let_go);
         return;
+    }
     if (gone->second != 0) {
         if (find_in(phase::downgrading, gone->second) != nullptr)
             return; // most likely by its own transaction
         own_node_gone(gone->second);
         return suspect_others();
     }
-    const bool may_read_on = gone->first.kind == contender_kind::writer;
+    const contender_kind its = gone->first.kind;
     view_.erase(gone);
+    other_gone(where, its);
+}
+
+/// A node of another client, and of that kind, has stood there and counts no more: doubts that come with it.
+void lock_queue::other_gone(const place_name& where, contender_kind its)
+{
+    const bool may_read_on = its == contender_kind::writer;
     if (may_read_on && !ZKLOCK_MUTANT(shared_no_second_look_after_a_writer))
         doubt_stamp_ = growth_stamp_ = ++stamp_;
     // Those before it that went unwatched may be gone too.

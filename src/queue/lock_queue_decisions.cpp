@@ -65,7 +65,8 @@ bool lock_queue::busy(const std::vector<std::string>& names, contender_kind kind
         const auto parsed = names_.parse(name);
         if (!parsed)
             return false;
-        return excludes(parsed->kind, kind) && !left_.contains(place_name{parsed->sequence, name});
+        const place_name where{parsed->sequence, name};
+        return excludes(parsed->kind, kind) && !left_.contains(where) && !let_go_.contains(where);
     });
 }
 
@@ -88,7 +89,8 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
         return false;
     }
     contender& c = ZKLOCK_MUTANT(youngest_waiter_first) ? *queued_.rbegin() : first_queued();
-    if (!c.covered && !ZKLOCK_MUTANT(grant_without_a_view)) {
+    const bool though_uncovered = ZKLOCK_MUTANT(handoff_grants_the_uncovered) && !let_go_.empty();
+    if (!c.covered && !ZKLOCK_MUTANT(grant_without_a_view) && !though_uncovered) {
         if (connected_)
             seek_coverage(actions, c.create_stamp);
         return false;
@@ -109,7 +111,7 @@ bool lock_queue::in_the_way(view::const_iterator node) const
     if (node == view_.end())
         return false;
     if (node->second != 0)
-        return !ZKLOCK_MUTANT(own_nodes_do_not_count);
+        return !ZKLOCK_MUTANT(own_nodes_do_not_count) && (let_go_.empty() || !ZKLOCK_MUTANT(handoff_skips_own_nodes));
     return !(ZKLOCK_MUTANT(disconnection_counts_as_deletion) && last_read_stamp_ == 0) &&
            !(ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it) && answered_stamp_ < doubt_stamp_);
 }
@@ -119,7 +121,7 @@ bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::
 {
     if (c.look_once) {
         make_room(news_, 1);
-        start_leaving(c);
+        start_leaving(c, true);
         news_.push_back({action::kind::refused, c.id, {}});
         return true;
     }
@@ -141,22 +143,25 @@ bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool le
             read(actions, action::kind::read_children, false);
         return false;
     }
-    if (c.waited_for_another && !ZKLOCK_MUTANT(own_node_not_watched)) {
-        const auto own = watches_.find(node_of(c));
-        if (own == watches_.end() || own->second != watch_state::armed) {
-            if (connected_)
-                arm(actions, node_of(c));
-            return false;
-        }
+    if (!may_pass_over(actions, c))
+        return false;
+    const bool over_let_go = stands_over_let_go(c);
+    const bool own_may_be_gone = over_let_go && ZKLOCK_MUTANT(handoff_without_the_own_watch);
+    if (c.waited_for_another && !ZKLOCK_MUTANT(own_node_not_watched) && !own_may_be_gone && !watches_own(c)) {
+        if (connected_)
+            arm(actions, node_of(c));
+        return false;
     }
     if (!c.token_known)
         return false;
-    if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
+    const bool though_stale = over_let_go && ZKLOCK_MUTANT(handoff_without_a_fresh_lease);
+    if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease) && !though_stale)
         return false;
     make_room(news_, 1);
     move(c, phase::held);
     disturbed_ = false; // if its node is to stay, the others will be looked for
-    news_.push_back({action::kind::granted, c.id, {}});
+    pass_over(c);
+    news_.push_back({action::kind::granted, c.id, {}, false, 0, false, over_let_go});
     return true;
 }
 
@@ -236,6 +241,9 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
     if (!wanted_.empty() && (alone || c.cohort_left > 0)) {
         if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease))
             return;
+        if (!may_pass_over(actions, c))
+            return;
+        const bool over_let_go = stands_over_let_go(c);
         make_room(news_, 2);
         contender& next = *wanted_.begin();
         next.spot = c.spot;
@@ -246,12 +254,13 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         const bool counts = !alone && !ZKLOCK_MUTANT(cohort_without_end);
         next.cohort_left = std::min(c.cohort_left - (counts ? 1 : 0), next.further_grants);
         move(next, phase::held);
-        news_.push_back({action::kind::granted, next.id, {}, false, c.id});
+        pass_over(next);
+        news_.push_back({action::kind::granted, next.id, {}, false, c.id, false, over_let_go});
         forget(c, action::kind::gone);
         return;
     }
     if (!alone || !connected_)
-        return start_leaving(c);
+        return start_leaving(c, true);
     make_room(news_, 1);
     if (!std::exchange(c.lingering_told, true))
         news_.push_back({action::kind::lingers, c.id, {}});
@@ -276,7 +285,7 @@ void lock_queue::refuse_those_behind()
     }
     make_room(news_, behind.size());
     for (contender* c : behind) {
-        start_leaving(*c);
+        start_leaving(*c, true);
         news_.push_back({action::kind::refused, c->id, {}});
     }
 }
@@ -291,7 +300,7 @@ void lock_queue::remove_those_left(std::vector<action>& actions)
         if ((c.look_once && ZKLOCK_MUTANT(refused_look_keeps_its_node)) ||
             (c.abandoned && ZKLOCK_MUTANT(cancelled_create_not_deleted)))
             continue;
-        actions.push_back({action::kind::remove, id, {}, only_ours_wait_for(c.spot->first)});
+        actions.push_back({action::kind::remove, id, {}, only_ours_wait_for(c.spot->first), 0, c.left_by_own_will});
     }
     to_remove_.clear();
 }

@@ -69,16 +69,17 @@ bool lock_queue::wait_for_youngest(std::vector<action>& actions)
         emptying_ = emptying::impossible; // they may stay for ever
         return false;
     }
-    if (none_awaited && !view_.empty()) {
+    const view& there = view_.empty() ? let_go_ : view_;
+    if (none_awaited && !there.empty()) {
         if (next_number_ >= sequence_limit) { // those who are there do not heed the end, or it would not have come
             send_away(action::kind::exhausted);
             emptying_ = emptying::unasked;
             return true;
         }
-        awaited_ = view_.rbegin()->first.node;
+        awaited_ = there.rbegin()->first.node;
     }
     const place_name awaited{names_.sequence_of(awaited_).value_or(0), awaited_};
-    const bool waits = !awaited_.empty() && view_.contains(awaited);
+    const bool waits = !awaited_.empty() && (view_.contains(awaited) || let_go_.contains(awaited));
     if (waits && lasting_.contains(awaited_)) {
         emptying_ = emptying::impossible; // its name is a contender's, but no session takes it along
         return false;

@@ -111,9 +111,10 @@ void lock_queue::want_again(contender& c)
     c.covered = c.waited_for_another = c.holds_on = c.removing = c.revoked = c.token_known = false;
 }
 
-void lock_queue::start_leaving(contender& c)
+void lock_queue::start_leaving(contender& c, bool by_own_will)
 {
     move(c, phase::leaving);
+    c.left_by_own_will = by_own_will;
     c.spot = left_.insert(view_.extract(c.spot)).position;
 }
 

@@ -50,6 +50,24 @@
     X(grant_without_a_fresh_lease) \
     X(grant_without_a_view) \
     X(grants_of_a_node_not_counted) \
+    X(handoff_after_an_unknown_write) \
+    X(handoff_by_number_not_name) \
+    X(handoff_certificate_not_checked) \
+    X(handoff_comes_back_with_a_list) \
+    X(handoff_covers_lower_numbers) \
+    X(handoff_delete_waits_for_peers) \
+    X(handoff_given_before_the_release) \
+    X(handoff_grants_the_uncovered) \
+    X(handoff_no_sync_after) \
+    X(handoff_no_watch_when_subscribed) \
+    X(handoff_node_passed_on_afterwards) \
+    X(handoff_on_a_lapse) \
+    X(handoff_one_secret_for_all_nodes) \
+    X(handoff_skips_own_nodes) \
+    X(handoff_while_lingering) \
+    X(handoff_with_a_write_under_way) \
+    X(handoff_without_a_fresh_lease) \
+    X(handoff_without_the_own_watch) \
     X(heartbeat_sent_once) \
     X(heeded_names_ignored) \
     X(heeds_every_number) \
@@ -151,6 +169,7 @@
     X(semaphore_watch_left_on_the_server) \
     X(semaphore_watch_taken_back_before_its_list) \
     X(shared_downgrade_without_the_readers_node) \
+    X(shared_handoff_on_a_downgrade) \
     X(shared_no_second_look_after_a_writer) \
     X(shared_reader_without_the_locks_access) \
     X(shared_readers_exclude_readers) \

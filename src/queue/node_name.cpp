@@ -213,6 +213,31 @@ std::string reader_name(std::string_view writer)
     return reader.append(to.text).append(writer.substr(prefix.size()));
 }
 
+std::optional<std::array<char, 36>> uuid_of(std::string_view child) noexcept
+{
+    constexpr std::string_view curators = "_c_";
+    constexpr std::string_view like = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    const bool dashed = child.starts_with(curators);
+    if (dashed)
+        child.remove_prefix(curators.size());
+    std::array<char, 36> uuid;
+    for (std::size_t i = 0; i < uuid.size(); ++i) {
+        const bool dash = like[i] == '-';
+        if (dash && !dashed) {
+            uuid[i] = '-';
+            continue;
+        }
+        if (child.empty())
+            return std::nullopt;
+        const char c = child.front();
+        if (dash ? c != '-' : !is_digit(c) && (c < 'a' || c > 'f'))
+            return std::nullopt;
+        uuid[i] = c;
+        child.remove_prefix(1);
+    }
+    return uuid;
+}
+
 std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept
 {
     const std::size_t sign = sequence < 0 ? 1 : 0;

@@ -1,6 +1,7 @@
 #pragma once
 #include "zklock/mutex_options.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -83,6 +84,9 @@ enum class mark_fault : std::uint8_t {
 
 /// The name of the reader that a writer of that name becomes: only the kind is another.
 [[nodiscard]] std::string reader_name(std::string_view writer);
+
+/// The uuid by which the client knows the node that gave it that name, in the usual spelling; empty if there is none.
+[[nodiscard]] std::optional<std::array<char, 36>> uuid_of(std::string_view child) noexcept;
 
 /// The name that was asked for, before the server completed it by `sequence`.
 [[nodiscard]] std::string_view prefix_of(std::string_view child, std::int32_t sequence) noexcept;

@@ -21,7 +21,21 @@ struct owner_data {
     std::string identifier;
     properties more;
     bool revoked = false; ///< the data are a request to let go
+    std::string handoff;  ///< where its client may be reached, from the line `handoff=address:port`; empty: not there
 };
+
+/// The key of that line, which is no property if its value looks like an endpoint.
+inline constexpr std::string_view handoff_key = "handoff";
+
+/// Whether this looks like a numeric address (of IPv6 in brackets) and a port.
+[[nodiscard]] bool looks_like_endpoint(std::string_view text) noexcept;
+
+/// Those data with a line that says where their client may be reached; or without, if they would be too long to be
+/// looked at.
+[[nodiscard]] std::string with_handoff(std::string_view data, std::string_view endpoint);
+
+/// What that line of any data says; empty if there is none.
+[[nodiscard]] std::string_view handoff_of(std::string_view data) noexcept;
 
 /// Whether these can be written so that they read the same, and not as a request.
 [[nodiscard]] bool valid_owner_data(std::string_view identifier, const owner_data::properties& more) noexcept;

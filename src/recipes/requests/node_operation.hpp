@@ -23,6 +23,8 @@ public:
                                  bytes),
           access_(what), send_(std::move(s))
     {
+        if (access_ == access::write)
+            this->writes();
     }
 
     // --- for the sender ----------------------------------------------------------------------------------------------

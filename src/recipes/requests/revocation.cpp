@@ -29,11 +29,13 @@ std::string reader_after(const std::string& node)
 revocation::revocation(session& s, std::string node, done_function f)
     : request_of_several(s, if_lost::asked_again, std::move(f)), nodes_{std::move(node)}
 {
+    writes();
 }
 
 revocation::revocation(session& s, std::string path, list_kind what, done_function f)
     : request_of_several(s, if_lost::asked_again, std::move(f)), unseen_(holders{std::move(path), what})
 {
+    writes();
 }
 
 void revocation::restart()

@@ -116,6 +116,8 @@ std::optional<option_fault> fault_of_property(const std::string& key, const std:
     if (value.find('\n') != value.npos)
         return option_fault("properties", "a value " + in_words(value) + " of " + in_words(key),
                             "values without a line feed");
+    if (key == queue::handoff_key && queue::looks_like_endpoint(value))
+        return option_fault("properties", in_words(key) + " that is an address", "another key: zklock uses that one");
     return std::nullopt;
 }
 

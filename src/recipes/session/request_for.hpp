@@ -38,8 +38,7 @@ public:
             return;
         if (!std::exchange(sent_, true)) {
             restart();
-            if (reads())
-                session_.catch_up_for_users();
+            comes_after_ = reads() ? session_.catch_up_for_users() : 0;
         }
         send();
     }
@@ -60,6 +59,7 @@ public:
         if (ended())
             return withdrawal::ended;
         done_ = nullptr;
+        write_.close();
         session_.requests.leave(*this);
         return sent_ && if_lost_ == if_lost::unknown ? withdrawal::too_late : withdrawal::withdrawn;
     }
@@ -86,6 +86,12 @@ protected:
 
     /// Forgets what was sent: nothing has been, or an answer was lost, and what is sent next is the first request.
     virtual void restart() {}
+    /// It writes for its user: nobody is to be handed a lock past the servers that was held meanwhile.
+    void writes()
+    {
+        if (session_.handoffs)
+            write_ = user_write(session_.handoffs->writes);
+    }
     /// Makes the next request.
     virtual void send() = 0;
 
@@ -99,6 +105,7 @@ protected:
         if (ended())
             return;
         end_.emplace(ec, std::move(values)...);
+        write_.close();
         session_.tell(std::move(to_tell_), std::static_pointer_cast<request_for>(shared_from_this()),
                       [](request_for& r) { r.deliver(); });
     }
@@ -109,7 +116,7 @@ protected:
         return counted([this, f = std::move(f), was_read = reads()](const auto& answer) {
             if (answer.result == store::outcome::unknown)
                 lose_answer(answer.undone);
-            else if (was_read && session_.behind_users())
+            else if (was_read && session_.behind_users(comes_after_))
                 did_not_catch_up();
             else
                 f(answer);
@@ -120,14 +127,18 @@ protected:
     template <class F> [[nodiscard]] auto counted(F f)
     {
         session_.requests.sends(*this);
+        write_.sends();
         return [this, self = shared_from_this(), f = std::move(f)](const auto& answer) {
             if (!ended() || !ZKLOCK_MUTANT(transaction_withdrawn_stays_under_way))
                 session_.requests.answered(*this);
+            write_.answered(answer);
             try {
                 f(answer);
             } catch (const std::bad_alloc&) {
                 fail_for_memory();
             }
+            if (ended())
+                write_.close();
             session_.requests.proceed();
         };
     }
@@ -172,6 +183,8 @@ private:
 
     const if_lost if_lost_;
     done_function done_;
+    user_write write_;                ///< if it writes
+    std::uint64_t comes_after_ = 0;   ///< what is read: see session::catch_up_for_users()
     session::news_slot to_tell_; ///< how it ends
     std::optional<std::tuple<error_code, Values...>> end_; ///< what its user is to be told
     std::optional<errc> unsent_end_;

@@ -18,8 +18,9 @@ constexpr std::size_t most_spare_news = 64;
 } // namespace
 
 session::session(store::node_store& the_store, store::scheduler& the_scheduler, counters::connection_counters& counted,
-                 const client_options& the_options, std::function<std::string()> uuid_source)
+                 const client_options& the_options, std::function<std::string()> uuid_source, store::peers* peers)
     : store(the_store), scheduler(the_scheduler), options(the_options), new_uuid(std::move(uuid_source)),
+      handoffs(peers ? std::make_unique<recipes::handoffs>(*this, *peers) : nullptr),
       lease_({options.clock_drift, options.server_tick, options.lease_margin, options.loss_notice, {}}),
       budget_(options.node_budget, options.node_budget_limit), counters_(counted),
       alive_(std::make_shared<session*>(this))
@@ -169,6 +170,8 @@ void session::contact_lost() noexcept
         return;
     if (!ZKLOCK_MUTANT(caught_up_outlives_its_epoch))
         catching_up_ = catch_up_state::not_asked;
+    if (handoffs)
+        handoffs->did_not_catch_up();
     for (session_member* member : members_)
         member->contact_lost();
 }

@@ -2,6 +2,7 @@
 #include "counters/counters.hpp"
 #include "queue/node_name.hpp"
 #include "recipes/session/group_commit.hpp"
+#include "recipes/session/handoffs.hpp"
 #include "recipes/session/held_lease.hpp"
 #include "recipes/session/idle_containers.hpp"
 #include "recipes/session/lease.hpp"
@@ -11,6 +12,7 @@
 #include "recipes/session/request_line.hpp"
 #include "recipes/session/session_member.hpp"
 #include "store/logger.hpp"
+#include "store/peers.hpp"
 #include "store/repeats.hpp"
 #include "store/scheduler.hpp"
 #include "store/store.hpp"
@@ -45,9 +47,10 @@ namespace zklock::recipes {
 /// calls.
 class session final : store::observer {
 public:
-    /// Uses store, scheduler and counters until it is destroyed. `new_uuid` gives 36 fresh characters at each call.
+    /// Uses store, scheduler, counters and peers until it is destroyed. `new_uuid` gives 36 fresh characters at each
+    /// call. Without peers, locks are handed to other clients by the servers alone.
     session(store::node_store&, store::scheduler&, counters::connection_counters&, const client_options&,
-            std::function<std::string()> new_uuid);
+            std::function<std::string()> new_uuid, store::peers* = nullptr);
     ~session() override; ///< calls nobody; pending functions are dropped
     session(const session&) = delete;
     session& operator=(const session&) = delete;
@@ -71,6 +74,7 @@ public:
     const client_options options;
     const store::logger log{options.log};
     const std::function<std::string()> new_uuid;
+    const std::unique_ptr<recipes::handoffs> handoffs; ///< past the servers; null if there are no peers
 
     /// Takes note of an outcome that is unknown: nothing is sent any more in this epoch, whose end is on its way.
     void contact_lost() noexcept;
@@ -103,10 +107,17 @@ public:
     /// this connection may not have got so far. (Events do not count in the zxid by which the C client keeps away from
     /// such servers.) What the client knows from this connection, this server knows. So the first epoch needs nothing,
     /// and each later one a sync, if somebody reads. After that sync, a write whose outcome is unknown is seen, or will
-    /// never be done.
-    void catch_up_for_users();
-    /// Whether an answer to a read may be older than that: the sync was refused, or its answer lost.
-    [[nodiscard]] bool behind_users() const noexcept;
+    /// never be done. A sync goes before it, too, if a lock was handed over past the servers. Gives what that read has
+    /// to come after.
+    std::uint64_t catch_up_for_users();
+    /// The same for locks handed over past the servers alone.
+    std::uint64_t catch_up_with_handoffs();
+    /// Whether an answer to a read that had to come after that may be older: the sync was refused, or its answer lost.
+    [[nodiscard]] bool behind_users(std::uint64_t grants) const noexcept;
+    [[nodiscard]] bool behind_handoffs(std::uint64_t grants) const noexcept
+    {
+        return handoffs && handoffs->behind(grants);
+    }
     /// The error for users whose reads were answered behind a sync that was refused.
     [[nodiscard]] errc refusal_to_catch_up() const noexcept { return refusal_to_catch_up_; }
 
@@ -276,6 +287,7 @@ private:
     void stop(errc why); ///< nothing will be sent any more; may be called again if it throws
     void open_lease(const store::connect_reply&, store::scheduler::time_point now);
     void refuse_all(std::chrono::milliseconds granted);
+    void server_is_proved();
     void catching_up_refused(store::outcome);
     template <class F> void tell_listeners(std::string_view path, F);
     void deliver_soon() noexcept;

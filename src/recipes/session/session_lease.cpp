@@ -57,7 +57,14 @@ void session::wrote(const store::reply& answer)
 {
     heard(answer);
     if (answer.result == store::outcome::ok && connected && !std::exchange(server_proved_, true))
-        lost_creates.server_proved();
+        server_is_proved();
+}
+
+void session::server_is_proved()
+{
+    lost_creates.server_proved();
+    if (handoffs)
+        handoffs->writes->server_proved();
 }
 
 void session::plan_beat()
@@ -188,15 +195,36 @@ void session::catching_up_refused(store::outcome why)
                               "a lock have written: reads of users fail until one is granted");
 }
 
-void session::catch_up_for_users()
+std::uint64_t session::catch_up_for_users()
 {
     if (reconnected_ && !ZKLOCK_MUTANT(transaction_reads_behind_no_sync))
         catch_up();
+    return catch_up_with_handoffs();
 }
 
-bool session::behind_users() const noexcept
+std::uint64_t session::catch_up_with_handoffs()
 {
-    return reconnected_ && !caught_up() && !ZKLOCK_MUTANT(transaction_reads_behind_no_sync);
+    const std::uint64_t grants = handoffs ? handoffs->to_catch_up() : 0;
+    if (grants == 0 || !connected || handoffs->catching_up())
+        return grants;
+    store.sync("/", [this, grants](const store::reply& answer) {
+        const bool done = answer.result == store::outcome::ok;
+        if (done)
+            handoffs->caught_up(grants);
+        else
+            handoffs->did_not_catch_up();
+        if (!done && answer.result != store::outcome::unknown)
+            catching_up_refused(answer.result);
+        heard(answer);
+    });
+    handoffs->catches_up();
+    return grants;
+}
+
+bool session::behind_users(std::uint64_t grants) const noexcept
+{
+    const bool behind_epoch = reconnected_ && !caught_up() && !ZKLOCK_MUTANT(transaction_reads_behind_no_sync);
+    return behind_epoch || behind_handoffs(grants);
 }
 
 } // namespace zklock::recipes

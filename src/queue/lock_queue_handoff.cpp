@@ -1,0 +1,100 @@
+// Nodes of others that were let go, and grants over them: the seventh part of lock_queue.
+#include "queue/lock_queue.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_name.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace zklock::queue {
+
+bool lock_queue::certified(std::string_view node)
+{
+    const auto sequence = names_.sequence_of(node);
+    if (!sequence)
+        return false;
+    const place_name where{*sequence, node};
+    const place_name any_of_that_number{*sequence, {}};
+    const auto found = ZKLOCK_MUTANT(handoff_by_number_not_name) ? view_.lower_bound(any_of_that_number)
+                                                                 : view_.find(where);
+    if (found == view_.end() || found->first.sequence != *sequence || found->second != 0)
+        return false;
+    const auto first_of_others = [this] {
+        return std::find_if(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
+    };
+    while (ZKLOCK_MUTANT(handoff_covers_lower_numbers) && first_of_others() != found)
+        let_go_.insert(view_.extract(first_of_others()));
+    const contender_kind its = found->first.kind;
+    let_go_.insert(view_.extract(found));
+    other_gone(where, its);
+    return true;
+}
+
+/// Whether nodes that were let go stand before it, and would be in its way if they counted.
+bool lock_queue::stands_over_let_go(const contender& c) const
+{
+    if (let_go_.empty())
+        return false;
+    const auto in_its_way = [&c](const auto& known) { return excludes(known.first.kind, c.kind); };
+    return std::any_of(let_go_.begin(), let_go_.lower_bound(c.spot->first), in_its_way);
+}
+
+bool lock_queue::watches_own(const contender& c) const
+{
+    const auto own = watches_.find(node_of(c));
+    return own != watches_.end() && own->second == watch_state::armed;
+}
+
+/// Whether the contender may be granted over the nodes before it that were let go, if there are any: it has to hear
+/// when others delete its own. Nobody could tell it so without a connection.
+bool lock_queue::may_pass_over(std::vector<action>& actions, const contender& c)
+{
+    if (!stands_over_let_go(c) || ZKLOCK_MUTANT(handoff_without_the_own_watch))
+        return true;
+    if (connected_ && !watches_own(c))
+        arm(actions, node_of(c));
+    return connected_ && watches_own(c);
+}
+
+/// The contender was granted.
+void lock_queue::pass_over(const contender& c)
+{
+    if (let_go_.empty())
+        return;
+    const auto end = let_go_.lower_bound(c.spot->first);
+    for (auto known = let_go_.begin(); known != end; ++known)
+        if (excludes(known->first.kind, c.kind))
+            known->second = c.id;
+}
+
+std::size_t lock_queue::passed_over() const noexcept
+{
+    const auto counts = [](const auto& known) { return known.second != 0; };
+    return static_cast<std::size_t>(std::count_if(let_go_.begin(), let_go_.end(), counts));
+}
+
+bool lock_queue::waits_behind(std::string_view node) const
+{
+    const auto known = view_.find(place_name{names_.sequence_of(node).value_or(0), node});
+    return known != view_.end() && known->second == 0 && !queued_.empty() &&
+           known->first < queued_.rbegin()->spot->first;
+}
+
+std::vector<std::string> lock_queue::others_before(std::string_view node, std::size_t most) const
+{
+    std::vector<std::string> found;
+    const auto here = view_.lower_bound(place_name{names_.sequence_of(node).value_or(0), node});
+    for (auto known = std::make_reverse_iterator(here); known != view_.rend() && found.size() < most; ++known)
+        if (known->second == 0)
+            found.push_back(known->first.node);
+    return found;
+}
+
+bool lock_queue::may_still_be_listed(std::string_view node) const
+{
+    const place_name where{names_.sequence_of(node).value_or(0), node};
+    return let_go_.contains(where) || left_.contains(where);
+}
+
+} // namespace zklock::queue

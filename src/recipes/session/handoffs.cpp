@@ -1,0 +1,177 @@
+#include "recipes/session/handoffs.hpp"
+
+#include "queue/mutants.hpp"
+#include "recipes/session/session.hpp"
+
+#include <algorithm>
+#include <new>
+#include <ranges>
+#include <vector>
+
+namespace zklock::recipes {
+namespace {
+
+/// Certificates that came before the nodes they are of were followed.
+constexpr std::size_t most_told_before = 64;
+
+} // namespace
+
+handoffs::handoffs(session& s, store::peers& p) : peers(p), session_(s)
+{
+    peers.attach(*this);
+}
+
+auto handoffs::follow(handoff_source& source, const store::commitment& commitment, std::string node) -> followed
+{
+    return followed_.emplace(commitment, node_of_others{&source, std::move(node)});
+}
+
+void handoffs::forget(followed node) noexcept
+{
+    followed_.erase(node);
+}
+
+std::optional<store::node_secret> handoffs::told_before(const store::commitment& commitment) const
+{
+    const auto found = std::ranges::find(told_before_, commitment, [](const auto& told) { return told.first; });
+    return found == told_before_.end() ? std::nullopt : std::optional(found->second);
+}
+
+auto handoffs::expect_waiters(handoff_source& source, const store::commitment& commitment) -> lingering_nodes::iterator
+{
+    return may_linger_.emplace(commitment, &source);
+}
+
+void handoffs::forget(lingering_nodes::iterator node) noexcept
+{
+    may_linger_.erase(node);
+}
+
+/// Several nodes may have the commitment: a writer's and the reader's that it became, or one of somebody who has copied
+/// the name, and whose node then counts as let go, too.
+void handoffs::on_certificate(const store::node_secret& secret)
+{
+    if (session_.over)
+        return;
+    session_.guarded([&] {
+        const store::commitment commitment = peers.commitment_to(secret);
+        auto [first, last] = followed_.equal_range(commitment);
+        if (ZKLOCK_MUTANT(handoff_certificate_not_checked)) {
+            first = followed_.begin();
+            last = followed_.end();
+        }
+        std::vector<node_of_others> certified; // they go from the list when they are told
+        for (; first != last; ++first)
+            certified.push_back(first->second);
+        if (certified.empty()) {
+            told_before_.emplace_back(commitment, secret);
+            if (told_before_.size() > most_told_before)
+                told_before_.pop_front();
+        }
+        for (const auto& [by, node] : certified)
+            by->on_certified(node, secret);
+    });
+}
+
+void handoffs::on_awaited(const store::commitment& commitment)
+{
+    if (session_.over)
+        return;
+    session_.guarded([&] {
+        if (const auto found = may_linger_.find(commitment); found != may_linger_.end())
+            found->second->on_awaited();
+    });
+}
+
+// --- reads behind grants by certificate ------------------------------------------------------------------------------
+
+void handoffs::unseen(std::size_t before, std::size_t now) noexcept
+{
+    if (before == now)
+        return;
+    unseen_ += now;
+    unseen_ -= before;
+    if (unseen_ == 0 && synced_ >= only_by_sync_)
+        synced_ = passes_;
+}
+
+void handoffs::unseen_for_ever(std::size_t count) noexcept
+{
+    if (count == 0)
+        return;
+    only_by_sync_ = passes_;
+    unseen_ -= count;
+}
+
+std::uint64_t handoffs::to_catch_up() const noexcept
+{
+    return synced_ == passes_ || ZKLOCK_MUTANT(handoff_no_sync_after) ? 0 : passes_;
+}
+
+void handoffs::caught_up(std::uint64_t grants) noexcept
+{
+    synced_ = std::max(synced_, grants);
+}
+
+// --- nodes on offer --------------------------------------------------------------------------------------------------
+
+offered_node::offered_node(handoffs& in, const store::node_secret& secret)
+    : in_(&in), secret_(secret), commitment_(in.peers.commitment_to(secret))
+{
+    in_->peers.offer(commitment_);
+}
+
+offered_node::offered_node(offered_node&& other) noexcept
+    : in_(std::exchange(other.in_, nullptr)), secret_(other.secret_), commitment_(other.commitment_),
+      may_linger_(std::exchange(other.may_linger_, std::nullopt)), since_(other.since_), clean_(other.clean_)
+{
+}
+
+offered_node& offered_node::operator=(offered_node&& other) noexcept
+{
+    std::swap(in_, other.in_);
+    std::swap(secret_, other.secret_);
+    std::swap(commitment_, other.commitment_);
+    std::swap(may_linger_, other.may_linger_);
+    std::swap(since_, other.since_);
+    std::swap(clean_, other.clean_);
+    return *this;
+}
+
+void offered_node::tell(handoff_source& lingers)
+{
+    if (!may_linger_)
+        may_linger_ = in_->expect_waiters(lingers, commitment_);
+}
+
+void offered_node::hold_ends() noexcept
+{
+    clean_ = clean_ && (!since_ || in_->writes->none_since(*since_));
+    since_.reset();
+}
+
+void offered_node::publish(std::span<const store::node_secret> of_nodes_before)
+{
+    forget_waiters();
+    in_->peers.publish(secret_, of_nodes_before);
+    in_ = nullptr; // that has taken it back
+}
+
+void offered_node::forget_waiters() noexcept
+{
+    if (may_linger_)
+        in_->forget(*std::exchange(may_linger_, std::nullopt));
+}
+
+void offered_node::withdraw() noexcept
+{
+    if (!in_)
+        return;
+    forget_waiters();
+    try {
+        std::exchange(in_, nullptr)->peers.withdraw(commitment_);
+    } catch (const std::bad_alloc&) { // NOLINT: who waits for it hears nothing, as before
+    }
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,132 @@
+#pragma once
+#include "recipes/session/user_writes.hpp"
+#include "store/peers.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace zklock::recipes {
+
+class session;
+
+/// One who takes part in the hand-offs at one path.
+class handoff_source {
+public:
+    /// Its client says that the node will never serve anybody again, by its secret.
+    virtual void on_certified(std::string_view node, const store::node_secret&) = 0;
+    /// Another client waits for a node of this one.
+    virtual void on_awaited() = 0;
+
+protected:
+    ~handoff_source() = default;
+};
+
+/// How a client tells others which of its nodes it has let go, and hears it from them, past the servers. A node's name
+/// has the commitment to a secret, which is shown when the node is let go: so a certificate is true whoever brings it,
+/// and stays true.
+///
+/// **Reads.** A grant by event comes after all that the server of this connection must have done before. One by
+/// certificate may come before that server knows what earlier holders have read, or what they knew to be written: so a
+/// sync goes before the next read for a user, unless the nodes that were passed over have been seen gone by then.
+class handoffs final : store::peers_observer {
+public:
+    struct node_of_others {
+        handoff_source* by;
+        std::string node;
+    };
+    using followed = std::multimap<store::commitment, node_of_others>::iterator;
+    using lingering_nodes = std::multimap<store::commitment, handoff_source*>;
+
+    handoffs(session&, store::peers&);
+    handoffs(const handoffs&) = delete;
+    handoffs& operator=(const handoffs&) = delete;
+
+    store::peers& peers;
+    const std::shared_ptr<user_writes> writes = std::make_shared<user_writes>(); ///< of users
+
+    /// The source is told when a node is certified whose name has that commitment.
+    [[nodiscard]] followed follow(handoff_source&, const store::commitment&, std::string node);
+    void forget(followed) noexcept;
+    /// The secret of that commitment, if somebody has told it although nobody followed.
+    [[nodiscard]] std::optional<store::node_secret> told_before(const store::commitment&) const;
+    /// The source is told when its node of that commitment is awaited.
+    [[nodiscard]] lingering_nodes::iterator expect_waiters(handoff_source&, const store::commitment&);
+    void forget(lingering_nodes::iterator) noexcept;
+
+    // --- reads behind grants by certificate --------------------------------------------------------------------------
+
+    /// A contender was granted over nodes that were let go, and may still be there.
+    void granted_over_let_go() noexcept { ++passes_; }
+    /// So many of those were not seen gone yet at a path, where it was `before`.
+    void unseen(std::size_t before, std::size_t now) noexcept;
+    /// A path goes away that has so many of them: only a sync makes up for those.
+    void unseen_for_ever(std::size_t count) noexcept;
+    /// How many of those grants a read for a user has to come after; 0 if a server of this connection is past them all.
+    [[nodiscard]] std::uint64_t to_catch_up() const noexcept;
+    /// Whether an answer to a read that had to come after so many may be older.
+    [[nodiscard]] bool behind(std::uint64_t grants) const noexcept { return synced_ < grants; }
+    /// A sync is under way that was sent after them all, or has to be sent.
+    [[nodiscard]] bool catching_up() const noexcept { return asked_ == passes_; }
+    void catches_up() noexcept { asked_ = passes_; }
+    void caught_up(std::uint64_t grants) noexcept;
+    /// The sync was refused, or its answer lost.
+    void did_not_catch_up() noexcept { asked_ = synced_; }
+
+private:
+    void on_certificate(const store::node_secret&) override;
+    void on_awaited(const store::commitment&) override;
+
+    session& session_;
+    std::multimap<store::commitment, node_of_others> followed_;
+    lingering_nodes may_linger_;
+    std::deque<std::pair<store::commitment, store::node_secret>> told_before_; ///< the last
+    std::uint64_t passes_ = 0;       ///< grants over nodes that were let go
+    std::uint64_t asked_ = 0;        ///< those of them that were before the last sync
+    std::uint64_t synced_ = 0;       ///< those that this client's reads come after
+    std::uint64_t only_by_sync_ = 0; ///< those whose nodes nobody looks at any more
+    std::size_t unseen_ = 0;
+};
+
+/// A node of this client that others may ask for, from its create on: it is not on offer any more when this is
+/// destroyed.
+class offered_node {
+public:
+    offered_node(handoffs&, const store::node_secret&);
+    offered_node(offered_node&& other) noexcept;
+    offered_node& operator=(offered_node&& other) noexcept;
+    ~offered_node() { withdraw(); }
+
+    [[nodiscard]] const store::node_secret& secret() const noexcept { return secret_; }
+    [[nodiscard]] const store::commitment& commitment() const noexcept { return commitment_; }
+    [[nodiscard]] bool awaited() const { return in_->peers.awaited(commitment_); }
+    /// `lingers` is told when it is awaited.
+    void tell(handoff_source& lingers);
+    /// A contender holds on it from now on.
+    void hold_begins() noexcept { since_ = in_->writes->now(); }
+    void hold_ends() noexcept;
+    /// No write of a user was there while it was held.
+    [[nodiscard]] bool held_without_writes() const noexcept { return clean_; }
+    /// Tells those who wait for it.
+    void publish(std::span<const store::node_secret> of_nodes_before);
+
+private:
+    void withdraw() noexcept;
+    void forget_waiters() noexcept;
+
+    handoffs* in_; ///< null once it was published
+    store::node_secret secret_;
+    store::commitment commitment_;
+    std::optional<handoffs::lingering_nodes::iterator> may_linger_;
+    std::optional<user_writes::mark> since_; ///< while a contender holds
+    bool clean_ = true;
+};
+
+} // namespace zklock::recipes

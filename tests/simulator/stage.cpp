@@ -88,7 +88,7 @@ void stage::start_client(unsigned number)
         const auto a = world.choose.next(stream::operation, number);
         const auto b = world.choose.next(stream::operation, number);
         return uuid_text(a, b);
-    });
+    }, c.peers.get());
     c.locks = std::make_unique<recipes::locks>(*c.session);
     c.queues = std::make_unique<recipes::queue_requests>(*c.session);
     c.operations = std::make_unique<recipes::node_operations>(*c.session);

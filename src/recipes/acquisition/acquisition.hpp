@@ -37,6 +37,7 @@ struct grant {
 struct waiter {
     acquire_mode mode = acquire_mode::wait;
     std::optional<store::scheduler::time_point> deadline;
+    bool hands_over = true; ///< its nodes may say where its client is, and it may be handed the lock past the servers
 
     /// Is called at the end of the wait, exactly once, unless withdraw() comes first: with the grant, or with why there
     /// is none. At the moment of the call a grant still holds. If it has ended before it could be told, the call has an

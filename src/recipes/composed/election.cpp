@@ -23,6 +23,7 @@ public:
         waiter w;
         w.mode = waiter_.mode;
         w.deadline = waiter_.deadline;
+        w.hands_over = false; // Curator takes all of the data for the candidate's id
         w.done = [self = shared_from_this()](error_code ec, grant given) { self->on_done(ec, std::move(given)); };
         w.lost = [weak = weak_from_this()] {
             const auto self = weak.lock();

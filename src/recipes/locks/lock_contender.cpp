@@ -26,7 +26,16 @@ const std::string& lock_contender::identifier() const noexcept
 
 const std::string& lock_contender::data() const noexcept
 {
+    if (!advertised_.empty())
+        return advertised_;
     return data_.empty() ? identifier() : data_;
+}
+
+void lock_contender::advertise(std::string_view endpoint)
+{
+    advertised_.clear();
+    if (!endpoint.empty())
+        advertised_ = queue::with_handoff(data(), endpoint);
 }
 
 void lock_contender::queued(std::string_view node) noexcept
@@ -290,6 +299,7 @@ void lock_contender::detach(std::string_view node) noexcept
         session_.log_left_held(request_.path, node, fencing_token_);
     disarm_deadline();
     path_ = nullptr;
+    offer.reset();
     forget_caller();
     state_.close(session_);
 }

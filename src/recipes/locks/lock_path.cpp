@@ -22,12 +22,21 @@ std::size_t cost_of_a_node(const session& s, const std::string& path, const path
     return node_budget::cost(s.options.chroot.size() + path.size() + 1 + prefix.size() + queue::sequence_digits);
 }
 
+std::unique_ptr<path_handoffs> handoffs_of(session& s, queue::lock_queue& queue, const path_options& options,
+                                           std::function<void()> advance)
+{
+    if (!s.handoffs)
+        return nullptr;
+    return std::make_unique<path_handoffs>(*s.handoffs, queue, options.linger.count() > 0, std::move(advance));
+}
+
 } // namespace
 
 lock_path::lock_path(session& s, std::string path, path_options options, std::function<void()> idle)
     : recipe_path(s, std::move(idle)), path_(std::move(path)), options_(options),
       node_cost_(cost_of_a_node(s, path_, options)),
-      queue_({options.linger.count() > 0, options.cohort}, s.numbers_scarce_from, options_.rules)
+      queue_({options.linger.count() > 0, options.cohort}, s.numbers_scarce_from, options_.rules),
+      handoffs_(handoffs_of(s, queue_, options_, [this] { advance(); }))
 {
     session_.add(*this);
     try {
@@ -130,10 +139,13 @@ void lock_path::look(const contender_ptr& contender)
         return refuse(*contender, errc::busy);
     if (queue_.lingering())
         return queue_.join(contender->id, true, contender->kind());
-    session_.store.children(path_, false, expect([this, contender, refuse](const store::children_reply& answer) {
+    const std::uint64_t grants = session_.catch_up_with_handoffs();
+    session_.store.children(path_, false, expect([this, contender, refuse, grants](const store::children_reply& answer) {
         notice_refusal(answer.result);
         if (!contender->waiting())
             return forget(contender->id);
+        if (answer.result == outcome::ok && session_.behind_handoffs(grants))
+            return refuse(*contender, session_.refusal_to_catch_up());
         if (answer.result != outcome::ok && answer.result != outcome::no_node)
             return refuse(*contender, error_of(answer.result));
         // Others of ours may have come meanwhile: behind them it might wait for the node budget.
@@ -149,6 +161,8 @@ void lock_path::leave(lock_contender& contender)
     if (queue_.knows(contender.id)) {
         if (session_.log.on(log_level::info) && queue_.holds(contender.id) && queue_.revoked(contender.id))
             session_.log(log_level::info, "lets go of ", path_, ", as it was asked to: ", queue_.node(contender.id));
+        if (handoffs_)
+            handoffs_->leaves(contender);
         queue_.leave(contender.id);
     }
     advance();
@@ -186,6 +200,7 @@ void lock_path::forget(queue::contender_id id)
         return;
     const contender_ptr contender = found->second;
     contenders_.erase(found);
+    contender->offer.reset();
     if (contender->reserved != 0)
         session_.release(std::exchange(contender->reserved, 0));
 }
@@ -229,6 +244,8 @@ void lock_path::carry_out_decisions()
         wants_budget_ = false;
         session_.want_no_budget(*this);
     }
+    if (handoffs_)
+        handoffs_->settle();
     tell_if_idle();
 }
 
@@ -246,7 +263,7 @@ void lock_path::carry_out_news_left()
         if (granted && (!holds || !session_.lease_fresh(now))) { // which ended before it could be told
             contenders_.at(action.id)->fail(session_.granted_and_lost());
             if (holds)
-                queue_.leave(action.id);
+                queue_.leave(action.id, false);
         } else if (action.is_news()) {
             carry_out(action, now);
         }

@@ -2,6 +2,7 @@
 #include "queue/lock_queue.hpp"
 #include "recipes/locks/holder_look.hpp"
 #include "recipes/locks/lock_contender.hpp"
+#include "recipes/locks/path_handoffs.hpp"
 #include "recipes/session/write_source.hpp"
 #include "recipes/session/recipe_path.hpp"
 
@@ -139,13 +140,14 @@ private:
     void log_deletion(std::string_view node) const;
     void notice_refusal(store::outcome);
     void look_at_data(const std::string& node, std::string_view data);
+    void start_remove(const queue::action&);
     void forget_look() noexcept;
     void plan_end_of_lingering();
     void end_lingering();
     /// Takes the token from the czxid of the contender's node, and checks it.
     void take_czxid(lock_contender&, std::int64_t czxid);
     void refuse_number(lock_contender&, errc why);
-    void grant(lock_contender&, queue::contender_id from, store::scheduler::time_point now);
+    void grant(lock_contender&, const queue::action&, store::scheduler::time_point now);
     void forget(queue::contender_id);
     /// The contender's node is gone.
     void end_release(lock_contender&, std::string_view node);
@@ -165,6 +167,7 @@ private:
     parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
     std::optional<access_list> access_;                ///< of the path, as the last acquire wants it
     queue::lock_queue queue_;
+    const std::unique_ptr<path_handoffs> handoffs_; ///< null if the client has none
     std::unordered_map<queue::contender_id, contender_ptr> contenders_;
     const std::vector<queue::action>* actions_ = nullptr; ///< of the queue's, lately
     std::size_t carried_out_ = 0;                         ///< how many of them were

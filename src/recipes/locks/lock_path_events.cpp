@@ -25,6 +25,8 @@ void lock_path::epoch_ended()
     for (auto* unsent : {&removes_, &urgent_removes_})
         for (queue::contender_id id : std::exchange(*unsent, {}))
             queue_.remove_failed(id);
+    if (handoffs_)
+        handoffs_->deletes_unknown();
     queue_.epoch_ended();
     if (look_ && !look_->found())
         forget_look();
@@ -71,7 +73,7 @@ void lock_path::reconcile(lock_contender& contender)
     } else if (contender.holding() && !queue_.holds(id)) {
         contender.lose({});
         if (known)
-            queue_.leave(id);
+            queue_.leave(id, false);
         else
             forget(id);
     } else if (!contender.waiting() && !contender.holding() && known) {
@@ -83,8 +85,10 @@ void lock_path::reconcile(lock_contender& contender)
 
 void lock_path::session_ended()
 {
-    for (const auto& [id, contender] : contenders_)
+    for (const auto& [id, contender] : contenders_) {
         contender->setback = errc::session_expired;
+        contender->offer.reset(); // its node is gone
+    }
     queue_.session_ended();
     advance();
 }

@@ -38,18 +38,19 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
     case kind::watch: send_watch(action.node); break;
     case kind::downgrade: send_downgrade(contender(), action.node, contender()->data(), 0); break;
     case kind::unwatch: send_unwatch(action.node); break;
-    case kind::remove:
-        (action.may_wait ? removes_ : urgent_removes_).push_back(action.id);
-        session_.writes.join(*this, !action.may_wait);
-        break;
+    case kind::remove: start_remove(action); break;
     case kind::remove_parent: send_remove_parent(); break;
     case kind::granted:
         if (queue_.holds(action.id))
-            grant(*contender(), action.from, now);
+            grant(*contender(), action, now);
         else // it was lost before an exception let it be told
             contender()->fail(session_.granted_and_lost());
         break;
-    case kind::shares: contender()->finish_downgrade({}, full(action.node)); break;
+    case kind::shares:
+        contender()->finish_downgrade({}, full(action.node));
+        if (handoffs_ && ZKLOCK_MUTANT(shared_handoff_on_a_downgrade))
+            handoffs_->tell_too_early(*contender());
+        break;
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
     case kind::lost:
@@ -59,6 +60,8 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
         break;
     case kind::lingers:
         contender()->finish_release({});
+        if (handoffs_ && ZKLOCK_MUTANT(handoff_while_lingering))
+            handoffs_->tell_too_early(*contender());
         lingers_since_ = session_.scheduler.now();
         plan_end_of_lingering();
         break;
@@ -72,6 +75,19 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
             end_release(*left->second, action.node);
         break;
     }
+}
+
+void lock_path::start_remove(const queue::action& action)
+{
+    if (const auto found = contenders_.find(action.id); handoffs_ && found != contenders_.end()) {
+        handoffs_->gives_up(*found->second, action.by_own_will);
+        if (ZKLOCK_MUTANT(handoff_delete_waits_for_peers) && handoffs_->nobody_waits(*found->second)) {
+            queue_.remove_failed(action.id);
+            return after_a_while([this, id = action.id] { queue_.retry_remove(id); });
+        }
+    }
+    (action.may_wait ? removes_ : urgent_removes_).push_back(action.id);
+    session_.writes.join(*this, !action.may_wait);
 }
 
 /// Users may wait for the same node.
@@ -183,11 +199,14 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
 
 void lock_path::send_watch(const std::string& node)
 {
-    session_.store.get(full(node), true, expect([this, node](const store::get_reply& answer) {
+    const bool watch = !(ZKLOCK_MUTANT(handoff_no_watch_when_subscribed) && handoffs_ && queue_.waits_behind(node));
+    session_.store.get(full(node), watch, expect([this, node](const store::get_reply& answer) {
         switch (answer.result) {
         case outcome::ok:
             queue_.watched(node, answer.stat.ephemeral_owner == 0);
             look_at_data(node, answer.data);
+            if (handoffs_ && answer.stat.ephemeral_owner != session_.id())
+                handoffs_->look_at(node, answer.data);
             return;
         case outcome::no_node:
             return ZKLOCK_MUTANT(no_second_look_at_a_predecessor_gone) ? queue_.watched(node) : queue_.node_gone(node);
@@ -290,10 +309,14 @@ void lock_path::look_for_downgraded(const contender_ptr& contender, const std::s
     session_.store.exists(full(queue::reader_name(node)), false, expect(answered));
 }
 
-void lock_path::grant(lock_contender& contender, queue::contender_id from, store::scheduler::time_point now)
+void lock_path::grant(lock_contender& contender, const queue::action& action, store::scheduler::time_point now)
 {
-    if (from != 0) {
-        lock_contender& before = *contenders_.at(from);
+    if (handoffs_) {
+        lock_contender* const before = action.from != 0 ? contenders_.at(action.from).get() : nullptr;
+        handoffs_->granted(contender, before, action.over_let_go);
+    }
+    if (action.from != 0) {
+        lock_contender& before = *contenders_.at(action.from);
         contender.czxid = before.czxid;
         contender.grants_before = before.grants_before + (ZKLOCK_MUTANT(grants_of_a_node_not_counted) ? 0 : 1);
         if (contender.reserved == 0) // or else it has room already, of a node that others deleted

@@ -33,6 +33,8 @@ bool lock_path::next_write(bool urgent, node_write& next)
             next.data = {};
             queue::child_of(path_, queue_.node_to_remove(id), next.node);
             contenders_.at(id)->delete_sent();
+            if (handoffs_)
+                handoffs_->delete_goes(*contenders_.at(id), queue::name_of(next.node));
             answer_due();
             return true;
         }
@@ -83,7 +85,9 @@ bool lock_path::may_attempt(lock_contender& contender)
 
 void lock_path::create(lock_contender& contender, node_write& next)
 {
-    std::string prefix = options_.rules.prefix(options_.names, contender.kind(), session_.new_uuid());
+    const bool hands_over = handoffs_ && contender.hands_over();
+    const std::string uuid = hands_over ? std::string(handoffs_->offer(contender)) : session_.new_uuid();
+    std::string prefix = options_.rules.prefix(options_.names, contender.kind(), uuid);
     next.by = this;
     next.id = contender.id;
     next.creates = true;
@@ -130,6 +134,8 @@ bool lock_path::reserve(lock_contender& contender)
 void lock_path::writes_sent()
 {
     last_of_batch_ = nullptr;
+    if (handoffs_)
+        handoffs_->deletes_sent();
     if (wants_budget_ || queue_.unsettled())
         carry_out_decisions();
 }

@@ -1,0 +1,205 @@
+#include "recipes/locks/path_handoffs.hpp"
+
+#include "queue/mutants.hpp"
+#include "queue/node_name.hpp"
+#include "queue/owner_data.hpp"
+#include "recipes/locks/lock_contender.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace zklock::recipes {
+namespace {
+
+/// Certificates that go along with another: the last, for the deletes of earlier nodes are under way.
+constexpr std::size_t most_sent_along = 8;
+/// Nodes of others that certificates are asked for, or taken for, at one path.
+constexpr std::size_t most_known = 16;
+constexpr std::size_t most_asked_for = 8;
+
+} // namespace
+
+path_handoffs::path_handoffs(handoffs& all, queue::lock_queue& queue, bool lingers, std::function<void()> advance)
+    : all_(all), queue_(queue), lingers_(lingers), advance_(std::move(advance))
+{
+}
+
+path_handoffs::~path_handoffs()
+{
+    for (known& k : known_)
+        forget(k);
+    all_.unseen_for_ever(unseen_);
+}
+
+// --- own nodes -------------------------------------------------------------------------------------------------------
+
+std::string_view path_handoffs::offer(lock_contender& contender)
+{
+    takes_part_ = true;
+    const bool again = ZKLOCK_MUTANT(handoff_one_secret_for_all_nodes) && !let_go_.empty();
+    contender.offer.emplace(all_, again ? let_go_.back().secret : all_.peers.make_secret());
+    if (lingers_)
+        contender.offer->tell(*this);
+    contender.advertise(all_.peers.endpoint());
+    return store::text(contender.offer->commitment());
+}
+
+void path_handoffs::granted(lock_contender& contender, lock_contender* before, bool over_let_go)
+{
+    if (before) {
+        if (ZKLOCK_MUTANT(handoff_node_passed_on_afterwards))
+            tell_too_early(*before);
+        contender.offer = std::exchange(before->offer, std::nullopt);
+        contender.advertise(all_.peers.endpoint()); // should a reader's node follow this one
+    }
+    if (contender.offer)
+        contender.offer->hold_begins();
+    if (over_let_go) {
+        all_.granted_over_let_go();
+        settle();
+    }
+    if (ZKLOCK_MUTANT(handoff_given_before_the_release))
+        tell_too_early(contender);
+}
+
+void path_handoffs::leaves(lock_contender& contender)
+{
+    if (!contender.offer)
+        return;
+    contender.offer->hold_ends();
+    if (lingers_ && contender.offer->awaited())
+        queue_.awaited();
+}
+
+void path_handoffs::gives_up(lock_contender& contender, bool by_own_will)
+{
+    if (contender.offer && (!by_own_will || !contender.offer->held_without_writes()))
+        contender.offer.reset();
+}
+
+void path_handoffs::delete_goes(lock_contender& contender, std::string_view node)
+{
+    if (contender.offer && queue::uuid_of(node) == contender.offer->commitment())
+        to_tell_.push_back({std::string(node), *std::exchange(contender.offer, std::nullopt)});
+}
+
+void path_handoffs::deletes_sent()
+{
+    for (leaving& each : std::exchange(to_tell_, {})) {
+        const store::node_secret secret = each.offer.secret();
+        each.offer.publish(still_listed());
+        remember(each.node, secret);
+    }
+}
+
+void path_handoffs::tell_too_early(lock_contender& contender)
+{
+    if (contender.offer)
+        std::exchange(contender.offer, std::nullopt)->publish({});
+}
+
+bool path_handoffs::nobody_waits(const lock_contender& contender) const
+{
+    return contender.offer && !contender.offer->awaited();
+}
+
+std::vector<store::node_secret> path_handoffs::still_listed() const
+{
+    std::vector<store::node_secret> all;
+    for (const let_go& each : let_go_)
+        if (queue_.may_still_be_listed(each.node))
+            all.push_back(each.secret);
+    return all;
+}
+
+void path_handoffs::remember(std::string_view node, const store::node_secret& secret)
+{
+    let_go_.push_back({std::string(node), secret});
+    if (let_go_.size() > most_sent_along)
+        let_go_.pop_front();
+}
+
+/// Somebody waits behind a node of ours: it does not linger.
+void path_handoffs::on_awaited()
+{
+    queue_.awaited();
+    advance_();
+}
+
+// --- nodes of others -------------------------------------------------------------------------------------------------
+
+/// The nodes before it are followed, too: who lets go sends along what it knows of them.
+void path_handoffs::look_at(const std::string& node, std::string_view data)
+{
+    const std::string_view endpoint = queue::handoff_of(data);
+    if (!takes_part_ || endpoint.empty() || !queue_.waits_behind(node))
+        return;
+    const auto uuid = queue::uuid_of(node);
+    if (!uuid || !follow(node, true))
+        return;
+    const auto asked = [](const known& k) { return k.asked_for; };
+    if (std::ranges::count_if(known_, asked) > static_cast<std::ptrdiff_t>(most_asked_for)) {
+        const auto oldest = std::ranges::find_if(known_, asked);
+        forget(*oldest);
+        known_.erase(oldest);
+    }
+    all_.peers.subscribe(*uuid, endpoint);
+    for (const std::string& before : queue_.others_before(node, most_sent_along))
+        follow(before, false);
+}
+
+/// False if there is no use in asking for it: it is asked for, or was let go.
+bool path_handoffs::follow(const std::string& node, bool asks)
+{
+    const auto uuid = queue::uuid_of(node);
+    if (!uuid)
+        return false;
+    const auto found = std::ranges::find(known_, node, &known::node);
+    if (found != known_.end())
+        return asks && !std::exchange(found->asked_for, found->asked_for || asks);
+    if (const auto told = all_.told_before(*uuid))
+        if (certified(node, *told))
+            return false;
+    if (!asks && known_.size() >= most_known)
+        return false;
+    known_.reserve(known_.size() + 1);
+    known_.push_back({node, *uuid, all_.follow(*this, *uuid, node), asks});
+    return true;
+}
+
+void path_handoffs::forget(known& k) noexcept
+{
+    all_.forget(k.place);
+    if (k.asked_for)
+        all_.peers.unsubscribe(k.commitment);
+}
+
+bool path_handoffs::certified(const std::string& node, const store::node_secret& secret)
+{
+    if (!queue_.certified(node))
+        return false;
+    remember(node, secret);
+    return true;
+}
+
+void path_handoffs::on_certified(std::string_view node, const store::node_secret& secret)
+{
+    if (certified(std::string(node), secret))
+        advance_();
+}
+
+void path_handoffs::settle()
+{
+    const std::size_t unseen = queue_.passed_over();
+    all_.unseen(unseen_, unseen);
+    unseen_ = unseen;
+    std::erase_if(known_, [this](known& k) {
+        if (queue_.waits_behind(k.node) || ZKLOCK_MUTANT(handoff_by_number_not_name))
+            return false;
+        forget(k);
+        return true;
+    });
+}
+
+} // namespace zklock::recipes

@@ -1,0 +1,90 @@
+#pragma once
+#include "queue/lock_queue.hpp"
+#include "recipes/session/handoffs.hpp"
+#include "store/peers.hpp"
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zklock::recipes {
+
+class lock_contender;
+
+/// What a lock_path tells other clients of the nodes that it lets go, and hears of theirs, past the servers: see
+/// handoffs. The servers tell all of it, too, and nothing waits for what is told here.
+class path_handoffs final : handoff_source {
+public:
+    /// `advance` does what is next at the path when something was heard. `lingers`: its nodes may linger.
+    path_handoffs(handoffs&, queue::lock_queue&, bool lingers, std::function<void()> advance);
+    ~path_handoffs();
+    path_handoffs(const path_handoffs&) = delete;
+    path_handoffs& operator=(const path_handoffs&) = delete;
+
+    // --- own nodes ---------------------------------------------------------------------------------------------------
+
+    /// A node is about to be created for the contender, with that uuid in its name.
+    std::string_view offer(lock_contender&);
+    /// The contender holds now; on the node of another one, if that is not null.
+    void granted(lock_contender&, lock_contender* before, bool over_let_go);
+    /// A contender that held, or waited, is about to leave by its own will.
+    void leaves(lock_contender&);
+    /// The node of the contender is to be deleted. `by_own_will`: others may be told.
+    void gives_up(lock_contender&, bool by_own_will);
+    /// Its delete is part of what is being sent.
+    void delete_goes(lock_contender&, std::string_view node);
+    /// The deletes that were part of it are with the store: those who wait are told.
+    void deletes_sent();
+    /// It is not known any more whether they are.
+    void deletes_unknown() { to_tell_.clear(); }
+    /// Those who wait are told at once. Only mutants do so.
+    void tell_too_early(lock_contender&);
+    /// Nobody has asked for the node of the contender.
+    [[nodiscard]] bool nobody_waits(const lock_contender&) const;
+
+    // --- nodes of others ---------------------------------------------------------------------------------------------
+
+    /// A watch on that node was confirmed, which another session owns: its data say where its client is.
+    void look_at(const std::string& node, std::string_view data);
+    /// A step is complete: what is not there any more is not asked for.
+    void settle();
+
+private:
+    struct known {
+        std::string node;
+        store::commitment commitment;
+        handoffs::followed place;
+        bool asked_for; ///< and not only followed, should somebody else send it along
+    };
+    struct let_go {
+        std::string node;
+        store::node_secret secret;
+    };
+
+    void on_certified(std::string_view node, const store::node_secret&) override;
+    void on_awaited() override;
+    bool follow(const std::string& node, bool asks);
+    void forget(known&) noexcept;
+    bool certified(const std::string& node, const store::node_secret&);
+    void remember(std::string_view node, const store::node_secret&);
+    [[nodiscard]] std::vector<store::node_secret> still_listed() const;
+
+    handoffs& all_;
+    queue::lock_queue& queue_;
+    const bool lingers_;
+    const std::function<void()> advance_;
+    bool takes_part_ = false; ///< one of the contenders does
+    std::vector<known> known_; ///< nodes of others
+    std::deque<let_go> let_go_; ///< lately: of others, and of this client
+    struct leaving {
+        std::string node;
+        offered_node offer;
+    };
+    std::vector<leaving> to_tell_; ///< whose deletes are being sent
+    std::size_t unseen_ = 0;       ///< nodes that were passed over
+};
+
+} // namespace zklock::recipes

@@ -209,7 +209,7 @@ void simulated_store::submit(request r, callback call)
         say('#' + std::to_string(requests_) + ' ' + name + (r.watch ? " watched" : "") + dooms[static_cast<int>(doom)]);
     }
     if (world_.set.requests_noted)
-        world_.requests.push_back(std::to_string(world_.time.now().count()) + ' ' + name_ + ' ' + name);
+        world_.requests.push_back({world_.time.now(), name_ + ": " + name});
     r.doom = doom;
     if (doom == fate::stall) {
         const auto longest = static_cast<std::uint64_t>(3 * world_.set.session_timeout.count() / 2);

@@ -161,12 +161,19 @@ verdict simulate_once(const plan& p, bool traced)
 /// Where nobody reaches anybody, clients ask the servers for the same, and at the same times, as without peers.
 std::string first_difference(const verdict& dead, const verdict& none)
 {
-    const auto& a = dead.requests;
-    const auto& b = none.requests;
-    const auto [with, without] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-    if (with == a.end() && without == b.end()) return {};
-    return "with dead peers: " + (with == a.end() ? "nothing more" : *with) +
-           "; without peers: " + (without == b.end() ? "nothing more" : *without);
+    if (dead.grants != none.grants) return "with dead peers there is another number of grants";
+    const auto until = std::min(dead.ended, none.ended); // a schedule may be looked at for longer than it needs
+    const auto until_then = [until](const std::vector<noted_request>& all) {
+        return std::find_if(all.begin(), all.end(), [until](const auto& r) { return r.at > until; });
+    };
+    const auto end = until_then(dead.requests);
+    const auto end_without = until_then(none.requests);
+    const auto [with, without] = std::mismatch(dead.requests.begin(), end, none.requests.begin(), end_without);
+    if (with == end && without == end_without) return {};
+    const auto told = [](auto it, auto last) {
+        return it == last ? "nothing" : it->what + " at " + std::to_string(it->at.count()) + " ns";
+    };
+    return "with dead peers, " + told(with, end) + "; without peers, " + told(without, end_without);
 }
 
 } // namespace

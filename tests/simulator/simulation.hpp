@@ -13,7 +13,8 @@ struct verdict {
     std::uint64_t grants = 0;
     std::vector<placed_fault> fired; ///< those placed by chance
     std::string trace;               ///< if wanted
-    std::vector<std::string> requests{}; ///< likewise: all that clients asked for, and when
+    std::vector<noted_request> requests{}; ///< likewise
+    instant ended{0};
     std::uint64_t overtaking = 0;        ///< grants, before the servers had done the release
 };
 

@@ -308,7 +308,7 @@ verdict stage::run(scenario& users)
     run_until(world.time.now() + 20s, [this] { return all_closed(); });
     if (world.violation.empty() && !all_closed()) world.violate("close() never ends");
     return {world.violation, world.time.executed(), users_->grants(), std::move(world.fired), world.log.text(),
-            std::move(world.requests), world.overtaking_grants};
+            std::move(world.requests), world.time.now(), world.overtaking_grants};
 }
 
 } // namespace zklock::simulator

@@ -1,5 +1,6 @@
 #include "checker.hpp"
 
+#include "peer_network.hpp"
 #include "stage.hpp"
 
 #include <algorithm>
@@ -116,10 +117,12 @@ void checker::granted(contender_record& c, const recipes::grant& g)
     if (c.store->told_deleted(g.node) && on_time && world_.time.now() - *c.store->told_deleted(g.node) > 1ms) {
         world_.violate(label(c) + ": granted, though the client knew that its node was deleted");
     }
-    if (contains(deleted_waiting_, g.node)) {
+    // Whoever is told of a release by its predecessor may be so before the servers tell of the end of its own node.
+    if (contains(deleted_waiting_, g.node) && plan_.set.peers != peer_life::alive) {
         world_.violate(label(c) + ": granted, though others deleted its node while it waited for another client");
     }
     if (!c.believes()) return world_.violate(label(c) + ": granted, and not held");
+    if (let_go_.contains(uuid_in(g.node))) world_.violate(label(c) + ": granted with a node that was let go");
     check_grant_in_tree(c);
     check_holders(c);
 }
@@ -161,6 +164,7 @@ void checker::check_grant_in_tree(contender_record& c)
     if (!unaware) last = std::max(last, c.given.fencing_token);
 
     const auto own = contender_sequence(name_in(c.given.node));
+    bool overtakes = false;
     for (const auto& name : tree.children(path_of(c.path))) {
         const auto sequence = contender_sequence(name);
         if (!sequence || !own || *sequence >= *own) continue;
@@ -168,12 +172,15 @@ void checker::check_grant_in_tree(contender_record& c)
         if (contains(out_of_turn_, other_node)) continue;
         const auto* other = owner_of(other_node);
         const bool same_session = tree.find(other_node)->owner == node->owner;
-        if (!same_session && !unaware) {
+        if (!same_session && was_told_let_go && was_told_let_go(c.client, other_node)) {
+            overtakes = true;
+        } else if (!same_session && !unaware) {
             world_.violate(label(c) + ": granted before its turn, " + name + " of another session is lower");
         } else if (same_session && other != nullptr && other->now == phase::holding && other->believes()) {
             world_.violate(label(c) + ": granted while " + other->tag + " holds");
         }
     }
+    world_.overtaking_grants += overtakes;
     // Strictly first come, first served within the client too. A waiter may own an orphan that is being deleted.
     std::map<const contender_record*, std::int64_t> newest;
     for (const auto& name : tree.children(path_of(c.path))) {
@@ -196,6 +203,15 @@ void checker::check_holders(contender_record& c)
         if (other.believes() && !excused(other) && !excused(c)) {
             world_.violate(label(c) + ": granted while " + label(other) + " believes that it holds");
         }
+    }
+}
+
+void checker::let_go(std::string_view uuid)
+{
+    let_go_.emplace(uuid);
+    for (const auto& c : records_) {
+        const bool has_it = c.now == phase::holding || c.now == phase::lost;
+        if (has_it && uuid_in(c.given.node) == uuid) world_.violate(label(c) + ": let go, and it has not been released");
     }
 }
 

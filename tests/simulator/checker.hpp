@@ -10,11 +10,13 @@
 #include "zklock/errc.hpp"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -77,11 +79,17 @@ public:
     [[nodiscard]] bool is_ours(const znode_tree::node& node) const; ///< of a session that is alive
     void finish();                           ///< complains about what has not ended
 
+    /// Whether something that others did excuses what its holder does or sees.
+    [[nodiscard]] bool excused(const contender_record& c) const;
+    /// The owner of the node of that uuid has said that it never serves anybody again.
+    void let_go(std::string_view uuid);
+    /// Whether a client has been told that of a node.
+    std::function<bool(unsigned client, const std::string& node)> was_told_let_go;
+
     [[nodiscard]] const std::deque<contender_record>& records() const noexcept { return records_; }
     [[nodiscard]] std::uint64_t grants() const noexcept { return grants_; }
 
 private:
-    [[nodiscard]] bool excused(const contender_record& c) const;
     [[nodiscard]] contender_record* owner_of(const std::string& node);
     void check_node_owner(contender_record& c);
     void check_grant_in_tree(contender_record& c);
@@ -107,6 +115,7 @@ private:
     std::vector<std::string> deleted_waiting_; ///< while their contenders waited for another client
     /// Nodes whose client the servers had not told that the path's node is another, so others may have been before it.
     std::vector<std::string> granted_unaware_;
+    std::set<std::string, std::less<>> let_go_; ///< uuids of nodes
     std::vector<std::int64_t> killed_;
     std::vector<std::string> out_of_turn_;
     std::vector<unsigned> closing_; ///< clients

@@ -7,7 +7,7 @@ namespace zklock::simulator {
 /// that leaving one step or fault out of a failing schedule disturbs as little as possible of the rest.
 class choices {
 public:
-    enum class stream : std::uint32_t { plan, to_server, to_client, fate, link, connect, process, operation, memory };
+    enum class stream : std::uint32_t { plan, to_server, to_client, fate, link, connect, process, operation, memory, peers };
 
     explicit choices(std::uint64_t seed) : seed_(seed) {}
 
@@ -31,7 +31,7 @@ public:
 
 private:
     __extension__ using wide_integer = unsigned __int128;
-    static constexpr std::uint32_t purposes = 9; // as many as stream has
+    static constexpr std::uint32_t purposes = 10; // as many as stream has
     static constexpr std::uint32_t owners = 16;
 
     /// The finalizer of splitmix64.

@@ -94,6 +94,7 @@ kind_of_plan kind_for(std::string_view mutant)
     kind_of_plan kind;
     for (const auto& [name, which] : recipes)
         if (mutant.starts_with(name.substr(0, name.find('_')) + '_')) kind.which = which;
+    if (mutant.find("handoff_") != mutant.npos) kind.peers = peer_life::alive;
     kind.scarce_memory = mutant == "exception_ignored";
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
     kind.stale_leaders = mutant == "lost_create_looked_for_once" || mutant == "refused_path_still_watched";
@@ -163,6 +164,7 @@ int run(const choice_of_run& chosen, std::uint64_t seed)
     const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
     std::uint64_t events = 0;
     std::uint64_t grants = 0;
+    std::uint64_t overtaking = 0;
     std::uint64_t done = 0;
     std::map<std::string, std::pair<std::uint64_t, std::string>> kinds; // with an example
     for (; chosen.seconds > 0 ? spent() < chosen.seconds : done < chosen.schedules; ++done) {
@@ -171,6 +173,7 @@ int run(const choice_of_run& chosen, std::uint64_t seed)
         const auto v = simulate(p, false);
         events += v.events;
         grants += v.grants;
+        overtaking += v.overtaking;
         if (!v.violation.empty() && chosen.survey) {
             auto& [count, example] = kinds[kind_of(v.violation)];
             if (count++ == 0) example = "--seed " + std::to_string(p.seed) + ' ' + v.violation;
@@ -179,7 +182,9 @@ int run(const choice_of_run& chosen, std::uint64_t seed)
             return report(p, chosen);
         }
     }
-    std::cout << done << " schedules, " << events << " events, " << grants << " grants in " << spent()
+    std::cout << done << " schedules, " << events << " events, " << grants << " grants ";
+    if (overtaking != 0) std::cout << '(' << overtaking << " before the servers had done the release) ";
+    std::cout << "in " << spent()
               << " s: " << (kinds.empty() ? "no violation" : "violations") << '\n';
     for (const auto& [kind, found] : kinds) std::cout << found.first << " x  " << found.second << '\n';
     return kinds.empty() ? 0 : 1;
@@ -210,6 +215,12 @@ int main(int argc, char** argv)
                  "leaders are paused too, and answer from the past when they wake");
     app.add_flag("--closed-asleep", chosen.kind.closed_asleep,
                  "each client is paused, and closed before it goes on");
+    bool has_peers = false;
+    bool has_dead_peers = false;
+    auto* const peers = app.add_flag("--peers", has_peers, "most clients tell each other what they let go; see tests/README.md");
+    app.add_flag("--dead-peers", has_dead_peers,
+                 "likewise, and nobody reaches anybody: everything has to be as without peers")
+        ->excludes(peers);
     app.add_flag("--scarce-memory", chosen.kind.scarce_memory,
                  "clients run out of memory now and then, at any allocation of the library's");
     std::string recipe_name;
@@ -231,6 +242,9 @@ int main(int argc, char** argv)
         std::cerr << "There is no mutant called " << chosen.mutant << ".\n";
         return 2;
     }
+    if (has_peers) chosen.kind.peers = peer_life::alive;
+    if (has_dead_peers) chosen.kind.peers = peer_life::dead;
+    if (chosen.kind.peers == peer_life::none) chosen.kind.peers = kind_for(chosen.mutant).peers;
     chosen.kind.which = recipe_name.empty() ? kind_for(chosen.mutant).which : recipes.at(recipe_name);
     for (const int signal : {SIGABRT, SIGSEGV, SIGFPE}) std::signal(signal, name_the_seed);
     if (chosen.seeds.empty()) chosen.seeds.push_back(std::random_device{}());

@@ -30,6 +30,7 @@ plan planner::make()
     if (plan_.seed % 13 == 10) make_vain_parents();
     if (!plan_.set.granted.empty()) make_moves();
     else if (plan_.set.servers > 1 && plan_.seed % 5 == 2) make_partitions();
+    if (kind_.peers != peer_life::none) make_peers();
     std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     return std::move(plan_);
@@ -179,7 +180,8 @@ bool is_calm(const plan& p, company allowed)
 {
     const auto harmless = [&](const step& s) {
         const bool others = s.what == act::foreign_contender || s.what == act::foreign_child;
-        return s.what == act::acquire || s.what == act::list || (others && allowed == company::others_queue);
+        return s.what == act::acquire || s.what == act::list || s.what >= act::set_register ||
+               (others && allowed == company::others_queue);
     };
     return p.set.one_fault_in == 0 && p.set.scarce_memory == 0 && (!p.faults || p.faults->empty()) &&
            p.set.node_budget > 100'000 && std::all_of(p.steps.begin(), p.steps.end(), harmless);

@@ -36,7 +36,10 @@ enum class act : std::uint8_t {
     remove_idle_containers,
     foreign_contender,
     foreign_out_of_turn,
-    foreign_child
+    foreign_child,
+    // where clients have peers
+    set_register, ///< what users read under their locks, by a program without a lock
+    part_peers    ///< clients do not reach each other
 };
 
 /// One thing that happens at a certain time. What the numbers mean depends on the act.
@@ -77,12 +80,13 @@ struct plan {
     std::optional<std::vector<placed_fault>> faults;
 };
 
-/// What --stale-leaders, --scarce-memory, --closed-asleep and --recipe choose.
+/// What --stale-leaders, --scarce-memory, --closed-asleep, --peers, --dead-peers and --recipe choose.
 struct kind_of_plan {
     recipe which = recipe::mutex;
     bool stale_leaders = false; ///< leaders are paused too, and answer from the past when they wake
     bool scarce_memory = false; ///< clients run out of memory now and then
     bool closed_asleep = false; ///< each client is paused, and closed before it goes on
+    peer_life peers = peer_life::none;
 };
 
 /// Its contenders are readers and writers.

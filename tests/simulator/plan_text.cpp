@@ -32,7 +32,9 @@ const char* name_of(act what)
                                             "remove_idle_containers",
                                             "foreign_contender",
                                             "foreign_out_of_turn",
-                                            "foreign_child"};
+                                            "foreign_child",
+                                            "set_register",
+                                            "part_peers"};
     return names[static_cast<int>(what)];
 }
 
@@ -55,6 +57,13 @@ std::string describe(const plan& p)
     for (const auto& mark : s.also_heeds) out << ", heeds \"" << mark << '"';
     out << (s.exists_needs_read ? ", exists needs the permission to read" : "") << ", quiet after "
         << s.quiet_after.count() << " ms";
+    if (s.peers != peer_life::none) {
+        out << (s.peers == peer_life::dead ? ", dead peers" : ", peers ") << s.peer_delay.count() << " us away";
+        for (unsigned i = 0; i < s.clients; ++i)
+            if ((s.peerless >> i & 1) != 0) out << ", client" << i << " has none";
+        if (s.one_peer_fault_in != 0) out << ", one fault in " << s.one_peer_fault_in << " of their messages";
+        out << ", " << s.peer_subscriptions << " subscriptions at most";
+    }
     if (!p.faults && s.one_fault_in != 0) out << ", one fault in " << s.one_fault_in << " requests";
     out << '\n';
     for (const auto& t : p.steps) {

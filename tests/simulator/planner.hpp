@@ -49,6 +49,10 @@ private:
     void make_partitions();
     void make_crowd(bool troubled);
 
+    // clients with peers, drawn apart too (plan_peers.cpp)
+    void make_peers();
+    void make_haste(choices& own);
+
     choices choose_;
     kind_of_plan kind_;
     plan plan_;

@@ -15,6 +15,13 @@ namespace zklock::simulator {
 inline constexpr const char own_mark[] = "-stock-";
 inline constexpr const char other_mark[] = "-order-";
 
+/// What becomes of what clients tell each other past the servers.
+enum class peer_life : std::uint8_t {
+    none, ///< clients have no peers
+    dead, ///< they have, and nobody reaches anybody
+    alive
+};
+
 /// What holds for a whole schedule.
 struct settings {
     unsigned servers = 1;
@@ -47,6 +54,14 @@ struct settings {
     std::string mark;                    ///< likewise, of a mutex
     std::vector<std::string> also_heeds; ///< likewise
     std::chrono::milliseconds quiet_after{20'000}; ///< no more faults from then on
+
+    peer_life peers = peer_life::none;
+    unsigned peerless = 0;                      ///< clients that have none all the same, a bit for each
+    std::chrono::microseconds peer_delay{20};   ///< least time of a message between clients
+    unsigned one_peer_fault_in = 0;             ///< such messages; 0 for none
+    std::size_t peer_subscriptions = 64;        ///< how many a client may have at once
+    bool registers = false;                     ///< users read and write something under their locks
+    bool requests_noted = false;                ///< the verdict tells all that clients asked for, and when
 
     /// Whether a path's numbers may be scarce at some time.
     [[nodiscard]] bool may_run_short() const

@@ -52,6 +52,11 @@ protected:
     }
 
     bool reads(const use& u, unsigned) const override { return !roles_.at(&u).writes; }
+    bool shares(const use& u, unsigned) const override
+    {
+        const auto& r = roles_.at(&u);
+        return !r.writes || r.downgrading;
+    }
     bool exclude(const use& a, const use& b, unsigned) const override
     {
         const auto alone = [this](const use& u) { return roles_.at(&u).writes && !roles_.at(&u).downgrading; };
@@ -79,6 +84,7 @@ protected:
             const auto other = contender_sequence(name);
             if (!other || *other >= *number || out_of_turn_.contains(path + name)) continue;
             if (is_reader(name) && !roles_.at(&u).writes) continue;
+            if (stage_.was_told_let_go(u.client, path + name)) continue;
             if (tree.find(path + name)->owner != node->owner) violate(u, "granted before " + name);
         }
     }

@@ -84,6 +84,7 @@ void simulated_store::set(std::string_view path, std::string_view data, std::int
     const plenty_of_memory here;
     auto r = make_request(operation::set, path);
     r.data = data;
+    if (on_set) on_set(r.data);
     r.version = version;
     submit(std::move(r), std::move(call));
 }
@@ -207,6 +208,8 @@ void simulated_store::submit(request r, callback call)
                                                 " [cut while it travels]", " [stalled]"};
         say('#' + std::to_string(requests_) + ' ' + name + (r.watch ? " watched" : "") + dooms[static_cast<int>(doom)]);
     }
+    if (world_.set.requests_noted)
+        world_.requests.push_back({world_.time.now(), name_ + ": " + name});
     r.doom = doom;
     if (doom == fate::stall) {
         const auto longest = static_cast<std::uint64_t>(3 * world_.set.session_timeout.count() / 2);

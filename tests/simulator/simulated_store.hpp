@@ -62,6 +62,8 @@ public:
     [[nodiscard]] bool unaware_of_end(const std::string& path) const { return unseen_ends_.contains(path); }
     /// Who is told what the client was shown by exists(): nothing of a node that it may not read.
     std::function<void(const std::string& path, const ::zklock::store::node_stat*)> on_look;
+    /// Who is told of the data that are sent to replace those of a node.
+    std::function<void(const std::string& data)> on_set;
 
 private:
     enum class state : std::uint8_t { idle, opening, open, ending, closing, closed };

@@ -1,9 +1,11 @@
 #include "simulation.hpp"
 
 #include "checker.hpp"
+#include "held_registers.hpp"
 #include "stage.hpp"
 #include "users.hpp"
 
+#include <algorithm>
 #include <memory>
 
 namespace zklock::simulator {
@@ -13,7 +15,12 @@ namespace {
 /// The users of the mutex.
 class mutex_users final : public scenario {
 public:
-    explicit mutex_users(stage& s) : stage_(s), checker_(s.world, s.ensemble, s.the_plan) {}
+    explicit mutex_users(stage& s) : stage_(s), checker_(s.world, s.ensemble, s.the_plan), registers_(s)
+    {
+        checker_.was_told_let_go = [&s](unsigned client, const std::string& node) {
+            return s.was_told_let_go(client, node);
+        };
+    }
 
     void perform(client& c, const step& s) override { s.what == act::list ? list(c, s) : acquire(c, s); }
     void client_closes(client& c) override { checker_.client_closes(c.number); }
@@ -21,6 +28,7 @@ public:
     void deleted_by_others(const std::string& node) override { checker_.deleted_by_others(node); }
     void killed(std::int64_t session) override { checker_.killed(session); }
     void made_out_of_turn(const std::string& node) override { checker_.made_out_of_turn(node); }
+    void let_go(std::string_view uuid) override { checker_.let_go(uuid); }
     [[nodiscard]] std::int64_t begun() const override { return contenders_; }
     [[nodiscard]] bool all_ended() const override { return checker_.all_ended(); }
     [[nodiscard]] bool is_ours(const znode_tree::node& node) const override { return checker_.is_ours(node); }
@@ -42,6 +50,7 @@ private:
 
     stage& stage_;
     checker checker_;
+    held_registers registers_;
     unsigned contenders_ = 0;
 };
 
@@ -83,6 +92,8 @@ void mutex_users::acquire(client& where, const step& s)
         if (!stage_.may_tell(where)) return;
         if (ec) return checker_.failed(c, ec, g);
         checker_.granted(c, g);
+        registers_.granted({c.tag, &where, c.path, c.wish.choice, c.wish.duration, [&c] { return c.believes(); },
+                            [this, &c] { return checker_.excused(c); }, [] { return false; }});
         (void)where.where.call_at(where.where.now() + c.wish.duration, [this, &c] { release(c); });
     };
     request.lost = [this, &c, &where] {
@@ -129,9 +140,7 @@ void mutex_users::list(client& where, const step& s)
     });
 }
 
-} // namespace
-
-verdict simulate(const plan& p, bool traced)
+verdict simulate_once(const plan& p, bool traced)
 {
     stage s(p, traced);
     switch (p.which) {
@@ -147,6 +156,38 @@ verdict simulate(const plan& p, bool traced)
     case recipe::revocation: return s.run(*make_revocation_users(s));
     }
     return {};
+}
+
+/// Where nobody reaches anybody, clients ask the servers for the same, and at the same times, as without peers.
+std::string first_difference(const verdict& dead, const verdict& none)
+{
+    if (dead.grants != none.grants) return "with dead peers there is another number of grants";
+    const auto until = std::min(dead.ended, none.ended); // a schedule may be looked at for longer than it needs
+    const auto until_then = [until](const std::vector<noted_request>& all) {
+        return std::find_if(all.begin(), all.end(), [until](const auto& r) { return r.at > until; });
+    };
+    const auto end = until_then(dead.requests);
+    const auto end_without = until_then(none.requests);
+    const auto [with, without] = std::mismatch(dead.requests.begin(), end, none.requests.begin(), end_without);
+    if (with == end && without == end_without) return {};
+    const auto told = [](auto it, auto last) {
+        return it == last ? "nothing" : it->what + " at " + std::to_string(it->at.count()) + " ns";
+    };
+    return "with dead peers, " + told(with, end) + "; without peers, " + told(without, end_without);
+}
+
+} // namespace
+
+verdict simulate(const plan& p, bool traced)
+{
+    if (p.set.peers != peer_life::dead) return simulate_once(p, traced);
+    auto noted = p;
+    noted.set.requests_noted = true;
+    auto dead = simulate_once(noted, traced);
+    if (!dead.violation.empty()) return dead;
+    noted.set.peers = peer_life::none;
+    dead.violation = first_difference(dead, simulate_once(noted, false));
+    return dead;
 }
 
 } // namespace zklock::simulator

@@ -3,7 +3,6 @@
 #include "checker.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace zklock::simulator {
 
@@ -30,7 +29,7 @@ bool has_access_of_locks(const znode_tree::node& node, const plan& p)
 }
 
 stage::stage(const plan& p, bool traced)
-    : the_plan(p), world(p.seed, p.set, traced), ensemble(world), herd_(world, ensemble, p),
+    : the_plan(p), world(p.seed, p.set, traced), ensemble(world), network(world), herd_(world, ensemble, p),
       containers_(world, ensemble, p, [this](std::int64_t session) -> const simulated_store* {
           const auto has_it = [&](const client* c) { return c->store.session_id() == session; };
           const auto found = std::find_if(current_.begin(), current_.end(), has_it);
@@ -38,6 +37,7 @@ stage::stage(const plan& p, bool traced)
       }),
       numbers_(world, ensemble, p)
 {
+    network.on_published = [this](unsigned, std::string_view uuid) { users_->let_go(uuid); };
     herd_.users_watch = [this](std::int64_t session, const std::string& path) {
         return users_ != nullptr && users_->waits_there(session, path);
     };
@@ -76,6 +76,8 @@ void stage::start_client(unsigned number)
     c.store.on_look = [this, &c](const std::string& path, const store::node_stat* stat) {
         containers_.looked(c.store, path, stat);
     };
+    const bool peerless = the_plan.set.peers == peer_life::none || (the_plan.set.peerless >> number & 1) != 0;
+    if (!peerless) c.peers = std::make_unique<simulated_peers>(world, network, c.where, number);
     client_options options;
     options.session_timeout = the_plan.set.session_timeout;
     options.identifier = "client" + std::to_string(number);
@@ -83,14 +85,10 @@ void stage::start_client(unsigned number)
     options.server_tick = the_plan.set.tick;
     options.node_budget = the_plan.set.node_budget;
     c.session = std::make_unique<recipes::session>(c.store, c.time, c.counters, options, [this, number] {
-        char text[40];
         const auto a = world.choose.next(stream::operation, number);
         const auto b = world.choose.next(stream::operation, number);
-        std::snprintf(text, sizeof text, "%08x-%04x-%04x-%04x-%012llx", static_cast<unsigned>(a >> 32),
-                      static_cast<unsigned>(a >> 16 & 0xffff), static_cast<unsigned>(a & 0xffff),
-                      static_cast<unsigned>(b >> 48), static_cast<unsigned long long>(b & 0xffff'ffff'ffff));
-        return std::string(text);
-    });
+        return uuid_text(a, b);
+    }, c.peers.get());
     c.locks = std::make_unique<recipes::locks>(*c.session);
     c.queues = std::make_unique<recipes::queue_requests>(*c.session);
     c.operations = std::make_unique<recipes::node_operations>(*c.session);
@@ -147,7 +145,8 @@ void stage::perform(const step& s)
         break;
     case act::delete_parent: delete_parent(s); break;
     case act::set_contender_data:
-        if (const auto node = some_contender(s); !node.empty()) set_data(node);
+        if (const auto node = some_contender(s); !node.empty())
+            the_plan.set.peers == peer_life::none ? set_data(node) : set_endpoint(s, node);
         break;
     case act::set_parent_data:
         make_readable(place(s));
@@ -165,6 +164,11 @@ void stage::perform(const step& s)
             for (const auto& place : users_->places(p)) make_readable(place);
         }
         ensemble.remove_idle_containers();
+        break;
+    case act::set_register: set_register(s); break;
+    case act::part_peers:
+        as_administrator("parts clients from each other for " + std::to_string(s.duration.count()) + " ms");
+        network.part(s.duration);
         break;
     case act::foreign_contender:
     case act::foreign_out_of_turn:
@@ -193,6 +197,7 @@ void stage::crash(client& c)
     c.locks.reset();
     c.session.reset();
     c.store.abandon();
+    if (c.peers) c.peers->abandon();
     c.where.kill();
     start_client(c.number);
 }
@@ -260,6 +265,9 @@ std::vector<std::string> stage::what_is_left() const
     for (const auto& w : ensemble.watches()) left.push_back("watch of " + w.path);
     for (const auto* c : current_) {
         if (c->closing) continue;
+        if (c->peers) {
+            for (const auto& what : c->peers->left()) left.push_back(what);
+        }
         for (const auto& path : containers_.left_by(c->store)) left.push_back("container " + path);
     }
     return left;
@@ -293,13 +301,14 @@ verdict stage::run(scenario& users)
     if (world.violation.empty()) users_->finish();
     for (const auto& left : what_is_left()) {
         world.log.line(world.time.now(), "left", left);
-        world.violate("a node, a watch or a container is left though all operations have ended");
+        world.violate("a node, a watch, a container or a subscription is left though all operations have ended");
     }
 
     for (auto* c : current_) c->where.post([this, c] { close(*c); });
     run_until(world.time.now() + 20s, [this] { return all_closed(); });
     if (world.violation.empty() && !all_closed()) world.violate("close() never ends");
-    return {world.violation, world.time.executed(), users_->grants(), std::move(world.fired), world.log.text()};
+    return {world.violation, world.time.executed(), users_->grants(), std::move(world.fired), world.log.text(),
+            std::move(world.requests), world.time.now(), world.overtaking_grants};
 }
 
 } // namespace zklock::simulator

@@ -10,6 +10,8 @@
 #include "recipes/requests/queue_requests.hpp"
 #include "recipes/session/session.hpp"
 #include "scarce_memory.hpp"
+#include "peer_network.hpp"
+#include "simulated_peers.hpp"
 #include "simulated_store.hpp"
 #include "simulation.hpp"
 
@@ -20,6 +22,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zklock::simulator {
@@ -76,6 +79,7 @@ struct client {
     sessions_time time;
     simulated_store store;
     counters::connection_counters counters;
+    std::unique_ptr<simulated_peers> peers;    ///< if it has any
     std::unique_ptr<recipes::session> session; ///< none once the process has died
     std::unique_ptr<recipes::locks> locks;     ///< nor these
     std::unique_ptr<recipes::queue_requests> queues;
@@ -100,6 +104,8 @@ public:
     virtual void deleted_by_others(const std::string& /*node*/) {}
     virtual void killed(std::int64_t /*session*/) {}
     virtual void made_out_of_turn(const std::string& /*node*/) {}
+    /// The owner of the node of that uuid has said that it never serves anybody again.
+    virtual void let_go(std::string_view /*uuid*/) {}
 
     /// A user of that session has waited for that node, besides what the recipe does.
     [[nodiscard]] virtual bool waits_there(std::int64_t /*session*/, const std::string& /*path*/) const
@@ -135,7 +141,14 @@ public:
     const plan& the_plan;
     zklock::simulator::world world;
     zklock::simulator::ensemble ensemble;
+    peer_network network;
 
+    /// Whether that client was told that the owner of a node has let it go.
+    [[nodiscard]] bool was_told_let_go(unsigned client, const std::string& node) const
+    {
+        const auto& peers = current_[client]->peers;
+        return peers && peers->was_told(uuid_in(node));
+    }
     [[nodiscard]] client& current(unsigned number) { return *current_[number]; }
 
     /// Every call of a session's goes through here.
@@ -185,6 +198,8 @@ private:
     void downgrade_foreign(const step& s, const std::string& writer);
     void refuse(const step& s);
     void set_data(const std::string& node);
+    void set_endpoint(const step& s, const std::string& node);
+    void set_register(const step& s);
     std::string some_contender(const step& s) const;
     std::string place(const step& s) const;
     void become_quiet();

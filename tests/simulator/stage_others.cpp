@@ -2,6 +2,7 @@
 #include "stage.hpp"
 
 #include "checker.hpp"
+#include "held_registers.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -124,6 +125,31 @@ void stage::set_data(const std::string& node)
     t.what = transaction::kind::set_data;
     t.path = node;
     t.data = n->data + "\nnote=1";
+    ensemble.administrate(std::move(t));
+}
+
+/// Anybody may write into the data of a node where its owner is to be reached, or what is no place at all.
+void stage::set_endpoint(const step& s, const std::string& node)
+{
+    const auto* n = ensemble.leaders_tree().find(node);
+    if (n == nullptr) return;
+    auto data = n->data;
+    static constexpr std::string_view key = "\nhandoff=";
+    if (const auto at = data.find(key); at != data.npos)
+        data.erase(at, data.find('\n', at + key.size()) == data.npos ? data.npos : data.find('\n', at + key.size()) - at);
+    transaction t;
+    t.what = transaction::kind::set_data;
+    t.path = node;
+    t.data = data + std::string(key) + network.some_endpoint(s.choice);
+    ensemble.administrate(std::move(t));
+}
+
+void stage::set_register(const step& s)
+{
+    transaction t;
+    t.what = transaction::kind::set_data;
+    t.path = held_register(s.path);
+    t.data = "written without a lock";
     ensemble.administrate(std::move(t));
 }
 

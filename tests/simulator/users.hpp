@@ -1,6 +1,7 @@
 #pragma once
 #include "given_back.hpp"
 #include "heard_events.hpp"
+#include "held_registers.hpp"
 #include "recipes/acquisition/acquisition.hpp"
 #include "stage.hpp"
 
@@ -10,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -60,6 +62,7 @@ public:
     void deleted_by_others(const std::string& node) override { deleted_.push_back(node); }
     void killed(std::int64_t session) override { killed_.push_back(session); }
     void made_out_of_turn(const std::string& node) override { deleted_.push_back(node); }
+    void let_go(std::string_view uuid) override;
     [[nodiscard]] std::int64_t begun() const override { return begun_; }
     [[nodiscard]] bool all_ended() const override;
     [[nodiscard]] bool is_ours(const znode_tree::node& node) const override;
@@ -80,6 +83,8 @@ protected:
     [[nodiscard]] virtual bool may_fail(const use&, boost::system::error_code) const { return false; }
     /// Whether it holds that path together with others who read.
     [[nodiscard]] virtual bool reads(const use&, unsigned /*path*/) const { return false; }
+    /// Whether it does so by now, or is about to.
+    [[nodiscard]] virtual bool shares(const use& u, unsigned path) const { return reads(u, path); }
     /// Whether the two may not hold a path at the same time.
     [[nodiscard]] virtual bool exclude(const use& a, const use& b, unsigned path) const
     {
@@ -131,12 +136,15 @@ protected:
 
 private:
     void granted(client& c, use& u, const recipes::grant& g);
+    void use_registers(client& c, use& u);
+    void check_before(use& u, const held_lock& l, unsigned path);
     /// `ended`: what it was granted, if that was over before it could be told.
     void failed(use& u, boost::system::error_code ec, const recipes::grant& ended);
     void released(use& u, boost::system::error_code ec);
 
     std::int64_t begun_ = 0;
     std::uint64_t grants_ = 0;
+    held_registers registers_;
     bool refusals_ = false;
     std::unordered_map<std::string, use*> by_tag_;
     struct last_grant {

@@ -25,6 +25,13 @@ struct placed_fault {
     fate what = fate::none;
 };
 
+/// What a client asked for, and when.
+struct noted_request {
+    instant at{0};
+    std::string what;
+    bool operator==(const noted_request&) const = default;
+};
+
 /// What the parts of one simulated world share.
 struct world {
     world(std::uint64_t seed, settings s, bool traced) : choose(seed), log(traced), set(std::move(s)) {}
@@ -36,6 +43,8 @@ struct world {
     bool quiet = false;              ///< the final phase: no more faults
     std::string violation;           ///< the first one found, empty if none
     std::vector<placed_fault> fired; ///< those placed by chance
+    std::vector<noted_request> requests; ///< all of them, if the settings want that
+    std::uint64_t overtaking_grants = 0; ///< of those that were told of a release before the servers had done it
 
     void violate(std::string what)
     {

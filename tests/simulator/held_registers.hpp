@@ -1,0 +1,74 @@
+#pragma once
+#include "stage.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace zklock::simulator {
+
+/// What users of a lock do with it, where clients have peers: each path has a register in the simulated ZooKeeper, and
+/// whoever holds the path's lock reads it, and may write it, waiting for the answer or not. A holder has to see all
+/// that was written under the lock before, and all that holders before it have seen; and nothing that a holder has
+/// sent is written once another client has the lock.
+class held_registers {
+public:
+    explicit held_registers(stage& s);
+
+    /// Somebody who holds a path's lock.
+    struct holder {
+        std::string tag;
+        client* where = nullptr;
+        unsigned path = 0;
+        std::uint32_t choice = 0;
+        std::chrono::milliseconds hold{0};
+        std::function<bool()> believes; ///< that it holds
+        std::function<bool()> excused;  ///< what was done to it excuses what it sees
+        std::function<bool()> shares;   ///< it reads, together with others
+    };
+    /// It has been granted just now.
+    void granted(holder h);
+
+private:
+    using zxid = std::int64_t;
+    struct turn {
+        holder who;
+        zxid must_see = 0;
+        std::size_t number = 0; ///< among those of its path
+    };
+    struct write_under_way {
+        const turn* of = nullptr;
+        bool sent = false; ///< while its writer held, and not after it had waited for others or for a connection
+    };
+    /// What holders of a path know.
+    struct knowledge {
+        zxid of_writers = 0;
+        zxid of_readers = 0; ///< which readers need not have from each other
+    };
+
+    void make(const std::string& path);
+    void read(turn& t);
+    void write(turn& t);
+    void learn(const turn& t, zxid seen);
+    void sent(const std::string& data);
+    void executed(const turn& t, const std::string& data, zxid when);
+    [[nodiscard]] bool may_act(const turn& t) const;
+    void say(const turn& t, const std::string& what);
+    void violate(const turn& t, const std::string& what);
+
+    stage& stage_;
+    std::deque<turn> turns_;
+    std::map<unsigned, std::vector<const turn*>> of_path_; ///< in the order of their grants
+    std::map<unsigned, knowledge> known_;
+    std::unordered_map<std::string, write_under_way> writes_; ///< by what they write
+};
+
+/// Where the register of a path is.
+[[nodiscard]] std::string held_register(unsigned path);
+
+} // namespace zklock::simulator

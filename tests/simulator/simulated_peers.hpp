@@ -1,0 +1,91 @@
+#pragma once
+#include "peer_network.hpp"
+#include "process.hpp"
+#include "store/peers.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zklock::simulator {
+
+/// One client's way to the others over the simulated network, with every liberty that the contract leaves, and
+/// complaints when the recipes break their side of it. It never goes away before the world, like its process.
+class simulated_peers final : public store::peers {
+public:
+    simulated_peers(world& w, peer_network& n, process& p, unsigned number);
+    /// The process died: the kernel closes its connections.
+    void abandon();
+
+    void attach(store::peers_observer& o) override;
+    [[nodiscard]] std::string_view endpoint() const override { return endpoint_; }
+    [[nodiscard]] store::node_secret make_secret() override;
+    [[nodiscard]] store::commitment commitment_to(const store::node_secret&) const override;
+    void offer(const store::commitment&) override;
+    void withdraw(const store::commitment&) override;
+    void publish(const store::node_secret&, std::span<const store::node_secret> of_nodes_before) override;
+    [[nodiscard]] bool awaited(const store::commitment&) const override;
+    void subscribe(const store::commitment&, std::string_view endpoint) override;
+    void unsubscribe(const store::commitment&) override;
+
+    [[nodiscard]] unsigned number() const noexcept { return number_; }
+    /// In this process, when its turn comes; not at all once it is dead.
+    void run(std::function<void()> f);
+    /// Somebody shows a certificate.
+    void told(const store::node_secret&);
+    /// Whether it has been told that the owner of that node has let it go.
+    [[nodiscard]] bool was_told(std::string_view uuid) const { return told_.contains(std::string(uuid)); }
+
+    /// What is on offer, and what is waited for: nothing should be when all has ended.
+    [[nodiscard]] std::vector<std::string> left() const;
+    /// How often the client was made to ask somebody, for one node.
+    static constexpr unsigned most_questions = 4;
+
+private:
+    using uuid = std::string;
+    using certificates = std::vector<store::node_secret>;
+    struct subscription {
+        std::string endpoint;
+        std::uint64_t which = 0;
+    };
+    struct published_node {
+        uuid node;
+        certificates what;
+        instant until;
+    };
+
+    void ask(const uuid& node, std::uint64_t which);
+    void asked(simulated_peers& by, const uuid& node, std::uint64_t which);
+    void left_by(const simulated_peers& who, const uuid& node);
+    void send_to(simulated_peers& who, const certificates& what);
+    void forget_old();
+    void say(const std::string& what);
+    void violate(const std::string& what);
+    template <class F> void tell(F f);
+    [[nodiscard]] bool called(const char* what); ///< a call of the client's
+
+    world& world_;
+    peer_network& network_;
+    process& process_;
+    const unsigned number_;
+    const std::string name_;
+    std::string endpoint_;
+    store::peers_observer* observer_ = nullptr;
+    std::map<uuid, std::vector<simulated_peers*>> offers_; ///< with their subscribers
+    std::deque<published_node> published_;
+    std::map<uuid, subscription> subscriptions_;
+    std::map<uuid, unsigned> questions_; ///< how many, by node
+    std::set<uuid> told_;
+    std::uint64_t last_subscription_ = 0;
+};
+
+/// The text of 128 random bits, in the form of a uuid.
+[[nodiscard]] std::string uuid_text(std::uint64_t high, std::uint64_t low);
+
+} // namespace zklock::simulator

@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/etcd/clientv3"
 	"go.etcd.io/etcd/clientv3/concurrency"
+	"go.uber.org/zap"
 )
 
 const sessionSeconds = 30
@@ -28,9 +29,14 @@ type scene struct {
 func (s *scene) connect(clients int64) error {
 	s.failure = make(chan error, 1)
 	s.waiting, s.giveUp = context.WithCancel(context.Background())
+	logging := zap.NewProductionConfig()
+	logging.Level = zap.NewAtomicLevelAt(zap.ErrorLevel) // it warns of every wait that is given up
 	for ; clients > 0; clients-- {
 		client, err := clientv3.New(clientv3.Config{
-			Endpoints: []string{"http://" + s.asked.text("servers")}, DialTimeout: 15 * time.Second})
+			Endpoints:   []string{"http://" + s.asked.text("servers")},
+			DialTimeout: 15 * time.Second,
+			LogConfig:   &logging,
+		})
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ type workload interface {
 func makeWorkload(asked request) workload {
 	switch {
 	case asked.workload == "uncontended":
-		return &uncontended{scene{asked: asked, found: newReport()}}
+		return &uncontended{scene: scene{asked: asked, found: newReport()}}
 	case (asked.workload == "handoff" || asked.workload == "crowd") && asked.has("processes"):
 		return &apart{scene: scene{asked: asked, found: newReport()}}
 	case asked.workload == "handoff" || asked.workload == "crowd":

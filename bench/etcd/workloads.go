@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/etcd/clientv3"
 	"go.etcd.io/etcd/clientv3/concurrency"
+	"go.uber.org/zap"
 )
 
 const sessionSeconds = 30
@@ -28,9 +29,14 @@ type scene struct {
 func (s *scene) connect(clients int64) error {
 	s.failure = make(chan error, 1)
 	s.waiting, s.giveUp = context.WithCancel(context.Background())
+	logging := zap.NewProductionConfig()
+	logging.Level = zap.NewAtomicLevelAt(zap.ErrorLevel) // it warns of every wait that is given up
 	for ; clients > 0; clients-- {
 		client, err := clientv3.New(clientv3.Config{
-			Endpoints: []string{"http://" + s.asked.text("servers")}, DialTimeout: 15 * time.Second})
+			Endpoints:   []string{"http://" + s.asked.text("servers")},
+			DialTimeout: 15 * time.Second,
+			LogConfig:   &logging,
+		})
 		if err != nil {
 			return err
 		}
@@ -105,41 +111,51 @@ func (s *scene) tearDown() error {
 }
 
 // uncontended: one path, one client: acquire, then release, and again.
-type uncontended struct{ scene }
-
-func (u *uncontended) setUp() error {
-	if err := u.connect(1); err != nil {
-		return err
-	}
-	session, mutex, err := u.lock(0)
-	if err != nil {
-		return err
-	}
-	u.start(func() error {
-		defer session.Close()
-		for !u.stopping.Load() {
-			askedAt := monotonic()
-			if err := mutex.Lock(context.Background()); err != nil {
-				return err
-			}
-			granted := monotonic()
-			if err := mutex.Unlock(context.Background()); err != nil {
-				return err
-			}
-			end := monotonic()
-			u.swap.Lock()
-			u.found.record("acquire", time.Duration(granted-askedAt))
-			u.found.record("cycle", time.Duration(end-askedAt))
-			u.found.Operations++
-			u.swap.Unlock()
-		}
-		return nil
-	})
-	time.Sleep(100 * time.Millisecond)
-	return nil
+type uncontended struct {
+	scene
+	session *concurrency.Session
+	mutex   *concurrency.Mutex
 }
 
-func (u *uncontended) measure() (*report, error) { return u.watch() }
+func (u *uncontended) setUp() error {
+	err := u.connect(1)
+	if err == nil {
+		u.session, u.mutex, err = u.lock(0)
+	}
+	if err == nil {
+		_, err = u.cycles(100)
+	}
+	return err
+}
+
+func (u *uncontended) measure() (*report, error) { return u.cycles(u.asked.number("ms")) }
+
+func (u *uncontended) tearDown() error {
+	if err := u.session.Close(); err != nil {
+		return err
+	}
+	return u.scene.tearDown()
+}
+
+func (u *uncontended) cycles(ms int64) (*report, error) {
+	found := newReport()
+	begin := monotonic()
+	for now := begin; now-begin < ms*1_000_000; found.Operations++ {
+		if err := u.mutex.Lock(context.Background()); err != nil {
+			return nil, err
+		}
+		granted := monotonic()
+		if err := u.mutex.Unlock(context.Background()); err != nil {
+			return nil, err
+		}
+		end := monotonic()
+		found.record("acquire", time.Duration(granted-now))
+		found.record("cycle", time.Duration(end-now))
+		found.Seconds = float64(end-begin) / 1e9
+		now = end
+	}
+	return found, nil
+}
 
 // contenders: some that want one lock all the time, and may hold it for a time (handoff), or many (crowd).
 type contenders struct {

@@ -1,6 +1,5 @@
 """The processes that measure one load of a system together: one, or several that want the same lock."""
 import mmap
-import pathlib
 import struct
 import time
 
@@ -15,6 +14,9 @@ class Company:
     def __init__(self, drivers, base):
         self.drivers = drivers
         self._scratch = Scratch(base) if len(drivers) > 1 else None
+        if self._scratch:
+            self._board = self._scratch.path / "board"
+            self._board.write_bytes(bytes(BOARD.size))
 
     def set_up(self, workload, values):
         self._each(lambda i, driver: driver.ask(workload, {**values, **self._part(i)}))
@@ -38,16 +40,9 @@ class Company:
         if self._scratch:
             self._scratch.remove()
 
-    @property
-    def _board(self):
-        return pathlib.Path(self._scratch.path) / "board"
-
     def _part(self, number):
-        if not self._scratch:
-            return {}
-        if not self._board.exists():
-            self._board.write_bytes(bytes(BOARD.size))
-        return {"processes": len(self.drivers), "process": number, "board": self._board}
+        """What it is told beside the load."""
+        return {"processes": len(self.drivers), "process": number, "board": self._board} if self._scratch else {}
 
     def _write_board(self, start):
         with open(self._board, "r+b") as file, mmap.mmap(file.fileno(), BOARD.size) as memory:

@@ -47,7 +47,7 @@ def parse(arguments):
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="write the results there")
     parser.add_argument("--plots", metavar="DIR", type=pathlib.Path, help="draw plots there, as PNG files")
     parser.add_argument("--quick", action="store_true",
-                        help="less of everything: under 6 minutes, where the whole takes under 35")
+                        help="less of everything: about 6 minutes, where the whole takes half an hour")
     return parser.parse_args(arguments)
 
 

@@ -100,22 +100,28 @@ namespace {
 
         void set_up() override
         {
-            start([this, &lock = add_contender()] {
-                while (!stopping_) {
-                    const auto asked_at = steady_clock::now();
-                    lock.acquire();
-                    const auto granted = steady_clock::now();
-                    lock.release();
-                    const auto end = steady_clock::now();
-                    const std::lock_guard held{mutex_};
-                    found_.latencies["acquire"].record(granted - asked_at);
-                    found_.latencies["cycle"].record(end - asked_at);
-                    ++found_.operations;
-                }
-            });
-            std::this_thread::sleep_for(100ms);
+            add_contender();
+            cycles(100ms);
         }
-        report measure() override { return watch(); }
+        report measure() override { return cycles(seconds()); }
+
+    private:
+        report cycles(std::chrono::milliseconds time)
+        {
+            auto& lock = locks_.front();
+            report found;
+            const auto begin = steady_clock::now();
+            for (auto now = begin; now - begin < time; ++found.operations) {
+                lock.acquire();
+                found.latencies["acquire"].record(steady_clock::now() - now);
+                lock.release();
+                const auto end = steady_clock::now();
+                found.latencies["cycle"].record(end - now);
+                found.elapsed = end - begin;
+                now = end;
+            }
+            return found;
+        }
     };
 
     /// handoff: some contenders, of which each may hold the lock for a time. crowd: many of them.

@@ -1,4 +1,6 @@
 #pragma once
+#include "zklock/detail/same_library.hpp"
+
 #include <string>
 #include <vector>
 

@@ -82,15 +82,19 @@ TEST_CASE("who is silent, and who talks rubbish, is hung up on; a client beside 
     const auto silent = connect_from("127.0.0.2", owner.port());
     const auto loud = connect_from("127.0.0.3", owner.port());
     const auto slow = connect_from("127.0.0.4", owner.port());
-    run_until(io, [&] { return owner->inbound_count() == 4; });
     say(loud.get(), std::string(100'000, 'x'));
     say(slow.get(), subscription(node.name).substr(0, 16));
-    run_until(io, [&] { return take(loud.get()).ended; });
-    run_until(io, [&] { return owner->inbound_count() == 1; });
-    const come heard = take(silent.get());
-    CHECK(heard.bytes == greeting_text());
-    CHECK(heard.ended);
-    CHECK(take(slow.get()).ended);
+    for (const auto* each : {&loud, &silent, &slow}) {
+        come heard;
+        run_until(io, [&] {
+            const come more = take(each->get());
+            heard.bytes += more.bytes;
+            return more.ended;
+        });
+        if (each != &loud) // what it was sent may be lost, as it was sending itself
+            CHECK(heard.bytes == greeting_text());
+    }
+    CHECK(owner->inbound_count() == 1);
     owner.publish(node);
     run_until(io, [&] { return !waiting.heard.empty(); });
 }

@@ -231,9 +231,9 @@ void client_state::drop_all(bool told_of_fork)
         while (!list->empty())
             pending_operation::take_front(*list)->abandon();
     if (core_) {
+        core_->peers.stop(told_of_fork); // what the session takes back there would be posted
         if (!told_of_fork && !is_forked())
             core_->session.context_gone();
-        core_->peers.stop(told_of_fork);
         core_->store->stop(told_of_fork);
         core_->scheduler.shutdown();
         core_.reset();

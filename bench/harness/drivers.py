@@ -41,8 +41,8 @@ def command_of(system, programs, sources):
 
 
 class Driver:
-    """Speaks with one process. A measurement is set_up, measure (start and result), tear_down. Each can be done in parts,
-    for processes that are to do it at the same time."""
+    """Speaks with one process. A measurement is set_up, measure (start and result), tear_down. Each can be done in
+    parts, for processes that are to do it at the same time."""
 
     LIMIT_S = 180  # longer than any step takes, unless it hangs
     PATIENCE_S = 5  # after that it is looked whether there is anybody to measure

@@ -1,122 +1,17 @@
 """The driver of kazoo: measures what standard input asks for, one line each, in the steps that all drivers have
 (driver/driver.hpp)."""
-import collections
 import itertools
-import json
 import logging
-import mmap
 import os
 import sys
 import threading
 import time
 import traceback
 
-from kazoo.client import KazooClient
 from kazoo.exceptions import CancelledError
 
-BITS = 11
-
-
-class Histogram:
-    """As driver/histogram.hpp: exact nanoseconds below 2048, then 1024 steps for each doubling."""
-
-    def __init__(self):
-        self.counts = collections.Counter()
-
-    def record(self, ns):
-        shift = max(ns.bit_length() - BITS, 0)
-        self.counts[ns >> shift << shift] += 1
-
-
-class Report:
-    def __init__(self, *timed):
-        self.operations = 0
-        self.elapsed_ns = 0
-        self.latencies = {name: Histogram() for name in timed}
-        self.figures = {}
-
-    def json(self):
-        return json.dumps({
-            "operations": self.operations, "seconds": self.elapsed_ns / 1e9,
-            "latencies": {name: sorted(h.counts.items()) for name, h in self.latencies.items()},
-            "figures": self.figures})
-
-
-class Request:
-    def __init__(self, line):
-        self.workload, *words = line.split()
-        self.values = dict(word.split("=", 1) for word in words)
-
-    def text(self, name):
-        return self.values[name]
-
-    def number(self, name, otherwise=None):
-        return int(self.values[name] if otherwise is None else self.values.get(name, otherwise))
-
-
-class Workload:
-    """Something to be measured, in three steps; its clients are connected, and its threads joined, here."""
-
-    def __init__(self, asked):
-        self.asked = asked
-        self.path = asked.text("path")
-        self.clients, self.threads, self.failures = [], [], []
-        self.stopping = False
-        self.found = Report()
-        self.mutex = threading.Lock()
-
-    def set_up(self):
-        for _ in range(self.asked.number("sessions", 1)):
-            client = KazooClient(hosts=self.asked.text("servers"), timeout=30)
-            client.start(15)
-            self.clients.append(client)
-
-    def tear_down(self):
-        self.stopping = True
-        self.join()
-        for client in self.clients:
-            client.stop()
-            client.close()
-
-    def start(self, body, *arguments):
-        def run():
-            try:
-                body(*arguments)
-            except BaseException as thrown:  # told by join()
-                self.failures.append(thrown)
-        thread = threading.Thread(target=run)
-        self.threads.append(thread)
-        thread.start()
-
-    def join(self):
-        for thread in self.threads:
-            thread.join()
-        self.threads.clear()
-        if self.failures:
-            raise self.failures[0]
-
-    def record(self, report, **durations):
-        with self.mutex:
-            for name, ns in durations.items():
-                report.latencies[name].record(ns)
-
-    def measured_ns(self):
-        return self.asked.number("ms") * 1_000_000
-
-    def watch(self, *timed):
-        """Lets the threads run for the time that is measured."""
-        self.found = Report(*timed)
-        start = time.monotonic_ns()
-        sleep_until(start + self.measured_ns())
-        with self.mutex:
-            result, self.found = self.found, Report(*timed)
-        result.elapsed_ns = time.monotonic_ns() - start
-        return result
-
-
-def sleep_until(ns):
-    while (left := ns - time.monotonic_ns()) > 0:
-        time.sleep(left / 1e9)
+from apart import Apart
+from scene import Report, Request, Workload, sleep_until
 
 
 class Uncontended(Workload):
@@ -189,80 +84,6 @@ class Handoff(Workload):
                 sleep_until(granted + hold_ns)
             self.last_holder, self.released = me, time.monotonic_ns()
             lock.release()
-
-
-class Board:
-    """What the processes that want one lock share: see driver/board.hpp."""
-
-    START, RELEASED, HOLDER = range(3)
-
-    def __init__(self, asked):
-        with open(asked.text("board"), "r+b") as file:
-            self.words = memoryview(mmap.mmap(file.fileno(), 24)).cast("q")
-        self.me = asked.number("process") + 1
-
-    def start(self):
-        return self.words[self.START]
-
-    def granted(self, now):
-        """How long after its release in another process; None if this one, or nobody, had the lock before."""
-        before = self.words[self.HOLDER]
-        return None if before in (0, self.me) else now - self.words[self.RELEASED]
-
-    def releasing(self):
-        self.words[self.HOLDER] = self.me
-        self.words[self.RELEASED] = time.monotonic_ns()
-
-
-class Apart(Workload):
-    """handoff and crowd with contenders in other processes, too: see zklock/apart.cpp and driver/board.hpp."""
-
-    def set_up(self):
-        super().set_up()
-        self.board = Board(self.asked)
-        self.handoff = self.asked.workload == "handoff"
-        self.contend_from(time.monotonic_ns(), 100_000_000)
-
-    def measure(self):
-        self.contend_from(self.board.start(), self.measured_ns())
-        self.found.elapsed_ns = self.measured_ns()
-        self.found.operations = self.passed_on if self.handoff else self.grants
-        self.found.figures.update(all_operations=self.all, grants=self.grants, passed_on=self.passed_on)
-        return self.found
-
-    def contend_from(self, first, ns):
-        """Returns when nobody of this process wants the lock any more."""
-        self.found = Report("acquire", "handoff")
-        self.end = first + ns
-        self.grants = self.passed_on = self.all = 0
-        for _ in range(1 if self.handoff else self.asked.number("waiters") // self.asked.number("processes")):
-            self.start(self.contend, first)
-        self.join()
-
-    def contend(self, first):
-        lock = self.clients[0].Lock(self.path)
-        hold_ns = self.asked.number("hold_us", 0) * 1_000
-        sleep_until(first)
-        while (asked_at := time.monotonic_ns()) < self.end:
-            lock.acquire()
-            now = time.monotonic_ns()
-            self.count(asked_at, now)
-            if hold_ns:
-                sleep_until(now + hold_ns)
-            self.board.releasing()
-            lock.release()
-
-    def count(self, asked_at, now):
-        since_release = self.board.granted(now)
-        with self.mutex:
-            self.all += since_release is not None or not self.handoff
-            if now >= self.end:
-                return
-            self.grants += 1
-            self.found.latencies["acquire"].record(now - asked_at)
-            if since_release is not None:
-                self.passed_on += 1
-                self.found.latencies["handoff"].record(since_release)
 
 
 class Contenders(Workload):

@@ -1,8 +1,9 @@
 // bench_servers MEMBERS [DISTANCE_US | tls] [data=FOLDER]: starts so many ZooKeeper servers, tells their addresses, the
 // leader first, and stops them when standard input ends. With a distance, a second line tells the addresses of relays
-// to them, through which every byte takes that long each way. With tls there is one server, a second line tells the address of
-// its port for TLS, and a third the file of the authority that has signed its certificate. With a folder, the servers'
-// data are there, and every write is on the disk before it is answered, as is usual; otherwise they are in memory.
+// to them, through which every byte takes that long each way. With tls there is one server, a second line tells the
+// address of its port for TLS, and a third the file of the authority that has signed its certificate. With a folder,
+// the servers' data are there, and every write is on the disk before it is answered, as is usual; otherwise they are in
+// memory.
 #include "servers/relay.hpp"
 #include "servers/ticker.hpp"
 #include "support/certificate_authority.hpp"

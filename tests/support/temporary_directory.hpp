@@ -5,8 +5,8 @@
 
 namespace zklock::test {
 
-/// A new empty directory, in memory if the machine has room there (or where it is told to), deleted with this object. What a killed test left
-/// behind is deleted by the next one.
+/// A new empty directory, in memory if the machine has room there (or where it is told to), deleted with this object.
+/// What a killed test left behind is deleted by the next one.
 class temporary_directory {
 public:
     temporary_directory() : temporary_directory(std::filesystem::path()) {}

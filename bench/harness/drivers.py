@@ -3,7 +3,7 @@ import json
 import select
 import subprocess
 
-OURS = ("zklock",)
+OURS = ("zklock", "zklock-direct")
 PEERS = ("curator", "kazoo", "c-recipe")
 SERVICES = ("etcd", "redis", "redis-fsync")  # with servers of their own
 ON_ZOOKEEPER = ("raw", *OURS, *PEERS)
@@ -14,6 +14,7 @@ SYSTEMS = ON_ZOOKEEPER + SERVICES
 BY_QUORUM = "yes, with 3 servers: what was granted stays granted"
 PROMISES = {
     "zklock": ("of arrival", "a number with every grant", BY_QUORUM),
+    "zklock-direct": ("of arrival", "a number with every grant", BY_QUORUM),
     "curator": ("of arrival", "none given", BY_QUORUM),
     "kazoo": ("of arrival", "none given", BY_QUORUM),
     "c-recipe": ("of arrival", "none given", BY_QUORUM),
@@ -31,6 +32,7 @@ def command_of(system, programs, sources):
     return {
         "raw": [programs / "bench_raw"],
         "zklock": [programs / "bench_zklock"],
+        "zklock-direct": [programs / "bench_zklock"],  # told so by scenarios.OF_SYSTEM
         "c-recipe": [programs / "bench_c_recipe"],
         "curator": ["java", "-Xmx2g", f"@{programs / 'curator' / 'classpath'}", "CuratorDriver"],
         "kazoo": ["/usr/bin/python3", "-B", sources / "kazoo" / "kazoo_driver.py"],

@@ -5,7 +5,7 @@ import pathlib
 from drivers import SYSTEMS
 from report import show_parameters
 
-COLOURS = dict(zip(SYSTEMS, ("#888888", "#c2185b", "#1565c0", "#2e7d32", "#ef6c00", "#6a1b9a", "#00838f",
+COLOURS = dict(zip(SYSTEMS, ("#888888", "#c2185b", "#f48fb1", "#1565c0", "#2e7d32", "#ef6c00", "#6a1b9a", "#00838f",
                              "#795548")))
 
 

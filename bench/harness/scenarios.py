@@ -6,7 +6,8 @@ from drivers import ON_ZOOKEEPER, OURS, PEERS, SERVICES, SYSTEMS
 POLL_US = 1_000  # between two tries for a lock of Redis, in the mean; its users' libraries wait 100 ms and more
 
 # What a system's driver is told beside the load.
-OF_SYSTEM = {"redis": {"poll_us": POLL_US}, "redis-fsync": {"poll_us": POLL_US}}
+OF_SYSTEM = {"zklock-direct": {"handoff": "127.0.0.1:0"}, "redis": {"poll_us": POLL_US},
+             "redis-fsync": {"poll_us": POLL_US}}
 
 
 @dataclasses.dataclass

@@ -78,7 +78,28 @@ def targets(results):
     row("cohort, local hand-offs", ">= 500,000/s", cohort and cohort.rate(), "{:,.0f}/s", no_less(500_000))
     row("client CPU per cycle, independent 256", "<= 1.3 x the raw C client's, same requests",
         same_requests(own, results), "{:.2f} x", at_most(1.3))
+    hand_off_directly(row, z, times, faster, at_most, no_less)
     return rows
+
+
+def hand_off_directly(row, z, times, faster, at_most, no_less):
+    """Of the option that hands off past the servers."""
+    for scenario, more, floor, least in (("handoff", {}, 0.35, 6),
+                                         ("ensemble", {"servers": 3, "via": "leader"}, 0.2, 12)):
+        known = {**more, "processes": 2, "hold_us": 1000}
+        own, plain = z(scenario, "zklock-direct", **known), z(scenario, **known)
+        name = "three servers, " if more else ""
+        row(f"direct hand-off, {name}two processes, hold 1 ms, p50", f"<= {floor:g} x raw delete -> event",
+            times(own, z(scenario, "raw", **known)), "{:.3f} x", at_most(floor))
+        row("... faster than Curator", f">= {least} x", faster(own, z(scenario, "curator", **known)), "{:.1f} x",
+            no_less(least))
+        row("... p99", "<= without the option", own and plain and own.p(0.99) / plain.p(0.99), "{:.2f} x", at_most(1))
+    for processes in (2, 8):
+        crowd = {"processes": processes, "waiters": processes}
+        own = z("crowd", "zklock-direct", **crowd)
+        row(f"direct, {processes} processes, hold 0, grants a second", ">= 5 x Curator",
+            faster(own, z("crowd", "curator", **crowd)), "{:.1f} x", no_less(5))
+        row("...", ">= 2 x without the option", faster(own, z("crowd", **crowd)), "{:.1f} x", no_less(2))
 
 
 def same_requests(own, results):

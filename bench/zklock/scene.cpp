@@ -14,6 +14,8 @@ void scene::set_up()
     options.tls.ca_file = asked_.text("tls_ca", "");
     options.tls.enabled = !options.tls.ca_file.empty();
     options.session_timeout = std::chrono::milliseconds{asked_.number("session_ms", 30'000)};
+    options.handoff.listen = asked_.text("handoff", "");
+    if (!options.handoff.listen.empty()) options.handoff.peers = {"127.0.0.0/8"};
     for (std::size_t i = 0; i < sessions(); ++i) {
         clients_.emplace_back(io_, options);
         if (between_sessions() != 0ms) run_for(between_sessions());

@@ -29,7 +29,8 @@ template <class T> T must(result<T> r)
 }
 
 /// What the workloads of zklock have in common: one thread, on it some clients, all through the public interface. Their
-/// session time-out is `session_ms` of the request, or 30 s; with `tls_ca`, the file of an authority, they use TLS.
+/// session time-out is `session_ms` of the request, or 30 s; with `tls_ca`, the file of an authority, they use TLS; with
+/// `handoff`, an address on this machine, they tell each other there what they let go.
 class scene : public workload {
 public:
     explicit scene(request asked) : asked_(std::move(asked)) {}

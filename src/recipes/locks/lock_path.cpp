@@ -140,7 +140,7 @@ void lock_path::look(const contender_ptr& contender)
     if (queue_.lingering())
         return queue_.join(contender->id, true, contender->kind());
     const std::uint64_t grants = session_.catch_up_with_handoffs();
-    session_.store.children(path_, false, expect([this, contender, refuse, grants](const store::children_reply& answer) {
+    const auto looked = expect([this, contender, refuse, grants](const store::children_reply& answer) {
         notice_refusal(answer.result);
         if (!contender->waiting())
             return forget(contender->id);
@@ -153,7 +153,8 @@ void lock_path::look(const contender_ptr& contender)
             (answer.result == outcome::ok && queue_.busy(*answer.names, contender->kind())))
             return refuse(*contender, errc::busy);
         queue_.join(contender->id, true, contender->kind());
-    }));
+    });
+    session_.store.children(path_, false, looked);
 }
 
 void lock_path::leave(lock_contender& contender)

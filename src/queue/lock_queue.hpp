@@ -49,10 +49,9 @@ inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< a parent
 /// **Reuse**, where it is allowed: a contender that gives the lock back may pass its node on, or let it linger while a
 /// watch on the children says that nobody else has queued.
 /// **Let go.** Other clients may say that one of their nodes will serve nobody any more: for the queue it is gone, though
-/// lists still show it, and its watch stays armed. That raises the doubts of a deleted event. Nodes of this client are
-/// never passed over so. A contender is granted over such nodes only over a connection that watches its own node, for
-/// it may be granted before it could hear that others have deleted that. What a contender leaves by its own will,
-/// others may be told in the same way: nodes that it held, queued or lingered with; but not what it has lost.
+/// lists still show it, and its watch stays armed. Nodes of this client are never passed over so. A contender is granted
+/// over such nodes only over a connection that watches its own, for others may have deleted that unheard. Of what a
+/// contender leaves by its own will, held, queued or lingering, others may be told so; not of what it has lost.
 /// **Numbers.** They end at 2^31. Where they are scarce, contenders without a node are held back in the client, no node
 /// lingers, and the queue drains. Then one that is held back, and has no node of its own there, deletes the parent, so
 /// that the next parent counts from 0. The servers refuse while there is a child. So nobody loses a place, a covered
@@ -150,8 +149,7 @@ public:
     void unwatched(std::string_view node);
     /// A node is gone: a deleted event, or any answer that says so.
     void node_gone(std::string_view node);
-    /// Its client says that the node will never serve anybody again. False if it is not a node of another client in the
-    /// view.
+    /// Its client has let the node go. False if it is not a node of another client in the view.
     bool certified(std::string_view node);
     /// Another client says that it waits for a node of this one.
     void awaited() noexcept { disturbed_ = true; }
@@ -190,7 +188,6 @@ public:
 
     /// Whether next() may have a grant to give, if the lease is fresh.
     [[nodiscard]] bool may_grant() const noexcept { return !queued_.empty() || lingering_ != nullptr; }
-
     /// A contender of this client that excludes that kind holds, waits, or is about to: to one that looks once the lock
     /// is busy.
     [[nodiscard]] bool contended(contender_kind kind = contender_kind::mutex) const noexcept
@@ -221,9 +218,9 @@ public:
     [[nodiscard]] bool waits_behind(std::string_view node) const;
     /// The nodes of other clients before that one: the nearest first.
     [[nodiscard]] std::vector<std::string> others_before(std::string_view node, std::size_t most) const;
-    /// Whether that node was let go, or has left, and may still be listed.
+    /// Whether it was let go, or has left, and is not gone yet.
     [[nodiscard]] bool may_still_be_listed(std::string_view node) const;
-    /// How many nodes a contender was granted over that were let go, and have not been seen gone since.
+    /// How many nodes that were let go, and not seen gone yet, a contender was granted over.
     [[nodiscard]] std::size_t passed_over() const noexcept;
     /// The contenders that hold the lock now: one, or readers.
     [[nodiscard]] std::vector<contender_id> holders() const;

@@ -128,7 +128,7 @@ bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::
     c.waited_for_another = true;
     if (!connected_)
         return false;
-    if (!ZKLOCK_MUTANT(own_node_not_watched))
+    if (!ZKLOCK_MUTANT(own_node_not_watched) && !ZKLOCK_MUTANT(handoff_without_the_own_watch))
         arm(actions, node_of(c));
     wait_for(actions, ZKLOCK_MUTANT(watch_on_the_next_higher_node) ? c.spot : predecessor, c.kind);
     return false;

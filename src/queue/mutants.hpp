@@ -53,7 +53,6 @@
     X(handoff_after_an_unknown_write) \
     X(handoff_by_number_not_name) \
     X(handoff_certificate_not_checked) \
-    X(handoff_comes_back_with_a_list) \
     X(handoff_covers_lower_numbers) \
     X(handoff_delete_waits_for_peers) \
     X(handoff_given_before_the_release) \

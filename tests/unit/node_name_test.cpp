@@ -137,8 +137,10 @@ TEST_SUITE("uuids in names of nodes")
     TEST_CASE("names of others may have none")
     {
         for (const char* name : {"", "lock-0000000001", "_c_", "x-72057594037927936-0000000001",
-                                 "_c_01234567-89ab-4cde-8f01-23456789abc", "_c_0123456789ab4cde8f0123456789abcd-lock-0000000001",
-                                 "_c_01234567-89AB-4cde-8f01-23456789abcd-lock-0000000001", "0123456789ab4cde8f0123456789abc__lock__0000000001"})
+                                 "_c_01234567-89ab-4cde-8f01-23456789abc",
+                                 "_c_0123456789ab4cde8f0123456789abcd-lock-0000000001",
+                                 "_c_01234567-89AB-4cde-8f01-23456789abcd-lock-0000000001",
+                                 "0123456789ab4cde8f0123456789abc__lock__0000000001"})
             CHECK_MESSAGE(!uuid_of(name), name);
     }
 }

@@ -44,7 +44,8 @@ TEST_SUITE("owner data")
 
     TEST_CASE("an endpoint is a numeric address and a port")
     {
-        for (const char* good : {"10.0.0.1:1", "255.255.255.255:65535", "[::1]:7", "[fe80::1]:80", "[::ffff:1.2.3.4]:9"})
+        for (const char* good :
+             {"10.0.0.1:1", "255.255.255.255:65535", "[::1]:7", "[fe80::1]:80", "[::ffff:1.2.3.4]:9"})
             CHECK_MESSAGE(looks_like_endpoint(good), good);
         for (const char* bad : {"", ":", ":1", "10.0.0.1", "10.0.0.1:", "10.0.0.1:0", "10.0.0.1:65536", "10.0.0.1:+1",
                                 "10.0.0.1:1 ", "10.0.0.1:99999999999999999999", "example.com:1", "::1:7", "[]:1",

@@ -140,7 +140,7 @@ void lock_path::look(const contender_ptr& contender)
     if (queue_.lingering())
         return queue_.join(contender->id, true, contender->kind());
     const std::uint64_t grants = session_.catch_up_with_handoffs();
-    session_.store.children(path_, false, expect([this, contender, refuse, grants](const store::children_reply& answer) {
+    const auto looked = expect([this, contender, refuse, grants](const store::children_reply& answer) {
         notice_refusal(answer.result);
         if (!contender->waiting())
             return forget(contender->id);
@@ -153,7 +153,8 @@ void lock_path::look(const contender_ptr& contender)
             (answer.result == outcome::ok && queue_.busy(*answer.names, contender->kind())))
             return refuse(*contender, errc::busy);
         queue_.join(contender->id, true, contender->kind());
-    }));
+    });
+    session_.store.children(path_, false, looked);
 }
 
 void lock_path::leave(lock_contender& contender)
@@ -161,8 +162,11 @@ void lock_path::leave(lock_contender& contender)
     if (queue_.knows(contender.id)) {
         if (session_.log.on(log_level::info) && queue_.holds(contender.id) && queue_.revoked(contender.id))
             session_.log(log_level::info, "lets go of ", path_, ", as it was asked to: ", queue_.node(contender.id));
-        if (handoffs_)
+        if (handoffs_) {
             handoffs_->leaves(contender);
+            if (ZKLOCK_MUTANT(handoff_after_an_unknown_write) && !session_.connected && queue_.holds(contender.id))
+                handoffs_->tell_too_early(contender);
+        }
         queue_.leave(contender.id);
     }
     advance();

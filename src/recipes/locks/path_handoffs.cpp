@@ -18,6 +18,11 @@ constexpr std::size_t most_sent_along = 8;
 constexpr std::size_t most_known = 16;
 constexpr std::size_t most_asked_for = 8;
 
+[[nodiscard]] std::string_view number_of(std::string_view node)
+{
+    return node.substr(node.size() - std::min(node.size(), queue::sequence_digits));
+}
+
 } // namespace
 
 path_handoffs::path_handoffs(handoffs& all, queue::lock_queue& queue, bool lingers, std::function<void()> advance)
@@ -98,7 +103,7 @@ void path_handoffs::deletes_sent()
 
 void path_handoffs::tell_too_early(lock_contender& contender)
 {
-    if (contender.offer)
+    if (contender.offer && contender.offer->held_without_writes())
         std::exchange(contender.offer, std::nullopt)->publish({});
 }
 
@@ -165,6 +170,9 @@ bool path_handoffs::follow(const std::string& node, bool asks)
     if (const auto told = all_.told_before(*uuid))
         if (certified(node, *told))
             return false;
+    const auto has_its_number = [&node](const let_go& l) { return l.node.ends_with(number_of(node)); };
+    if (ZKLOCK_MUTANT(handoff_by_number_not_name) && std::ranges::any_of(let_go_, has_its_number))
+        return !queue_.certified(node);
     if (!asks && known_.size() >= most_known)
         return false;
     known_.reserve(known_.size() + 1);

@@ -1,0 +1,171 @@
+// Locks handed over past the servers: what a client does with what others tell.
+#include "handoff_scene.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace zklock;
+using namespace zklock::unit;
+using recipes::acquire_mode;
+
+TEST_SUITE("hand-offs past the servers, taken")
+{
+    TEST_CASE("who waits asks where the data say, of the nodes it watches")
+    {
+        handoff_scene s;
+        const auto a = s.wait_behind(there);
+        CHECK(s.peers.heard() == "subscribe #52 at 10.0.0.2:7000, subscribe #51 at 10.0.0.2:7000");
+        s.is_gone(51, 0);
+        CHECK(s.peers.heard() == "unsubscribe #51");
+        CHECK(a->handle->withdraw());
+        s.clock.run();
+        CHECK(s.peers.heard() == "unsubscribe #52, publish #1");
+    }
+
+    TEST_CASE("it asks nobody of whom the data say nothing that it understands, nor itself")
+    {
+        handoff_scene s;
+        std::string data;
+        SUBCASE("") { data = "them"; }
+        SUBCASE("") { data = "them\nhandoff=nonsense"; }
+        SUBCASE("") { data = "them\nhandoff=example.com:7000"; }
+        SUBCASE("") { data = "them\nhandoff=10.0.0.2:0"; }
+        SUBCASE("") { data = "them\nhandoff=10.0.0.2:70000"; }
+        SUBCASE("") { data = "handoff=10.0.0.2:7000"; }
+        SUBCASE("itself, in an earlier session") { data = "them\nhandoff=10.0.0.1:7000"; }
+        SUBCASE("") { data = "__REVOKE__"; }
+        const auto a = s.wait_behind(data);
+        CHECK(s.peers.heard() == "");
+    }
+
+    TEST_CASE("certificates of all who are before it are the grant")
+    {
+        handoff_scene s;
+        const auto a = s.wait_behind(there);
+        s.certify(7);
+        s.certify(52);
+        CHECK_FALSE(a->ended);
+        s.certify(51);
+        CHECK(a->ended == error_code());
+        asked(s).nothing_else();
+        s.certify(51);
+        s.is_gone(51, 0);
+        s.is_gone(52, 1);
+        asked(s).nothing_else();
+    }
+
+    TEST_CASE("what came before the node was known, or for one that nobody was asked about, counts as well")
+    {
+        handoff_scene s;
+        s.certify(52);
+        SUBCASE("asked about")
+        {
+            const auto a = s.wait_behind(there);
+            CHECK(s.peers.heard() == "subscribe #51 at 10.0.0.2:7000");
+            s.certify(51);
+            CHECK(a->ended == error_code());
+        }
+        SUBCASE("only the nearer one has an address")
+        {
+            const auto a = s.acquire("/p");
+            asked(s).to(to_create(1)).number(102, 2).to("watch /p").show(children_of(3, 102));
+            asked(s).to("children /p").list(
+                {fake_peers::node(53, 0), fake_peers::node(51, 1), fake_peers::node(1, 2)}, children_of(3, 102));
+            s.watched(1, 2, 5, "me");
+            s.watched(51, 1, 9, there);
+            s.watched(53, 0, 8, "them");
+            s.certify(51);
+            CHECK_FALSE(a->ended);
+            s.certify(53); // sent along
+            CHECK(a->ended == error_code());
+        }
+    }
+
+    TEST_CASE("who lets go sends along what may still be listed before it")
+    {
+        handoff_scene s;
+        const auto a = s.wait_behind(there);
+        s.certify(52);
+        s.certify(51);
+        CHECK(a->ended == error_code());
+        s.peers.heard();
+        SUBCASE("both")
+        {
+            s.release(*a);
+            CHECK(s.peers.heard() == "publish #1 and #52 and #51");
+        }
+        SUBCASE("one is gone")
+        {
+            s.is_gone(52, 1);
+            s.release(*a);
+            CHECK(s.peers.heard() == "publish #1 and #51");
+        }
+    }
+
+    TEST_CASE("behind such a grant a sync goes before the next read for a user")
+    {
+        handoff_scene s;
+        told<node_content> read, another;
+        const auto a = s.wait_behind(there);
+        s.operations->get("/d", read.teller());
+        s.certify(52);
+        s.certify(51);
+        CHECK(a->ended == error_code());
+        asked(s).only("get /d").show(9, "before");
+        CHECK(read.value.data == "before"); // it was asked before
+        SUBCASE("")
+        {
+            s.operations->get("/d", another.teller());
+            asked(s).all_of({"sync /", "get /d"});
+            SUBCASE("it goes well")
+            {
+                asked(s).to("sync /").ends(outcome::ok).to("get /d").show(9, "after");
+                CHECK(another.value.data == "after");
+                told<node_content> more;
+                s.operations->get("/d", more.teller());
+                asked(s).only("get /d");
+            }
+            SUBCASE("it is refused")
+            {
+                asked(s).to("sync /").ends(outcome::no_auth).to("get /d").show(9, "old");
+                CHECK(another.ended_with(errc::access_denied));
+            }
+            SUBCASE("the nodes that were passed over are gone meanwhile")
+            {
+                s.is_gone(51, 0);
+                s.is_gone(52, 1);
+                asked(s).to("sync /").ends(outcome::no_auth).to("get /d").show(9, "after");
+                CHECK(another.value.data == "after");
+            }
+        }
+        SUBCASE("unless those nodes have been seen gone")
+        {
+            s.is_gone(52, 1);
+            s.is_gone(51, 0);
+            s.operations->get("/d", another.teller());
+            asked(s).only("get /d");
+        }
+        SUBCASE("a look is such a read")
+        {
+            s.release(*a);
+            asked(s).to("remove " + a->given.node).ends(outcome::ok);
+            const auto b = s.acquire("/p", {}, acquire_mode::look_once);
+            asked(s).all_of({"sync /", "children /p"});
+            asked(s).to("sync /").ends(outcome::ok).to("children /p").list({fake_peers::node(51, 0)}, {});
+            CHECK_FALSE(b->ended); // 51 was let go
+        }
+    }
+
+    TEST_CASE("a user is not shown the line")
+    {
+        handoff_scene s;
+        told<std::vector<contender>> listed;
+        s.queues->contenders("/p", listed.teller());
+        asked(s).to("children /p").list({fake_peers::node(51, 0)}, {});
+        asked(s).to("get " + of_path(fake_peers::node(51, 0))).show(9, "them\nzone=a\nhandoff=10.0.0.2:7000");
+        REQUIRE(listed.value.size() == 1);
+        CHECK(listed.value[0].identifier == "them");
+        CHECK(listed.value[0].properties == std::map<std::string, std::string>{{"zone", "a"}});
+    }
+}

@@ -18,6 +18,7 @@ function(make_sound_tree)
   file(WRITE ${SCRATCH}/src/bridge/wire/wire.cpp
     "#include \"runtime/turns.hpp\"\n#include \"store/store.hpp\"\n#include <zookeeper/zookeeper.h>\n")
   file(WRITE ${SCRATCH}/src/bridge/tls/engine.cpp "#include <openssl/ssl.h>\n#include <boost/asio/ssl/context.hpp>\n")
+  file(WRITE ${SCRATCH}/src/bridge/peers/secrets.cpp "#include <openssl/evp.h>\n#include \"runtime/turns.hpp\"\n")
   file(WRITE ${SCRATCH}/src/bridge/connection/connection.hpp "#include \"bridge/wire/wire.hpp\"\n")
   file(WRITE ${SCRATCH}/src/adapter/locks/mutex.cpp "#include \"adapter/client/client.hpp\"\n")
   file(WRITE ${SCRATCH}/src/adapter/client/client.hpp "#include \"runtime/turns.hpp\"\n")
@@ -50,6 +51,7 @@ foreach(fault
     "src/queue/queue.hpp|boost/asio.hpp" "src/recipes/locks/mutex.hpp|zklock/client.hpp" "src/elsewhere/x.cpp|vector"
     "src/runtime/turns.hpp|bridge/wire/wire.cpp" "src/counters/counters.hpp|store/store.hpp" "src/queue/queue.hpp|counters/counters.hpp"
     "src/bridge/wire/wire.cpp|openssl/ssl.h" "include/zklock/client.hpp|boost/asio/ssl/context.hpp"
+    "src/bridge/peers/secrets.cpp|bridge/wire/wire.cpp" "src/bridge/wire/wire.cpp|bridge/peers/secrets.cpp"
     "src/bridge/wire/wire.cpp|bridge/connection/connection.hpp" "src/bridge/connection/connection.hpp|zookeeper/zookeeper.h"
     "src/adapter/client/client.cpp|bridge/wire/wire.cpp" "src/adapter/client/client.cpp|adapter/locks/mutex.cpp"
     "src/bridge/x.cpp|vector" "src/adapter/x.cpp|vector"

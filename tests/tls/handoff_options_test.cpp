@@ -38,7 +38,8 @@ TEST_CASE("options of the hand-off that can be used")
 TEST_CASE("options of the hand-off that cannot be used")
 {
     const std::string form = "a numeric address and port, such as 0.0.0.0:0, 10.1.2.3:7411 or [::]:0";
-    for (const std::string wrong : {"0.0.0.0", "localhost:0", "10.0.0.1:65536", "224.0.0.1:7", ":7411", " 10.0.0.1:7"}) {
+    for (const std::string wrong :
+         {"0.0.0.0", "localhost:0", "10.0.0.1:65536", "224.0.0.1:7", ":7411", " 10.0.0.1:7"}) {
         CAPTURE(wrong);
         CHECK(fault_of(wrong) == "handoff.listen is \"" + wrong + "\", and has to be empty, or " + form);
     }
@@ -46,13 +47,14 @@ TEST_CASE("options of the hand-off that cannot be used")
           "handoff.listen is empty, and has to be " + form + ", where handoff.advertise is set");
     CHECK(fault_of("", "", {"10.0.0.0/8"}) ==
           "handoff.listen is empty, and has to be " + form + ", where handoff.peers is set");
-    CHECK(fault_of("[fe80::1]:7411") == "handoff.listen is \"[fe80::1]:7411\", and has to be an address to which others "
-                                        "can connect, where handoff.advertise is empty");
+    CHECK(fault_of("[fe80::1]:7411") ==
+          "handoff.listen is \"[fe80::1]:7411\", and has to be an address to which others can connect, where "
+          "handoff.advertise is empty");
     for (const std::string wrong : {"host", "0.0.0.0", "224.0.0.1:7", "192.0.2.1:0", "fe80::1", "192.0.2.1:"}) {
         CAPTURE(wrong);
         CHECK(fault_of("0.0.0.0:0", wrong) ==
-              "handoff.advertise is \"" + wrong + "\", and has to be empty, or an address or address:port to which others "
-              "can connect, such as 10.1.2.3 or [2001:db8::7]:7411");
+              "handoff.advertise is \"" + wrong + "\", and has to be empty, or an address or address:port to which "
+              "others can connect, such as 10.1.2.3 or [2001:db8::7]:7411");
     }
     for (const std::string wrong : {"10.0.0.1/8", "10.0.0.0/33", "host", "", "2001:db8::1/32"}) {
         CAPTURE(wrong);

@@ -34,8 +34,8 @@ struct network {
 
     friend bool operator==(const network&, const network&) = default;
 };
-/// Reads `10.0.0.0/8`, `2001:db8::/32`, or an address, which is a network of its own. The bits behind have to be 0, since
-/// somebody who writes others means another network.
+/// Reads `10.0.0.0/8`, `2001:db8::/32`, or an address, which is a network of its own. The bits behind have to be 0,
+/// since somebody who writes others means another network.
 [[nodiscard]] std::optional<network> parse_network(std::string_view text);
 
 /// Networks in which a client may connect to what others have written.

@@ -36,7 +36,8 @@ void set(int descriptor, int level, int option, int value) noexcept
 } // namespace
 
 link::link(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, events told)
-    : turns_(std::move(turns)), events_(std::make_shared<const events>(std::move(told))), forks_(runtime::fork_count()), socket_(strand)
+    : turns_(std::move(turns)), events_(std::make_shared<const events>(std::move(told))),
+      forks_(runtime::fork_count()), socket_(strand)
 {
 }
 

@@ -45,8 +45,8 @@ public:
 
     /// What is put behind it leaves with the next flush().
     [[nodiscard]] std::string& out() noexcept { return out_; }
-    /// Sends what can be sent now; the rest follows by itself. False if the connection is no good any more, or the other
-    /// end is too slow.
+    /// Sends what can be sent now; the rest follows by itself. False if the connection is no good any more, or the
+    /// other end is too slow.
     [[nodiscard]] bool flush();
 
     /// `to_parent`: this is a forked process, of which Asio was not told.

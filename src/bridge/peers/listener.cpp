@@ -45,8 +45,8 @@ bool is_of_the_other_end(int error) noexcept
 
 listener::listener(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, const endpoint& at,
                    const store::logger& log, accepted told)
-    : turns_(std::move(turns)), at_(at), at_text_(text_of(at)), log_(log), accepted_(std::move(told)), forks_(runtime::fork_count()),
-      acceptor_(strand)
+    : turns_(std::move(turns)), at_(at), at_text_(text_of(at)), log_(log), accepted_(std::move(told)),
+      forks_(runtime::fork_count()), acceptor_(strand)
 {
 }
 

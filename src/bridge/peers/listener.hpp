@@ -36,7 +36,8 @@ public:
     /// Told in turns: a descriptor that is its own from then on, and who is at the other end.
     using accepted = std::function<void(int descriptor, const endpoint&)>;
 
-    listener(const runtime::strand&, std::shared_ptr<runtime::turns>, const endpoint& at, const store::logger&, accepted);
+    listener(const runtime::strand&, std::shared_ptr<runtime::turns>, const endpoint& at, const store::logger&,
+             accepted);
 
     /// Listens, or will try again when due.
     void open(time_point now) noexcept;

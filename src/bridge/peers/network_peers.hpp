@@ -147,8 +147,8 @@ private:
     mutable std::string endpoint_text_;
 };
 
-/// Who has it stops it. What is published leaves at the end of the turn, after what was given to a store whose turns end
-/// before.
+/// Who has it stops it. What is published leaves at the end of the turn, after what was given to a store whose turns
+/// end before. (A store that has answers to come may hold its requests back for those of the next turns.)
 [[nodiscard]] std::shared_ptr<network_peers> make_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&,
                                                         store::scheduler&, const settings&,
                                                         const store::log_function& log, network_peers::local_address);

@@ -31,7 +31,8 @@ public:
     static constexpr std::chrono::milliseconds unasked_each{1};
     static constexpr int unasked_with_each = 16;
 
-    outbound(commit commitment_to, time_point now) : commitment_to_(std::move(commitment_to)), due_(now + greeted_within)
+    outbound(commit commitment_to, time_point now)
+        : commitment_to_(std::move(commitment_to)), due_(now + greeted_within)
     {
     }
 

@@ -40,6 +40,15 @@ bool is_reader(std::string_view name)
     return name.find("__READ__") != name.npos || name.find("__rlock__") != name.npos;
 }
 
+bool lacks_own_watch(const ensemble& e, const simulated_store& store, const std::string& node)
+{
+    const auto* const found = e.leaders_tree().find(node);
+    if (found == nullptr || !store.undisturbed()) return false;
+    const auto watches = e.watches();
+    return std::none_of(watches.begin(), watches.end(),
+                        [&](const auto& w) { return w.session == found->owner && w.path == node; });
+}
+
 bool contender_record::believes() const
 {
     return now == phase::holding && !where->dead() && handle->held(where->now());
@@ -50,7 +59,11 @@ checker::checker(world& w, const ensemble& e, const plan& p) : world_(w), ensemb
     const auto slowest = 2 * p.set.slowest_message() + p.set.follower_lag;
     expects_faults_ = p.set.one_fault_in != 0 || p.set.scarce_memory != 0 || (p.faults && !p.faults->empty()) ||
                       10 * slowest > p.set.shortest_session();
+    only_silences_ = p.set.peers == peer_life::alive && p.set.one_peer_fault_in == 0 && p.set.one_fault_in == 0 &&
+                     p.set.scarce_memory == 0 && !p.set.leases_may_end_in_calm();
     for (const auto& s : p.steps) {
+        only_silences_ &= s.what == act::acquire || s.what == act::list || s.what == act::block ||
+                          s.what == act::set_register;
         if (s.what != act::acquire && s.what != act::list && s.what < act::remove_idle_containers)
             expects_faults_ = true;
         if (s.what == act::refuse) expects_refusals_ = true;
@@ -181,6 +194,8 @@ void checker::check_grant_in_tree(contender_record& c)
         }
     }
     world_.overtaking_grants += overtakes;
+    if (overtakes && lacks_own_watch(ensemble_, *c.store, c.given.node))
+        world_.violate(label(c) + ": granted by a certificate, and its own node is not watched");
     // Strictly first come, first served within the client too. A waiter may own an orphan that is being deleted.
     std::map<const contender_record*, std::int64_t> newest;
     for (const auto& name : tree.children(path_of(c.path))) {
@@ -218,6 +233,30 @@ void checker::let_go(std::string_view uuid)
 void checker::check()
 {
     for (auto& c : records_) check_told(c);
+    if (only_silences_) check_waiting();
+}
+
+/// Whoever has been told of the release of all nodes of others before its own does not wait for the servers to do it.
+void checker::check_waiting()
+{
+    const auto& tree = ensemble_.leaders_tree();
+    for (unsigned p = 0; p < plan_.set.paths; ++p) {
+        std::map<std::int64_t, std::pair<std::string, std::int64_t>> others; // by number
+        for (const auto& name : tree.children(path_of(p))) {
+            const auto node = path_of(p) + '/' + name;
+            if (const auto number = contender_sequence(name)) others[*number] = {node, tree.find(node)->owner};
+        }
+        for (auto own = others.begin(); own != others.end(); ++own) {
+            const auto* const c = owner_of(own->second.first);
+            if (own == others.begin() || c == nullptr || c->now != phase::waiting || !c->store->undisturbed()) continue;
+            const bool all_told = std::all_of(others.begin(), own, [&](const auto& o) {
+                return o.second.second != own->second.second &&
+                       was_told_let_go_long_ago(c->client, o.second.first, plan_.set.a_while());
+            });
+            if (all_told && world_.time.now() > c->began + plan_.set.a_while())
+                world_.violate(label(*c) + ": waits, though all before it were let go, and it was told so");
+        }
+    }
 }
 
 /// A holder whose lease has ended has been told so, unless it did not run.

@@ -180,10 +180,13 @@ void acquisition_users::use_registers(client& c, use& u)
 {
     // A use that is granted again, as owners are, is another turn.
     const auto same = [&u, at = u.granted_at] { return u.granted_at == at; };
-    for (const auto path : u.paths) {
-        registers_.granted({u.tag, &c, path, u.wish.choice, u.wish.duration,
-                            [&u, same] { return same() && u.believes(); }, [this, &u] { return excused(u); },
-                            [this, &u, path] { return shares(u, path); }});
+    for (const auto& l : u.given) {
+        for (const auto path : u.paths) {
+            if (l.path != path_of(path)) continue;
+            registers_.granted({u.tag, &c, path, l.node, u.wish.choice, u.wish.duration,
+                                [&u, same] { return same() && u.believes(); }, [this, &u] { return excused(u); },
+                                [this, &u, path] { return shares(u, path); }});
+        }
     }
 }
 
@@ -206,10 +209,13 @@ void acquisition_users::check_before(use& u, const held_lock& l, unsigned path)
         else violate(u, "granted before its turn, " + name + " of another session is lower");
     }
     stage_.world.overtaking_grants += overtakes;
+    if (overtakes && lacks_own_watch(stage_.ensemble, *u.store, l.node))
+        violate(u, "granted by a certificate, and its own node is not watched");
 }
 
 void acquisition_users::let_go(std::string_view uuid)
 {
+    registers_.let_go(uuid);
     for (const auto& u : uses_) {
         for (const auto& l : u.given) {
             // Of several locks the others are given back when one is lost.

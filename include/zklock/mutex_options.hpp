@@ -99,8 +99,8 @@ struct mutex_options {
     /// First line of the contender's data. Empty: the client's. It has no line feed, and is not `__REVOKE__`.
     std::string identifier;
     /// What else `contenders()` is to tell of it: lines `key=value` after the first. Keys are not empty and have no
-    /// `=`; neither keys nor values have a line feed. They and the identifier have at most 64 KiB; each node carries
-    /// them.
+    /// `=`; neither keys nor values have a line feed; `handoff` with an address and a port is zklock's own. They and the
+    /// identifier have at most 64 KiB; each node carries them.
     std::map<std::string, std::string> properties;
     /// Who is told what happens to the acquires: see `listen()`. Empty: nobody.
     lock_listener listener;

@@ -84,7 +84,6 @@ owner_data read_owner_data(std::string_view data)
         data.remove_prefix(std::min(end + 1, data.size()));
         return line;
     };
-    read.handoff = handoff_of(data);
     read.identifier = next_line();
     while (!data.empty()) {
         const std::string_view line = next_line();

@@ -21,10 +21,10 @@ struct owner_data {
     std::string identifier;
     properties more;
     bool revoked = false; ///< the data are a request to let go
-    std::string handoff;  ///< where its client may be reached, from the line `handoff=address:port`; empty: not there
 };
 
-/// The key of that line, which is no property if its value looks like an endpoint.
+/// The key of a line `handoff=address:port`, which says where the contender's client may be reached. It is no property,
+/// unless its value is something else.
 inline constexpr std::string_view handoff_key = "handoff";
 
 /// Whether this looks like a numeric address (of IPv6 in brackets) and a port.
@@ -34,7 +34,7 @@ inline constexpr std::string_view handoff_key = "handoff";
 /// looked at.
 [[nodiscard]] std::string with_handoff(std::string_view data, std::string_view endpoint);
 
-/// What that line of any data says; empty if there is none.
+/// What that line says; empty if there is none.
 [[nodiscard]] std::string_view handoff_of(std::string_view data) noexcept;
 
 /// Whether these can be written so that they read the same, and not as a request.

@@ -28,6 +28,7 @@ inline std::string foreign(int sequence)
 /// A queue whose actions read as text: "parent", "read", "watch <node>", "granted 1", "granted 2 from 1", …; "later"
 /// stands behind a delete that may wait. The node of a lost one, which only the log tells, is left out. One that has
 /// vanished is "gone 1" by its own delete, and "gone 1 by others" if that was not even asked for.
+/// "over let go" stands behind a grant over nodes that were let go.
 struct driver : queue::lock_queue {
     using lock_queue::lock_queue;
 
@@ -52,6 +53,8 @@ struct driver : queue::lock_queue {
                 text += " later";
             if (a.from != 0)
                 text += " from " + std::to_string(a.from);
+            if (a.over_let_go)
+                text += " over let go";
         }
         return text;
     }

@@ -118,6 +118,31 @@ TEST_SUITE("who holds a lock")
     }
 }
 
+TEST_SUITE("uuids in names of nodes")
+{
+    TEST_CASE("the uuid that a name was made of is read back")
+    {
+        const std::string uuid = "01234567-89ab-4cde-8f01-23456789abcd";
+        for (const naming names : {naming::curator, naming::kazoo})
+            for (const contender_kind kind : {contender_kind::mutex, contender_kind::writer, contender_kind::reader}) {
+                const auto found = uuid_of(name_prefix(names, kind, uuid) + "0000000007");
+                REQUIRE(found);
+                CHECK(std::string(found->data(), found->size()) == uuid);
+            }
+        const auto marked = uuid_of(name_rules("own-", {}).prefix(naming::curator, contender_kind::mutex, uuid) + "0");
+        REQUIRE(marked);
+        CHECK(std::string(marked->data(), marked->size()) == uuid);
+    }
+
+    TEST_CASE("names of others may have none")
+    {
+        for (const char* name : {"", "lock-0000000001", "_c_", "x-72057594037927936-0000000001",
+                                 "_c_01234567-89ab-4cde-8f01-23456789abc", "_c_0123456789ab4cde8f0123456789abcd-lock-0000000001",
+                                 "_c_01234567-89AB-4cde-8f01-23456789abcd-lock-0000000001", "0123456789ab4cde8f0123456789abc__lock__0000000001"})
+            CHECK_MESSAGE(!uuid_of(name), name);
+    }
+}
+
 TEST_SUITE("node paths")
 {
     TEST_CASE("that a server would take")

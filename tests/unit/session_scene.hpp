@@ -47,6 +47,7 @@ struct scene {
     int uuids = 0;
     bool out_of_memory = false; ///< when the next one is made
     counters::connection_counters counted;
+    store::peers* others = nullptr; ///< past the servers; set before it starts
     std::optional<recipes::session> session;
     std::optional<recipes::locks> locks;
     std::optional<recipes::queue_requests> queues;
@@ -70,7 +71,7 @@ struct scene {
             char text[40];
             std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012d", ++uuids);
             return std::string(text);
-        });
+        }, others);
         locks.emplace(*session);
         queues.emplace(*session);
         operations.emplace(*session);

@@ -50,6 +50,7 @@ public:
 
     [[nodiscard]] bool waiting() const noexcept { return state_.waiting(); }
     [[nodiscard]] bool holding() const noexcept { return state_.holding(); }
+    [[nodiscard]] bool lost() const noexcept { return state_.lost(); }
     [[nodiscard]] acquire_mode mode() const noexcept { return request_.mode; }
     [[nodiscard]] bool looks_once() const noexcept { return mode() == acquire_mode::look_once; }
     [[nodiscard]] queue::contender_kind kind() const noexcept { return request_.kind; }

@@ -77,7 +77,7 @@ void lock_path::reconcile(lock_contender& contender)
         else
             forget(id);
     } else if (!contender.waiting() && !contender.holding() && known) {
-        queue_.leave(id);
+        queue_.leave(id, !contender.lost());
     } else if (!known) {
         end_release(contender, {}); // an answer may have told already that others had deleted its node
     }

@@ -74,7 +74,10 @@ void path_handoffs::leaves(lock_contender& contender)
 
 void path_handoffs::gives_up(lock_contender& contender, bool by_own_will)
 {
-    if (contender.offer && (!by_own_will || !contender.offer->held_without_writes()))
+    if (!contender.offer)
+        return;
+    contender.offer->hold_ends();
+    if (!by_own_will || !contender.offer->held_without_writes())
         contender.offer.reset();
 }
 
@@ -133,7 +136,8 @@ void path_handoffs::on_awaited()
 void path_handoffs::look_at(const std::string& node, std::string_view data)
 {
     const std::string_view endpoint = queue::handoff_of(data);
-    if (!takes_part_ || endpoint.empty() || !queue_.waits_behind(node))
+    const bool of_us = endpoint == all_.peers.endpoint(); // of an earlier session
+    if (!takes_part_ || endpoint.empty() || of_us || !queue_.waits_behind(node))
         return;
     const auto uuid = queue::uuid_of(node);
     if (!uuid || !follow(node, true))

@@ -47,11 +47,14 @@ void semaphore_path::look(const std::shared_ptr<semaphore_acquisition>& acquisit
 {
     if (!session_.connected)
         return acquisition->fail(errc::not_connected);
+    const std::uint64_t grants = session_.catch_up_with_handoffs();
     count_.read(false);
-    session_.store.children(layout_.permits, false, expect([this, acquisition](const store::children_reply& answer) {
+    const auto looked = expect([this, acquisition, grants](const store::children_reply& answer) {
         notice_refusal(answer.result);
         if (!acquisition->waiting())
             return;
+        if (answer.result == outcome::ok && session_.behind_handoffs(grants))
+            return acquisition->fail(session_.refusal_to_catch_up());
         if (answer.result != outcome::ok && answer.result != outcome::no_node)
             return acquisition->fail(error_of(answer.result));
         const std::size_t in_use = answer.result == outcome::ok ? answer.names->size() : 0;
@@ -60,7 +63,8 @@ void semaphore_path::look(const std::shared_ptr<semaphore_acquisition>& acquisit
         if (after > count_.maximum().value_or(options_.permits))
             return acquisition->fail(errc::busy);
         acquisition->line_up();
-    }));
+    });
+    session_.store.children(layout_.permits, false, looked);
 }
 
 void semaphore_path::look_at_holder()

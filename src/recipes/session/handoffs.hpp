@@ -110,7 +110,11 @@ public:
     /// `lingers` is told when it is awaited.
     void tell(handoff_source& lingers);
     /// A contender holds on it from now on.
-    void hold_begins() noexcept { since_ = in_->writes->now(); }
+    void hold_begins() noexcept
+    {
+        hold_ends(); // another one's, before
+        since_ = in_->writes->now();
+    }
     void hold_ends() noexcept;
     /// No write of a user was there while it was held.
     [[nodiscard]] bool held_without_writes() const noexcept { return clean_; }

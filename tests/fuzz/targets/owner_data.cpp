@@ -159,6 +159,12 @@ struct as_queue {
     static auto age(const node&) { return std::chrono::system_clock::time_point(); }
 };
 
+/// Where its client may be reached, which is no property.
+bool says_where(const std::string& line)
+{
+    return line.starts_with("handoff=") && queue::looks_like_endpoint(std::string_view(line).substr(8));
+}
+
 template <class As>
 void check(const std::map<std::string, node>& nodes, error_code ec, const std::vector<contender>& listed)
 {
@@ -183,7 +189,7 @@ void check(const std::map<std::string, node>& nodes, error_code ec, const std::v
         std::istringstream lines(revoked ? std::string() : n->data);
         std::getline(lines, first_line);
         for (std::string line; std::getline(lines, line);)
-            if (const auto sign = line.find('='); sign != line.npos && sign != 0)
+            if (const auto sign = line.find('='); sign != line.npos && sign != 0 && !says_where(line))
                 properties.insert({line.substr(0, sign), line.substr(sign + 1)});
         require(listed[i].sequence == sequence && listed[i].node == full, "in the order of the queue");
         require(listed[i].identifier == first_line, "the first line tells who it is");

@@ -99,7 +99,7 @@ void planner::make_silences(choices& own, microseconds begin)
 void planner::make_numbers_again(choices& own, microseconds begin, unsigned path)
 {
     plan_.set.one_peer_fault_in = 2;
-    for (auto times = 1 + own.below(3, choices::stream::plan); times != 0; --times) {
+    for (auto times = 3 + own.below(8, choices::stream::plan); times != 0; --times) {
         step s;
         s.at = begin + microseconds(50'000 + own.below(600'000, choices::stream::plan));
         s.what = act::delete_parent;

@@ -209,7 +209,10 @@ void acquisition_users::check_before(use& u, const held_lock& l, unsigned path)
         else violate(u, "granted before its turn, " + name + " of another session is lower");
     }
     stage_.world.overtaking_grants += overtakes;
-    if (overtakes && lacks_own_watch(stage_.ensemble, *u.store, l.node))
+    const bool joins = std::any_of(uses_.begin(), uses_.end(), [&](const use& o) {
+        return &o != &u && o.has_it() && o.owner != 0 && o.owner == u.owner && o.given.front().node == l.node;
+    });
+    if (overtakes && !joins && lacks_own_watch(stage_.ensemble, *u.store, l.node))
         violate(u, "granted by a certificate, and its own node is not watched");
 }
 

@@ -99,8 +99,9 @@ void mutex_users::acquire(client& where, const step& s)
         if (!stage_.may_tell(where)) return;
         if (ec) return checker_.failed(c, ec, g);
         checker_.granted(c, g);
-        registers_.granted({c.tag, &where, c.path, g.node, c.wish.choice, c.wish.duration, [&c] { return c.believes(); },
-                            [this, &c] { return checker_.excused(c); }, [] { return false; }});
+        registers_.granted({c.tag, &where, c.path, g.node, c.wish.choice, c.wish.duration,
+                            [&c] { return c.believes(); }, [this, &c] { return checker_.excused(c); },
+                            [] { return false; }});
         (void)where.where.call_at(where.where.now() + c.wish.duration, [this, &c] { release(c); });
     };
     request.lost = [this, &c, &where] {

@@ -85,6 +85,7 @@ public:
     void let_go(std::string_view uuid);
     /// Whether a client has been told that of a node.
     std::function<bool(unsigned client, const std::string& node)> was_told_let_go;
+    std::function<bool(unsigned client, const std::string& node, instant long_ago)> was_told_let_go_long_ago;
 
     [[nodiscard]] const std::deque<contender_record>& records() const noexcept { return records_; }
     [[nodiscard]] std::uint64_t grants() const noexcept { return grants_; }
@@ -96,6 +97,7 @@ private:
     [[nodiscard]] bool waits_for_another(const std::string& node);
     void check_holders(contender_record& c);
     void check_told(contender_record& c);
+    void check_waiting();
     [[nodiscard]] std::string label(const contender_record& c) const;
     void say(const contender_record& c, const std::string& what);
 
@@ -105,6 +107,7 @@ private:
     const instant promptly_ = plan_.set.promptly();
     bool expects_faults_ = false;
     bool expects_refusals_ = false;
+    bool only_silences_ = false; ///< all that goes wrong is that a client hears nothing of the servers for a while
     std::deque<contender_record> records_;
     std::unordered_map<std::string, contender_record*> by_tag_;
     std::map<unsigned, std::int64_t> last_token_; ///< by path
@@ -121,6 +124,10 @@ private:
     std::vector<unsigned> closing_; ///< clients
     std::uint64_t grants_ = 0;
 };
+
+/// Whether a grant that comes before the servers have done the release leaves its holder without news of the end of its
+/// own node.
+[[nodiscard]] bool lacks_own_watch(const ensemble& e, const simulated_store& store, const std::string& node);
 
 /// The sequence number of a contender's name, whoever made it; nothing for other children.
 [[nodiscard]] std::optional<std::int64_t> contender_sequence(std::string_view name);

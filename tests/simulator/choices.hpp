@@ -7,7 +7,18 @@ namespace zklock::simulator {
 /// that leaving one step or fault out of a failing schedule disturbs as little as possible of the rest.
 class choices {
 public:
-    enum class stream : std::uint32_t { plan, to_server, to_client, fate, link, connect, process, operation, memory, peers };
+    enum class stream : std::uint32_t {
+        plan,
+        to_server,
+        to_client,
+        fate,
+        link,
+        connect,
+        process,
+        operation,
+        memory,
+        peers
+    };
 
     explicit choices(std::uint64_t seed) : seed_(seed) {}
 

@@ -1,5 +1,7 @@
 #include "held_registers.hpp"
 
+#include "zklock/errc.hpp"
+
 #include <algorithm>
 
 namespace zklock::simulator {
@@ -89,12 +91,14 @@ void held_registers::write(turn& t)
     auto& c = *t.who.where;
     const auto data = t.who.tag + '#' + std::to_string(writes_.size());
     writes_.emplace(data, write_under_way{&t});
+    t.wrote = true;
     c.store.on_set = [this](const std::string& what) { sent(what); };
     say(t, "writes " + data);
     const auto told = [this, &t, &c, data](boost::system::error_code ec, const node_stat& stat) {
         if (!stage_.may_tell(c)) return;
         say(t, data + " ends: " + (ec ? ec.message() : std::string("done")));
         if (!ec) learn(t, stat.mzxid);
+        else if (ec != make_error_code(errc::outcome_unknown)) t.wrote = false;
     };
     stage_.call(c, [&](recipes::session&) { c.operations->set(held_register(t.who.path), data, any_version, told); });
 }
@@ -105,6 +109,12 @@ void held_registers::sent(const std::string& data)
     if (found == writes_.end()) return;
     const auto& who = found->second.of->who;
     found->second.sent = who.believes() && !who.shares();
+}
+
+void held_registers::let_go(std::string_view uuid)
+{
+    for (const auto& t : turns_)
+        if (t.wrote && uuid_in(t.who.node) == uuid) violate(t, "is let go by a certificate, though its holder wrote");
 }
 
 /// Whoever hears of something under the lock may tell it to whom it likes: the next holder can know of it.

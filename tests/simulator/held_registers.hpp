@@ -25,6 +25,7 @@ public:
         std::string tag;
         client* where = nullptr;
         unsigned path = 0;
+        std::string node;
         std::uint32_t choice = 0;
         std::chrono::milliseconds hold{0};
         std::function<bool()> believes; ///< that it holds
@@ -33,6 +34,9 @@ public:
     };
     /// It has been granted just now.
     void granted(holder h);
+    /// The owner of the node of that uuid has said that it never serves anybody again: it may not if a holder has
+    /// written, for the next could come before what it wrote.
+    void let_go(std::string_view uuid);
 
 private:
     using zxid = std::int64_t;
@@ -40,6 +44,7 @@ private:
         holder who;
         zxid must_see = 0;
         std::size_t number = 0; ///< among those of its path
+        bool wrote = false;     ///< or may have
     };
     struct write_under_way {
         const turn* of = nullptr;

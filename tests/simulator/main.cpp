@@ -217,7 +217,7 @@ int main(int argc, char** argv)
                  "each client is paused, and closed before it goes on");
     bool has_peers = false;
     bool has_dead_peers = false;
-    auto* const peers = app.add_flag("--peers", has_peers, "most clients tell each other what they let go; see tests/README.md");
+    auto* const peers = app.add_flag("--peers", has_peers, "most clients tell each other what they let go");
     app.add_flag("--dead-peers", has_dead_peers,
                  "likewise, and nobody reaches anybody: everything has to be as without peers")
         ->excludes(peers);

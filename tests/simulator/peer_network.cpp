@@ -110,7 +110,10 @@ void peer_network::published(unsigned by, const store::node_secret& secret, cons
 void peer_network::gossip(unsigned by, const store::node_secret& secret)
 {
     if (one_in(2, by)) tell_somebody(by, secret, travel_time(by));
-    if (one_in(4, by)) tell_somebody(by, secret, std::chrono::microseconds(world_.choose.below(2'000'000, stream::peers, by)));
+    for (const std::uint64_t latest : {100'000u, 2'000'000u}) {
+        const std::chrono::microseconds later(world_.choose.below(latest, stream::peers, by));
+        if (one_in(3, by)) tell_somebody(by, secret, later);
+    }
     if (one_in(4, by)) {
         const auto old = world_.choose.below(known_to_strangers_.size(), stream::peers, by);
         tell_somebody(by, known_to_strangers_[old], travel_time(by));

@@ -32,7 +32,10 @@ public:
     void send(unsigned from, simulated_peers& to, std::function<void()> arrives);
     /// Whether a connection between clients ends by itself, and after what time.
     [[nodiscard]] std::optional<instant> end_of_a_connection(unsigned of);
-    [[nodiscard]] bool one_in(std::uint64_t n, unsigned of) { return world_.choose.one_in(n, choices::stream::peers, of); }
+    [[nodiscard]] bool one_in(std::uint64_t n, unsigned of)
+    {
+        return world_.choose.one_in(n, choices::stream::peers, of);
+    }
 
     /// From now on clients of even numbers and those of odd ones do not reach each other, for that time.
     void part(instant duration) { parted_until_ = std::max(parted_until_, world_.time.now() + duration); }

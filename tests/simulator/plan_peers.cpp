@@ -63,11 +63,46 @@ void planner::make_haste(choices& own)
         if (pick(12) == 0) s.deadline = milliseconds(pick(400));
         plan_.steps.push_back(s);
     }
+    const auto story = pick(6);
+    if (story == 0) make_silences(own, begin);
+    if (story == 1) make_numbers_again(own, begin, path);
     if (pick(3) == 0) return;
     for (auto writes = 10 + pick(60); writes != 0; --writes) {
         step s;
         s.at = begin + microseconds(pick(1'200'000));
         s.what = act::set_register;
+        s.path = path;
+        plan_.steps.push_back(s);
+    }
+}
+
+/// Clients let go what they have while the servers hear nothing of them: their nodes stay, and others go past them.
+void planner::make_silences(choices& own, microseconds begin)
+{
+    const auto pick = [&own](std::uint64_t limit) { return own.below(limit, choices::stream::plan); };
+    auto& set = plan_.set;
+    set.delay = std::min(set.delay, 200us);
+    set.delay_spread = std::min(set.delay_spread, 300us);
+    set.follower_lag = 0us;
+    if (theme_ == theme::calm) set.one_peer_fault_in = 0;
+    for (auto times = 1 + pick(3); times != 0; --times) {
+        step s;
+        s.at = begin + microseconds(pick(500'000));
+        s.what = act::block;
+        s.who = static_cast<unsigned>(pick(set.clients));
+        s.duration = milliseconds(pick(static_cast<std::uint64_t>(set.shortest_session().count()) / 2));
+        plan_.steps.push_back(s);
+    }
+}
+
+/// The parent is made again, and numbers begin where they did: what strangers still tell is of others' nodes.
+void planner::make_numbers_again(choices& own, microseconds begin, unsigned path)
+{
+    plan_.set.one_peer_fault_in = 2;
+    for (auto times = 3 + own.below(8, choices::stream::plan); times != 0; --times) {
+        step s;
+        s.at = begin + microseconds(50'000 + own.below(600'000, choices::stream::plan));
+        s.what = act::delete_parent;
         s.path = path;
         plan_.steps.push_back(s);
     }

@@ -52,6 +52,8 @@ private:
     // clients with peers, drawn apart too (plan_peers.cpp)
     void make_peers();
     void make_haste(choices& own);
+    void make_silences(choices& own, microseconds begin);
+    void make_numbers_again(choices& own, microseconds begin, unsigned path);
 
     choices choose_;
     kind_of_plan kind_;

@@ -37,7 +37,8 @@ struct peer final : zklock::store::peers_observer {
 };
 
 struct peer_scene : scene {
-    explicit peer_scene(settings s, std::uint64_t seed = 1) : scene(std::move(s), seed), network(w), a(w, network, 0), b(w, network, 1)
+    explicit peer_scene(settings s, std::uint64_t seed = 1)
+        : scene(std::move(s), seed), network(w), a(w, network, 0), b(w, network, 1)
     {
     }
     /// What `a` offers.

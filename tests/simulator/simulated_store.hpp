@@ -46,6 +46,12 @@ public:
     void block(instant duration);                ///< nothing travels, nobody is told
     void plan(std::vector<placed_fault> faults); ///< instead of faults by chance
     [[nodiscard]] bool connected() const noexcept { return state_ == state::open; }
+    /// Nothing has happened to its connection, though perhaps nobody has noticed.
+    [[nodiscard]] bool undisturbed() const noexcept
+    {
+        return connected() && connection_->client_open && connection_->server_open &&
+               blocked_until + instant(world_.set.a_while()) < world_.time.now();
+    }
     [[nodiscard]] std::int64_t session_id() const noexcept { return session_; }
     /// Grows when a connection is lost, and again when all that was asked for meanwhile has been answered as unknown.
     [[nodiscard]] std::uint64_t epoch_ends() const noexcept { return epoch_ends_; }

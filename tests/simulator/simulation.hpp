@@ -14,7 +14,7 @@ struct verdict {
     std::vector<placed_fault> fired; ///< those placed by chance
     std::string trace;               ///< if wanted
     std::vector<noted_request> requests{}; ///< likewise
-    instant ended{0};
+    instant ended{0};                    ///< when nothing was left to happen
     std::uint64_t overtaking = 0;        ///< grants, before the servers had done the release
 };
 

@@ -286,7 +286,12 @@ verdict stage::run(scenario& users)
     // Nobody needs to wait for the quiet phase when nothing is left to happen before it.
     const instant quiet_after = std::max<instant>(the_plan.set.quiet_after, last_step);
     run_until(last_step, [] { return false; });
-    const auto ended = [this] { return users_->all_ended() && what_is_left().empty(); };
+    std::optional<instant> ended_at;
+    const auto ended = [&] {
+        const bool has = users_->all_ended() && what_is_left().empty();
+        if (has && !ended_at) ended_at = world.time.now();
+        return has;
+    };
     run_until(quiet_after, ended);
     become_quiet();
     // Pauses and losses that began before may still last two session timeouts; expiry takes one; then everybody holds
@@ -308,7 +313,7 @@ verdict stage::run(scenario& users)
     run_until(world.time.now() + 20s, [this] { return all_closed(); });
     if (world.violation.empty() && !all_closed()) world.violate("close() never ends");
     return {world.violation, world.time.executed(), users_->grants(), std::move(world.fired), world.log.text(),
-            std::move(world.requests), world.time.now(), world.overtaking_grants};
+            std::move(world.requests), ended_at.value_or(world.time.now()), world.overtaking_grants};
 }
 
 } // namespace zklock::simulator

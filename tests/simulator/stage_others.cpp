@@ -135,8 +135,10 @@ void stage::set_endpoint(const step& s, const std::string& node)
     if (n == nullptr) return;
     auto data = n->data;
     static constexpr std::string_view key = "\nhandoff=";
-    if (const auto at = data.find(key); at != data.npos)
-        data.erase(at, data.find('\n', at + key.size()) == data.npos ? data.npos : data.find('\n', at + key.size()) - at);
+    if (const auto at = data.find(key); at != data.npos) {
+        const auto end = std::min(data.find('\n', at + key.size()), data.size());
+        data.erase(at, end - at);
+    }
     transaction t;
     t.what = transaction::kind::set_data;
     t.path = node;

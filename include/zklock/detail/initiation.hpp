@@ -6,6 +6,7 @@
 #include <boost/asio/associator.hpp>
 #include <boost/asio/async_result.hpp>
 
+#include <new>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -29,10 +30,11 @@ template <class Handler> struct erasable_handler {
     }
 };
 
-/// The executor of a handler; `candidate` is the client's, as `asio::any_io_executor`, wrapped.
+/// The executor of a handler; `candidate` is the client's, as `asio::any_io_executor`, wrapped. Empty where there is no
+/// memory to wrap another.
 template <class Handler>
 [[nodiscard]] asio::any_completion_executor executor_to_erase(const Handler& handler,
-                                                              const asio::any_completion_executor& candidate)
+                                                              const asio::any_completion_executor& candidate) noexcept
 {
     const auto own = asio::get_associated_executor(handler, candidate);
     using executor = std::remove_const_t<decltype(own)>;
@@ -47,7 +49,7 @@ template <class Handler>
                 return candidate;
         }
     }
-    return own;
+    return asio::any_completion_executor(std::nothrow, own);
 }
 
 /// What an operation completes with, by its start function.

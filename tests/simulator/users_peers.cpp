@@ -1,0 +1,65 @@
+// What users do and what must hold where clients tell each other what they let go: a part of acquisition_users.
+#include "users.hpp"
+
+#include "checker.hpp"
+
+#include <algorithm>
+
+namespace zklock::simulator {
+
+void acquisition_users::use_registers(client& c, use& u)
+{
+    // A use that is granted again, as owners are, is another turn.
+    const auto same = [&u, at = u.granted_at] { return u.granted_at == at; };
+    for (const auto& l : u.given) {
+        for (const auto path : u.paths) {
+            if (l.path != path_of(path)) continue;
+            registers_.granted({u.tag, &c, path, l.node, u.wish.choice, u.wish.duration,
+                                [&u, same] { return same() && u.believes(); }, [this, &u] { return excused(u); },
+                                [this, &u, path] { return shares(u, path); }});
+        }
+    }
+}
+
+/// Of those of other sessions before it that it cannot share with, all are gone, or their owners have told it so.
+void acquisition_users::check_before(use& u, const held_lock& l, unsigned path)
+{
+    if (stage_.the_plan.set.peers != peer_life::alive) return;
+    const auto& tree = stage_.ensemble.leaders_tree();
+    const auto* const node = tree.find(l.node);
+    const auto number = contender_sequence(l.node);
+    if (node == nullptr || !number) return;
+    bool overtakes = false;
+    for (const auto& name : tree.children(l.path)) {
+        const auto other = contender_sequence(name);
+        const auto other_node = l.path + '/' + name;
+        if (!other || *other >= *number) continue;
+        if (std::find(deleted_.begin(), deleted_.end(), other_node) != deleted_.end()) continue; // or made out of turn
+        if (is_reader(name) && reads(u, path)) continue;
+        if (tree.find(other_node)->owner == node->owner) continue;
+        if (stage_.was_told_let_go(u.client, other_node))
+            overtakes = true;
+        else
+            violate(u, "granted before its turn, " + name + " of another session is lower");
+    }
+    stage_.world.overtaking_grants += overtakes;
+    const bool joins = std::any_of(uses_.begin(), uses_.end(), [&](const use& o) {
+        return &o != &u && o.has_it() && o.owner != 0 && o.owner == u.owner && o.given.front().node == l.node;
+    });
+    if (overtakes && !joins && lacks_own_watch(stage_.ensemble, *u.store, l.node))
+        violate(u, "granted by a certificate, and its own node is not watched");
+}
+
+void acquisition_users::let_go(std::string_view uuid)
+{
+    registers_.let_go(uuid);
+    for (const auto& u : uses_) {
+        for (const auto& l : u.given) {
+            // Of several locks the others are given back when one is lost.
+            const bool has_it = u.now == use::phase::holding || (u.now == use::phase::lost && u.given.size() == 1);
+            if (has_it && uuid_in(l.node) == uuid) violate(u, l.node + " is let go, and it has not been released");
+        }
+    }
+}
+
+} // namespace zklock::simulator

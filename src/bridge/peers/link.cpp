@@ -128,7 +128,13 @@ void link::read()
             bool ends = static_cast<bool>(ec);
             if (!ends) {
                 const auto told = self->events_; // which may be closed by that
-                told->came(bytes(self->room_).first(count));
+                try {
+                    told->came(bytes(self->room_).first(count));
+                } catch (...) { // a user's executor has thrown, say: nothing more would be read
+                    if (self->open_)
+                        self->went_on(asio::error::eof);
+                    throw;
+                }
             }
             if (!self->open_)
                 return;

@@ -12,6 +12,7 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from) noex
 {
     const auto now = lease_clock::now();
     bool has_place = false;
+    std::shared_ptr<link> made;
     try {
         has_place = places_.take(from.address());
         if (!has_place) {
@@ -22,7 +23,7 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from) noex
             return;
         }
         const peer_id peer = ++last_id_;
-        auto made = std::make_shared<link>(
+        made = std::make_shared<link>(
             *strand_, turns_,
             link::events{[weak = weak_from_this(), peer](bytes in) {
                              if (const auto self = weak.lock())
@@ -35,9 +36,11 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from) noex
         made->adopt(from.protocol(), std::exchange(descriptor, -1));
         inbounds_to_flush_.push_back(peer);
         inbound says(offers_, peer, now, made->out());
-        inbounds_.emplace(peer, inbound_peer{std::move(made), std::move(says), from.address()});
+        inbounds_.emplace(peer, inbound_peer{made, std::move(says), from.address()});
         looks_due_ = true;
     } catch (const std::exception&) { // no memory, or no room in Asio's set: a connection less
+        if (made)
+            made->close();
         if (has_place)
             places_.give_back(from.address());
         if (descriptor != -1)

@@ -52,8 +52,9 @@ auto network_peers::connection_to(const peering::endpoint& to, time_point now) -
         return &known->second;
     if (!bounds_.permit(to, now) || (bounds_.full() && !make_room()) || !bounds_.begin(to, now))
         return nullptr;
+    std::shared_ptr<link> made;
     try {
-        auto made = std::make_shared<link>(*strand_, turns_,
+        made = std::make_shared<link>(*strand_, turns_,
                                            link::events{[weak = weak_from_this(), to](bytes in) {
                                                             if (const auto self = weak.lock())
                                                                 self->came_out(to, in);
@@ -65,8 +66,10 @@ auto network_peers::connection_to(const peering::endpoint& to, time_point now) -
         auto commit = [this](const store::node_secret& secret) { return secrets_.commitment_to(secret); };
         made->connect(to);
         looks_due_ = true;
-        return &outbounds_.emplace(to, outbound_peer{std::move(made), outbound(std::move(commit), now)}).first->second;
+        return &outbounds_.emplace(to, outbound_peer{made, outbound(std::move(commit), now)}).first->second;
     } catch (const std::exception&) { // no memory, or no descriptor
+        if (made)
+            made->close();
         bounds_.ended(false);
         return nullptr;
     }

@@ -120,11 +120,15 @@ void watched_path::add(const std::shared_ptr<node_wait>& wait)
 {
     const side s = side_of(wait->for_);
     watch_of& w = of(s);
-    if (w.armed && wait->is_met_by(w.found))
+    // What the watch has told may be older than what the holder has seen that handed its lock over past the servers.
+    const bool up_to_date = !session_.handoffs || session_.handoffs->to_catch_up() == 0;
+    if (w.armed && up_to_date && wait->is_met_by(w.found))
         return wait->end({}, w.found);
     wait->place_ = w.waits.insert(w.waits.end(), wait);
     wait->where_ = this;
-    if (!w.armed && !w.looking)
+    if (w.looking)
+        w.look_again = w.look_again || !up_to_date;
+    else if (!w.armed || !up_to_date)
         begin_look(s, true);
 }
 
@@ -191,6 +195,7 @@ void watched_path::end_all(errc why)
 void watched_path::begin_look(side s, bool watch)
 {
     watch_of& w = of(s);
+    w.look_again = false;
     try {
         w.looking = std::make_shared<look>(session_, *this, s, watch);
         session_.requests.enter(w.looking);
@@ -207,8 +212,10 @@ void watched_path::looked(side s, bool watched, outcome result, const node_stat&
     if (result == outcome::ok || result == outcome::no_node) {
         w.found = result == outcome::ok ? std::optional(stat) : std::nullopt;
         w.armed = watched && (w.found || s == side::data); // what is not there has no children to watch
-        judge(w, w.found);
-        if (!w.armed && !w.waits.empty())
+        const bool may_be_old = std::exchange(w.look_again, false);
+        if (!may_be_old)
+            judge(w, w.found);
+        if ((!w.armed || may_be_old) && !w.waits.empty())
             begin_look(s, true);
     } else {
         fail(w, make_error_code(error_of(result)));

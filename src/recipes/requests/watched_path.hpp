@@ -126,6 +126,7 @@ private:
     struct watch_of {
         watched_path::waits waits;
         std::shared_ptr<look> looking; ///< under way or in line, or its failure is being told
+        bool look_again = false;       ///< what it finds may be older than one who waits may see
         bool armed = false;
         std::optional<node_stat> found; ///< by the look that has armed it; nothing if there was no such node
 

@@ -1,6 +1,8 @@
 // Locks handed over past the servers: what a client does with what others tell.
 #include "handoff_scene.hpp"
 
+#include "recipes/requests/node_watches.hpp"
+
 #include <map>
 #include <string>
 #include <vector>
@@ -155,6 +157,43 @@ TEST_SUITE("hand-offs past the servers, taken")
             asked(s).to("sync /").ends(outcome::ok).to("children /p").list({fake_peers::node(51, 0)}, {});
             CHECK_FALSE(b->ended); // 51 was let go
         }
+    }
+
+    TEST_CASE("behind such a grant a wait looks for itself, whatever a watch has told before")
+    {
+        using goal = recipes::node_wait::goal;
+        handoff_scene s;
+        recipes::node_watches watches(*s.session);
+        store::node_stat before;
+        before.czxid = 7;
+        std::optional<error_code> gone, there_again;
+        const auto end = watches.wait("/d", goal::deleted, before, [&](error_code ec, const auto&) { gone = ec; });
+        s.clock.run();
+        const auto a = s.wait_behind(there);
+        const auto begin = [&] {
+            s.certify(52);
+            s.certify(51);
+            CHECK(a->ended == error_code());
+            auto wait = watches.wait("/d", goal::created, {}, [&](error_code ec, const auto&) { there_again = ec; });
+            s.clock.run();
+            return wait;
+        };
+        SUBCASE("the watch is armed")
+        {
+            asked(s).only("watch exists /d").stat(before);
+            const auto late = begin();
+            asked(s).all_of({"sync /", "watch exists /d"});
+            asked(s).to("sync /").ends(outcome::ok).to("watch exists /d").ends(outcome::no_node);
+        }
+        SUBCASE("a look is under way")
+        {
+            const auto late = begin();
+            asked(s).only("watch exists /d").stat(before);
+            asked(s).all_of({"sync /", "watch exists /d"});
+            asked(s).to("sync /").ends(outcome::ok).to("watch exists /d").ends(outcome::no_node);
+        }
+        CHECK(gone == error_code());
+        CHECK_FALSE(there_again); // the holder before has seen that it is not
     }
 
     TEST_CASE("a user is not shown the line")

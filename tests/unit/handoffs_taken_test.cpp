@@ -4,6 +4,7 @@
 #include "recipes/requests/node_watches.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -163,13 +164,13 @@ TEST_SUITE("hand-offs past the servers, taken")
     {
         using goal = recipes::node_wait::goal;
         handoff_scene s;
+        const auto a = s.wait_behind(there);
         recipes::node_watches watches(*s.session);
         store::node_stat before;
         before.czxid = 7;
         std::optional<error_code> gone, there_again;
         const auto end = watches.wait("/d", goal::deleted, before, [&](error_code ec, const auto&) { gone = ec; });
         s.clock.run();
-        const auto a = s.wait_behind(there);
         const auto begin = [&] {
             s.certify(52);
             s.certify(51);

@@ -36,7 +36,7 @@ struct handoff_options {
     /// The networks in which the client may connect to others, such as `10.0.0.0/8`, `2001:db8::/32`, or one address.
     /// Others write their addresses into nodes, where everybody who may write there can put what they like: so a client
     /// connects to no address outside of these, and to none if there are none. Link-local and multicast addresses are
-    /// not connected to in any case, addresses of the own machine only if `127.0.0.0/8` or `::1`, or a part of them, is
+    /// not connected to in any case, loopback addresses only if `127.0.0.0/8` or `::1`, or a part of them, is
     /// listed by itself.
     std::vector<std::string> peers;
 };

@@ -93,6 +93,21 @@ TEST_SUITE("peers: offers")
         CHECK(all.subscribe(node(1), 300, at(0s)) == answer::full); // nor later
     }
 
+    TEST_CASE("a connection subscribes to 1,024 nodes, and no more")
+    {
+        offers all;
+        for (unsigned number = 0; number <= 1024; ++number) all.offer(node(number));
+        for (unsigned number = 0; number < 1024; ++number)
+            CHECK(all.subscribe(node(number), 1, at(0s)) == answer::awaited);
+        CHECK(all.subscribe(node(1024), 1, at(0s)) == answer::full);
+        CHECK(all.subscribe(node(0), 1, at(0s)) == answer::known);
+        CHECK(all.subscribe(node(1024), 2, at(0s)) == answer::awaited);
+        CHECK(all.unsubscribe(node(0), 1));
+        CHECK(all.subscribe(node(1024), 1, at(0s)) == answer::added);
+        CHECK(all.publish(node(1), {}, at(0s)).size() == 1);
+        CHECK(all.subscribe(node(0), 1, at(0s)) == answer::awaited);
+    }
+
     TEST_CASE("no more than some thousand nodes are kept, the latest")
     {
         offers all;

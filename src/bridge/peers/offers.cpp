@@ -15,7 +15,7 @@ auto offers::publish(const node_id& node, std::vector<store::node_secret> secret
     auto told = std::move(found->second);
     on_offer_.erase(found);
     for (const peer_id peer : told)
-        of_peers_.erase({peer, node});
+        forget(peer, node);
     forget_kept(now);
     keep(node, {now + kept_for, std::move(secrets), told});
     return told;
@@ -60,15 +60,17 @@ auto offers::subscribe(const node_id& node, peer_id peer, time_point now) -> ans
         return answer::gone;
     }
     auto& subscribers = found->second;
-    if (of_peers_.contains({peer, node}))
+    const auto its = of_peers_.find(peer);
+    if (its != of_peers_.end() && its->second.contains(node))
         return answer::known;
-    if (subscribers.size() >= most_subscribers)
+    if (subscribers.size() >= most_subscribers || (its != of_peers_.end() && its->second.size() >= most_of_a_peer))
         return answer::full;
-    const auto added = of_peers_.emplace(peer, node).first;
+    subscribers.push_back(peer);
     try {
-        subscribers.push_back(peer);
+        of_peers_[peer].insert(node);
     } catch (...) {
-        of_peers_.erase(added);
+        subscribers.pop_back();
+        forget(peer, node);
         throw;
     }
     return subscribers.size() == 1 ? answer::awaited : answer::added;
@@ -82,19 +84,32 @@ std::span<const store::node_secret> offers::kept_secrets(const node_id& node) co
 
 bool offers::unsubscribe(const node_id& node, peer_id peer)
 {
-    if (of_peers_.erase({peer, node}) == 0)
+    const auto its = of_peers_.find(peer);
+    if (its == of_peers_.end() || !its->second.contains(node))
         return false;
+    forget(peer, node);
     std::erase(on_offer_.at(node), peer);
     return true;
 }
 
 void offers::forget(peer_id peer)
 {
-    const auto first = of_peers_.lower_bound({peer, node_id{}});
-    auto last = first;
-    for (; last != of_peers_.end() && last->first == peer; ++last)
-        std::erase(on_offer_.at(last->second), peer);
-    of_peers_.erase(first, last);
+    const auto its = of_peers_.find(peer);
+    if (its == of_peers_.end())
+        return;
+    for (const node_id& node : its->second)
+        std::erase(on_offer_.at(node), peer);
+    of_peers_.erase(its);
+}
+
+void offers::forget(peer_id peer, const node_id& node)
+{
+    const auto its = of_peers_.find(peer);
+    if (its == of_peers_.end())
+        return;
+    its->second.erase(node);
+    if (its->second.empty())
+        of_peers_.erase(its);
 }
 
 bool offers::awaited(const node_id& node) const
@@ -103,10 +118,6 @@ bool offers::awaited(const node_id& node) const
     return found != on_offer_.end() && !found->second.empty();
 }
 
-bool offers::subscribes(peer_id peer) const
-{
-    const auto first = of_peers_.lower_bound({peer, node_id{}});
-    return first != of_peers_.end() && first->first == peer;
-}
+bool offers::subscribes(peer_id peer) const { return of_peers_.contains(peer); }
 
 } // namespace zklock::bridge::peering

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -22,7 +23,8 @@ public:
     /// A connection of somebody who subscribes. No two have the same.
     using peer_id = std::uint64_t;
 
-    static constexpr std::size_t most_subscribers = 256; ///< of a node
+    static constexpr std::size_t most_subscribers = 256;    ///< of a node
+    static constexpr std::size_t most_of_a_peer = 1024;     ///< nodes that one subscribes to
     /// Nodes that are on offer no more are known for so long, since those who wait may have been on their way here.
     static constexpr std::chrono::seconds kept_for{5};
     static constexpr std::size_t most_kept = 4096;
@@ -35,7 +37,7 @@ public:
 
     enum class answer {
         unknown, ///< no node of ours, or one of long ago
-        full,    ///< there are most_subscribers
+        full,    ///< there are most_subscribers, or it has subscribed to most_of_a_peer
         known,   ///< nothing changes: the peer subscribes already, or was told, or the node was withdrawn
         added,
         awaited, ///< added, and the first
@@ -53,6 +55,7 @@ public:
     [[nodiscard]] bool subscribes(peer_id peer) const;
 
 private:
+    void forget(peer_id peer, const node_id& node);
     struct kept {
         time_point until;
         std::vector<store::node_secret> secrets; ///< none if the node was withdrawn
@@ -62,7 +65,7 @@ private:
     void forget_kept(time_point now);
 
     std::unordered_map<node_id, std::vector<peer_id>, node_id_hash> on_offer_; ///< with who subscribes
-    std::set<std::pair<peer_id, node_id>> of_peers_;
+    std::map<peer_id, std::set<node_id>> of_peers_; ///< what each subscribes to
     std::unordered_map<node_id, kept, node_id_hash> kept_;
     std::deque<node_id> kept_in_order_;
 };

@@ -6,6 +6,7 @@
 #include "recipes/locks/lock_contender.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -93,12 +94,13 @@ void path_handoffs::delete_goes(lock_contender& contender, std::string_view node
 }
 
 void path_handoffs::deletes_sent()
-{
+try {
     for (leaving& each : std::exchange(to_tell_, {})) {
         const store::node_secret secret = each.offer.secret();
         each.offer.publish(still_listed());
         remember(each.node, secret);
     }
+} catch (const std::bad_alloc&) { // those who wait hear from the servers
 }
 
 void path_handoffs::tell_too_early(lock_contender& contender)

@@ -11,7 +11,7 @@
 namespace zklock::recipes {
 namespace {
 
-/// Certificates that came before the nodes they are of were followed.
+/// Certificates are kept for nodes that are followed later.
 constexpr std::size_t most_told_before = 64;
 
 } // namespace
@@ -63,11 +63,10 @@ void handoffs::on_certificate(const store::node_secret& secret)
         std::vector<node_of_others> certified; // they go from the list when they are told
         for (; first != last; ++first)
             certified.push_back(first->second);
-        if (certified.empty()) {
-            told_before_.emplace_back(commitment, secret);
-            if (told_before_.size() > most_told_before)
-                told_before_.pop_front();
-        }
+        // It may be of a reader, too, that a writer has become whose node alone is known here.
+        told_before_.emplace_back(commitment, secret);
+        if (told_before_.size() > most_told_before)
+            told_before_.pop_front();
         for (const auto& [by, node] : certified)
             by->on_certified(node, secret);
     });

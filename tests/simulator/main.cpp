@@ -104,6 +104,8 @@ kind_of_plan kind_for(std::string_view mutant)
 /// Where a mutant that few schedules bring to light was found once.
 const std::map<std::string_view, std::uint64_t> known_finds{{"caught_up_outlives_its_epoch", 900637},
                                                             {"children_only_counted", 8716},
+                                                            {"handoff_by_number_not_name", 900412},
+                                                            {"handoff_comes_back_with_a_list", 900516},
                                                             {"heeds_every_number", 902859},
                                                             {"lost_create_looked_for_once", 37290},
                                                             {"node_watch_returned_unasked", 908693},

@@ -49,8 +49,8 @@ public:
 
     /// What is on offer, and what is waited for: nothing should be when all has ended.
     [[nodiscard]] std::vector<std::string> left() const;
-    /// How often the client was made to ask somebody, for one node.
-    static constexpr unsigned most_questions = 4;
+    /// How often the client may ask for a node that it asks for already: what others write makes it connect no more.
+    static constexpr unsigned most_questions = 2;
 
 private:
     using uuid = std::string;
@@ -85,7 +85,7 @@ private:
     std::map<uuid, std::vector<simulated_peers*>> offers_; ///< with their subscribers
     std::deque<published_node> published_;
     std::map<uuid, subscription> subscriptions_;
-    std::map<uuid, unsigned> questions_; ///< how many, by node
+    std::map<uuid, unsigned> questions_; ///< how many too many, by node
     std::map<uuid, instant> told_; ///< when first
     std::uint64_t last_subscription_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/associator.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/io_context.hpp>
 
 #include <new>
 #include <tuple>
@@ -19,8 +20,8 @@ namespace zklock::detail {
 namespace asio = boost::asio;
 
 /// A handler right before its type is erased. Most are to run on the client's own executor, as those of a coroutine that
-/// was spawned there. Each would have that wrapped anew, which takes memory; this has it compared before, where its type
-/// is known, and then names the executor that the client has wrapped once.
+/// was spawned there. Each would have that wrapped anew, which takes memory; this compares it before, and then names the
+/// executor that the client has wrapped once.
 template <class Handler> struct erasable_handler {
     Handler handler;
 
@@ -30,25 +31,29 @@ template <class Handler> struct erasable_handler {
     }
 };
 
-/// The executor of a handler; `candidate` is the client's, as `asio::any_io_executor`, wrapped. Empty where there is no
-/// memory to wrap another.
+/// Whether both are the executor of one `io_context`, which is what nearly every client has.
+template <class Executor>
+[[nodiscard]] bool are_the_same(const asio::any_completion_executor& clients, const Executor& own) noexcept
+{
+    using executor = asio::io_context::executor_type;
+    const auto* const one = clients.target<executor>();
+    if constexpr (std::is_same_v<Executor, executor>)
+        return one && *one == own;
+    else if constexpr (std::is_same_v<Executor, asio::any_io_executor>) {
+        const auto* const other = own.template target<executor>();
+        return one && other && *one == *other;
+    } else
+        return false;
+}
+
+/// The executor of a handler; `clients` is the client's. Empty where there is no memory to wrap another.
 template <class Handler>
 [[nodiscard]] asio::any_completion_executor executor_to_erase(const Handler& handler,
-                                                              const asio::any_completion_executor& candidate) noexcept
+                                                              const asio::any_completion_executor& clients) noexcept
 {
-    const auto own = asio::get_associated_executor(handler, candidate);
-    using executor = std::remove_const_t<decltype(own)>;
-    using wrapped = asio::any_io_executor::base_type;
-    if constexpr (!std::is_same_v<executor, asio::any_completion_executor>) {
-        const auto* const clients = candidate.target<wrapped>();
-        if constexpr (std::is_same_v<executor, asio::any_io_executor>) {
-            if (clients && *clients == static_cast<const wrapped&>(own))
-                return candidate;
-        } else if (clients) {
-            if (const auto* const same_kind = clients->target<executor>(); same_kind && *same_kind == own)
-                return candidate;
-        }
-    }
+    const auto own = asio::get_associated_executor(handler, clients);
+    if (are_the_same(clients, own))
+        return clients;
     return asio::any_completion_executor(std::nothrow, own);
 }
 

@@ -58,7 +58,7 @@ std::string describe(const plan& p)
     out << (s.exists_needs_read ? ", exists needs the permission to read" : "") << ", quiet after "
         << s.quiet_after.count() << " ms";
     if (s.peers != peer_life::none) {
-        out << (s.peers == peer_life::dead ? ", dead peers" : ", peers ") << s.peer_delay.count() << " us away";
+        out << (s.peers == peer_life::dead ? ", dead peers " : ", peers ") << s.peer_delay.count() << " us away";
         for (unsigned i = 0; i < s.clients; ++i)
             if ((s.peerless >> i & 1) != 0) out << ", client" << i << " has none";
         if (s.one_peer_fault_in != 0) out << ", one fault in " << s.one_peer_fault_in << " of their messages";

@@ -134,6 +134,8 @@ TEST_SUITE("peers: who connects to us")
                 REQUIRE(v.all.withdraw(node(100 + i), at(0s)).size() == 1);
                 v.peer.answered();
                 REQUIRE(v.says(test::wish(peering::wish::unsubscribe, 100 + i)) == verdict::go_on);
+            } else if (i % 3 == 2) {
+                REQUIRE(v.all.publish(node(100 + i), {secret(100 + i)}, at(0s)).size() == 1);
             }
             v.out.clear();
         }

@@ -40,19 +40,7 @@ TEST_CASE("memory fails once, wherever it is asked for while servers answer: eac
         made.set(path, "for the next one to read");
         c.commit(made, on(4));
         const auto over = [&] { return std::ranges::all_of(all, &ending::is_over); };
-        {
-            const short_of_memory now(number);
-            held = guard();
-            for (int turn = 0; allocations_left > 0 && !over() && turn < 500; ++turn) {
-                io.restart();
-                try {
-                    io.run_one_for(100ms);
-                } catch (const std::bad_alloc&) {
-                    break;
-                }
-            }
-            failed = allocations_left < 0;
-        }
+        failed = destroy_short_of_memory(held, io, number, over);
         // What it met as it was about to begin waits for its cancellation.
         for (const auto deadline = steady_clock::now() + 100ms; !over() && steady_clock::now() < deadline;) {
             io.restart();

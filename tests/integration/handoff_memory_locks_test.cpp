@@ -31,19 +31,7 @@ TEST_CASE("memory fails once as a lock is handed over past the servers: nobody w
             next = std::move(given);
         });
         run_until(io, [&] { return watch_count(server().port()) >= 2 && ephemeral_count(server().port()) == 2; });
-        {
-            const short_of_memory now(number);
-            held = guard();
-            for (int turn = 0; allocations_left > 0 && !ended && turn < 500; ++turn) {
-                io.restart();
-                try {
-                    io.run_one_for(100ms);
-                } catch (const std::bad_alloc&) {
-                    break;
-                }
-            }
-            failed = allocations_left < 0;
-        }
+        failed = destroy_short_of_memory(held, io, number, [&] { return ended.has_value(); });
         run_until(io, [&] { return ended.has_value(); });
         if (!*ended) {
             CHECK(next);

@@ -46,6 +46,23 @@ inline int run_until(asio::io_context& io, const std::function<bool()>& holds,
     return thrown;
 }
 
+/// Destroys the guard, and runs the context until the so-and-so-manieth allocation since then fails, or all of that is
+/// over. False if there were fewer.
+inline bool destroy_short_of_memory(guard& held, asio::io_context& io, int number, const std::function<bool()>& over)
+{
+    const short_of_memory now(number);
+    held = guard();
+    for (int turn = 0; !short_of_memory::has_struck() && !over() && turn < 500; ++turn) {
+        io.restart();
+        try {
+            io.run_one_for(100ms);
+        } catch (const std::bad_alloc&) {
+            break;
+        }
+    }
+    return short_of_memory::has_struck();
+}
+
 /// Runs one function of the context, in which the so-and-so-manieth allocation fails. False if there were fewer.
 inline bool run_one_short_of_memory(asio::io_context& io, int number)
 {

@@ -16,15 +16,6 @@ namespace zklock::test {
 using namespace std::chrono_literals;
 namespace peering = bridge::peering;
 
-inline peering::node_id node(unsigned number)
-{
-    peering::node_id id{};
-    id[0] = static_cast<std::uint8_t>(number);
-    id[1] = static_cast<std::uint8_t>(number >> 8);
-    id[2] = static_cast<std::uint8_t>(number >> 16);
-    return id;
-}
-
 inline store::node_secret secret(unsigned number)
 {
     store::node_secret s{};
@@ -41,6 +32,8 @@ inline peering::node_id commit(const store::node_secret& s)
     std::copy_n(s.begin(), 3, id.begin());
     return id;
 }
+
+inline peering::node_id node(unsigned number) { return commit(secret(number)); }
 
 inline lease_clock::time_point at(lease_clock::duration since_the_start)
 {

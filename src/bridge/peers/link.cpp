@@ -50,6 +50,14 @@ template <class F> void link::in_turn(F f)
 
 void link::adopt(const tcp& protocol, int descriptor)
 {
+    take(protocol, descriptor);
+    connected_ = true;
+    read();
+}
+
+/// Has the socket have it, or closes it.
+void link::take(const tcp& protocol, int descriptor)
+{
     error_code wrong;
     try {
         socket_.assign(protocol, descriptor, wrong);
@@ -61,13 +69,6 @@ void link::adopt(const tcp& protocol, int descriptor)
         ::close(descriptor);
         throw boost::system::system_error(wrong);
     }
-    prepare();
-    connected_ = true;
-    read();
-}
-
-void link::prepare() noexcept
-{
     const int own = socket_.native_handle();
     not_for_children_.emplace(own);
     set(own, IPPROTO_TCP, TCP_NODELAY, 1);
@@ -85,18 +86,7 @@ void link::connect(const endpoint& to)
     const int descriptor = ::socket(protocol.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
     if (descriptor == -1)
         throw boost::system::system_error(errno, boost::system::system_category());
-    error_code wrong;
-    try {
-        socket_.assign(protocol, descriptor, wrong);
-    } catch (...) {
-        ::close(descriptor);
-        throw;
-    }
-    if (wrong) {
-        ::close(descriptor);
-        throw boost::system::system_error(wrong);
-    }
-    prepare();
+    take(protocol, descriptor);
     auto done = [self = shared_from_this()](const error_code& ec) {
         self->in_turn([&] {
             self->connected_ = !ec;

@@ -53,7 +53,7 @@ public:
     void close(bool to_parent = false) noexcept;
 
 private:
-    void prepare() noexcept;
+    void take(const boost::asio::ip::tcp& protocol, int descriptor);
     void read();
     void await_room();
     void went_on(const error_code&);

@@ -8,6 +8,8 @@
 
 namespace zklock::bench {
 
+using namespace std::chrono_literals;
+
 namespace {
 
     /// handoff: one contender, which may hold the lock for a time. crowd: this process's share of the waiters.
@@ -34,6 +36,7 @@ namespace {
             tally_.begin(first, time);
             for (std::int64_t i = 0; i < contenders_apart(asked_); ++i) start(contend(first));
             run_until_started_end();
+            if (options().linger != 0ms) run_for(options().linger + 1ms);
         }
         awaitable<void> contend(steady_clock::time_point first)
         {

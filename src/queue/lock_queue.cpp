@@ -303,6 +303,7 @@ void lock_queue::contact_lost()
     if (!ZKLOCK_MUTANT(dense_view_outlives_its_epoch))
         forget_parent();
     connected_ = ZKLOCK_MUTANT(requests_after_a_lost_answer);
+    just_listed_ = false;
 }
 
 void lock_queue::epoch_ended()

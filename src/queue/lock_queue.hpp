@@ -50,8 +50,9 @@ inline constexpr std::int64_t numbers_end = std::int64_t{1} << 31; ///< a parent
 /// watch on the children says that nobody else has queued.
 /// **Let go.** Other clients may say that one of their nodes will serve nobody any more: for the queue it is gone, though
 /// lists still show it, and its watch stays armed. Nodes of this client are never passed over so. A contender is granted
-/// over such nodes only over a connection that watches its own, for others may have deleted that unheard. Of what a
-/// contender leaves by its own will, held, queued or lingering, others may be told so; not of what it has lost.
+/// over such nodes only over a connection that watches its own, for others may have deleted that unheard; or in the step
+/// in which a list shows its own, as one is granted that stands alone there. Of what a contender leaves by its own will,
+/// held, queued or lingering, others may be told so; not of what it has lost.
 /// **Numbers.** They end at 2^31. Where they are scarce, contenders without a node are held back in the client, no node
 /// lingers, and the queue drains. Then one that is held back, and has no node of its own there, deletes the parent, so
 /// that the next parent counts from 0. The servers refuse while there is a child. So nobody loses a place, a covered
@@ -216,10 +217,8 @@ public:
     [[nodiscard]] bool holds(contender_id) const; ///< the lock, also while it is downgraded
     /// Whether a contender waits behind that node, which is another client's.
     [[nodiscard]] bool waits_behind(std::string_view node) const;
-    /// The nodes of other clients before that one: the nearest first.
-    [[nodiscard]] std::vector<std::string> others_before(std::string_view node, std::size_t most) const;
-    /// Whether it was let go, or has left, and is not gone yet.
-    [[nodiscard]] bool may_still_be_listed(std::string_view node) const;
+    /// The nodes of other clients before the first contender that waits: the nearest first.
+    [[nodiscard]] std::vector<std::string> others_before_ours(std::size_t most) const;
     /// How many nodes that were let go, and not seen gone yet, a contender was granted over.
     [[nodiscard]] std::size_t passed_over() const noexcept;
     /// The contenders that hold the lock now: one, or readers.
@@ -347,6 +346,7 @@ private:
     bool look_after_holders_ = false; ///< the watch of one who holds on may have to be armed
     bool look_up_refused_ = false;
     bool refused_watch_ = false; ///< there may still be one that a refusal has made count for nothing
+    bool just_listed_ = false;   ///< a list of the children has come since the last decisions
     bool strangers_ = false;     ///< the last list had children that are no contenders
     watch_state parent_ = watch_state::off;   ///< on the data of the path's own node
     watch_state children_ = watch_state::off; ///< on its children

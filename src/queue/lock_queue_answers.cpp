@@ -19,6 +19,7 @@ void lock_queue::children_read(const std::vector<std::string>& names, std::int32
     last_look_.reset();
     update_view(names);
     answered_stamp_ = sent.stamp;
+    just_listed_ = true;
     note_ever(ever);
     others_expected_ = std::any_of(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
     disturbed_ = disturbed_ || others_expected_;
@@ -342,6 +343,8 @@ void lock_queue::other_gone(const place_name& where, contender_kind its)
     const bool may_read_on = its == contender_kind::writer;
     if (may_read_on && !ZKLOCK_MUTANT(shared_no_second_look_after_a_writer))
         doubt_stamp_ = growth_stamp_ = ++stamp_;
+    if (just_listed_)
+        return;
     // Those before it that went unwatched may be gone too.
     const contender_kind kind = queued_.empty() ? contender_kind::mutex : first_queued().kind;
     const auto unwatched = [this, kind](const auto& known) {

@@ -49,6 +49,7 @@ const std::vector<action>& lock_queue::next(bool lease_fresh)
         if (!watched_others_.empty())
             disarm_unneeded(actions);
     }
+    just_listed_ = false;
     if (actions.empty()) {
         actions.swap(news_);
     } else {

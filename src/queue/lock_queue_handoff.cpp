@@ -46,15 +46,20 @@ bool lock_queue::watches_own(const contender& c) const
     return own != watches_.end() && own->second == watch_state::armed;
 }
 
-/// Whether the contender may be granted over the nodes before it that were let go, if there are any: it has to hear
-/// when others delete its own. Nobody could tell it so without a connection.
+/// Whether the contender may be granted over the nodes before it that were let go, if there are any: its own was seen
+/// right now, or it has to hear when others delete it. Nobody could tell it so without a connection.
 bool lock_queue::may_pass_over(std::vector<action>& actions, const contender& c)
 {
     if (!stands_over_let_go(c) || ZKLOCK_MUTANT(handoff_without_the_own_watch))
         return true;
-    if (connected_ && !watches_own(c))
+    if (!connected_)
+        return false;
+    const bool listed = answered_stamp_ > c.create_stamp;
+    if (listed && (just_listed_ || ZKLOCK_MUTANT(handoff_own_node_seen_long_ago)))
+        return true;
+    if (!watches_own(c))
         arm(actions, node_of(c));
-    return connected_ && watches_own(c);
+    return watches_own(c);
 }
 
 /// The contender was granted.
@@ -81,20 +86,16 @@ bool lock_queue::waits_behind(std::string_view node) const
            known->first < queued_.rbegin()->spot->first;
 }
 
-std::vector<std::string> lock_queue::others_before(std::string_view node, std::size_t most) const
+std::vector<std::string> lock_queue::others_before_ours(std::size_t most) const
 {
     std::vector<std::string> found;
-    const auto here = view_.lower_bound(place_name{names_.sequence_of(node).value_or(0), node});
-    for (auto known = std::make_reverse_iterator(here); known != view_.rend() && found.size() < most; ++known)
+    if (queued_.empty())
+        return found;
+    const view::const_iterator first = queued_.begin()->spot;
+    for (auto known = std::make_reverse_iterator(first); known != view_.rend() && found.size() < most; ++known)
         if (known->second == 0)
             found.push_back(known->first.node);
     return found;
-}
-
-bool lock_queue::may_still_be_listed(std::string_view node) const
-{
-    const place_name where{names_.sequence_of(node).value_or(0), node};
-    return let_go_.contains(where) || left_.contains(where);
 }
 
 } // namespace zklock::queue

@@ -109,6 +109,42 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         }
     }
 
+    TEST_CASE("a list that shows our own node says, in its step, that it is there")
+    {
+        driver q;
+        q.begin_with(1);
+        q.enqueued(1, 1);
+        q.parent_watched(2, 2, driver::czxid_of(1));
+        CHECK(q.act() == "read");
+        q.children_read({ours(1, 1), foreign(0)}, 2, true);
+        CHECK(q.others_before_ours(8) == std::vector<std::string>{foreign(0)});
+        CHECK(q.certified(foreign(0)));
+        SUBCASE("the step") { CHECK(q.act() == "granted 1 over let go"); }
+        SUBCASE("a step in which the lease was not fresh, and the next")
+        {
+            CHECK(q.act(false) == "");
+            CHECK(q.act() == "watch " + ours(1, 1));
+            q.watched(ours(1, 1));
+            CHECK(q.act() == "granted 1 over let go");
+        }
+    }
+
+    TEST_CASE("a list that was asked for before our create does not")
+    {
+        driver q;
+        q.begin_with(1);
+        q.enqueued(1, 1);
+        q.parent_watched(2, 2, driver::czxid_of(1));
+        CHECK(q.act() == "read");
+        q.join_and_send(2);
+        q.leave(1);
+        CHECK(q.act() == "remove 1 " + ours(1, 1));
+        q.children_read({ours(1, 1), foreign(0)}, 2, true);
+        q.enqueued(2, 2);
+        CHECK(q.certified(foreign(0)));
+        CHECK(q.act() == "watch " + ours(2, 2));
+    }
+
     TEST_CASE("nobody is granted over it whose own node is not watched: others may have deleted that")
     {
         driver q;
@@ -117,8 +153,8 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         q.parent_watched(2, 2, driver::czxid_of(1));
         CHECK(q.act() == "read");
         q.children_read({ours(1, 1), foreign(0)}, 2, true);
+        CHECK(q.act() == "watch " + ours(1, 1) + ", watch " + foreign(0));
         CHECK(q.certified(foreign(0)));
-        CHECK(q.act() == "watch " + ours(1, 1));
         CHECK(q.act() == "");
         SUBCASE("it is there")
         {
@@ -188,7 +224,8 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         driver q;
         q.wait_behind_foreign();
         CHECK(q.certified(foreign(0)));
-        CHECK(q.may_still_be_listed(foreign(0)));
+        CHECK(q.act() == "granted 1 over let go");
+        CHECK(q.passed_over() == 1);
         SUBCASE("parent") { q.parent_deleted(); }
         SUBCASE("session")
         {
@@ -199,7 +236,7 @@ TEST_SUITE("lock queue, hand-offs past the servers")
         {
             q.parent_watched(1, 2, driver::czxid_of(1));
         }
-        CHECK_FALSE(q.may_still_be_listed(foreign(0)));
+        CHECK(q.passed_over() == 0);
     }
 
     TEST_CASE("it is nobody before one that looks once")

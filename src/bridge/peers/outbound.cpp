@@ -11,6 +11,7 @@ void outbound::want(const node_id& node, time_point now, std::string& out)
     if (wanted_.size() >= most_wanted || !wanted_.insert(node).second)
         return;
     used_last_ = now;
+    wanted_last_ = node;
     if (may_speak())
         append_wish(out, wish::subscribe, node);
 }
@@ -42,8 +43,11 @@ verdict outbound::receive(bytes in, time_point now, std::string& out, std::vecto
             return verdict::hang_up;
         if (!greeted())
             return verdict::go_on;
-        if (wanted_.empty())
-            return verdict::hang_up; // the other end would not wait for a word much longer
+        if (wanted_.empty()) {
+            // The wait was over sooner. The next is to find a connection, and the other end waits for a word.
+            append_wish(out, wish::subscribe, wanted_last_);
+            append_wish(out, wish::unsubscribe, wanted_last_);
+        }
         for (const node_id& node : wanted_)
             append_wish(out, wish::subscribe, node);
         used_last_ = now;

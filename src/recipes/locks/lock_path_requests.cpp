@@ -155,7 +155,11 @@ void lock_path::send_read(bool watch)
     session_.store.children(path_, watch, expect([this](const store::children_reply& answer) {
         static const std::vector<std::string> none;
         switch (answer.result) {
-        case outcome::ok: return queue_.children_read(*answer.names, children_ever(answer.stat), session_.caught_up());
+        case outcome::ok:
+            queue_.children_read(*answer.names, children_ever(answer.stat), session_.caught_up());
+            if (handoffs_)
+                handoffs_->listed();
+            return;
         case outcome::no_node:
             queue_.children_read(none, 0, session_.caught_up());
             return queue_.parent_absent(); // nor is there a watch

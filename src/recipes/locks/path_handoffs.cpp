@@ -13,7 +13,8 @@
 namespace zklock::recipes {
 namespace {
 
-/// Certificates that go along with another: the last, for the deletes of earlier nodes are under way.
+/// Certificates that go along with another, the last: for the deletes of earlier nodes are under way, or are known to
+/// those alone who watch them.
 constexpr std::size_t most_sent_along = 8;
 /// Nodes of others that certificates are asked for, or taken for, at one path.
 constexpr std::size_t most_known = 16;
@@ -97,7 +98,10 @@ void path_handoffs::deletes_sent()
 try {
     for (leaving& each : std::exchange(to_tell_, {})) {
         const store::node_secret secret = each.offer.secret();
-        each.offer.publish(still_listed());
+        std::vector<store::node_secret> before;
+        for (const let_go& earlier : let_go_)
+            before.push_back(earlier.secret);
+        each.offer.publish(before);
         remember(each.node, secret);
     }
 } catch (const std::bad_alloc&) { // those who wait hear from the servers
@@ -112,15 +116,6 @@ void path_handoffs::tell_too_early(lock_contender& contender)
 bool path_handoffs::nobody_waits(const lock_contender& contender) const
 {
     return contender.offer && !contender.offer->awaited();
-}
-
-std::vector<store::node_secret> path_handoffs::still_listed() const
-{
-    std::vector<store::node_secret> all;
-    for (const let_go& each : let_go_)
-        if (queue_.may_still_be_listed(each.node))
-            all.push_back(each.secret);
-    return all;
 }
 
 void path_handoffs::remember(std::string_view node, const store::node_secret& secret)
@@ -139,6 +134,15 @@ void path_handoffs::on_awaited()
 
 // --- nodes of others -------------------------------------------------------------------------------------------------
 
+void path_handoffs::listed()
+{
+    if (!takes_part_)
+        return;
+    const std::vector<std::string> before = queue_.others_before_ours(most_sent_along);
+    for (auto each = before.rbegin(); each != before.rend(); ++each)
+        follow(*each, false);
+}
+
 /// The nodes before it are followed, too: who lets go sends along what it knows of them.
 void path_handoffs::look_at(const std::string& node, std::string_view data)
 {
@@ -156,8 +160,7 @@ void path_handoffs::look_at(const std::string& node, std::string_view data)
         known_.erase(oldest);
     }
     all_.peers.subscribe(*uuid, endpoint);
-    for (const std::string& before : queue_.others_before(node, most_sent_along))
-        follow(before, false);
+    listed();
 }
 
 /// False if there is no use in asking for it: it is asked for, or was let go.
@@ -175,17 +178,29 @@ bool path_handoffs::follow(const std::string& node, bool asks)
     const auto has_its_number = [&node](const let_go& l) { return l.node.ends_with(number_of(node)); };
     if (ZKLOCK_MUTANT(handoff_by_number_not_name) && std::ranges::any_of(let_go_, has_its_number))
         return !queue_.certified(node);
-    if (!asks && known_.size() >= most_known)
-        return false;
+    if (known_.size() >= most_known) {
+        const auto gone = std::ranges::find_if(known_, [](const known& k) { return k.gone; });
+        if (gone != known_.end()) {
+            forget(*gone);
+            known_.erase(gone);
+        } else if (!asks) {
+            return false;
+        }
+    }
     known_.reserve(known_.size() + 1);
-    known_.push_back({node, *uuid, all_.follow(*this, *uuid, node), asks});
+    known_.push_back({node, *uuid, all_.follow(*this, *uuid, node), asks, false});
     return true;
 }
 
 void path_handoffs::forget(known& k) noexcept
 {
     all_.forget(k.place);
-    if (k.asked_for)
+    ask_no_more(k);
+}
+
+void path_handoffs::ask_no_more(known& k) noexcept
+{
+    if (std::exchange(k.asked_for, false))
         all_.peers.unsubscribe(k.commitment);
 }
 
@@ -197,10 +212,14 @@ bool path_handoffs::certified(const std::string& node, const store::node_secret&
     return true;
 }
 
+/// If the servers have told it before, others who wait may not have heard it yet.
 void path_handoffs::on_certified(std::string_view node, const store::node_secret& secret)
 {
-    if (certified(std::string(node), secret))
-        advance_();
+    const std::string name(node);
+    if (certified(name, secret))
+        return advance_();
+    if (std::ranges::find(let_go_, name, &let_go::node) == let_go_.end())
+        remember(name, secret);
 }
 
 void path_handoffs::settle()
@@ -208,12 +227,11 @@ void path_handoffs::settle()
     const std::size_t unseen = queue_.passed_over();
     all_.unseen(unseen_, unseen);
     unseen_ = unseen;
-    std::erase_if(known_, [this](known& k) {
-        if (queue_.waits_behind(k.node) || ZKLOCK_MUTANT(handoff_by_number_not_name))
-            return false;
-        forget(k);
-        return true;
-    });
+    for (known& k : known_) {
+        k.gone = !queue_.waits_behind(k.node) && !ZKLOCK_MUTANT(handoff_by_number_not_name);
+        if (k.gone)
+            ask_no_more(k);
+    }
 }
 
 } // namespace zklock::recipes

@@ -47,6 +47,8 @@ public:
 
     // --- nodes of others ---------------------------------------------------------------------------------------------
 
+    /// The children were listed: of the nodes before ours some may have been let go that were not known then.
+    void listed();
     /// A watch on that node was confirmed, which another session owns: its data say where its client is.
     void look_at(const std::string& node, std::string_view data);
     /// A step is complete: what is not there any more is not asked for.
@@ -58,6 +60,7 @@ private:
         store::commitment commitment;
         handoffs::followed place;
         bool asked_for; ///< and not only followed, should somebody else send it along
+        bool gone;      ///< nobody waits behind it here any more
     };
     struct let_go {
         std::string node;
@@ -68,9 +71,9 @@ private:
     void on_awaited() override;
     bool follow(const std::string& node, bool asks);
     void forget(known&) noexcept;
+    void ask_no_more(known&) noexcept;
     bool certified(const std::string& node, const store::node_secret&);
     void remember(std::string_view node, const store::node_secret&);
-    [[nodiscard]] std::vector<store::node_secret> still_listed() const;
 
     handoffs& all_;
     queue::lock_queue& queue_;
@@ -78,7 +81,7 @@ private:
     const std::function<void()> advance_;
     bool takes_part_ = false; ///< one of the contenders does
     std::vector<known> known_; ///< nodes of others
-    std::deque<let_go> let_go_; ///< lately: of others, and of this client
+    std::deque<let_go> let_go_; ///< of late: of others, and of this client
     struct leaving {
         std::string node;
         offered_node offer;

@@ -64,7 +64,8 @@ void handoffs::on_certificate(const store::node_secret& secret)
         for (; first != last; ++first)
             certified.push_back(first->second);
         // It may be of a reader, too, that a writer has become whose node alone is known here.
-        told_before_.emplace_back(commitment, secret);
+        if (!told_before(commitment))
+            told_before_.emplace_back(commitment, secret);
         if (told_before_.size() > most_told_before)
             told_before_.pop_front();
         for (const auto& [by, node] : certified)

@@ -79,13 +79,17 @@ TEST_SUITE("peers: to whom we connect")
         CHECK(other.hears(later) == verdict::hang_up);
     }
 
-    TEST_CASE("where nothing is waited for any more as the greeting comes, nothing is said")
+    TEST_CASE("where nothing is waited for any more as the greeting comes, the connection stays for the next wait")
     {
         call c;
         c.wants(1);
+        c.wants(2);
         c.peer.want_no_more(node(1), at(0s), c.out);
-        CHECK(c.hears(greeting_text()) == verdict::hang_up);
-        CHECK(c.out.empty());
+        c.peer.want_no_more(node(2), at(0s), c.out);
+        CHECK(c.hears(greeting_text()) == verdict::go_on);
+        CHECK(c.out == test::wish(peering::wish::subscribe, 2) + test::wish(peering::wish::unsubscribe, 2));
+        CHECK(c.peer.idle());
+        CHECK(c.peer.time_passed(at(30s)) == verdict::hang_up);
     }
 
     TEST_CASE("a secret proves what it is of, and is asked for once")

@@ -85,7 +85,6 @@ public:
     void let_go(std::string_view uuid);
     /// Whether a client has been told that of a node.
     std::function<bool(unsigned client, const std::string& node)> was_told_let_go;
-    std::function<bool(unsigned client, const std::string& node, instant long_ago)> was_told_let_go_long_ago;
 
     [[nodiscard]] const std::deque<contender_record>& records() const noexcept { return records_; }
     [[nodiscard]] std::uint64_t grants() const noexcept { return grants_; }
@@ -111,6 +110,7 @@ private:
     std::deque<contender_record> records_;
     std::unordered_map<std::string, contender_record*> by_tag_;
     std::map<unsigned, std::int64_t> last_token_; ///< by path
+    std::unordered_map<std::string, instant> free_to_go_; ///< since when nodes wait for certificates no more
     std::map<unsigned, std::set<std::int64_t>> tokens_; ///< by path: all that were given
     std::map<std::string, unsigned> grants_on_;   ///< by node
     std::vector<std::string> deleted_;

@@ -12,7 +12,7 @@ bool lacks_own_watch(const ensemble& e, const simulated_store& store, const std:
 {
     const auto* const found = e.leaders_tree().find(node);
     // A change of its data uses the watch up, and the news may be under way.
-    if (found == nullptr || found->version != 0 || !store.undisturbed()) return false;
+    if (found == nullptr || found->version != 0 || !store.undisturbed() || store.was_listed(node)) return false;
     const auto watches = e.watches();
     return std::none_of(watches.begin(), watches.end(),
                         [&](const auto& w) { return w.session == found->owner && w.path == node; });
@@ -41,12 +41,17 @@ void checker::check_waiting()
         for (auto own = others.begin(); own != others.end(); ++own) {
             const auto* const c = owner_of(own->second.first);
             const bool waits = c != nullptr && c->now == contender_record::phase::waiting;
-            if (own == others.begin() || !waits || !c->store->undisturbed()) continue;
-            const bool all_told = std::all_of(others.begin(), own, [&](const auto& o) {
-                return o.second.second != own->second.second &&
-                       was_told_let_go_long_ago(c->client, o.second.first, plan_.set.a_while());
-            });
-            if (all_told && world_.time.now() > c->began + plan_.set.a_while())
+            const bool all_told = own != others.begin() && waits && c->store->undisturbed() &&
+                                  std::all_of(others.begin(), own, [&](const auto& o) {
+                                      return o.second.second != own->second.second &&
+                                             was_told_let_go(c->client, o.second.first);
+                                  });
+            if (!all_told) {
+                free_to_go_.erase(own->second.first);
+                continue;
+            }
+            const auto since = free_to_go_.emplace(own->second.first, world_.time.now()).first->second;
+            if (world_.time.now() > since + instant(plan_.set.a_while()))
                 world_.violate(label(*c) + ": waits, though all before it were let go, and it was told so");
         }
     }

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,17 +41,9 @@ public:
     void told(const store::node_secret&);
     /// Whether it has been told that the owner of that node has let it go.
     [[nodiscard]] bool was_told(std::string_view uuid) const { return told_.contains(std::string(uuid)); }
-    /// Likewise, for so long already.
-    [[nodiscard]] bool was_told(std::string_view uuid, instant long_ago) const
-    {
-        const auto found = told_.find(std::string(uuid));
-        return found != told_.end() && found->second + long_ago < world_.time.now();
-    }
 
     /// What is on offer, and what is waited for: nothing should be when all has ended.
     [[nodiscard]] std::vector<std::string> left() const;
-    /// How often the client may ask for a node that it asks for already: what others write makes it connect no more.
-    static constexpr unsigned most_questions = 2;
 
 private:
     using uuid = std::string;
@@ -85,8 +78,7 @@ private:
     std::map<uuid, std::vector<simulated_peers*>> offers_; ///< with their subscribers
     std::deque<published_node> published_;
     std::map<uuid, subscription> subscriptions_;
-    std::map<uuid, unsigned> questions_; ///< how many too many, by node
-    std::map<uuid, instant> told_; ///< when first
+    std::set<uuid> told_;
     std::uint64_t last_subscription_ = 0;
 };
 

@@ -306,6 +306,12 @@ void simulated_store::note_deleted(const waiting& w, const answer& a)
         told_deleted_.emplace(w.writes[a.failed].path, world_.time.now());
 }
 
+bool simulated_store::was_listed(const std::string& path) const
+{
+    const auto found = listed_.find(path);
+    return found != listed_.end() && world_.time.now() <= found->second + instant(world_.set.promptly());
+}
+
 void simulated_store::note_watch(const waiting& w, const answer& a)
 {
     const bool watches = w.watch && (w.what == operation::get || w.what == operation::children);
@@ -376,6 +382,7 @@ void simulated_store::call_back(waiting& w, const answer& a)
         if (ok) {
             r.names = &a.names;
             r.stat = a.stat;
+            for (const auto& name : a.names) listed_[w.path + '/' + name] = world_.time.now();
         }
         if (*l) tell([&] { (*l)(fill(r)); });
     } else if (auto* access = std::get_if<access_done>(&w.call)) {

@@ -20,9 +20,6 @@ public:
         checker_.was_told_let_go = [&s](unsigned client, const std::string& node) {
             return s.was_told_let_go(client, node);
         };
-        checker_.was_told_let_go_long_ago = [&s](unsigned client, const std::string& node, instant long_ago) {
-            return s.was_told_let_go(client, node, long_ago);
-        };
     }
 
     void perform(client& c, const step& s) override { s.what == act::list ? list(c, s) : acquire(c, s); }

@@ -149,12 +149,6 @@ public:
         const auto& peers = current_[client]->peers;
         return peers && peers->was_told(uuid_in(node));
     }
-    /// Likewise, for so long already.
-    [[nodiscard]] bool was_told_let_go(unsigned client, const std::string& node, instant long_ago) const
-    {
-        const auto& peers = current_[client]->peers;
-        return peers && peers->was_told(uuid_in(node), long_ago);
-    }
     [[nodiscard]] client& current(unsigned number) { return *current_[number]; }
 
     /// Every call of a session's goes through here.

@@ -62,9 +62,16 @@ TEST_SUITE("hand-offs past the servers, taken")
     {
         handoff_scene s;
         s.certify(52);
-        SUBCASE("asked about")
+        SUBCASE("told before the list")
         {
-            const auto a = s.wait_behind(there);
+            const auto a = s.acquire("/p");
+            asked(s).to(to_create(1)).number(102, 2).to("watch /p").show(children_of(3, 102));
+            asked(s).to("children /p").list(
+                {fake_peers::node(51, 0), fake_peers::node(52, 1), fake_peers::node(1, 2)}, children_of(3, 102));
+            s.peers.heard();
+            s.watched(1, 2, 5, "me");
+            s.watched(51, 0, 8, there);
+            asked(s).nothing_else();
             CHECK(s.peers.heard() == "subscribe #51 at 10.0.0.2:7000");
             s.certify(51);
             CHECK(a->ended == error_code());
@@ -85,7 +92,27 @@ TEST_SUITE("hand-offs past the servers, taken")
         }
     }
 
-    TEST_CASE("who lets go sends along what may still be listed before it")
+    TEST_CASE("a node whose name others have copied is asked for once, and as long as anybody waits behind one of them")
+    {
+        handoff_scene s;
+        const auto a = s.acquire("/p");
+        asked(s).to(to_create(1)).number(102, 2).to("watch /p").show(children_of(3, 102));
+        asked(s).to("children /p").list(
+            {fake_peers::node(51, 0), fake_peers::node(51, 1), fake_peers::node(1, 2)}, children_of(3, 102));
+        s.peers.heard();
+        s.watched(1, 2, 5, "me");
+        s.watched(51, 1, 9, "them\nhandoff=10.0.0.3:7000");
+        CHECK(s.peers.heard() == "subscribe #51 at 10.0.0.3:7000");
+        s.watched(51, 0, 8, there);
+        CHECK(s.peers.heard() == "");
+        s.is_gone(51, 1);
+        CHECK(s.peers.heard() == "");
+        s.is_gone(51, 0);
+        CHECK(s.peers.heard() == "unsubscribe #51");
+        CHECK(a->ended == error_code());
+    }
+
+    TEST_CASE("who lets go sends along what was let go before it, though the servers have told it")
     {
         handoff_scene s;
         const auto a = s.wait_behind(there);
@@ -93,17 +120,10 @@ TEST_SUITE("hand-offs past the servers, taken")
         s.certify(51);
         CHECK(a->ended == error_code());
         s.peers.heard();
-        SUBCASE("both")
-        {
-            s.release(*a);
-            CHECK(s.peers.heard() == "publish #1 and #52 and #51");
-        }
-        SUBCASE("one is gone")
-        {
-            s.is_gone(52, 1);
-            s.release(*a);
-            CHECK(s.peers.heard() == "publish #1 and #51");
-        }
+        SUBCASE("they are there") {}
+        SUBCASE("one is gone: others may have seen it, and wait") { s.is_gone(52, 1); }
+        s.release(*a);
+        CHECK(s.peers.heard() == "publish #1 and #52 and #51");
     }
 
     TEST_CASE("behind such a grant a sync goes before the next read for a user")

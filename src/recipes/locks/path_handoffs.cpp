@@ -34,8 +34,8 @@ path_handoffs::path_handoffs(handoffs& all, queue::lock_queue& queue, bool linge
 
 path_handoffs::~path_handoffs()
 {
-    for (known& k : known_)
-        forget(k);
+    for (const known& k : known_)
+        all_.forget(k.place);
     all_.unseen_for_ever(unseen_);
 }
 
@@ -140,7 +140,7 @@ void path_handoffs::listed()
         return;
     const std::vector<std::string> before = queue_.others_before_ours(most_sent_along);
     for (auto each = before.rbegin(); each != before.rend(); ++each)
-        follow(*each, false);
+        (void)follow(*each, false);
 }
 
 /// The nodes before it are followed, too: who lets go sends along what it knows of them.
@@ -150,58 +150,51 @@ void path_handoffs::look_at(const std::string& node, std::string_view data)
     const bool of_us = endpoint == all_.peers.endpoint(); // of an earlier session
     if (!takes_part_ || endpoint.empty() || of_us || !queue_.waits_behind(node))
         return;
-    const auto uuid = queue::uuid_of(node);
-    if (!uuid || !follow(node, true))
+    const known* const k = follow(node, true);
+    if (!k || k->place->second.asked_for)
         return;
-    const auto asked = [](const known& k) { return k.asked_for; };
-    if (std::ranges::count_if(known_, asked) > static_cast<std::ptrdiff_t>(most_asked_for)) {
-        const auto oldest = std::ranges::find_if(known_, asked);
-        forget(*oldest);
-        known_.erase(oldest);
-    }
-    all_.peers.subscribe(*uuid, endpoint);
+    const auto asked = [](const known& each) { return each.place->second.asked_for; };
+    if (std::ranges::count_if(known_, asked) == static_cast<std::ptrdiff_t>(most_asked_for))
+        all_.ask_no_more(std::ranges::find_if(known_, asked)->place);
+    all_.ask(k->place, endpoint);
     listed();
 }
 
-/// False if there is no use in asking for it: it is asked for, or was let go.
-bool path_handoffs::follow(const std::string& node, bool asks)
+/// Null if it was let go, or if too many are followed. To ask for one makes room.
+const path_handoffs::known* path_handoffs::follow(const std::string& node, bool to_ask)
 {
     const auto uuid = queue::uuid_of(node);
     if (!uuid)
-        return false;
-    const auto found = std::ranges::find(known_, node, &known::node);
+        return nullptr;
+    const auto found = std::ranges::find(known_, node, [](const known& k) { return k.place->second.node; });
     if (found != known_.end())
-        return asks && !std::exchange(found->asked_for, found->asked_for || asks);
+        return &*found;
     if (const auto told = all_.told_before(*uuid))
         if (certified(node, *told))
-            return false;
+            return nullptr;
     const auto has_its_number = [&node](const let_go& l) { return l.node.ends_with(number_of(node)); };
-    if (ZKLOCK_MUTANT(handoff_by_number_not_name) && std::ranges::any_of(let_go_, has_its_number))
-        return !queue_.certified(node);
-    if (known_.size() >= most_known) {
-        const auto gone = std::ranges::find_if(known_, [](const known& k) { return k.gone; });
-        if (gone != known_.end()) {
-            forget(*gone);
-            known_.erase(gone);
-        } else if (!asks) {
-            return false;
-        }
+    if (ZKLOCK_MUTANT(handoff_by_number_not_name) && std::ranges::any_of(let_go_, has_its_number)) {
+        (void)queue_.certified(node);
+        return nullptr;
     }
+    if (known_.size() >= most_known && !make_room(to_ask))
+        return nullptr;
     known_.reserve(known_.size() + 1);
-    known_.push_back({node, *uuid, all_.follow(*this, *uuid, node), asks, false});
+    known_.push_back({all_.follow(*this, *uuid, node), false});
+    return &known_.back();
+}
+
+/// Those that are gone are the first to go, and then, if one is to be asked for, those that are not.
+bool path_handoffs::make_room(bool to_ask) noexcept
+{
+    auto oldest = std::ranges::find_if(known_, &known::gone);
+    if (oldest == known_.end() && to_ask)
+        oldest = std::ranges::find_if(known_, [](const known& k) { return !k.place->second.asked_for; });
+    if (oldest == known_.end())
+        return false;
+    all_.forget(oldest->place);
+    known_.erase(oldest);
     return true;
-}
-
-void path_handoffs::forget(known& k) noexcept
-{
-    all_.forget(k.place);
-    ask_no_more(k);
-}
-
-void path_handoffs::ask_no_more(known& k) noexcept
-{
-    if (std::exchange(k.asked_for, false))
-        all_.peers.unsubscribe(k.commitment);
 }
 
 bool path_handoffs::certified(const std::string& node, const store::node_secret& secret)
@@ -228,9 +221,9 @@ void path_handoffs::settle()
     all_.unseen(unseen_, unseen);
     unseen_ = unseen;
     for (known& k : known_) {
-        k.gone = !queue_.waits_behind(k.node) && !ZKLOCK_MUTANT(handoff_by_number_not_name);
+        k.gone = !queue_.waits_behind(k.place->second.node) && !ZKLOCK_MUTANT(handoff_by_number_not_name);
         if (k.gone)
-            ask_no_more(k);
+            all_.ask_no_more(k.place);
     }
 }
 

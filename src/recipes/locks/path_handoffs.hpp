@@ -56,11 +56,8 @@ public:
 
 private:
     struct known {
-        std::string node;
-        store::commitment commitment;
         handoffs::followed place;
-        bool asked_for; ///< and not only followed, should somebody else send it along
-        bool gone;      ///< nobody waits behind it here any more
+        bool gone; ///< nobody waits behind it here any more
     };
     struct let_go {
         std::string node;
@@ -69,9 +66,8 @@ private:
 
     void on_certified(std::string_view node, const store::node_secret&) override;
     void on_awaited() override;
-    bool follow(const std::string& node, bool asks);
-    void forget(known&) noexcept;
-    void ask_no_more(known&) noexcept;
+    const known* follow(const std::string& node, bool to_ask);
+    bool make_room(bool to_ask) noexcept;
     bool certified(const std::string& node, const store::node_secret&);
     void remember(std::string_view node, const store::node_secret&);
 

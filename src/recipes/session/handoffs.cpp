@@ -28,7 +28,27 @@ auto handoffs::follow(handoff_source& source, const store::commitment& commitmen
 
 void handoffs::forget(followed node) noexcept
 {
+    ask_no_more(node);
     followed_.erase(node);
+}
+
+bool handoffs::asked_for(const store::commitment& commitment) const
+{
+    const auto [first, last] = followed_.equal_range(commitment);
+    return std::any_of(first, last, [](const auto& f) { return f.second.asked_for; });
+}
+
+void handoffs::ask(followed node, std::string_view endpoint)
+{
+    if (!asked_for(node->first))
+        peers.subscribe(node->first, endpoint);
+    node->second.asked_for = true;
+}
+
+void handoffs::ask_no_more(followed node) noexcept
+{
+    if (std::exchange(node->second.asked_for, false) && !asked_for(node->first))
+        peers.unsubscribe(node->first);
 }
 
 std::optional<store::node_secret> handoffs::told_before(const store::commitment& commitment) const
@@ -68,8 +88,8 @@ void handoffs::on_certificate(const store::node_secret& secret)
             told_before_.emplace_back(commitment, secret);
         if (told_before_.size() > most_told_before)
             told_before_.pop_front();
-        for (const auto& [by, node] : certified)
-            by->on_certified(node, secret);
+        for (const node_of_others& each : certified)
+            each.by->on_certified(each.node, secret);
     });
 }
 

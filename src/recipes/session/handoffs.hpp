@@ -41,6 +41,7 @@ public:
     struct node_of_others {
         handoff_source* by;
         std::string node;
+        bool asked_for = false; ///< and not only followed, should somebody else send it along
     };
     using followed = std::multimap<store::commitment, node_of_others>::iterator;
     using lingering_nodes = std::multimap<store::commitment, handoff_source*>;
@@ -55,6 +56,9 @@ public:
     /// The source is told when a node is certified whose name has that commitment.
     [[nodiscard]] followed follow(handoff_source&, const store::commitment&, std::string node);
     void forget(followed) noexcept;
+    /// Asks who is at that endpoint for its certificate; unless it is asked for already, of whomever, as another node.
+    void ask(followed, std::string_view endpoint);
+    void ask_no_more(followed) noexcept;
     /// The secret of that commitment, if somebody has told it although nobody followed.
     [[nodiscard]] std::optional<store::node_secret> told_before(const store::commitment&) const;
     /// The source is told when its node of that commitment is awaited.
@@ -83,6 +87,7 @@ public:
 private:
     void on_certificate(const store::node_secret&) override;
     void on_awaited(const store::commitment&) override;
+    [[nodiscard]] bool asked_for(const store::commitment&) const;
 
     session& session_;
     std::multimap<store::commitment, node_of_others> followed_;

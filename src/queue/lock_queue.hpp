@@ -292,7 +292,8 @@ private:
     void own_node_gone(contenders::iterator);
     void forget_watch(std::string_view node);
     void suspect_others();
-    void other_gone(const place_name&, contender_kind);
+    void may_have_read_on(contender_kind its);
+    void doubt_unwatched_before(const place_name&);
     [[nodiscard]] bool stands_over_let_go(const contender&) const;
     [[nodiscard]] bool watches_own(const contender&) const;
     [[nodiscard]] bool own_node_from(std::int32_t sequence) const;

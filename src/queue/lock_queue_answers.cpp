@@ -334,18 +334,20 @@ void lock_queue::node_gone(std::string_view node)
     }
     const contender_kind its = gone->first.kind;
     view_.erase(gone);
-    other_gone(where, its);
+    may_have_read_on(its);
+    doubt_unwatched_before(where);
 }
 
-/// A node of another client, and of that kind, has stood there and counts no more: doubts that come with it.
-void lock_queue::other_gone(const place_name& where, contender_kind its)
+/// A node of another client, and of that kind, counts no more: a writer may read on with one that was not seen yet.
+void lock_queue::may_have_read_on(contender_kind its)
 {
-    const bool may_read_on = its == contender_kind::writer;
-    if (may_read_on && !ZKLOCK_MUTANT(shared_no_second_look_after_a_writer))
+    if (its == contender_kind::writer && !ZKLOCK_MUTANT(shared_no_second_look_after_a_writer))
         doubt_stamp_ = growth_stamp_ = ++stamp_;
-    if (just_listed_)
-        return;
-    // Those before it that went unwatched may be gone too.
+}
+
+/// With a node of another client that has stood there: those before it that went unwatched.
+void lock_queue::doubt_unwatched_before(const place_name& where)
+{
     const contender_kind kind = queued_.empty() ? contender_kind::mutex : first_queued().kind;
     const auto unwatched = [this, kind](const auto& known) {
         return known.second == 0 && excludes(known.first.kind, kind) && !is_watched(known.first.node);

@@ -27,7 +27,9 @@ bool lock_queue::certified(std::string_view node)
         let_go_.insert(view_.extract(first_of_others()));
     const contender_kind its = found->first.kind;
     let_go_.insert(view_.extract(found));
-    other_gone(where, its);
+    may_have_read_on(its);
+    if (!just_listed_)
+        doubt_unwatched_before(where);
     return true;
 }
 

@@ -26,16 +26,9 @@ const std::string& lock_contender::identifier() const noexcept
 
 const std::string& lock_contender::data() const noexcept
 {
-    if (!advertised_.empty())
-        return advertised_;
+    if (offer && !offer->data.empty())
+        return offer->data;
     return data_.empty() ? identifier() : data_;
-}
-
-void lock_contender::advertise(std::string_view endpoint)
-{
-    advertised_.clear();
-    if (!endpoint.empty())
-        advertised_ = queue::with_handoff(data(), endpoint);
 }
 
 void lock_contender::queued(std::string_view node) noexcept

@@ -62,8 +62,6 @@ public:
     }
     /// What its node's data says of it.
     [[nodiscard]] const std::string& data() const noexcept;
-    /// From now on also where its client is, unless that is empty. Not to be called while a create is under way.
-    void advertise(std::string_view endpoint);
     /// It takes part in hand-offs past the servers. The line of a semaphore does not: permits are taken under its lock.
     [[nodiscard]] bool hands_over() const noexcept { return request_.hands_over && !request_.internal; }
 
@@ -112,7 +110,7 @@ public:
     unsigned grants_before = 0;                 ///< of that czxid: what its token counts
     unsigned further_grants = 0;                ///< how many grants more that can count
     std::size_t reserved = 0;                   ///< bytes of the node budget
-    std::optional<offered_node> offer;          ///< its node, where others may ask for it
+    std::unique_ptr<offered_node> offer;        ///< its node, where others may ask for it
 
 private:
     [[nodiscard]] std::optional<store::scheduler::time_point> deadline() const noexcept override
@@ -136,7 +134,6 @@ private:
     session::news_slot to_tell_;            ///< how a release ends, once the lock is lost
     session::news_slot to_tell_downgraded_; ///< how a downgrade ends, once the lock is lost
     std::string data_;                      ///< if it says more than who it is
-    std::string advertised_;                ///< the data, if they say where its client is
     std::unique_ptr<acquire_events> events_; ///< if it has a listener
     std::function<void()> asked_; ///< to be called when it is revoked
     std::function<void(error_code, recipes::grant)> downgraded_;

@@ -108,7 +108,7 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
     if (access_ != contender->options().access)
         access_ = contender->options().access;
     try {
-        contenders_.emplace(id, contender);
+        contenders_.insert(contender);
         contender->arm_deadline();
         if (!contender->looks_once())
             queue_.join(id, false, contender->kind());
@@ -199,11 +199,11 @@ void lock_path::give_up(lock_contender& contender, errc why)
 
 void lock_path::forget(queue::contender_id id)
 {
-    const auto found = contenders_.find(id);
-    if (found == contenders_.end())
+    const contender_ptr* const found = contenders_.find(id);
+    if (!found)
         return;
-    const contender_ptr contender = found->second;
-    contenders_.erase(found);
+    const contender_ptr contender = *found;
+    contenders_.erase(id);
     contender->offer.reset();
     if (contender->reserved != 0)
         session_.release(std::exchange(contender->reserved, 0));

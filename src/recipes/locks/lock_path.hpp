@@ -1,7 +1,7 @@
 #pragma once
 #include "queue/lock_queue.hpp"
+#include "recipes/locks/contender_table.hpp"
 #include "recipes/locks/holder_look.hpp"
-#include "recipes/locks/lock_contender.hpp"
 #include "recipes/locks/path_handoffs.hpp"
 #include "recipes/session/write_source.hpp"
 #include "recipes/session/recipe_path.hpp"
@@ -14,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -94,7 +93,7 @@ public:
     void on_node_event(store::event_kind, std::string_view path, std::string_view node) override;
 
 private:
-    using contender_ptr = std::shared_ptr<lock_contender>;
+    using contender_ptr = contender_table::contender_ptr;
 
     // --- called by group_commit --------------------------------------------------------------------------------------
 
@@ -137,7 +136,7 @@ private:
     void look_for_downgraded(const contender_ptr&, const std::string& node, errc refused);
     /// The node of the contender, if it holds, or else nothing.
     [[nodiscard]] std::string_view node_of_holder(queue::contender_id) const;
-    void log_deletion(std::string_view node) const;
+    void log_deletion(std::string_view node);
     void notice_refusal(store::outcome);
     void look_at_data(const std::string& node, std::string_view data);
     void start_remove(const queue::action&);
@@ -172,7 +171,7 @@ private:
     // What each step looks at stands together, beside what the queue looks at.
     boost::container::deque<queue::contender_id> removes_;        ///< to be sent in company
     boost::container::deque<queue::contender_id> urgent_removes_; ///< others may be waiting for them
-    std::unordered_map<queue::contender_id, contender_ptr> contenders_;
+    contender_table contenders_;
     const std::vector<queue::action>* actions_ = nullptr; ///< of the queue's, lately
     std::size_t carried_out_ = 0;                         ///< how many of them were
     queue::contender_id to_create_ = 0; ///< whose node is to be created next; 0 if none can be now

@@ -139,12 +139,12 @@ void lock_path::on_node_event(store::event_kind kind, std::string_view, std::str
 }
 
 /// A waiter loses its place so; a holder's loss is told by itself.
-void lock_path::log_deletion(std::string_view node) const
+void lock_path::log_deletion(std::string_view node)
 {
     if (!session_.log.on(log_level::warning))
         return;
-    const auto found = contenders_.find(queue_.contender_of(node));
-    if (found != contenders_.end() && found->second->waiting())
+    const contender_ptr* const its = contenders_.find(queue_.contender_of(node));
+    if (its && (*its)->waiting())
         session_.log(log_level::warning, "somebody else has deleted the node of a waiter for ", path_,
                      ", which queues again: ", node);
 }

@@ -71,17 +71,17 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
         forget(action.id);
         break;
     case kind::vanished: // if an answer to its delete is still due, that will tell whose doing it was; if not, it has
-        if (const auto left = contenders_.find(action.id); left != contenders_.end() && !left->second->deleting())
-            end_release(*left->second, action.node);
+        if (const contender_ptr* const left = contenders_.find(action.id); left && !(*left)->deleting())
+            end_release(**left, action.node);
         break;
     }
 }
 
 void lock_path::start_remove(const queue::action& action)
 {
-    if (const auto found = contenders_.find(action.id); handoffs_ && found != contenders_.end()) {
-        handoffs_->gives_up(*found->second, action.by_own_will);
-        if (ZKLOCK_MUTANT(handoff_delete_waits_for_peers) && handoffs_->nobody_waits(*found->second)) {
+    if (const contender_ptr* const its = handoffs_ ? contenders_.find(action.id) : nullptr) {
+        handoffs_->gives_up(**its, action.by_own_will);
+        if (ZKLOCK_MUTANT(handoff_delete_waits_for_peers) && handoffs_->nobody_waits(**its)) {
             queue_.remove_failed(action.id);
             return after_a_while([this, id = action.id] { queue_.retry_remove(id); });
         }
@@ -228,13 +228,13 @@ void lock_path::look_at_data(const std::string& node, std::string_view data)
 {
     if (data != queue::revocation_request && !ZKLOCK_MUTANT(revocation_by_any_data))
         return;
-    const auto found = contenders_.find(queue_.contender_of(node));
-    if (found == contenders_.end())
+    const contender_ptr* const its = contenders_.find(queue_.contender_of(node));
+    if (!its)
         return;
-    if (session_.log.on(log_level::info) && !queue_.revoked(found->first))
+    if (session_.log.on(log_level::info) && !queue_.revoked((*its)->id))
         session_.log(log_level::info, "is asked to let go of ", path_, ": ", node);
-    queue_.revoke(found->first);
-    found->second->revoke();
+    queue_.revoke((*its)->id);
+    (*its)->revoke();
 }
 
 /// Both or none: so nobody sees the path without one of the two. It can be repeated when the answer was lost. The

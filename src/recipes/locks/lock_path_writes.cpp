@@ -192,11 +192,11 @@ void lock_path::on_czxid(const node_write& made, std::int64_t czxid)
     // Another node was looked at: that of this contender may be gone meanwhile, and another one may be on its way.
     if (!queue_.stands_on(made.id, queue::name_of(made.node)) && !ZKLOCK_MUTANT(number_of_an_earlier_node))
         return;
-    const auto found = contenders_.find(made.id);
-    if (found == contenders_.end())
+    const contender_ptr* const its = contenders_.find(made.id);
+    if (!its)
         return;
     if (czxid != 0)
-        take_czxid(*found->second, czxid);
+        take_czxid(**its, czxid);
     else
         queue_.token_missed(made.id);
 }
@@ -221,10 +221,10 @@ void lock_path::refuse_number(lock_contender& contender, errc why)
 void lock_path::on_removed(queue::contender_id id, outcome result)
 {
     answer_came();
-    const auto found = contenders_.find(id);
-    if (found == contenders_.end())
+    const contender_ptr* const found = contenders_.find(id);
+    if (!found)
         return; // it was done with after an exception
-    const contender_ptr contender = found->second;
+    const contender_ptr contender = *found;
     const bool vanished = !queue_.knows(id); // that was heard first
     contender->delete_answered(result, vanished);
     if (vanished) {

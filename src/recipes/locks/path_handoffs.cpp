@@ -6,6 +6,7 @@
 #include "recipes/locks/lock_contender.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <optional>
 #include <utility>
@@ -45,11 +46,23 @@ std::string_view path_handoffs::offer(lock_contender& contender)
 {
     takes_part_ = true;
     const bool again = ZKLOCK_MUTANT(handoff_one_secret_for_all_nodes) && !let_go_.empty();
-    contender.offer.emplace(all_, again ? let_go_.back().secret : all_.peers.make_secret());
+    contender.offer.reset();
+    contender.offer = std::make_unique<offered_node>(all_, again ? let_go_.back().secret : all_.peers.make_secret());
     if (lingers_)
         contender.offer->tell(*this);
-    contender.advertise(all_.peers.endpoint());
+    advertise(contender);
     return store::text(contender.offer->commitment());
+}
+
+/// The data of its nodes say from now on where its client is.
+void path_handoffs::advertise(lock_contender& contender)
+{
+    const std::string_view endpoint = all_.peers.endpoint();
+    if (!contender.offer)
+        return;
+    contender.offer->data.clear();
+    if (!endpoint.empty())
+        contender.offer->data = queue::with_handoff(contender.data(), endpoint);
 }
 
 void path_handoffs::granted(lock_contender& contender, lock_contender* before, bool over_let_go)
@@ -57,8 +70,8 @@ void path_handoffs::granted(lock_contender& contender, lock_contender* before, b
     if (before) {
         if (ZKLOCK_MUTANT(handoff_node_passed_on_afterwards))
             tell_too_early(*before);
-        contender.offer = std::exchange(before->offer, std::nullopt);
-        contender.advertise(all_.peers.endpoint()); // should a reader's node follow this one
+        contender.offer = std::move(before->offer);
+        advertise(contender); // should a reader's node follow this one
     }
     if (contender.offer)
         contender.offer->hold_begins();
@@ -91,17 +104,17 @@ void path_handoffs::gives_up(lock_contender& contender, bool by_own_will)
 void path_handoffs::delete_goes(lock_contender& contender, std::string_view node)
 {
     if (contender.offer && queue::uuid_of(node) == contender.offer->commitment())
-        to_tell_.push_back({std::string(node), *std::exchange(contender.offer, std::nullopt)});
+        to_tell_.push_back({std::string(node), std::move(contender.offer)});
 }
 
 void path_handoffs::deletes_sent()
 try {
     for (leaving& each : std::exchange(to_tell_, {})) {
-        const store::node_secret secret = each.offer.secret();
+        const store::node_secret secret = each.offer->secret();
         std::vector<store::node_secret> before;
         for (const let_go& earlier : let_go_)
             before.push_back(earlier.secret);
-        each.offer.publish(before);
+        each.offer->publish(before);
         remember(each.node, secret);
     }
 } catch (const std::bad_alloc&) { // those who wait hear from the servers
@@ -110,7 +123,7 @@ try {
 void path_handoffs::tell_too_early(lock_contender& contender)
 {
     if (contender.offer && contender.offer->held_without_writes())
-        std::exchange(contender.offer, std::nullopt)->publish({});
+        std::exchange(contender.offer, nullptr)->publish({});
 }
 
 bool path_handoffs::nobody_waits(const lock_contender& contender) const

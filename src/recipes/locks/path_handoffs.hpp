@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,7 @@ private:
 
     void on_certified(std::string_view node, const store::node_secret&) override;
     void on_awaited() override;
+    void advertise(lock_contender&);
     const known* follow(const std::string& node, bool to_ask);
     bool make_room(bool to_ask) noexcept;
     bool certified(const std::string& node, const store::node_secret&);
@@ -80,7 +82,7 @@ private:
     std::deque<let_go> let_go_; ///< of late: of others, and of this client
     struct leaving {
         std::string node;
-        offered_node offer;
+        std::unique_ptr<offered_node> offer;
     };
     std::vector<leaving> to_tell_; ///< whose deletes are being sent
     std::size_t unseen_ = 0;       ///< nodes that were passed over

@@ -141,23 +141,6 @@ offered_node::offered_node(handoffs& in, const store::node_secret& secret)
     in_->peers.offer(commitment_);
 }
 
-offered_node::offered_node(offered_node&& other) noexcept
-    : in_(std::exchange(other.in_, nullptr)), secret_(other.secret_), commitment_(other.commitment_),
-      may_linger_(std::exchange(other.may_linger_, std::nullopt)), since_(other.since_), clean_(other.clean_)
-{
-}
-
-offered_node& offered_node::operator=(offered_node&& other) noexcept
-{
-    std::swap(in_, other.in_);
-    std::swap(secret_, other.secret_);
-    std::swap(commitment_, other.commitment_);
-    std::swap(may_linger_, other.may_linger_);
-    std::swap(since_, other.since_);
-    std::swap(clean_, other.clean_);
-    return *this;
-}
-
 void offered_node::tell(handoff_source& lingers)
 {
     if (!may_linger_)

@@ -105,8 +105,8 @@ private:
 class offered_node {
 public:
     offered_node(handoffs&, const store::node_secret&);
-    offered_node(offered_node&& other) noexcept;
-    offered_node& operator=(offered_node&& other) noexcept;
+    offered_node(const offered_node&) = delete;
+    offered_node& operator=(const offered_node&) = delete;
     ~offered_node() { withdraw(); }
 
     [[nodiscard]] const store::node_secret& secret() const noexcept { return secret_; }
@@ -125,6 +125,8 @@ public:
     [[nodiscard]] bool held_without_writes() const noexcept { return clean_; }
     /// Tells those who wait for it.
     void publish(std::span<const store::node_secret> of_nodes_before);
+
+    std::string data; ///< of the node, if it says where its client is
 
 private:
     void withdraw() noexcept;

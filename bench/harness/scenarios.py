@@ -3,6 +3,7 @@ import dataclasses
 
 from drivers import ON_ZOOKEEPER, OURS, PEERS, SERVICES, SYSTEMS
 
+LINGER_MS = 20
 POLL_US = 1_000  # between two tries for a lock of Redis, in the mean; its users' libraries wait 100 ms and more
 
 # What a system's driver is told beside the load.
@@ -86,7 +87,9 @@ def scenarios(quick):
         Scenario("crowd", [load for waiters in scale.choose([10, 100, 1_000, 10_000, 100_000], [10, 1_000, 100_000])
                            for load in scale.crowd(waiters, systems=SYSTEMS)]
                  + [load for processes, waiters in scale.choose([(2, 2), (8, 8), (8, 64)], [(2, 2)])
-                    for load in scale.crowd_apart(processes, waiters)]),
+                    for load in scale.crowd_apart(processes, waiters)]
+                 + [load for processes in scale.choose([2, 8], [2])
+                    for load in scale.crowd_apart(processes, processes, {"linger_ms": LINGER_MS})]),
         Scenario("independent", [load for paths in scale.choose([8, 64, 256, 1_000], [8, 256])
                                  for load in scale.independent(paths)] + scale.arrivals(64, 1_000)),
         Scenario("cancel", [scale.cancel(waiters) for waiters in (scale.choose(1_000, 100), 10_000)]),
@@ -193,11 +196,12 @@ class Scale:
                                   ("raw", *OURS, "curator", "kazoo", *services), processes, member=member,
                                   note=apart_note))]
 
-    def crowd_apart(self, processes, waiters):
-        # No floor: without a lock they would not wait for each other.
-        parameters = {"processes": processes, "waiters": waiters}
-        load = Load("crowd", {"waiters": waiters}, [Timed("acquire", parameters, "rate")],
-                    (*OURS, "curator", "kazoo", *SERVICES), processes, note=apart_note)
+    def crowd_apart(self, processes, waiters, options={}):
+        # No floor: without a lock they would not wait for each other. The options are ours.
+        parameters = {"processes": processes, "waiters": waiters, **options}
+        others = () if options else ("kazoo", *SERVICES)
+        load = Load("crowd", {"waiters": waiters, **options}, [Timed("acquire", parameters, "rate")],
+                    (*OURS, "curator", *others), processes, note=apart_note)
         load.rounds = self.choose(9, 4)
         load.values["ms"] = self.choose(500, 250)
         return [load]

@@ -87,12 +87,14 @@ def uncontended(bench, scratch):
 
 def processes(bench):
     """Contenders in two processes, of every system that can."""
-    systems = ("zklock", "curator", "kazoo", *bench.services)
+    systems = ("zklock", "zklock-direct", "curator", "kazoo", *bench.services)
     _, entries = bench.measure(("raw", *systems), "--scenario", "handoff", "--scenario", "crowd", "--rounds", "1",
                                "--load", "processes=2")
     expected = {(system, "handoff", "processes=2", f"hold_us={hold_us}") for system in ("raw", *systems)
                 for hold_us in (0, 1000)}
     expected |= {(system, "crowd", "processes=2", "waiters=2") for system in systems}
+    expected |= {(system, "crowd", "processes=2", "waiters=2", "linger_ms=20")
+                 for system in ("zklock", "zklock-direct", "curator")}
     check(kinds(entries) == expected, f"measured was {kinds(entries)}")
     for entry in entries:
         check("of the grants followed a hold of another process" in entry["note"], f"the note of {entry}")

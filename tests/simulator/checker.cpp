@@ -168,7 +168,7 @@ void checker::check_grant_in_tree(contender_record& c)
     if (!unaware) last = std::max(last, c.given.fencing_token);
 
     const auto own = contender_sequence(name_in(c.given.node));
-    bool overtakes = false;
+    std::optional<instant> overtakes; ///< somebody, whose word came then: the last of them
     for (const auto& name : tree.children(path_of(c.path))) {
         const auto sequence = contender_sequence(name);
         if (!sequence || !own || *sequence >= *own) continue;
@@ -176,16 +176,16 @@ void checker::check_grant_in_tree(contender_record& c)
         if (contains(out_of_turn_, other_node)) continue;
         const auto* other = owner_of(other_node);
         const bool same_session = tree.find(other_node)->owner == node->owner;
-        if (!same_session && was_told_let_go && was_told_let_go(c.client, other_node)) {
-            overtakes = true;
+        if (const auto told = !same_session && told_let_go ? told_let_go(c.client, other_node) : std::nullopt) {
+            overtakes = std::max(overtakes.value_or(*told), *told);
         } else if (!same_session && !unaware) {
             world_.violate(label(c) + ": granted before its turn, " + name + " of another session is lower");
         } else if (same_session && other != nullptr && other->now == phase::holding && other->believes()) {
             world_.violate(label(c) + ": granted while " + other->tag + " holds");
         }
     }
-    world_.overtaking_grants += overtakes;
-    if (overtakes && lacks_own_watch(ensemble_, *c.store, c.given.node))
+    world_.overtaking_grants += overtakes.has_value();
+    if (overtakes && lacks_own_watch(ensemble_, *c.store, c.given.node, *overtakes))
         world_.violate(label(c) + ": granted by a certificate, and its own node is not watched");
     // Strictly first come, first served within the client too. A waiter may own an orphan that is being deleted.
     std::map<const contender_record*, std::int64_t> newest;

@@ -84,7 +84,7 @@ public:
     /// The owner of the node of that uuid has said that it never serves anybody again.
     void let_go(std::string_view uuid);
     /// Whether a client has been told that of a node.
-    std::function<bool(unsigned client, const std::string& node)> was_told_let_go;
+    std::function<std::optional<instant>(unsigned client, const std::string& node)> told_let_go;
 
     [[nodiscard]] const std::deque<contender_record>& records() const noexcept { return records_; }
     [[nodiscard]] std::uint64_t grants() const noexcept { return grants_; }
@@ -127,7 +127,8 @@ private:
 
 /// Whether a grant that comes before the servers have done the release leaves its holder without news of the end of its
 /// own node.
-[[nodiscard]] bool lacks_own_watch(const ensemble& e, const simulated_store& store, const std::string& node);
+[[nodiscard]] bool lacks_own_watch(const ensemble& e, const simulated_store& store, const std::string& node,
+                                   instant told);
 
 /// The sequence number of a contender's name, whoever made it; nothing for other children.
 [[nodiscard]] std::optional<std::int64_t> contender_sequence(std::string_view name);

@@ -8,11 +8,11 @@
 
 namespace zklock::simulator {
 
-bool lacks_own_watch(const ensemble& e, const simulated_store& store, const std::string& node)
+bool lacks_own_watch(const ensemble& e, const simulated_store& store, const std::string& node, instant told)
 {
     const auto* const found = e.leaders_tree().find(node);
     // A change of its data uses the watch up, and the news may be under way.
-    if (found == nullptr || found->version != 0 || !store.undisturbed() || store.was_listed(node)) return false;
+    if (found == nullptr || found->version != 0 || !store.undisturbed() || store.was_listed(node, told)) return false;
     const auto watches = e.watches();
     return std::none_of(watches.begin(), watches.end(),
                         [&](const auto& w) { return w.session == found->owner && w.path == node; });
@@ -44,7 +44,7 @@ void checker::check_waiting()
             const bool all_told = own != others.begin() && waits && c->store->undisturbed() &&
                                   std::all_of(others.begin(), own, [&](const auto& o) {
                                       return o.second.second != own->second.second &&
-                                             was_told_let_go(c->client, o.second.first);
+                                             told_let_go(c->client, o.second.first);
                                   });
             if (!all_told) {
                 free_to_go_.erase(own->second.first);

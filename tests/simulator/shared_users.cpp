@@ -84,7 +84,7 @@ protected:
             const auto other = contender_sequence(name);
             if (!other || *other >= *number || out_of_turn_.contains(path + name)) continue;
             if (is_reader(name) && !roles_.at(&u).writes) continue;
-            if (stage_.was_told_let_go(u.client, path + name)) continue;
+            if (stage_.told_let_go(u.client, path + name)) continue;
             if (tree.find(path + name)->owner != node->owner) violate(u, "granted before " + name);
         }
     }

@@ -250,7 +250,7 @@ void simulated_peers::told(const node_secret& secret)
 {
     const auto node = key(commitment_to(secret));
     say("is told that " + node + " is let go");
-    if (network_.is_let_go(node)) told_.insert(node);
+    if (network_.is_let_go(node)) told_.emplace(node, world_.time.now());
     subscriptions_.erase(node);
     tell([&] { observer_->on_certificate(secret); });
 }

@@ -7,7 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <set>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,8 +39,12 @@ public:
     void run(std::function<void()> f);
     /// Somebody shows a certificate.
     void told(const store::node_secret&);
-    /// Whether it has been told that the owner of that node has let it go.
-    [[nodiscard]] bool was_told(std::string_view uuid) const { return told_.contains(std::string(uuid)); }
+    /// When it was first told that the owner of that node has let it go, if it was.
+    [[nodiscard]] std::optional<instant> told_let_go(std::string_view uuid) const
+    {
+        const auto found = told_.find(std::string(uuid));
+        return found == told_.end() ? std::nullopt : std::optional(found->second);
+    }
 
     /// What is on offer, and what is waited for: nothing should be when all has ended.
     [[nodiscard]] std::vector<std::string> left() const;
@@ -78,7 +82,7 @@ private:
     std::map<uuid, std::vector<simulated_peers*>> offers_; ///< with their subscribers
     std::deque<published_node> published_;
     std::map<uuid, subscription> subscriptions_;
-    std::set<uuid> told_;
+    std::map<uuid, instant> told_; ///< when first
     std::uint64_t last_subscription_ = 0;
 };
 

@@ -306,10 +306,11 @@ void simulated_store::note_deleted(const waiting& w, const answer& a)
         told_deleted_.emplace(w.writes[a.failed].path, world_.time.now());
 }
 
-bool simulated_store::was_listed(const std::string& path) const
+bool simulated_store::was_listed(const std::string& path, instant since) const
 {
     const auto found = listed_.find(path);
-    return found != listed_.end() && world_.time.now() <= found->second + instant(world_.set.promptly());
+    return found != listed_.end() && since <= found->second &&
+           world_.time.now() <= found->second + instant(world_.set.promptly());
 }
 
 void simulated_store::note_watch(const waiting& w, const answer& a)

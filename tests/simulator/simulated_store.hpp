@@ -60,8 +60,8 @@ public:
     [[nodiscard]] std::optional<instant> told_deleted(const std::string& path) const;
     /// When an event last told it that this node's data are others now, unless it has read them since.
     [[nodiscard]] std::optional<instant> told_changed(const std::string& path) const;
-    /// A list of children that it was given promptly before now shows the node.
-    [[nodiscard]] bool was_listed(const std::string& path) const;
+    /// A list of children shows the node that it was given promptly before now, and not before `since`.
+    [[nodiscard]] bool was_listed(const std::string& path, instant since) const;
     /// An answer to a create of that node was lost, or to a write of its data.
     [[nodiscard]] bool in_doubt(const std::string& path) const { return in_doubt_.contains(path); }
     /// The servers have not told it of the end of that node, for it could not be read, and nothing since says that it

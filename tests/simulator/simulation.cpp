@@ -17,9 +17,7 @@ class mutex_users final : public scenario {
 public:
     explicit mutex_users(stage& s) : stage_(s), checker_(s.world, s.ensemble, s.the_plan), registers_(s)
     {
-        checker_.was_told_let_go = [&s](unsigned client, const std::string& node) {
-            return s.was_told_let_go(client, node);
-        };
+        checker_.told_let_go = [&s](unsigned client, const std::string& node) { return s.told_let_go(client, node); };
     }
 
     void perform(client& c, const step& s) override { s.what == act::list ? list(c, s) : acquire(c, s); }

@@ -143,11 +143,11 @@ public:
     zklock::simulator::ensemble ensemble;
     peer_network network;
 
-    /// Whether that client was told that the owner of a node has let it go.
-    [[nodiscard]] bool was_told_let_go(unsigned client, const std::string& node) const
+    /// When that client was first told that the owner of a node has let it go, if it was.
+    [[nodiscard]] std::optional<instant> told_let_go(unsigned client, const std::string& node) const
     {
         const auto& peers = current_[client]->peers;
-        return peers && peers->was_told(uuid_in(node));
+        return peers ? peers->told_let_go(uuid_in(node)) : std::nullopt;
     }
     [[nodiscard]] client& current(unsigned number) { return *current_[number]; }
 

@@ -29,7 +29,7 @@ void acquisition_users::check_before(use& u, const held_lock& l, unsigned path)
     const auto* const node = tree.find(l.node);
     const auto number = contender_sequence(l.node);
     if (node == nullptr || !number) return;
-    bool overtakes = false;
+    std::optional<instant> overtakes; ///< somebody, whose word came then: the last of them
     for (const auto& name : tree.children(l.path)) {
         const auto other = contender_sequence(name);
         const auto other_node = l.path + '/' + name;
@@ -37,17 +37,17 @@ void acquisition_users::check_before(use& u, const held_lock& l, unsigned path)
         if (std::find(deleted_.begin(), deleted_.end(), other_node) != deleted_.end()) continue; // or made out of turn
         if (is_reader(name) && reads(u, path)) continue;
         if (tree.find(other_node)->owner == node->owner) continue;
-        if (stage_.was_told_let_go(u.client, other_node))
-            overtakes = true;
+        if (const auto told = stage_.told_let_go(u.client, other_node))
+            overtakes = std::max(overtakes.value_or(*told), *told);
         else
             violate(u, "granted before its turn, " + name + " of another session is lower");
     }
-    stage_.world.overtaking_grants += overtakes;
+    stage_.world.overtaking_grants += overtakes.has_value();
     const bool joins = std::any_of(uses_.begin(), uses_.end(), [&](const use& o) {
         return &o != &u && o.has_it() && o.owner != 0 && o.owner == u.owner && o.given.front().node == l.node;
     });
     // Parts of several locks were granted earlier, perhaps on another connection.
-    if (overtakes && !joins && u.given.size() == 1 && lacks_own_watch(stage_.ensemble, *u.store, l.node))
+    if (overtakes && !joins && u.given.size() == 1 && lacks_own_watch(stage_.ensemble, *u.store, l.node, *overtakes))
         violate(u, "granted by a certificate, and its own node is not watched");
 }
 

@@ -92,7 +92,7 @@ TEST_SUITE("hand-offs past the servers, taken")
         }
     }
 
-    TEST_CASE("a node whose name others have copied is asked for once, and as long as anybody waits behind one of them")
+    TEST_CASE("a node whose name others have copied is asked for in one place, and elsewhere when that node is gone")
     {
         handoff_scene s;
         const auto a = s.acquire("/p");
@@ -104,12 +104,38 @@ TEST_SUITE("hand-offs past the servers, taken")
         s.watched(51, 1, 9, "them\nhandoff=10.0.0.3:7000");
         CHECK(s.peers.heard() == "subscribe #51 at 10.0.0.3:7000");
         s.watched(51, 0, 8, there);
-        CHECK(s.peers.heard() == "");
-        s.is_gone(51, 1);
-        CHECK(s.peers.heard() == "");
-        s.is_gone(51, 0);
+        CHECK(s.peers.heard() == "unsubscribe #51, subscribe #51 at 10.0.0.2:7000");
+        SUBCASE("the first")
+        {
+            s.is_gone(51, 0);
+            CHECK(s.peers.heard() == "unsubscribe #51, subscribe #51 at 10.0.0.3:7000");
+            s.is_gone(51, 1);
+        }
+        SUBCASE("the second")
+        {
+            s.is_gone(51, 1);
+            CHECK(s.peers.heard() == "");
+            s.is_gone(51, 0);
+        }
         CHECK(s.peers.heard() == "unsubscribe #51");
         CHECK(a->ended == error_code());
+    }
+
+    TEST_CASE("who waits behind a node that is watched already asks for it again")
+    {
+        handoff_scene s;
+        const auto a = s.acquire("/p");
+        asked(s).to(to_create(1)).number(102, 1).to("watch /p").show(children_of(2, 102));
+        asked(s).to("children /p").list({fake_peers::node(51, 0), fake_peers::node(1, 1)}, children_of(2, 102));
+        s.peers.heard();
+        s.watched(1, 1, 5, "me");
+        s.watched(51, 0, 9, there);
+        CHECK(s.peers.heard() == "subscribe #51 at 10.0.0.2:7000");
+        CHECK(a->handle->withdraw());
+        const auto b = s.acquire("/p");
+        CHECK(s.peers.heard() == "unsubscribe #51, publish #1, offer #2");
+        asked(s).to(to_create(2)).number(103, 2);
+        CHECK(s.peers.heard() == "subscribe #51 at 10.0.0.2:7000");
     }
 
     TEST_CASE("who lets go sends along what was let go before it, though the servers have told it")

@@ -10,7 +10,7 @@ namespace zklock::bridge::peering {
 void network_peers::subscribe(const store::commitment& node, std::string_view where)
 {
     unless_memory_fails([&] {
-        unsubscribe(node); // from whom its data named before
+        unsubscribe(node); // elsewhere
         const auto id = id_of(node);
         const auto to = parse_endpoint(where);
         if (!id || !to)

@@ -59,7 +59,7 @@ private:
     const commit commitment_to_;
     frame_reader<certificate_frame> reader_;
     std::set<node_id> wanted_; ///< no hash table: others choose what is in names
-    node_id wanted_last_{};
+    node_id wanted_last_{}; ///< or before, if nothing is wanted any more
     token_bucket unasked_{most_unasked, unasked_each};
     std::size_t of_greeting_ = 0; ///< so many bytes of it have come
     time_point due_;

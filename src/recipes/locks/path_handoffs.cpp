@@ -35,8 +35,8 @@ path_handoffs::path_handoffs(handoffs& all, queue::lock_queue& queue, bool linge
 
 path_handoffs::~path_handoffs()
 {
-    for (const known& k : known_)
-        all_.forget(k.place);
+    for (const handoffs::followed each : known_)
+        all_.forget(each);
     all_.unseen_for_ever(unseen_);
 }
 
@@ -133,6 +133,8 @@ bool path_handoffs::nobody_waits(const lock_contender& contender) const
 
 void path_handoffs::remember(std::string_view node, const store::node_secret& secret)
 {
+    if (std::ranges::find(let_go_, node, &let_go::node) != let_go_.end())
+        return;
     let_go_.push_back({std::string(node), secret});
     if (let_go_.size() > most_sent_along)
         let_go_.pop_front();
@@ -153,7 +155,7 @@ void path_handoffs::listed()
         return;
     const std::vector<std::string> before = queue_.others_before_ours(most_sent_along);
     for (auto each = before.rbegin(); each != before.rend(); ++each)
-        (void)follow(*each, false);
+        (void)follow(*each);
 }
 
 /// The nodes before it are followed, too: who lets go sends along what it knows of them.
@@ -163,51 +165,62 @@ void path_handoffs::look_at(const std::string& node, std::string_view data)
     const bool of_us = endpoint == all_.peers.endpoint(); // of an earlier session
     if (!takes_part_ || endpoint.empty() || of_us || !queue_.waits_behind(node))
         return;
-    const known* const k = follow(node, true);
-    if (!k || k->place->second.asked_for)
+    const auto followed = follow(node);
+    if (!followed || (*followed)->second.wanted)
         return;
-    const auto asked = [](const known& each) { return each.place->second.asked_for; };
-    if (std::ranges::count_if(known_, asked) == static_cast<std::ptrdiff_t>(most_asked_for))
-        all_.ask_no_more(std::ranges::find_if(known_, asked)->place);
-    all_.ask(k->place, endpoint);
+    (*followed)->second.endpoint.clear();
+    const auto may_ask = [](handoffs::followed f) { return !f->second.endpoint.empty(); };
+    if (std::ranges::count_if(known_, may_ask) == static_cast<std::ptrdiff_t>(most_asked_for)) {
+        const handoffs::followed oldest = *std::ranges::find_if(known_, may_ask);
+        all_.ask_no_more(oldest);
+        oldest->second.endpoint.clear();
+    }
+    (*followed)->second.endpoint = endpoint;
+    all_.ask(*followed);
     listed();
 }
 
-/// Null if it was let go, or if too many are followed. To ask for one makes room.
-const path_handoffs::known* path_handoffs::follow(const std::string& node, bool to_ask)
+/// Nothing if it was let go, or cannot be followed.
+std::optional<handoffs::followed> path_handoffs::follow(const std::string& node)
 {
     const auto uuid = queue::uuid_of(node);
     if (!uuid)
-        return nullptr;
-    const auto found = std::ranges::find(known_, node, [](const known& k) { return k.place->second.node; });
-    if (found != known_.end())
-        return &*found;
+        return std::nullopt;
     if (const auto told = all_.told_before(*uuid))
         if (certified(node, *told))
-            return nullptr;
+            return std::nullopt;
     const auto has_its_number = [&node](const let_go& l) { return l.node.ends_with(number_of(node)); };
     if (ZKLOCK_MUTANT(handoff_by_number_not_name) && std::ranges::any_of(let_go_, has_its_number)) {
         (void)queue_.certified(node);
-        return nullptr;
+        return std::nullopt;
     }
-    if (known_.size() >= most_known && !make_room(to_ask))
-        return nullptr;
+    const auto found = std::ranges::find_if(known_, [&node](handoffs::followed f) { return f->second.node == node; });
+    if (found != known_.end()) {
+        std::rotate(found, found + 1, known_.end()); // the last that was met is the last to go
+        return known_.back();
+    }
+    if (known_.size() >= most_known)
+        make_room();
     known_.reserve(known_.size() + 1);
-    known_.push_back({all_.follow(*this, *uuid, node), false});
-    return &known_.back();
+    known_.push_back(all_.follow(*this, *uuid, node));
+    return known_.back();
 }
 
-/// Those that are gone are the first to go, and then, if one is to be asked for, those that are not.
-bool path_handoffs::make_room(bool to_ask) noexcept
+/// Those that nobody waits behind are the first to go, and then those that are not asked for, which some always are.
+void path_handoffs::make_room() noexcept
 {
-    auto oldest = std::ranges::find_if(known_, &known::gone);
-    if (oldest == known_.end() && to_ask)
-        oldest = std::ranges::find_if(known_, [](const known& k) { return !k.place->second.asked_for; });
+    auto oldest = std::ranges::find_if(known_, [this](handoffs::followed f) { return !waits_behind(f->second); });
     if (oldest == known_.end())
-        return false;
-    all_.forget(oldest->place);
+        oldest = std::ranges::find_if(known_, [](handoffs::followed f) { return !f->second.wanted; });
+    if (oldest == known_.end())
+        oldest = known_.begin();
+    all_.forget(*oldest);
     known_.erase(oldest);
-    return true;
+}
+
+bool path_handoffs::waits_behind(const handoffs::node_of_others& other) const noexcept
+{
+    return queue_.waits_behind(other.node) || ZKLOCK_MUTANT(handoff_by_number_not_name);
 }
 
 bool path_handoffs::certified(const std::string& node, const store::node_secret& secret)
@@ -224,8 +237,7 @@ void path_handoffs::on_certified(std::string_view node, const store::node_secret
     const std::string name(node);
     if (certified(name, secret))
         return advance_();
-    if (std::ranges::find(let_go_, name, &let_go::node) == let_go_.end())
-        remember(name, secret);
+    remember(name, secret);
 }
 
 void path_handoffs::settle()
@@ -233,10 +245,13 @@ void path_handoffs::settle()
     const std::size_t unseen = queue_.passed_over();
     all_.unseen(unseen_, unseen);
     unseen_ = unseen;
-    for (known& k : known_) {
-        k.gone = !queue_.waits_behind(k.place->second.node) && !ZKLOCK_MUTANT(handoff_by_number_not_name);
-        if (k.gone)
-            all_.ask_no_more(k.place);
+    for (const handoffs::followed each : known_) {
+        if (each->second.endpoint.empty() || waits_behind(each->second) == each->second.wanted)
+            continue;
+        if (each->second.wanted)
+            all_.ask_no_more(each);
+        else
+            all_.ask(each); // another contender waits, and the watch is still there
     }
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,10 +57,6 @@ public:
     void settle();
 
 private:
-    struct known {
-        handoffs::followed place;
-        bool gone; ///< nobody waits behind it here any more
-    };
     struct let_go {
         std::string node;
         store::node_secret secret;
@@ -68,8 +65,9 @@ private:
     void on_certified(std::string_view node, const store::node_secret&) override;
     void on_awaited() override;
     void advertise(lock_contender&);
-    const known* follow(const std::string& node, bool to_ask);
-    bool make_room(bool to_ask) noexcept;
+    std::optional<handoffs::followed> follow(const std::string& node);
+    void make_room() noexcept;
+    [[nodiscard]] bool waits_behind(const handoffs::node_of_others&) const noexcept;
     bool certified(const std::string& node, const store::node_secret&);
     void remember(std::string_view node, const store::node_secret&);
 
@@ -78,7 +76,7 @@ private:
     const bool lingers_;
     const std::function<void()> advance_;
     bool takes_part_ = false; ///< one of the contenders does
-    std::vector<known> known_; ///< nodes of others
+    std::vector<handoffs::followed> known_; ///< nodes of others, in the order in which they were met last
     std::deque<let_go> let_go_; ///< of late: of others, and of this client
     struct leaving {
         std::string node;

@@ -32,23 +32,36 @@ void handoffs::forget(followed node) noexcept
     followed_.erase(node);
 }
 
-bool handoffs::asked_for(const store::commitment& commitment) const
+template <class Like> auto handoffs::find(const store::commitment& commitment, Like like) -> followed
 {
     const auto [first, last] = followed_.equal_range(commitment);
-    return std::any_of(first, last, [](const auto& f) { return f.second.asked_for; });
+    const auto found = std::find_if(first, last, [like](const auto& f) { return like(f.second); });
+    return found == last ? followed_.end() : found;
 }
 
-void handoffs::ask(followed node, std::string_view endpoint)
+/// Who copies the name of a node has his own asked for first, mostly, as it is nearer to those who queue behind.
+void handoffs::ask(followed node)
 {
-    if (!asked_for(node->first))
-        peers.subscribe(node->first, endpoint);
+    const auto before = find(node->first, [](const node_of_others& other) { return other.asked_for; });
+    if (before != followed_.end()) {
+        before->second.asked_for = false;
+        peers.unsubscribe(node->first);
+    }
+    peers.subscribe(node->first, node->second.endpoint);
+    node->second.wanted = true;
     node->second.asked_for = true;
 }
 
 void handoffs::ask_no_more(followed node) noexcept
-{
-    if (std::exchange(node->second.asked_for, false) && !asked_for(node->first))
-        peers.unsubscribe(node->first);
+try {
+    node->second.wanted = false;
+    if (!std::exchange(node->second.asked_for, false))
+        return;
+    peers.unsubscribe(node->first);
+    const auto other = find(node->first, [](const node_of_others& each) { return each.wanted; });
+    if (other != followed_.end())
+        ask(other);
+} catch (const std::bad_alloc&) { // NOLINT: then the servers tell it
 }
 
 std::optional<store::node_secret> handoffs::told_before(const store::commitment& commitment) const

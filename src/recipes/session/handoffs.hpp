@@ -41,7 +41,9 @@ public:
     struct node_of_others {
         handoff_source* by;
         std::string node;
-        bool asked_for = false; ///< and not only followed, should somebody else send it along
+        std::string endpoint{};  ///< where to ask for it; if empty it is only followed, should somebody send it along
+        bool wanted = false;     ///< to be asked for
+        bool asked_for = false;  ///< there; of those with one commitment at most one is
     };
     using followed = std::multimap<store::commitment, node_of_others>::iterator;
     using lingering_nodes = std::multimap<store::commitment, handoff_source*>;
@@ -56,8 +58,9 @@ public:
     /// The source is told when a node is certified whose name has that commitment.
     [[nodiscard]] followed follow(handoff_source&, const store::commitment&, std::string node);
     void forget(followed) noexcept;
-    /// Asks who is at that endpoint for its certificate; unless it is asked for already, of whomever, as another node.
-    void ask(followed, std::string_view endpoint);
+    /// Asks at its endpoint for its certificate, instead of where another node of that commitment has it asked for.
+    void ask(followed);
+    /// Such another node has it asked for again.
     void ask_no_more(followed) noexcept;
     /// The secret of that commitment, if somebody has told it although nobody followed.
     [[nodiscard]] std::optional<store::node_secret> told_before(const store::commitment&) const;
@@ -87,7 +90,7 @@ public:
 private:
     void on_certificate(const store::node_secret&) override;
     void on_awaited(const store::commitment&) override;
-    [[nodiscard]] bool asked_for(const store::commitment&) const;
+    template <class Like> [[nodiscard]] followed find(const store::commitment&, Like);
 
     session& session_;
     std::multimap<store::commitment, node_of_others> followed_;

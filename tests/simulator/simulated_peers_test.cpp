@@ -95,7 +95,7 @@ TEST_CASE("who asks for a node on offer is told once it is let go, with the node
     CHECK(third.secrets.empty());
     CHECK(s.b.way.left().empty());
     CHECK(s.network.is_let_go(store::text(node)));
-    CHECK(s.b.way.was_told(store::text(node)));
+    CHECK(s.b.way.told_let_go(store::text(node)));
 }
 
 TEST_CASE("who asks soon after a node was let go is told at once; later nobody is, nor of nodes that are not on offer")

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace zklock::unit {
 
@@ -48,14 +49,22 @@ struct handoff_scene : scene {
         CHECK(peers.heard() == "offer #1");
         return a;
     }
+    /// Somebody has queued with #1 behind those nodes of others, as a list shows.
+    std::shared_ptr<attempt> queue_behind(std::vector<std::string> nodes, const mutex_options& o = {})
+    {
+        const auto number = static_cast<int>(nodes.size());
+        const store::node_stat parent = children_of(number + 1, 102);
+        const auto a = acquire("/p", o);
+        asked(*this).to(to_create(1)).number(102, number).to("watch /p").show(parent);
+        nodes.push_back(fake_peers::node(1, number));
+        asked(*this).to("children /p").list(nodes, parent);
+        peers.heard();
+        return a;
+    }
     /// Somebody waits with #1 and number 2, behind #51 and #52 of others, who say that.
     std::shared_ptr<attempt> wait_behind(const std::string& data, const mutex_options& o = {})
     {
-        const auto a = acquire("/p", o);
-        asked(*this).to(to_create(1)).number(102, 2).to("watch /p").show(children_of(3, 102));
-        asked(*this).to("children /p").list({fake_peers::node(51, 0), fake_peers::node(52, 1), fake_peers::node(1, 2)},
-                                            children_of(3, 102));
-        peers.heard();
+        const auto a = queue_behind({fake_peers::node(51, 0), fake_peers::node(52, 1)}, o);
         watched(1, 2, 5, "me");
         watched(52, 1, 9, data);
         watched(51, 0, 8, data);

@@ -64,11 +64,7 @@ TEST_SUITE("hand-offs past the servers, taken")
         s.certify(52);
         SUBCASE("told before the list")
         {
-            const auto a = s.acquire("/p");
-            asked(s).to(to_create(1)).number(102, 2).to("watch /p").show(children_of(3, 102));
-            asked(s).to("children /p").list(
-                {fake_peers::node(51, 0), fake_peers::node(52, 1), fake_peers::node(1, 2)}, children_of(3, 102));
-            s.peers.heard();
+            const auto a = s.queue_behind({fake_peers::node(51, 0), fake_peers::node(52, 1)});
             s.watched(1, 2, 5, "me");
             s.watched(51, 0, 8, there);
             asked(s).nothing_else();
@@ -78,10 +74,7 @@ TEST_SUITE("hand-offs past the servers, taken")
         }
         SUBCASE("only the nearer one has an address")
         {
-            const auto a = s.acquire("/p");
-            asked(s).to(to_create(1)).number(102, 2).to("watch /p").show(children_of(3, 102));
-            asked(s).to("children /p").list(
-                {fake_peers::node(53, 0), fake_peers::node(51, 1), fake_peers::node(1, 2)}, children_of(3, 102));
+            const auto a = s.queue_behind({fake_peers::node(53, 0), fake_peers::node(51, 1)});
             s.watched(1, 2, 5, "me");
             s.watched(51, 1, 9, there);
             s.watched(53, 0, 8, "them");
@@ -95,11 +88,7 @@ TEST_SUITE("hand-offs past the servers, taken")
     TEST_CASE("a node whose name others have copied is asked for in one place, and elsewhere when that node is gone")
     {
         handoff_scene s;
-        const auto a = s.acquire("/p");
-        asked(s).to(to_create(1)).number(102, 2).to("watch /p").show(children_of(3, 102));
-        asked(s).to("children /p").list(
-            {fake_peers::node(51, 0), fake_peers::node(51, 1), fake_peers::node(1, 2)}, children_of(3, 102));
-        s.peers.heard();
+        const auto a = s.queue_behind({fake_peers::node(51, 0), fake_peers::node(51, 1)});
         s.watched(1, 2, 5, "me");
         s.watched(51, 1, 9, "them\nhandoff=10.0.0.3:7000");
         CHECK(s.peers.heard() == "subscribe #51 at 10.0.0.3:7000");
@@ -124,10 +113,7 @@ TEST_SUITE("hand-offs past the servers, taken")
     TEST_CASE("who waits behind a node that is watched already asks for it again")
     {
         handoff_scene s;
-        const auto a = s.acquire("/p");
-        asked(s).to(to_create(1)).number(102, 1).to("watch /p").show(children_of(2, 102));
-        asked(s).to("children /p").list({fake_peers::node(51, 0), fake_peers::node(1, 1)}, children_of(2, 102));
-        s.peers.heard();
+        const auto a = s.queue_behind({fake_peers::node(51, 0)});
         s.watched(1, 1, 5, "me");
         s.watched(51, 0, 9, there);
         CHECK(s.peers.heard() == "subscribe #51 at 10.0.0.2:7000");

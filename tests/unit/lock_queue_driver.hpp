@@ -99,13 +99,19 @@ struct driver : queue::lock_queue {
     /// The parent has had `ever` children, one lives: the youngest.
     void parent_shows_one(int ever) { parent_watched(1, ever, czxid_of(ever - 1)); }
 
-    /// Contender 1 waits behind a foreign node 0, with both watches confirmed.
-    void wait_behind_foreign()
+    /// Contender 1 has number 1, and who has number 0 is being read.
+    void begin_behind_somebody()
     {
         begin_with(1);
         enqueued(1, 1);
         parent_watched(2, 2, czxid_of(1));
         CHECK(act() == "read");
+    }
+
+    /// Contender 1 waits behind a foreign node 0, with both watches confirmed.
+    void wait_behind_foreign()
+    {
+        begin_behind_somebody();
         children_read({ours(1, 1), foreign(0)}, 2, true);
         CHECK(act() == "watch " + ours(1, 1) + ", watch " + foreign(0));
         watched(ours(1, 1));

@@ -110,10 +110,7 @@ TEST_SUITE("lock queue, hand-offs past the servers")
     TEST_CASE("a list that shows our own node says, in its step, that it is there")
     {
         driver q;
-        q.begin_with(1);
-        q.enqueued(1, 1);
-        q.parent_watched(2, 2, driver::czxid_of(1));
-        CHECK(q.act() == "read");
+        q.begin_behind_somebody();
         q.children_read({ours(1, 1), foreign(0)}, 2, true);
         CHECK(q.others_before_ours(8) == std::vector<std::string>{foreign(0)});
         CHECK(q.certified(foreign(0)));
@@ -130,10 +127,7 @@ TEST_SUITE("lock queue, hand-offs past the servers")
     TEST_CASE("a list that was asked for before our create does not")
     {
         driver q;
-        q.begin_with(1);
-        q.enqueued(1, 1);
-        q.parent_watched(2, 2, driver::czxid_of(1));
-        CHECK(q.act() == "read");
+        q.begin_behind_somebody();
         q.join_and_send(2);
         q.leave(1);
         CHECK(q.act() == "read, remove 1 " + ours(1, 1));
@@ -146,10 +140,7 @@ TEST_SUITE("lock queue, hand-offs past the servers")
     TEST_CASE("nobody is granted over it whose own node is not watched: others may have deleted that")
     {
         driver q;
-        q.begin_with(1);
-        q.enqueued(1, 1);
-        q.parent_watched(2, 2, driver::czxid_of(1));
-        CHECK(q.act() == "read");
+        q.begin_behind_somebody();
         q.children_read({ours(1, 1), foreign(0)}, 2, true);
         CHECK(q.act() == "watch " + ours(1, 1) + ", watch " + foreign(0));
         CHECK(q.certified(foreign(0)));

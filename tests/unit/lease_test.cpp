@@ -1,4 +1,4 @@
-#include "recipes/session/lease.hpp"
+#include "recipes/lease/lease.hpp"
 #include "recipes/session/node_budget.hpp"
 
 #include <doctest/doctest.h>

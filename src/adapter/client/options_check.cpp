@@ -7,7 +7,7 @@
 #include "bridge/tls/context.hpp"
 #endif
 #include "queue/node_path.hpp"
-#include "recipes/session/lease.hpp"
+#include "recipes/lease/lease.hpp"
 #include "recipes/session/option_faults.hpp"
 
 #include <algorithm>

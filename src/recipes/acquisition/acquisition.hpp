@@ -1,13 +1,13 @@
 #pragma once
+#include "queue/node_name.hpp"
+#include "recipes/lease/lease.hpp"
+#include "store/scheduler.hpp"
+#include "store/unique_function.hpp"
 #include "zklock/detail/acquire_mode.hpp"
 #include "zklock/held_lock.hpp"
 #include "zklock/lock_loss.hpp"
 #include "zklock/mutex_options.hpp"
 #include "zklock/wait_report.hpp"
-#include "queue/node_name.hpp"
-#include "recipes/session/lease.hpp"
-#include "store/scheduler.hpp"
-#include "store/unique_function.hpp"
 
 #include <boost/system/error_code.hpp>
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "recipes/session/held_lease.hpp"
+#include "recipes/lease/held_lease.hpp"
 #include "recipes/session/session.hpp"
 #include "zklock/lock_loss.hpp"
 

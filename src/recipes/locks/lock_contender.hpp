@@ -4,7 +4,7 @@
 #include "recipes/acquisition/acquire_events.hpp"
 #include "recipes/acquisition/grant_state.hpp"
 #include "recipes/acquisition/timed_acquisition.hpp"
-#include "recipes/session/handoffs.hpp"
+#include "recipes/handoffs/handoffs.hpp"
 #include "recipes/session/session.hpp"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 #include "queue/lock_queue.hpp"
-#include "recipes/session/handoffs.hpp"
+#include "recipes/handoffs/handoffs.hpp"
 #include "store/peers.hpp"
 
 #include <cstddef>

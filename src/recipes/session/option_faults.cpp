@@ -1,7 +1,7 @@
 #include "recipes/session/option_faults.hpp"
 
 #include "queue/owner_data.hpp"
-#include "recipes/session/lease.hpp"
+#include "recipes/lease/lease.hpp"
 #include "recipes/session/session.hpp"
 #include "store/access_size.hpp"
 

@@ -20,13 +20,15 @@ constexpr std::size_t most_spare_news = 64;
 session::session(store::node_store& the_store, store::scheduler& the_scheduler, counters::connection_counters& counted,
                  const client_options& the_options, std::function<std::string()> uuid_source, store::peers* peers)
     : store(the_store), scheduler(the_scheduler), options(the_options), new_uuid(std::move(uuid_source)),
-      handoffs(peers ? std::make_unique<recipes::handoffs>(*this, *peers) : nullptr),
+      handoffs(peers ? std::make_unique<recipes::handoffs>(*peers) : nullptr),
       lease_({options.clock_drift, options.server_tick, options.lease_margin, options.loss_notice, {}}),
       budget_(options.node_budget, options.node_budget_limit), counters_(counted),
       alive_(std::make_shared<session*>(this))
 {
     closed_.reserve(1); // closing needs no memory
     store.attach(*this);
+    if (peers)
+        peers->attach(*this);
 }
 
 session::~session()
@@ -46,6 +48,18 @@ std::optional<errc> session::why_unusable(const std::string& path, bool known) c
     if (connected && lease_impossible())
         return errc::invalid_option;
     return std::nullopt;
+}
+
+void session::on_certificate(const store::node_secret& secret)
+{
+    if (!over)
+        guarded([&] { handoffs->on_certificate(secret); });
+}
+
+void session::on_awaited(const store::commitment& commitment)
+{
+    if (!over)
+        guarded([&] { handoffs->on_awaited(commitment); });
 }
 
 // --- news ------------------------------------------------------------------------------------------------------------

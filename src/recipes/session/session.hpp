@@ -1,11 +1,11 @@
 #pragma once
 #include "counters/counters.hpp"
 #include "queue/node_name.hpp"
+#include "recipes/handoffs/handoffs.hpp"
+#include "recipes/lease/held_lease.hpp"
+#include "recipes/lease/lease.hpp"
 #include "recipes/session/group_commit.hpp"
-#include "recipes/session/handoffs.hpp"
-#include "recipes/session/held_lease.hpp"
 #include "recipes/session/idle_containers.hpp"
-#include "recipes/session/lease.hpp"
 #include "recipes/session/lost_creates.hpp"
 #include "recipes/session/news_for.hpp"
 #include "recipes/session/node_budget.hpp"
@@ -45,7 +45,7 @@ namespace zklock::recipes {
 /// way out for news. Everything is called on one strand unless it says otherwise; no function given to it is called
 /// inside a call to it, but for the log's, which may not call back; and it must not be destroyed inside a function it
 /// calls.
-class session final : store::observer {
+class session final : store::observer, store::peers_observer {
 public:
     /// Uses store, scheduler, counters and peers until it is destroyed. `new_uuid` gives 36 fresh characters at each
     /// call. Without peers, locks are handed to other clients by the servers alone.
@@ -280,6 +280,8 @@ private:
     void on_expired() override;
     void on_authentication_failed() override;
     void on_exception() noexcept override { give_up_epoch(); }
+    void on_certificate(const store::node_secret&) override;
+    void on_awaited(const store::commitment&) override;
 
     void change(connection_state);
     void tell_listener(connection_state) noexcept;

@@ -1,7 +1,6 @@
-#include "recipes/session/handoffs.hpp"
+#include "recipes/handoffs/handoffs.hpp"
 
 #include "queue/mutants.hpp"
-#include "recipes/session/session.hpp"
 
 #include <algorithm>
 #include <new>
@@ -15,11 +14,6 @@ namespace {
 constexpr std::size_t most_told_before = 64;
 
 } // namespace
-
-handoffs::handoffs(session& s, store::peers& p) : peers(p), session_(s)
-{
-    peers.attach(*this);
-}
 
 auto handoffs::follow(handoff_source& source, const store::commitment& commitment, std::string node) -> followed
 {
@@ -84,36 +78,28 @@ void handoffs::forget(lingering_nodes::iterator node) noexcept
 /// the name, and whose node then counts as let go, too.
 void handoffs::on_certificate(const store::node_secret& secret)
 {
-    if (session_.over)
-        return;
-    session_.guarded([&] {
-        const store::commitment commitment = peers.commitment_to(secret);
-        auto [first, last] = followed_.equal_range(commitment);
-        if (ZKLOCK_MUTANT(handoff_certificate_not_checked)) {
-            first = followed_.begin();
-            last = followed_.end();
-        }
-        std::vector<node_of_others> certified; // they go from the list when they are told
-        for (; first != last; ++first)
-            certified.push_back(first->second);
-        // It may be of a reader, too, that a writer has become whose node alone is known here.
-        if (!told_before(commitment))
-            told_before_.emplace_back(commitment, secret);
-        if (told_before_.size() > most_told_before)
-            told_before_.pop_front();
-        for (const node_of_others& each : certified)
-            each.by->on_certified(each.node, secret);
-    });
+    const store::commitment commitment = peers.commitment_to(secret);
+    auto [first, last] = followed_.equal_range(commitment);
+    if (ZKLOCK_MUTANT(handoff_certificate_not_checked)) {
+        first = followed_.begin();
+        last = followed_.end();
+    }
+    std::vector<node_of_others> certified; // they go from the list when they are told
+    for (; first != last; ++first)
+        certified.push_back(first->second);
+    // It may be of a reader, too, that a writer has become whose node alone is known here.
+    if (!told_before(commitment))
+        told_before_.emplace_back(commitment, secret);
+    if (told_before_.size() > most_told_before)
+        told_before_.pop_front();
+    for (const node_of_others& each : certified)
+        each.by->on_certified(each.node, secret);
 }
 
 void handoffs::on_awaited(const store::commitment& commitment)
 {
-    if (session_.over)
-        return;
-    session_.guarded([&] {
-        if (const auto found = may_linger_.find(commitment); found != may_linger_.end())
-            found->second->on_awaited();
-    });
+    if (const auto found = may_linger_.find(commitment); found != may_linger_.end())
+        found->second->on_awaited();
 }
 
 // --- reads behind grants by certificate ------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 #pragma once
-#include "recipes/session/user_writes.hpp"
+#include "recipes/handoffs/user_writes.hpp"
 #include "store/peers.hpp"
 
 #include <cstddef>
@@ -14,8 +14,6 @@
 #include <utility>
 
 namespace zklock::recipes {
-
-class session;
 
 /// One who takes part in the hand-offs at one path.
 class handoff_source {
@@ -36,7 +34,7 @@ protected:
 /// **Reads.** A grant by event comes after all that the server of this connection must have done before. One by
 /// certificate may come before that server knows what earlier holders have read, or what they knew to be written: so a
 /// sync goes before the next read for a user, unless the nodes that were passed over have been seen gone by then.
-class handoffs final : store::peers_observer {
+class handoffs {
 public:
     struct node_of_others {
         handoff_source* by;
@@ -48,7 +46,7 @@ public:
     using followed = std::multimap<store::commitment, node_of_others>::iterator;
     using lingering_nodes = std::multimap<store::commitment, handoff_source*>;
 
-    handoffs(session&, store::peers&);
+    explicit handoffs(store::peers& p) : peers(p) {}
     handoffs(const handoffs&) = delete;
     handoffs& operator=(const handoffs&) = delete;
 
@@ -87,12 +85,16 @@ public:
     /// The sync was refused, or its answer lost.
     void did_not_catch_up() noexcept { asked_ = synced_; }
 
+    // --- what the peers tell, each a step that the session guards -----------------------------------------------------
+
+    /// A client says that the node of that secret will never serve anybody again.
+    void on_certificate(const store::node_secret&);
+    /// A client waits for the node of this client that has that commitment.
+    void on_awaited(const store::commitment&);
+
 private:
-    void on_certificate(const store::node_secret&) override;
-    void on_awaited(const store::commitment&) override;
     template <class Like> [[nodiscard]] followed find(const store::commitment&, Like);
 
-    session& session_;
     std::multimap<store::commitment, node_of_others> followed_;
     lingering_nodes may_linger_;
     std::deque<std::pair<store::commitment, store::node_secret>> told_before_; ///< the last

@@ -1,4 +1,4 @@
-#include "recipes/session/lease.hpp"
+#include "recipes/lease/lease.hpp"
 
 #include "queue/mutants.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "recipes/session/lease.hpp"
+#include "recipes/lease/lease.hpp"
 #include "zklock/lock_loss.hpp"
 
 #include <memory>

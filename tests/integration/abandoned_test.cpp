@@ -1,3 +1,4 @@
+// program: semaphores
 // What nobody gives back: guards that are forgotten in every way, and processes that are killed with all they hold.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: told
 // Who may touch what: ACLs that forbid it, credentials, schemes and chroots.
 #include "integration/refusal_scene.hpp"
 

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: adapter
 // Cancellation by coroutines and groups that are cancelled themselves, and by signals of other threads.
 #include "integration/adapter_scene.hpp"
 #include "support/expect_clean.hpp"

@@ -1,3 +1,4 @@
+// program: adapter
 // Cancellation: every type, at every point of an acquire; no node and no watch is left behind.
 #include "integration/adapter_scene.hpp"
 #include "support/admin_client.hpp"

@@ -1,3 +1,4 @@
+// program: adapter
 // Closing at awkward moments: what is told, in which order, and what is told no more.
 #include "integration/adapter_scene.hpp"
 #include "support/expect_clean.hpp"

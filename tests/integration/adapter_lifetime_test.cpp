@@ -1,3 +1,4 @@
+// program: adapter
 // What outlives what: handles, guards, operations, the execution context.
 #include "integration/adapter_scene.hpp"
 #include "support/admin_client.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: memory
 // How often an acquire and its release ask for memory.
 #include "integration/memory_scene.hpp"
 #include "support/expect_clean.hpp"

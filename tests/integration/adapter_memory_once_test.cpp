@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: memory
 // Memory that fails once, at whichever allocation: the operation that meets it ends, and the client goes on.
 #include "integration/memory_once_scene.hpp"
 #include "support/expect_clean.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: memory
 // Memory that fails once in an acquire or in a commit, at whichever allocation: whoever asked is told, and the other
 // client is served.
 #include "integration/memory_once_scene.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: memory
 // No memory, or an executor that throws: what the exception meets may be lost, and nothing else.
 #include "integration/memory_scene.hpp"
 #include "support/expect_clean.hpp"

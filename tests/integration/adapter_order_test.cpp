@@ -1,3 +1,4 @@
+// program: adapter
 // Operations keep the order of their calls, whatever thread calls them and whatever throws in between.
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"

@@ -1,3 +1,4 @@
+// program: adapter
 // mutex::run: acquire, body, release, whatever the body does and whatever happens meanwhile.
 #include "support/expect_clean.hpp"
 #include "support/one_server.hpp"
@@ -29,7 +30,7 @@ using namespace zklock::test;
 
 namespace {
 
-client_options options_for(const std::string& servers, milliseconds session_timeout = 30'000ms)
+client_options short_ticks_for(const std::string& servers, milliseconds session_timeout = 30'000ms)
 {
     client_options options;
     options.servers = servers;
@@ -54,7 +55,7 @@ TEST_CASE("what the body gives is what run gives, and the lock is free afterward
     const std::string address = server().address(); // it starts on this thread
     auto test = [&]() -> asio::awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        client c(executor, options_for(address));
+        client c(executor, short_ticks_for(address));
         mutex lock(c, "/run");
 
         auto sum = [&](guard& held) -> asio::awaitable<result<std::string>> {
@@ -127,7 +128,7 @@ TEST_CASE("cancelled: while it waits for the lock, and while the body runs")
 {
     auto test = [&]() -> asio::awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        client c(executor, options_for(server().address()));
+        client c(executor, short_ticks_for(server().address()));
         mutex lock(c, "/run");
         result<guard> first = co_await lock.acquire(60s);
         REQUIRE(first);
@@ -222,7 +223,7 @@ TEST_CASE("lost: the body is cancelled, and lost outranks whatever it gave")
     proxy between(server().port());
     auto test = [&]() -> asio::awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        client c(executor, options_for(between.address(), 5000ms));
+        client c(executor, short_ticks_for(between.address(), 5000ms));
         mutex lock(c, "/run");
         result<void> connected = co_await c.wait_connected(60s);
         REQUIRE(connected);

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: told
 // The options of a path: locks of one client have to agree on them as long as they live, though nobody uses the path.
 #include "integration/semaphore_scene.hpp"
 

@@ -1,5 +1,6 @@
 // time limit: 900 s
 // sanitizers: address
+// program: told
 // What is not right: each a clear error, reported by the operation; nothing is sent that should not be, nothing lost.
 #include "integration/refusal_scene.hpp"
 #include "support/port_lease.hpp"

@@ -1,3 +1,4 @@
+// program: bridge
 // What an attempt to connect may meet, and what may be asked of a server in it.
 #include "integration/bridge_client.hpp"
 #include "support/one_server.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: bridge
 // Batches and versions, over a real server.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: bridge
 // A process that is forked off gets copies of a client and of its sockets. What it does with them must not reach the
 // parent's session.
 #include "bridge/names/blocking_calls.hpp"

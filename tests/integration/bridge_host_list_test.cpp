@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: bridge
 // Host lists and chroots as people write them.
 #include "bridge/names/host_list.hpp"
 #include "integration/bridge_client.hpp"

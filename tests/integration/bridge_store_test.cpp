@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: bridge
 // The store over a real server: every operation, watches, chroot, access lists.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"

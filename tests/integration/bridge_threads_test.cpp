@@ -1,3 +1,4 @@
+// program: bridge
 // Several clients on several threads, and time.
 #include "integration/bridge_client.hpp"
 #include "support/one_server.hpp"

@@ -1,3 +1,4 @@
+// program: bridge
 // What a turn of the client's strand leaves to its end, and what becomes of it when an exception ends the turn.
 #include "runtime/asio_scheduler.hpp"
 #include "runtime/turns.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: bridge
 // Watches of nodes and of their children, over a real server: when they fire, and how they end.
 #include "integration/bridge_client.hpp"
 #include "support/admin_client.hpp"

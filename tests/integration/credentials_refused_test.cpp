@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: told
 // A client whose credentials the servers refuse: what its metrics tell, and its listener, at the first connection and
 // when it holds a lock.
 #include "integration/recipe_scene.hpp"

@@ -23,9 +23,6 @@ election_options named(std::string who, bool requeue = false)
     return options;
 }
 
-constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
-                                        asio::cancellation_type::total};
-
 /// A lead() in a coroutine of its own.
 struct reign {
     bool leading = false;

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: faults
 // Connections that end at every point of an acquire and a release, in a session that survives them.
 #include "integration/cut_scene.hpp"
 #include "support/fresh_seed.hpp"

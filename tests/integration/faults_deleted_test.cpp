@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: faults
 // Nodes that others delete: a waiter's, a holder's, and all of them with the parent.
 #include "integration/play.hpp"
 

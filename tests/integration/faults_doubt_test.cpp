@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: faults
 // While there is no connection: creates of which nobody knows whether they were done, and nodes that cannot be deleted
 // yet.
 #include "integration/cut_scene.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: faults
 // Sessions that end, and servers that restart or are away.
 #include "integration/play.hpp"
 

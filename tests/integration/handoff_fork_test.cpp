@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: handoffs
 // A process that is forked off gets copies of a client's connections to others. What it does with them must not reach
 // the parent's.
 #include "integration/handoff_scene.hpp"

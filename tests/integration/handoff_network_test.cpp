@@ -1,3 +1,4 @@
+// program: handoffs
 // What one client lets go, another hears over TCP; and where it does not, nothing else happens.
 #include "integration/handoff_scene.hpp"
 #include "support/tcp_socket.hpp"

@@ -1,3 +1,4 @@
+// program: handoffs
 // Strangers who reach a client's port: what they do costs it a bounded number of connections, and never its turn.
 #include "integration/handoff_scene.hpp"
 #include "support/tcp_socket.hpp"

@@ -1,3 +1,4 @@
+// program: semaphores
 // "Do I hold it?": what each lock says of itself, without asking the servers.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"

@@ -1,3 +1,4 @@
+// program: recipes
 // The executor of a listener, a lock's or a client's: it is slow, takes nothing, goes away, or gets what the listener
 // throws.
 #include "integration/recipe_scene.hpp"

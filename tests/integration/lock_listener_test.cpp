@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: recipes
 // Who is told what happens to the acquires of a lock: in which order, where, and until when. And what contenders()
 // tells of whoever they are.
 #include "integration/recipe_scene.hpp"

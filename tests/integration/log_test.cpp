@@ -1,3 +1,4 @@
+// program: told
 // What a client writes to its log, where something happens on real servers: each thing once, at its level.
 #include "integration/recipe_scene.hpp"
 #include "zklock/log.hpp"

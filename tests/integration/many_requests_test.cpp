@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: recipes
 // Users who ask for very much at once, and what the locks of their client notice of it.
 #include "integration/recipe_scene.hpp"
 #include "recipes/session/request_line.hpp"

@@ -1,3 +1,4 @@
+// program: told
 // What clients count of their locks and connections, and what their listener hears of connections.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: recipes
 // multi_lock: all of them, or none.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"
@@ -11,9 +12,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
-                                        asio::cancellation_type::total};
 
 pending<multi_guard> begin(multi_lock lock)
 {

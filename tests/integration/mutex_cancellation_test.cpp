@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: mutexes
 // Cancellation: wherever an acquire or a release is suspended, it ends, and nothing of it stays on the server while its
 // client lives.
 #include "integration/waiting_scene.hpp"

@@ -1,3 +1,4 @@
+// program: mutexes
 // Never two inside: sessions on one thread and on many, a session on many threads, tries at once, two locks on a path.
 #include "integration/lock_scene.hpp"
 

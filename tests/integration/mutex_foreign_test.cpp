@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: mutexes
 // Others on the path of a mutex: children that are no contenders, contenders of other programs, overflowed numbers.
 #include "integration/lock_scene.hpp"
 

@@ -1,4 +1,5 @@
 // time limit: 900 s
+// program: mutexes
 // The stories the library is drawn from: three clients queue on an ensemble and leave by both ways, two clients take
 // turns, and what happens to the lock's parent.
 #include "integration/lock_scene.hpp"

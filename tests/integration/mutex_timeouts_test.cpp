@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: mutexes
 // Time-outs: when an acquire ends, and that nothing of it stays on the server while its client lives.
 #include "integration/waiting_scene.hpp"
 

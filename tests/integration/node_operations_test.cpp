@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: recipes
 // A client's own operations on nodes: what each does, every error, and what becomes of them when the connection does
 // not last.
 #include "integration/recipe_scene.hpp"
@@ -16,7 +17,6 @@ namespace {
 
 // Not in a coroutine: see src/README.md on gcc 12.
 constexpr node_kind sequential_kinds[] = {node_kind::persistent_sequential, node_kind::ephemeral_sequential};
-constexpr moment lost_at[] = {moment::request, moment::reply};
 constexpr const char* bad_paths[] = {"", "errors", "/errors/", "//", "/errors/./x", "/errors/\x01"};
 
 std::vector<credentials> ann_s_credentials() { return {{"digest", "ann:secret"}}; }

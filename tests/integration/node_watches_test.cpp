@@ -1,3 +1,4 @@
+// program: requests
 // Waiting for nodes, on real servers: what ends a wait, what it costs, what it survives, and that users and locks share
 // their watches.
 #include "integration/requests_scene.hpp"
@@ -23,7 +24,6 @@ using stat_or_gone = std::optional<node_stat>;
 
 // Not in a coroutine: see src/README.md on gcc 12.
 constexpr bool both[] = {true, false};
-constexpr moment lost_at[] = {moment::request, moment::reply};
 constexpr asio::cancellation_type cancellations[] = {asio::cancellation_type::terminal,
                                                      asio::cancellation_type::partial, asio::cancellation_type::total};
 

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: told
 // A client with options that cannot be: find_fault() and the log name the same one. And servers with a chroot behind
 // them, the form of other clients.
 #include "integration/recipe_scene.hpp"

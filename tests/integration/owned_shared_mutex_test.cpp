@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: shared_mutexes
 // owned_shared_mutex: one owner, several holds as a writer and as a reader, one node.
 #include "integration/shared_scene.hpp"
 #include "support/one_server.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: semaphores
 // permits: their holder is asked to let go, and writes only while all of them are there.
 #include "integration/semaphore_scene.hpp"
 #include "support/one_server.hpp"
@@ -21,9 +22,6 @@ awaitable<std::vector<std::string>> nodes_of(semaphore gate)
             nodes.push_back(c.node);
     co_return nodes;
 }
-
-constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
-                                        asio::cancellation_type::total};
 
 } // namespace
 

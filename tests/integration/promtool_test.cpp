@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: told
 // The text of the metrics, read by a strict parser, and by Prometheus's own tool where that is installed.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

@@ -6,6 +6,11 @@
 
 namespace zklock::test {
 
+inline constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
+                                               asio::cancellation_type::total};
+/// A connection is lost with a request that does not get there, or with the answer to one that does.
+inline constexpr moment lost_at[] = {moment::request, moment::reply};
+
 /// All since the last look, but for heartbeats, and the looks that whoever holds for long takes at its own node.
 [[nodiscard]] inline std::size_t requests(const proxy& link)
 {

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: recipes
 // Recipes whose locks linger or serve cohorts: what they promise stays the same, with fewer nodes.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

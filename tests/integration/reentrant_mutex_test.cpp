@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: recipes
 // reentrant_mutex: one owner, several holds, one node.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"
@@ -13,9 +14,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
-                                        asio::cancellation_type::total};
 
 pending<guard> begin(reentrant_mutex lock, lock_owner owner)
 {

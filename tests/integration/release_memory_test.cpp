@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: memory
 // A release that finds that others had deleted the node, where memory fails: the loss is told all the same. There are
 // no servers; it is a program of its own for the operator new that it brings.
 #include "unit/without_memory.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: requests
 // What the operations of the other recipes cost in requests to the server: all of them, reads included.
 // (requests_test.cpp counts those of the mutex.)
 #include "integration/requests_scene.hpp"
@@ -10,8 +11,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-const std::string elsewhere = "/requests_recipes/elsewhere";
 
 /// One that is not counted holds and waits on the path, for as long as it takes.
 std::string foreign_contender(admin_client& admin, const std::string& path)

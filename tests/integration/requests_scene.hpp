@@ -6,6 +6,9 @@
 
 namespace zklock::test {
 
+/// Where a client is warmed up.
+inline const std::string elsewhere = "/requests/elsewhere";
+
 inline std::string text(const std::vector<seen_request>& requests)
 {
     std::string all;

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: requests
 // What the operations of a mutex cost in requests to the server, counted on the wire. Pings are not counted; the
 // sessions are so long that no heartbeat falls into a test.
 #include "integration/requests_scene.hpp"
@@ -8,8 +9,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-const std::string elsewhere = "/requests/elsewhere";
 
 /// Tells what happens on a path without a request of the counted client.
 awaitable<void> until_watched(const remote_client& remote, const std::string& node)

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: shared_mutexes
 // Asking several who hold a lock together to let go: readers, holders of permits; and a writer who turns into a reader.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: recipes
 // Asking the holder of a lock to let go, as Curator's programs do it and as ours do.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"
@@ -13,9 +14,6 @@ namespace {
 
 const std::string elsewhere = "/revocation/elsewhere";
 const std::string request = "__REVOKE__";
-
-constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
-                                        asio::cancellation_type::total};
 
 awaitable<void> until_watched(const remote_client& remote, const std::string& node)
 {

@@ -1,3 +1,4 @@
+// program: adapter
 // The strand that a client runs in, on executors of whatever kind; what it keeps memory for comes and goes on all
 // threads.
 #include "runtime/strand.hpp"

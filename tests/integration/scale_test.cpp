@@ -1,5 +1,6 @@
 // time limit: 1200 s
 // sanitizers: none
+// program: mutexes
 // Ten thousand waiters on one path and one thread; and a client that asks for more nodes than an ensemble can survive.
 #include "integration/lock_scene.hpp"
 #include "support/one_server.hpp"

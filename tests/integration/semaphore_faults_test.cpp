@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: semaphores
 // semaphore: cancellations, deadlines, lost connections, expired sessions, and others who delete what is ours.
 #include "integration/semaphore_scene.hpp"
 
@@ -6,9 +7,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
-                                        asio::cancellation_type::total};
 
 pending<permits> begin(semaphore gate, std::size_t count, milliseconds timeout)
 {

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: semaphores
 // semaphore: never more permits than there are, all of an acquire or none, first come first served.
 #include "integration/semaphore_scene.hpp"
 

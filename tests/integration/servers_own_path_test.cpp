@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: told
 // `/zookeeper` is the servers' own: no lock can be there, of whatever recipe; what is in it may be read.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"
@@ -40,7 +41,7 @@ awaitable<void> expect_refused(client zk, std::string path)
     CHECK(error_in(co_await semaphore(zk, "/reserved/counted", counted).acquire(1, 10s)) == why);
 }
 
-awaitable<void> expect_usable(client zk, std::string path)
+awaitable<void> expect_all_usable(client zk, std::string path)
 {
     CAPTURE(path);
     guard held = must(co_await mutex(zk, path).acquire(60s));
@@ -65,7 +66,7 @@ TEST_CASE("in the servers' own nodes no lock can be, of whatever recipe; they ma
         CHECK(admin.children("/zookeeper") == before);
         CHECK(admin.children("/zookeeper/quota").empty());
         for (const char* path : {"/zookeepers", "/zookeeper-locks", "/reserved/zookeeper"})
-            co_await expect_usable(zk, path);
+            co_await expect_all_usable(zk, path);
         must(co_await zk.close());
     };
     run_test(test_limit, body);
@@ -81,7 +82,7 @@ TEST_CASE("below a chroot the name is the user's; a chroot cannot be there")
         client whole(executor, options("/"));
         client inside(executor, options("/zookeeper/quota"));
         for (const char* path : {"/zookeeper", "/zookeeper/locks"})
-            co_await expect_usable(zk, path);
+            co_await expect_all_usable(zk, path);
         co_await expect_refused(whole, "/zookeeper/locks");
         CHECK(error_in(co_await mutex(inside, "/locks").acquire()) == errc::invalid_option);
         CHECK(error_in(co_await inside.get("/")) == errc::invalid_option);

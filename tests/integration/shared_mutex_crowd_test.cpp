@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: shared_mutexes
 // shared_mutex: what its operations cost in requests, counted on the wire, and crowds of readers.
 #include "integration/shared_scene.hpp"
 #include "support/one_server.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: shared_mutexes
 // shared_mutex: time-outs, cancellation, lost connections and sessions, for readers, writers and downgrades.
 #include "integration/shared_scene.hpp"
 
@@ -8,13 +9,6 @@
 
 using namespace zklock;
 using namespace zklock::test;
-
-namespace {
-
-constexpr std::array cancellation_types{asio::cancellation_type::terminal, asio::cancellation_type::partial,
-                                        asio::cancellation_type::total};
-
-} // namespace
 
 TEST_CASE("a deadline of a reader or a writer takes its node along, and those behind go on")
 {

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: shared_mutexes
 // shared_mutex: who is let in with whom, in which order, and what becomes of a writer that reads on.
 #include "integration/shared_scene.hpp"
 

@@ -1,4 +1,5 @@
 // sanitizers: none
+// program: told
 // What an acquire has waited for that timed out: told by the lock, whatever its recipe and the completion token, and by
 // the log.
 #include "integration/recipe_scene.hpp"
@@ -65,7 +66,7 @@ void check_held_by(const wait_report& told, client& other, const std::string& pa
     CHECK(told.addresses.empty());
 }
 
-client_options named(std::string identifier, std::function<void(log_level, std::string_view)> log = {})
+client_options identified_as(std::string identifier, std::function<void(log_level, std::string_view)> log = {})
 {
     client_options o = usual_options();
     o.identifier = std::move(identifier);
@@ -81,8 +82,8 @@ TEST_CASE("held by another client: who, for a mutex and any token; the log says 
     std::vector<std::string> lines;
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        client theirs(executor, named("billing"));
-        client zk(executor, named("shop", [&](log_level level, std::string_view line) {
+        client theirs(executor, identified_as("billing"));
+        client zk(executor, identified_as("shop", [&](log_level level, std::string_view line) {
                       if (level == log_level::info && line.find("timed out: ") != line.npos)
                           lines.emplace_back(line);
                   }));
@@ -145,8 +146,8 @@ TEST_CASE("the other recipes tell it, too")
     const std::string path = "/time_outs_told/recipes";
     const auto body = [&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        client theirs(executor, named("billing"));
-        client zk(executor, named("shop"));
+        client theirs(executor, identified_as("billing"));
+        client zk(executor, identified_as("shop"));
         mutex their_lock(theirs, path + "/a");
         guard held = must(co_await their_lock.acquire());
 

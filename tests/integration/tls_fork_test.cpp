@@ -1,7 +1,8 @@
 // sanitizers: address
+// program: tls_1_3
 // A child that is forked off has copies of the keys with which its parent's connection is encrypted. What it does must
 // not reach the parent's session, whether the parent has shaken hands or is about to.
-#include "integration/tls_scene.hpp"
+#include "integration/tls_1_3_scene.hpp"
 
 #include <functional>
 #include <optional>
@@ -13,8 +14,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-const auto secure = secured([](secure_port_options& port) { port.tls_1_3 = true; });
 
 /// A parent with a client that is not connected yet.
 struct family {

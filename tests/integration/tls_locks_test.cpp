@@ -1,5 +1,5 @@
 // Locks over TLS do what they do over the plain port: with TLS 1.2 and 1.3, a key that changes, IPv6, several threads.
-#include "integration/tls_scene.hpp"
+#include "integration/tls_1_3_scene.hpp"
 #include "support/skip.hpp"
 #include "support/unique_fd.hpp"
 #include "support/zookeeper_ensemble.hpp"
@@ -14,8 +14,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-const auto secure = secured([](secure_port_options& port) { port.tls_1_3 = true; });
 
 /// Contenders of so many clients on one path; each has its turns, never two at once.
 awaitable<void> contend(std::vector<client> clients, std::string path, int turns)

@@ -1,7 +1,8 @@
 // sanitizers: address
+// program: tls_1_2
 // With whom no connection comes about, and what is told of it: strangers, other names, the past, a port without TLS,
 // servers that want to know who comes.
-#include "integration/tls_scene.hpp"
+#include "integration/tls_1_2_scene.hpp"
 #include "support/port_lease.hpp"
 
 #include <optional>
@@ -10,8 +11,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-const auto secure = secured();
 
 server_options with_certificate(const certificate_wish& wish)
 {

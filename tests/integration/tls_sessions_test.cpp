@@ -1,6 +1,7 @@
+// program: tls_1_3
 // Sessions over TLS outlive their connections, whatever step of the handshake or of the work a connection is cut at;
 // and they end when their client does.
-#include "integration/tls_scene.hpp"
+#include "integration/tls_1_3_scene.hpp"
 
 #include <exception>
 #include <optional>
@@ -9,8 +10,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-const auto secure = secured([](secure_port_options& port) { port.tls_1_3 = true; });
 
 /// Visits the lock until what was to strike has struck, and once more.
 awaitable<void> work_until_struck(secure_client& remote, const std::string& path)

@@ -1,5 +1,6 @@
+// program: tls_1_2
 // Connections over which nothing goes any more: closes, destructors and other servers do not wait for them.
-#include "integration/tls_scene.hpp"
+#include "integration/tls_1_2_scene.hpp"
 #include "support/undisturbed.hpp"
 
 #include <algorithm>
@@ -11,8 +12,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-const auto secure = secured();
 
 /// Megabytes of writes that have nowhere to go.
 std::deque<pending<node_stat>> queue_megabytes(client& zk)

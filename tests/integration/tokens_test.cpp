@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: adapter
 // Every completion token: that it compiles, and that what it gives is right.
 #include "support/admin_client.hpp"
 #include "support/expect_clean.hpp"

@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: shared_mutexes
 // Transactions guarded by each kind of lock; and by a writer that becomes a reader.
 #include "integration/shared_scene.hpp"
 #include "support/one_server.hpp"

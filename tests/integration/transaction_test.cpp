@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: recipes
 // Transactions guarded by a lock: what they write, that nothing is written after its loss, and what they cost.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"
@@ -27,8 +28,6 @@ std::vector<refused_transaction> impossible(const protected_register& at, const 
             {at.write("x").remove("/register"), errc::not_empty},
             {at.write("x").create(ephemeral + "/below", ""), errc::invalid_path}};
 }
-
-constexpr moment lost_at[] = {moment::request, moment::reply};
 
 } // namespace
 

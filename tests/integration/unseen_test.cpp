@@ -1,4 +1,5 @@
 // sanitizers: address
+// program: told
 // A guard that nobody looks at is given back at once: that is told, and nothing else is taken for it.
 #include "integration/recipe_scene.hpp"
 #include "support/one_server.hpp"

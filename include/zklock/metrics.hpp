@@ -84,6 +84,26 @@ struct lock_metrics {
     lock_metrics& operator+=(const lock_metrics&) noexcept; ///< all but the name
 };
 
+/// What a client has told others past the servers, and heard from them: all 0 without `client_options::handoff`.
+struct handoff_metrics {
+    handoff_metrics() = default; // no aggregate: see client_options
+
+    /// Grants by word of who let the lock go: the servers had not told of it yet. Readers who follow a writer together,
+    /// and acquires of this client that follow on its own, count as one.
+    std::uint64_t taken = 0;
+    std::uint64_t given = 0; ///< how often another client was told that a node is let go that it waits for
+
+    // What kept clients from telling each other. The servers tell it then, as without.
+    std::uint64_t not_listed = 0; ///< nodes not asked for: their clients' addresses are in none of the `peers`
+    std::uint64_t not_tried = 0;  ///< nodes not asked for: too many connections, or none came about seconds ago
+    std::uint64_t no_answer = 0;  ///< attempts to connect where no client answered within a second
+    std::uint64_t refused = 0;    ///< connections of others that were hung up on: too many, or not from clients
+
+    bool listens = false;             ///< now: it has the port on which others reach it
+    std::uint64_t connected_to = 0;   ///< now: clients to which it is connected
+    std::uint64_t connected_from = 0; ///< now: connections that others have made to it
+};
+
 /// How a client has fared since it was made: what `client::metrics()` tells.
 ///
 /// Counters only grow, also across sessions. Times are of `lease_clock`, as exact as the turns of the client's strand:
@@ -104,6 +124,8 @@ struct metrics {
     std::uint64_t unseen = 0; ///< guards that died in the turn that delivered them: see `acquired.hpp`
     latency_histogram heartbeats;       ///< of the lease: from sending one to its answer
     latency_histogram heartbeat_delays; ///< how much later than planned it was sent: the strand was busy, or stopped
+
+    handoff_metrics handoff; ///< past the servers
 
     lock_metrics all;                  ///< of all locks
     std::vector<lock_metrics> by_name; ///< of the locks of each name; first those without one

@@ -12,8 +12,9 @@ namespace zklock::counters {
 /// Counted by one thread at a time, a client's strand, and read by any. So counting takes no locked instruction.
 class counter {
 public:
-    void add(std::uint64_t more = 1) noexcept { count_.store(read() + more, std::memory_order_relaxed); }
-    void subtract_one() noexcept { count_.store(read() - 1, std::memory_order_relaxed); }
+    void add(std::uint64_t more = 1) noexcept { set(read() + more); }
+    void subtract_one() noexcept { set(read() - 1); }
+    void set(std::uint64_t now) noexcept { count_.store(now, std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t read() const noexcept { return count_.load(std::memory_order_relaxed); }
 
 private:
@@ -42,10 +43,19 @@ private:
     counter sum_; ///< nanoseconds
 };
 
+/// What a client counts of what it tells others past the servers, and hears from them.
+struct handoff_counters {
+    [[nodiscard]] handoff_metrics read() const noexcept;
+
+    counter taken, given, not_listed, not_tried, no_answer, refused;
+    counter listens, connected_to, connected_from; ///< now
+};
+
 /// What a client counts of its connections.
 struct connection_counters {
     counter reconnects, disconnects, expiries, authentication_failures, requests;
     latency_counter heartbeats, heartbeat_delays;
+    handoff_counters handoff; ///< to other clients
 };
 
 } // namespace zklock::counters

@@ -158,7 +158,7 @@ private:
     /// A client's own labels; each name once, and none that a sample has anyway.
     static std::string labels_of(const metrics& m)
     {
-        std::set<std::string> taken{"lock", "result", "reason", "state", "le"};
+        std::set<std::string> taken{"lock", "result", "reason", "state", "direction", "le"};
         std::string labels;
         for (const auto& [name, value] : m.labels)
             if (const auto [accepted, is_new] = taken.insert(label_name(name)); is_new)
@@ -235,12 +235,37 @@ void write_connection(prometheus_page& page)
                               &metrics::heartbeat_delays);
 }
 
+void write_handoffs(prometheus_page& page)
+{
+    page.of_clients("zklock_handoffs_taken_total", "counter",
+                    "Grants by word of who let the lock go, before the servers told of it.",
+                    [](const metrics& m) { return m.handoff.taken; });
+    page.of_clients("zklock_handoffs_given_total", "counter",
+                    "How often another client was told that a node is let go that it waits for.",
+                    [](const metrics& m) { return m.handoff.given; });
+    page.begin("zklock_handoff_failures_total", "counter", "What kept clients from telling each other, by reason.");
+    page.for_clients([&](const metrics& m) {
+        for (const auto& [reason, number] :
+             {std::pair("not_listed", m.handoff.not_listed), std::pair("not_tried", m.handoff.not_tried),
+              std::pair("no_answer", m.handoff.no_answer), std::pair("refused", m.handoff.refused)})
+            page.sample("", m, nullptr, {"reason", reason}, std::to_string(number));
+    });
+    page.of_clients("zklock_handoff_listening", "gauge", "1 if the client has the port on which others reach it.",
+                    [](const metrics& m) { return m.handoff.listens ? 1 : 0; });
+    page.begin("zklock_handoff_connections", "gauge", "Connections to and from other clients now.");
+    page.for_clients([&](const metrics& m) {
+        page.sample("", m, nullptr, {"direction", "to"}, std::to_string(m.handoff.connected_to));
+        page.sample("", m, nullptr, {"direction", "from"}, std::to_string(m.handoff.connected_from));
+    });
+}
+
 } // namespace
 
 std::string prometheus_text(std::span<const metrics> clients)
 {
     prometheus_page page(clients);
     write_connection(page);
+    write_handoffs(page);
     write_locks(page);
     return page.take();
 }

@@ -221,6 +221,8 @@ public:
     [[nodiscard]] std::vector<std::string> others_before_ours(std::size_t most) const;
     /// How many nodes that were let go, and not seen gone yet, a contender was granted over.
     [[nodiscard]] std::size_t passed_over() const noexcept;
+    /// The nearest of those that this one was granted over; empty if there are none.
+    [[nodiscard]] std::string_view passed_over_by(contender_id) const noexcept;
     /// The contenders that hold the lock now: one, or readers.
     [[nodiscard]] std::vector<contender_id> holders() const;
     /// A writer that holds is about to hold on as a reader.
@@ -309,7 +311,7 @@ private:
     bool decide_first(std::vector<action>&, bool lease_fresh);
     [[nodiscard]] bool in_the_way(view::const_iterator) const;
     [[nodiscard]] bool may_pass_over(std::vector<action>&, const contender&);
-    void pass_over(const contender&);
+    bool pass_over(const contender&);
     bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);
     bool grant_first(std::vector<action>&, contender&, bool lease_fresh);
     /// Nobody waits, and it is not known who is before those whose creates were sent.

@@ -161,8 +161,7 @@ bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool le
     make_room(news_, 1);
     move(c, phase::held);
     disturbed_ = false; // if its node is to stay, the others will be looked for
-    pass_over(c);
-    news_.push_back({action::kind::granted, c.id, {}, false, 0, false, over_let_go});
+    news_.push_back({action::kind::granted, c.id, {}, false, 0, false, over_let_go, pass_over(c)});
     return true;
 }
 
@@ -255,8 +254,7 @@ void lock_queue::decide_lingering(std::vector<action>& actions, bool lease_fresh
         const bool counts = !alone && !ZKLOCK_MUTANT(cohort_without_end);
         next.cohort_left = std::min(c.cohort_left - (counts ? 1 : 0), next.further_grants);
         move(next, phase::held);
-        pass_over(next);
-        news_.push_back({action::kind::granted, next.id, {}, false, c.id, false, over_let_go});
+        news_.push_back({action::kind::granted, next.id, {}, false, c.id, false, over_let_go, pass_over(next)});
         forget(c, action::kind::gone);
         return;
     }

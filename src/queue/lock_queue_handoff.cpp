@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace zklock::queue {
 
@@ -64,21 +65,30 @@ bool lock_queue::may_pass_over(std::vector<action>& actions, const contender& c)
     return watches_own(c);
 }
 
-/// The contender was granted.
-void lock_queue::pass_over(const contender& c)
+/// The contender was granted. Says whether it is the first over a node that was let go.
+bool lock_queue::pass_over(const contender& c)
 {
+    bool first = false;
     if (let_go_.empty())
-        return;
+        return first;
     const auto end = let_go_.lower_bound(c.spot->first);
     for (auto known = let_go_.begin(); known != end; ++known)
         if (excludes(known->first.kind, c.kind))
-            known->second = c.id;
+            first = std::exchange(known->second, c.id) == 0 || first;
+    return first;
 }
 
 std::size_t lock_queue::passed_over() const noexcept
 {
     const auto counts = [](const auto& known) { return known.second != 0; };
     return static_cast<std::size_t>(std::count_if(let_go_.begin(), let_go_.end(), counts));
+}
+
+std::string_view lock_queue::passed_over_by(contender_id id) const noexcept
+{
+    const auto found =
+        std::find_if(let_go_.rbegin(), let_go_.rend(), [id](const auto& known) { return known.second == id; });
+    return found == let_go_.rend() ? std::string_view() : found->first.node;
 }
 
 bool lock_queue::waits_behind(std::string_view node) const

@@ -30,7 +30,7 @@ _zklock()
                 --) paths=1 ;;
                 -w | -E | --timeout | --conflict-exit-code | --limit | --kill-after | --name | --servers | \
                     --session-timeout | --server-tick | --connect-timeout | --auth | --acl | --tls-ca | --tls-cert | \
-                    --tls-key) value=yes ;;
+                    --tls-key | --handoff | --handoff-advertise | --handoff-peers) value=yes ;;
                 -*) ;;
                 *) paths=1 ;;
             esac
@@ -62,8 +62,8 @@ _zklock()
         --tls-cert --tls-key --json --help'
     case $sub in
         run) options+=' --nonblock --timeout --conflict-exit-code --shared --exclusive --limit --command --kill-after
-            --revocable --verbose' ;;
-        lead) options+=' --command --kill-after --revocable --verbose' ;;
+            --revocable --verbose --handoff --handoff-advertise --handoff-peers' ;;
+        lead) options+=' --command --kill-after --revocable --verbose --handoff --handoff-advertise --handoff-peers' ;;
         break) options+=' --yes' ;;
     esac
     [[ $word != -* ]] || mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")

@@ -108,6 +108,7 @@ asio::awaitable<int> lock_session::acquire()
 {
     if (keeper_gone_)
         co_return without_keeper();
+    const auto handed_over = zk_.metrics().handoff.taken;
     std::optional<milliseconds> limit = plan_.wait;
     if (limit && limit->count() != 0) // what is left of it: at least one look
         limit = std::max(milliseconds(1), std::chrono::ceil<milliseconds>(deadline_ - lease_clock::now()));
@@ -136,9 +137,19 @@ asio::awaitable<int> lock_session::acquire()
     if (!held_)
         co_return acquire_failed(outcome.error);
     lease_end_ = held_->held_until();
-    out_.tell("acquired", {{"path", plan_.lock.path}, {"node", held_->node()}, {"token", held_->token()}},
-              fmt::format("holding {} by {}, token {}", plan_.lock.path, held_->node(), held_->token()));
+    tell_acquired(zk_.metrics().handoff.taken != handed_over);
     co_return succeeded;
+}
+
+/// @param by_word The one before has told that it is free, and the servers had not yet.
+void lock_session::tell_acquired(bool by_word)
+{
+    boost::json::object details{{"path", plan_.lock.path}, {"node", held_->node()}, {"token", held_->token()}};
+    if (!plan_.client.handoff.listen.empty())
+        details["handoff"] = by_word;
+    out_.tell("acquired", std::move(details),
+              fmt::format("holding {} by {}, token {}{}", plan_.lock.path, held_->node(), held_->token(),
+                          by_word ? ", handed over past the servers" : ""));
 }
 
 int lock_session::acquire_failed(error_code why)

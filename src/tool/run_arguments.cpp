@@ -55,6 +55,42 @@ std::vector<std::string> command_of(const run_arguments& given)
     return {shell != nullptr && *shell != 0 ? shell : "/bin/sh", "-c", given.command.front()};
 }
 
+void add_handoff_arguments(CLI::App& app, handoff_options& to)
+{
+    const std::string group = "Hand-off past the servers";
+    auto* const on = app.add_option("--handoff", to.listen,
+                                    "tell and hear directly that the lock is free: where to listen; port 0 is any")
+                         ->envname("ZKLOCK_HANDOFF")
+                         ->type_name("ADDRESS:PORT")
+                         ->group(group);
+    app.add_option("--handoff-advertise", to.advertise,
+                   "where others reach us, if that is elsewhere; else ZKLOCK_HANDOFF_ADVERTISE")
+        ->type_name("ADDRESS[:PORT]")
+        ->needs(on)
+        ->group(group);
+    app.add_option("--handoff-peers", to.peers, "the networks where others are; else ZKLOCK_HANDOFF_PEERS")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("NET[,NET...]")
+        ->needs(on)
+        ->group(group);
+}
+
+/// What the environment says counts only where a lock is handed over at all: it may be set for all programs of a site.
+handoff_options handoff_of(const run_arguments& given)
+{
+    handoff_options all = given.handoff;
+    if (all.listen.empty() || given.lock.limit != 0)
+        return {};
+    const char* const advertise = std::getenv("ZKLOCK_HANDOFF_ADVERTISE");
+    if (all.advertise.empty() && advertise != nullptr)
+        all.advertise = advertise;
+    const char* const peers = std::getenv("ZKLOCK_HANDOFF_PEERS");
+    if (all.peers.empty() && peers != nullptr && *peers != 0)
+        all.peers = CLI::detail::split(peers, ',');
+    return all;
+}
+
 } // namespace
 
 void add_run_arguments(CLI::App& app, run_arguments& to)
@@ -68,6 +104,7 @@ void add_run_arguments(CLI::App& app, run_arguments& to)
     app.add_flag("--revocable", to.revocable, "stop the command when somebody asks for the lock (zklock revoke)");
     app.add_flag("-v,--verbose", to.verbose,
                  "tell what happens; on a terminal also the place in the queue, and the holder");
+    add_handoff_arguments(app, to.handoff);
     add_connection_arguments(app, to.connection);
 }
 
@@ -94,6 +131,7 @@ run_plan plan_of(const run_arguments& given)
 {
     run_plan plan;
     plan.client = options_of(given.connection);
+    plan.client.handoff = handoff_of(given);
     plan.lock = given.lock;
     if (given.no_wait)
         plan.wait = milliseconds(0);

@@ -26,6 +26,7 @@ struct run_arguments {
     std::optional<double> kill_after;
     bool revocable = false;
     bool verbose = false;
+    handoff_options handoff;
     std::vector<std::string> command;
 };
 

@@ -54,6 +54,7 @@ int main()
     PRINT(election);
     PRINT(election_options);
     PRINT(guard);
+    PRINT(handoff_metrics);
     PRINT(handoff_options);
     PRINT(held_lock);
     PRINT(latency_histogram);

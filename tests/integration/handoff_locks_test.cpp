@@ -154,7 +154,7 @@ TEST_CASE("the successor has the lock before the servers have heard of the relea
         co_await first.connect();
         co_await second.connect();
         critical_section inside;
-        for (int i = 0; i < 5; ++i) {
+        for (std::uint64_t i = 0; i < 5; ++i) {
             queue_of_two line = co_await two_in_line(first, second, path);
             const std::string node = line.held.node();
             CHECK(admin.get(node).find("\nhandoff=127.0.0.1:") != std::string::npos);
@@ -167,11 +167,19 @@ TEST_CASE("the successor has the lock before the servers have heard of the relea
             inside.leave();
             CHECK(admin.exists(node));
             CHECK_FALSE(releasing.ended());
+            CHECK(second.zk.metrics().handoff.taken == i + 1);
+            CHECK(first.zk.metrics().handoff.given == i + 1);
             first.link.unblock();
             CHECK_FALSE(co_await releasing.end());
             co_await release(std::move(held));
         }
+        CHECK(first.zk.metrics().handoff.taken == 0);
+        CHECK(first.zk.metrics().handoff.listens);
+        CHECK(first.zk.metrics().handoff.connected_from == 1);
+        CHECK(second.zk.metrics().handoff.connected_to == 1);
         co_await first.close();
+        CHECK_FALSE(first.zk.metrics().handoff.listens);
+        CHECK(first.zk.metrics().handoff.connected_from == 0);
         co_await second.close();
     };
     run_test(test_limit, story);
@@ -326,6 +334,11 @@ TEST_CASE("no way past the servers: the lock goes by theirs, and not before")
             CHECK_FALSE(co_await releasing.end());
             guard held = co_await granted(line.waiting);
             co_await release(std::move(held));
+            CHECK(second.zk.metrics().handoff.taken == 0);
+            CHECK(first.zk.metrics().handoff.given == 0);
+            const handoff_metrics why = second.zk.metrics().handoff;
+            CHECK(why.no_answer == (of_holder.advertise.empty() ? 0 : 1));
+            CHECK(why.not_listed == (of_waiter.peers == elsewhere.peers ? 1 : 0));
             co_await first.close();
             co_await second.close();
         };

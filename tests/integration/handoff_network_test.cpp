@@ -53,6 +53,8 @@ TEST_CASE("who subscribes hears of the nodes that are let go, and whose they are
     CHECK_FALSE(owner->awaited(first.name));
     CHECK(owner.heard.empty());
     CHECK(waiting.awaited.empty());
+    CHECK(owner.counted().given == 1);
+    CHECK(owner.counted().listens);
 }
 
 TEST_CASE("two clients have one connection each way, for as many nodes as there are")
@@ -73,6 +75,13 @@ TEST_CASE("two clients have one connection each way, for as many nodes as there 
     CHECK(one->inbound_count() == 1);
     CHECK(one->outbound_count() == 1);
     CHECK(other->inbound_count() == 1);
+    for (const peers_end* each : {&one, &other}) {
+        const handoff_metrics counted = each->counted();
+        CHECK(counted.connected_to == 1);
+        CHECK(counted.connected_from == 1);
+        CHECK(counted.given == 200);
+        CHECK(counted.not_listed + counted.not_tried + counted.no_answer + counted.refused == 0);
+    }
 }
 
 TEST_CASE("many nodes of one turn are told together, before the turn after it")
@@ -106,6 +115,7 @@ TEST_CASE("who comes too late hears at once; of what is withdrawn nobody hears, 
     waiting.subscribe(late.name, owner.endpoint());
     run_until(io, [&] { return !waiting.heard.empty(); });
     CHECK(waiting.heard == secrets{late.secret});
+    CHECK(owner.counted().given == 1);
 }
 
 TEST_CASE("a node whose data name another endpoint is awaited there, and no longer here")
@@ -136,6 +146,7 @@ TEST_CASE("nobody outside of the listed networks is connected to, and nobody by 
                            "[::1]" + port, std::string("127.0.0.1"), std::string()})
         waiting.subscribe(other.name, to);
     CHECK(waiting->outbound_count() == 0);
+    CHECK(waiting.counted().not_listed == 4); // the other three are no endpoints
     waiting.subscribe(other.name, owner.endpoint()); // the one that is listed
     run_until(io, [&] { return owner->awaited(other.name); });
     CHECK_FALSE(elsewhere.visitor());
@@ -161,6 +172,9 @@ TEST_CASE("a service that does not greet as a client does hears nothing, and is 
         waiting.subscribe(node.name, service.endpoint()); // not again so soon
         CHECK(waiting->outbound_count() == 0);
     }
+    CHECK(waiting.counted().no_answer == 3);
+    CHECK(waiting.counted().not_tried == 3);
+    CHECK(waiting.counted().connected_to == 0);
 }
 
 TEST_CASE("where nobody listens any more, and where a connection ends, the nodes are left to the servers")
@@ -174,6 +188,7 @@ TEST_CASE("where nobody listens any more, and where a connection ends, the nodes
         (void)awaited_node(io, owner, waiting);
     }
     run_until(io, [&] { return waiting->outbound_count() == 0; });
+    CHECK(waiting.counted().connected_to == 0);
     peers_end other(io);
     const auto node = other.offered();
     waiting.subscribe(node.name, gone); // it was tried a moment ago
@@ -209,12 +224,14 @@ TEST_CASE("a port that is taken: the log says so, and the client listens once it
     options.listen = first->endpoint();
     peers_end second(io, options);
     CHECK(second.endpoint().empty());
+    CHECK_FALSE(second.counted().listens);
     CHECK(second.has_line("cannot listen for other clients on " + options.listen + ": Address already in use"));
     const auto node = second.offered(); // all else works
     second.publish(node);
     first.reset();
     run_until(io, [&] { return !second.endpoint().empty(); });
     CHECK(second.endpoint() == options.listen);
+    CHECK(second.counted().listens);
     peers_end waiting(io);
     (void)awaited_node(io, second, waiting);
 }
@@ -248,6 +265,9 @@ TEST_CASE("a client that has stopped leaves the executor nothing to do, and does
     owner->stop();
     waiting->stop();
     CHECK(owner.endpoint().empty());
+    CHECK_FALSE(owner.counted().listens);
+    CHECK(owner.counted().connected_from == 0);
+    CHECK(waiting.counted().connected_to == 0);
     owner->offer(node.name);
     owner->publish(node.secret, {});
     waiting->subscribe(node.name, "127.0.0.1:1");

@@ -52,7 +52,7 @@ public:
         : io_(io), strand_(runtime::make_strand(io.get_executor())), turns_(std::make_shared<runtime::turns>()),
           scheduler_(strand_, turns_),
           log_([this](log_level, std::string_view line) { lines.emplace_back(line); }),
-          peers_(peering::make_peers(strand_, turns_, scheduler_, peering::settings_of(options).value(), log_,
+          peers_(peering::make_peers(strand_, turns_, scheduler_, peering::settings_of(options).value(), log_, counted_,
                                      [local] { return local; }))
     {
         in_turn([this] { peers_->attach(*this); });
@@ -101,6 +101,7 @@ public:
     peering::network_peers& operator*() { return *peers_; }
     peering::network_peers* operator->() { return peers_.get(); }
     const runtime::strand& strand() { return strand_; }
+    [[nodiscard]] handoff_metrics counted() const { return counted_.read(); }
     bool has_line(std::string_view with)
     {
         for (const auto& line : lines)
@@ -119,6 +120,7 @@ private:
     const std::shared_ptr<runtime::turns> turns_;
     runtime::asio_scheduler scheduler_;
     const store::log_function log_;
+    counters::handoff_counters counted_;
     const std::shared_ptr<peering::network_peers> peers_;
 };
 

@@ -96,6 +96,8 @@ TEST_CASE("who is silent, and who talks rubbish, is hung up on; a client beside 
             CHECK(heard.bytes == greeting_text());
     }
     CHECK(owner->inbound_count() == 1);
+    CHECK(owner.counted().connected_from == 1);
+    CHECK(owner.counted().refused == 3);
     owner.publish(node);
     run_until(io, [&] { return !waiting.heard.empty(); });
 }
@@ -112,6 +114,7 @@ TEST_CASE("who names nodes that are not there is hung up on, and nothing of it i
     CHECK_FALSE(owner->awaited(known.name));
     CHECK_FALSE(owner->awaited(unknown.name));
     CHECK(owner.awaited.empty());
+    CHECK(owner.counted().refused == 1);
 }
 
 TEST_CASE("an address has 16 places, all have 256, and a place that is left is another's")
@@ -137,6 +140,8 @@ TEST_CASE("an address has 16 places, all have 256, and a place that is left is a
     const auto more = connect_from("127.0.2.1", owner.port());
     run_until(io, [&] { return take(more.get()).ended; });
     CHECK(owner->inbound_count() == 256);
+    CHECK(owner.counted().connected_from == 256);
+    CHECK(owner.counted().refused == 17);
     strangers.pop_back();
     run_until(io, [&] { return owner->inbound_count() == 255; });
     const auto next = connect_from("127.0.2.1", owner.port());

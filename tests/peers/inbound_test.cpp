@@ -12,7 +12,8 @@ namespace {
 
 /// Our nodes 1, 2 and 3, and somebody who has connected.
 struct visit {
-    offers all;
+    counters::counter told;
+    offers all{told};
     std::string out;
     std::vector<node_id> awaited;
     inbound peer{all, 5, at(0s), out};

@@ -12,7 +12,8 @@ TEST_SUITE("peers: offers")
 {
     TEST_CASE("who subscribes to a node on offer is told when it is let go")
     {
-        offers all;
+        counters::counter told;
+        offers all(told);
         all.offer(node(1));
         CHECK_FALSE(all.awaited(node(1)));
         CHECK(all.subscribe(node(1), 5, at(0s)) == answer::awaited);
@@ -24,11 +25,13 @@ TEST_SUITE("peers: offers")
         CHECK_FALSE(all.awaited(node(1)));
         CHECK_FALSE(all.subscribes(5));
         CHECK(all.publish(node(1), {secret(1)}, at(0s)).empty());
+        CHECK(told.read() == 2);
     }
 
     TEST_CASE("who comes too late is told, once, for some seconds")
     {
-        offers all;
+        counters::counter told;
+        offers all(told);
         all.offer(node(1));
         CHECK(all.publish(node(1), {secret(7), secret(1)}, at(0s)).empty());
         CHECK(all.subscribe(node(1), 5, at(1s)) == answer::gone);
@@ -37,11 +40,13 @@ TEST_SUITE("peers: offers")
         CHECK(all.subscribe(node(1), 6, at(4s)) == answer::gone);
         CHECK(all.subscribe(node(1), 7, at(5s)) == answer::unknown);
         CHECK_FALSE(all.subscribes(5));
+        CHECK(told.read() == 2);
     }
 
     TEST_CASE("who subscribed to a node that is withdrawn is told nothing, and nor is who comes then")
     {
-        offers all;
+        counters::counter told;
+        offers all(told);
         all.offer(node(1));
         CHECK(all.subscribe(node(1), 5, at(0s)) == answer::awaited);
         CHECK(all.withdraw(node(1), at(0s)) == std::vector<offers::peer_id>{5});
@@ -50,11 +55,13 @@ TEST_SUITE("peers: offers")
         CHECK(all.withdraw(node(1), at(0s)).empty());
         CHECK(all.withdraw(node(9), at(0s)).empty());
         CHECK(all.subscribe(node(9), 6, at(0s)) == answer::unknown); // it never was on offer
+        CHECK(told.read() == 0);
     }
 
     TEST_CASE("a node that is awaited no more is awaited again by the next")
     {
-        offers all;
+        counters::counter told;
+        offers all(told);
         all.offer(node(1));
         CHECK(all.subscribe(node(1), 5, at(0s)) == answer::awaited);
         CHECK(all.unsubscribe(node(1), 5));
@@ -68,7 +75,8 @@ TEST_SUITE("peers: offers")
 
     TEST_CASE("a connection that ends takes back what it subscribed to, and nothing of others")
     {
-        offers all;
+        counters::counter told;
+        offers all(told);
         for (unsigned i = 0; i < 10; ++i) {
             all.offer(node(i));
             CHECK(all.subscribe(node(i), 5, at(0s)) == answer::awaited);
@@ -82,7 +90,8 @@ TEST_SUITE("peers: offers")
 
     TEST_CASE("256 subscribe to a node, and no more")
     {
-        offers all;
+        counters::counter told;
+        offers all(told);
         all.offer(node(1));
         for (offers::peer_id peer = 1; peer <= 256; ++peer)
             CHECK(all.subscribe(node(1), peer, at(0s)) != answer::full);
@@ -95,7 +104,8 @@ TEST_SUITE("peers: offers")
 
     TEST_CASE("a connection subscribes to 1,024 nodes, and no more")
     {
-        offers all;
+        counters::counter told;
+        offers all(told);
         for (unsigned number = 0; number <= 1024; ++number) all.offer(node(number));
         for (unsigned number = 0; number < 1024; ++number)
             CHECK(all.subscribe(node(number), 1, at(0s)) == answer::awaited);
@@ -110,7 +120,8 @@ TEST_SUITE("peers: offers")
 
     TEST_CASE("no more than some thousand nodes are kept, the latest")
     {
-        offers all;
+        counters::counter told;
+        offers all(told);
         constexpr auto most = static_cast<unsigned>(offers::most_kept);
         for (unsigned i = 0; i < most + 10; ++i) {
             all.offer(node(i));

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zklock::unit {
@@ -32,9 +33,11 @@ inline store::node_stat children_of(int count, std::int64_t czxid)
 /// A client that has a way past the servers, and a path /p.
 struct handoff_scene : scene {
     fake_peers peers{servers};
+    std::vector<std::string> log;
 
     handoff_scene()
     {
+        options.log = [this](log_level, std::string_view line) { log.emplace_back(line); };
         others = &peers;
         start();
         connect();

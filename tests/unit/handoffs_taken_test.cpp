@@ -58,6 +58,59 @@ TEST_SUITE("hand-offs past the servers, taken")
         asked(s).nothing_else();
     }
 
+    TEST_CASE("such a grant counts once, and the log tells whose word it was")
+    {
+        handoff_scene s;
+        const auto first = [&] {
+            if (s.log.empty())
+                return std::string();
+            const std::string line = s.log.back();
+            s.log.clear();
+            return line;
+        };
+        const std::string before = "granted /p by word of who let it go, before the servers told of it: ";
+        SUBCASE("one who was asked")
+        {
+            const auto a = s.wait_behind(there);
+            const auto behind = s.acquire("/p");
+            asked(s).to(to_create(2)).number(103, 3);
+            s.certify(51);
+            CHECK(s.counted.handoff.taken.read() == 0);
+            s.certify(52);
+            REQUIRE(a->ended == error_code());
+            CHECK(first() == before + fake_peers::node(52, 1) + " at 10.0.0.2:7000");
+            CHECK(s.counted.handoff.taken.read() == 1);
+            s.release(*a);
+            asked(s).to("remove " + of_path(fake_peers::node(1, 2))).ends(outcome::ok);
+            s.watched(2, 3, 5, "me");
+            REQUIRE(behind->ended == error_code()); // over the same nodes, which nobody has seen gone
+            CHECK(first() == "");
+        }
+        SUBCASE("one who is not asked: somebody sends it along")
+        {
+            const auto a = s.queue_behind({fake_peers::node(53, 0)});
+            s.watched(1, 1, 5, "me");
+            s.watched(53, 0, 8, "them");
+            s.certify(53);
+            REQUIRE(a->ended == error_code());
+            CHECK(first() == before + fake_peers::node(53, 0));
+        }
+        CHECK(s.counted.handoff.taken.read() == 1);
+    }
+
+    TEST_CASE("a grant by the servers' word does not count")
+    {
+        handoff_scene s;
+        const auto a = s.wait_behind(there);
+        s.certify(51);
+        s.is_gone(51, 0);
+        s.is_gone(52, 1);
+        REQUIRE(a->ended == error_code());
+        s.certify(52);
+        CHECK(s.counted.handoff.taken.read() == 0);
+        CHECK(s.log.empty());
+    }
+
     TEST_CASE("what came before the node was known, or for one that nobody was asked about, counts as well")
     {
         handoff_scene s;

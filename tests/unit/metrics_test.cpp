@@ -116,6 +116,9 @@ TEST_SUITE("metrics")
         m.authentication_failures = 1;
         m.heartbeats.counts[1] = 6;
         m.heartbeats.sum = 1500ms;
+        m.handoff.taken = 11, m.handoff.given = 12, m.handoff.not_listed = 13, m.handoff.not_tried = 14;
+        m.handoff.no_answer = 15, m.handoff.refused = 16;
+        m.handoff.listens = true, m.handoff.connected_to = 17, m.handoff.connected_from = 18;
         lock_metrics unnamed, named;
         unnamed.acquired = 7;
         unnamed.waits.counts[0] = 1, unnamed.waits.counts[2] = 2, unnamed.waits.counts.back() = 3;
@@ -139,6 +142,15 @@ TEST_SUITE("metrics")
             CHECK(page.value("zklock_heartbeat_seconds_sum") == 1.5);
             CHECK(page.value("zklock_heartbeat_seconds_bucket", {{"le", "3.2e-05"}}) == 0);
             CHECK(page.value("zklock_heartbeat_seconds_bucket", {{"le", "6.4e-05"}}) == 6);
+            CHECK(page.value("zklock_handoffs_taken_total") == 11);
+            CHECK(page.value("zklock_handoffs_given_total") == 12);
+            CHECK(page.value("zklock_handoff_failures_total", {{"reason", "not_listed"}}) == 13);
+            CHECK(page.value("zklock_handoff_failures_total", {{"reason", "not_tried"}}) == 14);
+            CHECK(page.value("zklock_handoff_failures_total", {{"reason", "no_answer"}}) == 15);
+            CHECK(page.value("zklock_handoff_failures_total", {{"reason", "refused"}}) == 16);
+            CHECK(page.value("zklock_handoff_listening") == 1);
+            CHECK(page.value("zklock_handoff_connections", {{"direction", "to"}}) == 17);
+            CHECK(page.value("zklock_handoff_connections", {{"direction", "from"}}) == 18);
             CHECK(page.value("zklock_acquires_total", {{"result", "acquired"}}) == 7);
             CHECK(page.value("zklock_acquire_wait_seconds_count") == 6);
             CHECK(page.value("zklock_acquire_wait_seconds_bucket", {{"le", "0.000128"}}) == 3);

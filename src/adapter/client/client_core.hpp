@@ -29,7 +29,7 @@ struct client_core {
     client_core(const runtime::strand& strand, const client_options& options,
                 std::shared_ptr<recipes::hold_counts> holds, counters::connection_counters& counters)
         : scheduler(strand, turns), store(bridge::make_connection(strand, options, counters.requests, turns)),
-          peers(strand, turns, scheduler, options, *store),
+          peers(strand, turns, scheduler, options, counters.handoff, *store),
           session(*store, scheduler, counters, options, [this] { return new_uuid(); }, peers.get()),
           locks(session), queue_requests(session), nodes(session), watches(session),
           reentrant(locks, scheduler, std::move(holds)), semaphores(locks),

@@ -152,8 +152,13 @@ metrics client_state::read_metrics() const
     m.unseen = unseen_guards_.counted();
     m.heartbeats = c.heartbeats.read();
     m.heartbeat_delays = c.heartbeat_delays.read();
+    m.handoff = c.handoff.read();
     m.by_name = lock_counters_.read();
     const bool ended = !alive(); // whoever was left over then is counted nowhere
+    if (ended) {
+        m.handoff.listens = false;
+        m.handoff.connected_to = m.handoff.connected_from = 0;
+    }
     for (lock_metrics& l : m.by_name) {
         if (ended)
             l.waiting = l.held = 0;

@@ -11,10 +11,11 @@ namespace zklock::detail {
 #ifdef ZKLOCK_WITH_TLS
 
 own_peers::own_peers(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,
-                     store::scheduler& scheduler, const client_options& options, const bridge::connection& store)
+                     store::scheduler& scheduler, const client_options& options,
+                     counters::handoff_counters& counted, const bridge::connection& store)
 {
     if (const auto settings = bridge::peering::settings_of(options.handoff))
-        peers_ = bridge::peering::make_peers(strand, turns, scheduler, *settings, options.log,
+        peers_ = bridge::peering::make_peers(strand, turns, scheduler, *settings, options.log, counted,
                                              [&store] { return store.local_address(); });
 }
 
@@ -31,7 +32,7 @@ void own_peers::stop(bool told_of_fork) noexcept
 #else
 
 own_peers::own_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&, store::scheduler&,
-                     const client_options&, const bridge::connection&)
+                     const client_options&, counters::handoff_counters&, const bridge::connection&)
 {
 }
 own_peers::~own_peers() = default;

@@ -1,4 +1,5 @@
 #pragma once
+#include "counters/counters.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "store/peers.hpp"
@@ -19,9 +20,9 @@ namespace zklock::detail {
 /// A client's peers, if its options say that it has any. A library that is built without OpenSSL has none.
 class own_peers {
 public:
-    /// `store` has to live as long as this.
+    /// Counters and `store` have to live as long as this.
     own_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&, store::scheduler&, const client_options&,
-              const bridge::connection& store);
+              counters::handoff_counters&, const bridge::connection& store);
     ~own_peers();
     own_peers(const own_peers&) = delete;
     own_peers& operator=(const own_peers&) = delete;

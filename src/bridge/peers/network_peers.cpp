@@ -10,17 +10,19 @@ namespace zklock::bridge::peering {
 
 network_peers::network_peers(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns,
                              store::scheduler& scheduler, settings read, const store::log_function& log,
-                             local_address local)
+                             counters::handoff_counters& counted, local_address local)
     : strand_(strand), turns_(std::move(turns)), scheduler_(scheduler), settings_(std::move(read)), log_function_(log),
-      local_address_(std::move(local)), forks_(runtime::fork_count()), bounds_(networks(settings_.peers))
+      counted_(counted), local_address_(std::move(local)), forks_(runtime::fork_count()),
+      bounds_(networks(settings_.peers))
 {
 }
 
 std::shared_ptr<network_peers> make_peers(const runtime::strand& strand, const std::shared_ptr<runtime::turns>& turns,
                                           store::scheduler& scheduler, const settings& read,
-                                          const store::log_function& log, network_peers::local_address local)
+                                          const store::log_function& log, counters::handoff_counters& counted,
+                                          network_peers::local_address local)
 {
-    auto made = std::make_shared<network_peers>(strand, turns, scheduler, read, log, std::move(local));
+    auto made = std::make_shared<network_peers>(strand, turns, scheduler, read, log, counted, std::move(local));
     turns->add(made);
     return made;
 }
@@ -37,6 +39,7 @@ void network_peers::attach(store::peers_observer& observer)
                 self->accepted(descriptor, from);
         });
     listener_->open(lease_clock::now());
+    counted_.listens.set(listener_->bound() ? 1 : 0);
     finish_turn_later();
 }
 
@@ -108,10 +111,11 @@ void network_peers::look_at_all(time_point now)
 {
     looks_due_ = true; // until it is done
     listener_->time_passed(now);
+    counted_.listens.set(listener_->bound() ? 1 : 0);
     for (auto next = inbounds_.begin(); next != inbounds_.end();) {
         const auto each = next++;
         if (each->second.says.time_passed(now) == verdict::hang_up)
-            drop(each->first);
+            refuse(each->first);
     }
     for (auto next = outbounds_.begin(); next != outbounds_.end();) {
         const auto each = next++;
@@ -159,6 +163,8 @@ void network_peers::stop(bool told_of_fork) noexcept
     inbounds_.clear();
     outbounds_.clear();
     subscribed_.clear();
+    for (auto* now : {&counted_.listens, &counted_.connected_to, &counted_.connected_from})
+        now->set(0);
     strand_.reset();
 }
 

@@ -7,6 +7,7 @@
 #include "bridge/peers/outbound.hpp"
 #include "bridge/peers/secrets.hpp"
 #include "bridge/peers/settings.hpp"
+#include "counters/counters.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "store/logger.hpp"
@@ -39,8 +40,9 @@ public:
     /// The address from which the client is connected to its server, while it is.
     using local_address = std::function<std::optional<address>()>;
 
+    /// Uses counters and log until it is stopped.
     network_peers(const runtime::strand&, std::shared_ptr<runtime::turns>, store::scheduler&, settings,
-                  const store::log_function& log, local_address);
+                  const store::log_function& log, counters::handoff_counters&, local_address);
 
     /// Begins to listen.
     void attach(store::peers_observer&) override;
@@ -92,6 +94,7 @@ private:
     // Those who connect to us.
     void accepted(int descriptor, const peering::endpoint& from) noexcept;
     void came_in(peer_id, bytes);
+    void refuse(peer_id) noexcept;
     void drop(peer_id) noexcept;
     void answered(const std::vector<peer_id>&, std::span<const store::node_secret>) noexcept;
 
@@ -116,13 +119,14 @@ private:
     const settings settings_;
     const store::log_function log_function_;
     const store::logger log_{log_function_};
+    counters::handoff_counters& counted_;
     const local_address local_address_;
     const unsigned forks_;
     store::peers_observer* observer_ = nullptr;
     secret_source secrets_;
 
     std::shared_ptr<listener> listener_;
-    offers offers_;
+    offers offers_{counted_.given};
     inbound_places places_;
     std::map<peer_id, inbound_peer> inbounds_;
     peer_id last_id_ = 0;
@@ -151,6 +155,7 @@ private:
 /// end before. (A store that has answers to come may hold its requests back for those of the next turns.)
 [[nodiscard]] std::shared_ptr<network_peers> make_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&,
                                                         store::scheduler&, const settings&,
-                                                        const store::log_function& log, network_peers::local_address);
+                                                        const store::log_function& log, counters::handoff_counters&,
+                                                        network_peers::local_address);
 
 } // namespace zklock::bridge::peering

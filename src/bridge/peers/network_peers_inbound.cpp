@@ -17,6 +17,7 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from) noex
         has_place = places_.take(from.address());
         if (!has_place) {
             ::close(std::exchange(descriptor, -1));
+            counted_.refused.add();
             if (const auto left_out = refusals_told_.say(now))
                 log_(log_level::warning, "hangs up on ", text_of(from), ": ", places_.taken(),
                      " other clients are connected", store::times_left_out{*left_out});
@@ -37,6 +38,7 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from) noex
         inbounds_to_flush_.push_back(peer);
         inbound says(offers_, peer, now, made->out());
         inbounds_.emplace(peer, inbound_peer{made, std::move(says), from.address()});
+        counted_.connected_from.add();
         looks_due_ = true;
     } catch (const std::exception&) { // no memory, or no room in Asio's set: a connection less
         if (made)
@@ -57,7 +59,7 @@ void network_peers::came_in(peer_id peer, bytes in)
     try {
         auto& [to, says, from] = found->second;
         if (says.receive(in, lease_clock::now(), to->out(), awaited) == verdict::hang_up)
-            drop(peer);
+            refuse(peer);
         else if (!to->out().empty())
             inbounds_to_flush_.push_back(peer);
     } catch (const std::bad_alloc&) {
@@ -66,6 +68,13 @@ void network_peers::came_in(peer_id peer, bytes in)
     for (const node_id& each : awaited)
         if (alive() && offers_.awaited(each))
             observer_->on_awaited(text_of(each));
+}
+
+/// It does not talk as clients do.
+void network_peers::refuse(peer_id peer) noexcept
+{
+    counted_.refused.add();
+    drop(peer);
 }
 
 void network_peers::drop(peer_id peer) noexcept
@@ -77,6 +86,7 @@ void network_peers::drop(peer_id peer) noexcept
     offers_.forget(peer);
     places_.give_back(found->second.from);
     inbounds_.erase(found);
+    counted_.connected_from.subtract_one();
 }
 
 // ---- what we offer, and let go

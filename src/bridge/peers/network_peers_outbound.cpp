@@ -50,8 +50,14 @@ auto network_peers::connection_to(const peering::endpoint& to, time_point now) -
     const auto known = outbounds_.find(to);
     if (known != outbounds_.end())
         return &known->second;
-    if (!bounds_.permit(to, now) || (bounds_.full() && !make_room()) || !bounds_.begin(to, now))
+    if (!bounds_.in_network(to)) {
+        counted_.not_listed.add();
         return nullptr;
+    }
+    if (!bounds_.permit(to, now) || (bounds_.full() && !make_room()) || !bounds_.begin(to, now)) {
+        counted_.not_tried.add();
+        return nullptr;
+    }
     std::shared_ptr<link> made;
     try {
         made = std::make_shared<link>(*strand_, turns_,
@@ -71,6 +77,7 @@ auto network_peers::connection_to(const peering::endpoint& to, time_point now) -
         if (made)
             made->close();
         bounds_.ended(false);
+        counted_.not_tried.add();
         return nullptr;
     }
 }
@@ -107,8 +114,10 @@ void network_peers::came_out(const peering::endpoint& given, bytes in)
     } catch (const std::bad_alloc&) {
         ends = true;
     }
-    if (!greeted && says.greeted())
+    if (!greeted && says.greeted()) {
         bounds_.connected();
+        counted_.connected_to.add();
+    }
     for (const auto& each : heard)
         if (each.asked_for)
             subscribed_.erase(each.of);
@@ -121,6 +130,7 @@ void network_peers::came_out(const peering::endpoint& given, bytes in)
 
 void network_peers::note_unanswered(const peering::endpoint& to) noexcept
 {
+    counted_.no_answer.add();
     if (!log_.on(log_level::debug))
         return;
     try {
@@ -136,7 +146,9 @@ void network_peers::drop(const peering::endpoint& given) noexcept
     if (found == outbounds_.end())
         return;
     const peering::endpoint to = found->first; // `given` may go with the connection
-    if (!found->second.says.greeted())
+    if (found->second.says.greeted())
+        counted_.connected_to.subtract_one();
+    else
         note_unanswered(to);
     found->second.to->close();
     bounds_.ended(found->second.says.greeted());

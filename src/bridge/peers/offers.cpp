@@ -17,7 +17,10 @@ auto offers::publish(const node_id& node, std::vector<store::node_secret> secret
     for (const peer_id peer : told)
         forget(peer, node);
     forget_kept(now);
+    const bool let_go = !secrets.empty();
     keep(node, {now + kept_for, std::move(secrets), told});
+    if (let_go)
+        told_.add(told.size());
     return told;
 }
 
@@ -57,6 +60,7 @@ auto offers::subscribe(const node_id& node, peer_id peer, time_point now) -> ans
         if (told.size() >= most_subscribers)
             return answer::full;
         told.push_back(peer);
+        told_.add();
         return answer::gone;
     }
     auto& subscribers = found->second;

@@ -1,5 +1,6 @@
 #pragma once
 #include "bridge/peers/node_id.hpp"
+#include "counters/counters.hpp"
 #include "store/peers.hpp"
 #include "zklock/lease_clock.hpp"
 
@@ -28,6 +29,9 @@ public:
     /// Nodes that are on offer no more are known for so long, since those who wait may have been on their way here.
     static constexpr std::chrono::seconds kept_for{5};
     static constexpr std::size_t most_kept = 4096;
+
+    /// `told` counts the subscriptions that are answered by a certificate.
+    explicit offers(counters::counter& told) : told_(told) {}
 
     void offer(const node_id& node);
     /// The node is on offer no more. Both return who subscribed to it.
@@ -64,6 +68,7 @@ private:
     void keep(const node_id& node, kept what);
     void forget_kept(time_point now);
 
+    counters::counter& told_;
     std::unordered_map<node_id, std::vector<peer_id>, node_id_hash> on_offer_; ///< with who subscribes
     std::map<peer_id, std::set<node_id>> of_peers_; ///< what each subscribes to
     std::unordered_map<node_id, kept, node_id_hash> kept_;

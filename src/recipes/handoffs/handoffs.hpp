@@ -1,4 +1,5 @@
 #pragma once
+#include "counters/counters.hpp"
 #include "recipes/handoffs/user_writes.hpp"
 #include "store/peers.hpp"
 
@@ -46,7 +47,8 @@ public:
     using followed = std::multimap<store::commitment, node_of_others>::iterator;
     using lingering_nodes = std::multimap<store::commitment, handoff_source*>;
 
-    explicit handoffs(store::peers& p) : peers(p) {}
+    /// `taken` counts the grants by certificate: one for each hand-off.
+    handoffs(store::peers& p, counters::counter& taken) : peers(p), taken_(taken) {}
     handoffs(const handoffs&) = delete;
     handoffs& operator=(const handoffs&) = delete;
 
@@ -68,8 +70,14 @@ public:
 
     // --- reads behind grants by certificate --------------------------------------------------------------------------
 
-    /// A contender was granted over nodes that were let go, and may still be there.
-    void granted_over_let_go() noexcept { ++passes_; }
+    /// A contender was granted over nodes that were let go, and may still be there. `by_word`: over one of them it is
+    /// the first.
+    void granted_over_let_go(bool by_word) noexcept
+    {
+        ++passes_;
+        if (by_word)
+            taken_.add();
+    }
     /// So many of those were not seen gone yet at a path, where it was `before`.
     void unseen(std::size_t before, std::size_t now) noexcept;
     /// A path goes away that has so many of them: only a sync makes up for those.
@@ -95,6 +103,7 @@ public:
 private:
     template <class Like> [[nodiscard]] followed find(const store::commitment&, Like);
 
+    counters::counter& taken_;
     std::multimap<store::commitment, node_of_others> followed_;
     lingering_nodes may_linger_;
     std::deque<std::pair<store::commitment, store::node_secret>> told_before_; ///< the last

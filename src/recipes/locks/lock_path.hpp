@@ -147,6 +147,7 @@ private:
     void take_czxid(lock_contender&, std::int64_t czxid);
     void refuse_number(lock_contender&, errc why);
     void grant(lock_contender&, const queue::action&, store::scheduler::time_point now);
+    void log_handoff(const lock_contender&) const noexcept;
     void forget(queue::contender_id);
     /// The contender's node is gone.
     void end_release(lock_contender&, std::string_view node);

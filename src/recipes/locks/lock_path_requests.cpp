@@ -317,7 +317,9 @@ void lock_path::grant(lock_contender& contender, const queue::action& action, st
 {
     if (handoffs_) {
         lock_contender* const before = action.from != 0 ? contenders_.at(action.from).get() : nullptr;
-        handoffs_->granted(contender, before, action.over_let_go);
+        handoffs_->granted(contender, before, action);
+        if (action.by_word)
+            log_handoff(contender);
     }
     if (action.from != 0) {
         lock_contender& before = *contenders_.at(action.from);
@@ -329,6 +331,16 @@ void lock_path::grant(lock_contender& contender, const queue::action& action, st
     contender.grant(full(queue_.node(contender.id)), contender.czxid * grants_of_a_czxid + contender.grants_before,
                     now);
     session_.granted(*this);
+}
+
+void lock_path::log_handoff(const lock_contender& contender) const noexcept
+{
+    if (!session_.log.on(log_level::debug))
+        return;
+    const std::string_view node = queue_.passed_over_by(contender.id);
+    const std::string_view endpoint = handoffs_->asked_at(node);
+    session_.log(log_level::debug, "granted ", path_, " by word of who let it go, before the servers told of it: ",
+                 node, endpoint.empty() ? "" : " at ", endpoint);
 }
 
 /// One timer serves many releases: it looks how long ago the last one was.

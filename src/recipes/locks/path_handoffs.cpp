@@ -65,7 +65,7 @@ void path_handoffs::advertise(lock_contender& contender)
         contender.offer->data = queue::with_handoff(contender.data(), endpoint);
 }
 
-void path_handoffs::granted(lock_contender& contender, lock_contender* before, bool over_let_go)
+void path_handoffs::granted(lock_contender& contender, lock_contender* before, const queue::action& how)
 {
     if (before) {
         if (ZKLOCK_MUTANT(handoff_node_passed_on_afterwards))
@@ -75,8 +75,8 @@ void path_handoffs::granted(lock_contender& contender, lock_contender* before, b
     }
     if (contender.offer)
         contender.offer->hold_begins();
-    if (over_let_go) {
-        all_.granted_over_let_go();
+    if (how.over_let_go) {
+        all_.granted_over_let_go(how.by_word);
         settle();
     }
     if (ZKLOCK_MUTANT(handoff_given_before_the_release))
@@ -238,6 +238,12 @@ void path_handoffs::on_certified(std::string_view node, const store::node_secret
     if (certified(name, secret))
         return advance_();
     remember(name, secret);
+}
+
+std::string_view path_handoffs::asked_at(std::string_view node) const noexcept
+{
+    const auto found = std::ranges::find_if(known_, [node](handoffs::followed f) { return f->second.node == node; });
+    return found == known_.end() ? std::string_view() : (*found)->second.endpoint;
 }
 
 void path_handoffs::settle()

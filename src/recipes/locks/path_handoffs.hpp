@@ -31,7 +31,7 @@ public:
     /// A node is about to be created for the contender, with that uuid in its name.
     std::string_view offer(lock_contender&);
     /// The contender holds now; on the node of another one, if that is not null.
-    void granted(lock_contender&, lock_contender* before, bool over_let_go);
+    void granted(lock_contender&, lock_contender* before, const queue::action&);
     /// A contender that held, or waited, is about to leave by its own will.
     void leaves(lock_contender&);
     /// The node of the contender is to be deleted. `by_own_will`: others may be told.
@@ -53,6 +53,8 @@ public:
     void listed();
     /// A watch on that node was confirmed, which another session owns: its data say where its client is.
     void look_at(const std::string& node, std::string_view data);
+    /// Where the certificate of that node was asked for; empty if somebody else has sent it along.
+    [[nodiscard]] std::string_view asked_at(std::string_view node) const noexcept;
     /// A step is complete: what is not there any more is not asked for.
     void settle();
 

@@ -20,7 +20,7 @@ constexpr std::size_t most_spare_news = 64;
 session::session(store::node_store& the_store, store::scheduler& the_scheduler, counters::connection_counters& counted,
                  const client_options& the_options, std::function<std::string()> uuid_source, store::peers* peers)
     : store(the_store), scheduler(the_scheduler), options(the_options), new_uuid(std::move(uuid_source)),
-      handoffs(peers ? std::make_unique<recipes::handoffs>(*peers) : nullptr),
+      handoffs(peers ? std::make_unique<recipes::handoffs>(*peers, counted.handoff.taken) : nullptr),
       lease_({options.clock_drift, options.server_tick, options.lease_margin, options.loss_notice, {}}),
       budget_(options.node_budget, options.node_budget_limit), counters_(counted),
       alive_(std::make_shared<session*>(this))

@@ -24,6 +24,7 @@
     X(children_only_counted) \
     X(cohort_without_end) \
     X(container_of_a_lost_answer_stays) \
+    X(container_of_a_lost_answer_taken_for_another) \
     X(container_of_others_deleted) \
     X(container_with_data_deleted) \
     X(containers_stay) \

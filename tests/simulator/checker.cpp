@@ -136,7 +136,7 @@ void checker::check_node_owner(contender_record& c)
 {
     const auto& set = plan_.set;
     const auto* maker = owner_of(c.given.node);
-    const bool reused = maker != &c && (set.linger > 0ms || set.cohort > 1);
+    const bool reused = maker != &c && set.passes_nodes_on();
     if (maker != &c && !(reused && maker != nullptr && maker->client == c.client))
         world_.violate(label(c) + ": granted with somebody else's node");
     if (++grants_on_[c.given.node] > set.cohort && set.linger == 0ms)

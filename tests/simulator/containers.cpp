@@ -79,7 +79,12 @@ bool container_checker::is_own(client c, const store::node_stat& stat) const
 
 bool container_checker::may_be_own(client c, const std::string& path, const store::node_stat& stat)
 {
-    return c->in_doubt(path) && stat.cversion == 0 && stat.version == 0 && stat.data_length == 0;
+    return c->found_first(path, stat.czxid) && is_unused(stat);
+}
+
+bool container_checker::is_unused(const store::node_stat& stat)
+{
+    return stat.cversion == 0 && stat.version == 0 && stat.data_length == 0;
 }
 
 void container_checker::looked(const simulated_store& client, const std::string& path, const store::node_stat* shown)
@@ -89,7 +94,8 @@ void container_checker::looked(const simulated_store& client, const std::string&
     if (stat.ephemeral_owner != 0) return;
     looks_[{&client, path}] = stat;
     const bool may_go = is_own(&client, stat) && !client.in_doubt(path);
-    if (stat.num_children != 0 || (!may_go && !may_be_own(&client, path, stat))) keep(path);
+    const bool may_be = may_be_own(&client, path, stat) || (client.never_looked(path) && is_unused(stat));
+    if (stat.num_children != 0 || (!may_go && !may_be)) keep(path);
 }
 
 std::vector<std::string> container_checker::left_by(const simulated_store& client) const
@@ -99,7 +105,10 @@ std::vector<std::string> container_checker::left_by(const simulated_store& clien
         const auto* const here = ensemble_.leaders_tree().find(path);
         if (!n.container || n.maker != &client || n.kept || here == nullptr || here->children != 0) continue;
         const auto stat = znode_tree::stat(*here);
-        if (client.in_doubt(path) ? may_be_own(&client, path, stat) : is_own(&client, stat)) left.push_back(path);
+        if (client.looked_in_vain(path)) continue;
+        const bool neglected = client.never_looked(path) && is_unused(stat);
+        if (client.in_doubt(path) ? neglected || may_be_own(&client, path, stat) : is_own(&client, stat))
+            left.push_back(path);
     }
     return left;
 }

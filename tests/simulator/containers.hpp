@@ -14,8 +14,8 @@ namespace zklock::simulator {
 
 /// That each client deletes the containers that it made itself when nobody uses them any more, and no node that others
 /// have made, or written into. It may be wrong about that in two cases, which zklock documents: others have put a node
-/// in the place of its own since it looked; or they have made one that nobody has used when the answer to its own
-/// create was lost.
+/// in the place of its own since it looked; or the answer to its own create was lost, and they have made one, that nobody
+/// has used, before it looked over the next connection.
 class container_checker {
 public:
     /// A client as long as its process lives: null for a session of somebody else.
@@ -47,6 +47,7 @@ private:
     [[nodiscard]] bool is_own(client c, const store::node_stat& stat) const;
     /// Nobody can tell whose it is.
     [[nodiscard]] static bool may_be_own(client c, const std::string& path, const store::node_stat& stat);
+    [[nodiscard]] static bool is_unused(const store::node_stat& stat);
 
     world& world_;
     const ensemble& ensemble_;

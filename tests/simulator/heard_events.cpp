@@ -9,9 +9,9 @@ namespace zklock::simulator {
 
 using kind = lock_event::kind;
 
-heard_events::heard_events(unsigned most_attempts, std::function<void(const std::string&)> violate,
+heard_events::heard_events(unsigned most_attempts, bool reuse, std::function<void(const std::string&)> violate,
                            std::function<void(const lock_event&)> heard)
-    : most_attempts_(most_attempts), violate_(std::move(violate)), heard_(std::move(heard))
+    : most_attempts_(most_attempts), reuse_(reuse), violate_(std::move(violate)), heard_(std::move(heard))
 {
 }
 
@@ -26,10 +26,14 @@ void heard_events::notify(const lock_event& e)
         violate_("its listener hears \"" + std::string(to_string(e.what)) + "\" " +
                  (first ? "first" : "after \"" + std::string(to_string(before.what)) + '"') + why);
     };
+    if (std::exchange(life.granted_next, false) && (e.what != kind::acquired || e.at != before.at))
+        wrong(", and had been queued for the " + std::to_string(life.queued) + ". time");
     switch (e.what) {
     case kind::queued:
         if (!waits || e.node.empty() || e.node == before.node) wrong(" of " + e.node);
-        if (++life.queued > most_attempts_ && most_attempts_ != 0)
+        if (++life.queued <= most_attempts_ || most_attempts_ == 0) break;
+        life.granted_next = reuse_ && life.queued == most_attempts_ + 1;
+        if (!life.granted_next)
             wrong(", for the " + std::to_string(life.queued) + ". time, of " + std::to_string(most_attempts_));
         break;
     case kind::acquired:

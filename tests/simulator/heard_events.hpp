@@ -16,8 +16,9 @@ namespace zklock::simulator {
 /// The listener of one user: checks that each acquire's events come in the stated order, each once.
 class heard_events final : public detail::event_sink<lock_event> {
 public:
-    /// `most_attempts`: how often an acquire may get a node; 0: as often as it likes.
-    heard_events(unsigned most_attempts, std::function<void(const std::string&)> violate,
+    /// `most_attempts`: how often an acquire may make a node; 0: as often as it likes. `reuse`: it may be granted on
+    /// that of another acquire besides, of which it hears first.
+    heard_events(unsigned most_attempts, bool reuse, std::function<void(const std::string&)> violate,
                  std::function<void(const lock_event&)> heard);
 
     void notify(const lock_event&) override;
@@ -32,11 +33,13 @@ private:
     struct life {
         unsigned queued = 0;
         lock_event last;
+        bool granted_next = false; ///< it has made as many nodes as it may, and has another one: it holds by that
     };
 
     [[nodiscard]] static bool goes_on(const life&, bool late_releases);
 
     const unsigned most_attempts_;
+    const bool reuse_;
     const std::function<void(const std::string&)> violate_;
     const std::function<void(const lock_event&)> heard_;
     std::map<std::uint64_t, life> lives_; ///< by acquire

@@ -95,6 +95,8 @@ kind_of_plan kind_for(std::string_view mutant)
     for (const auto& [name, which] : recipes)
         if (mutant.starts_with(name.substr(0, name.find('_')) + '_')) kind.which = which;
     if (mutant.find("handoff_") != mutant.npos) kind.peers = peer_life::alive;
+    if (mutant == "container_of_a_lost_answer_taken_for_another") // two paths ask for one container at once
+        kind = {.which = recipe::multi_lock, .peers = peer_life::alive};
     kind.scarce_memory = mutant == "exception_ignored";
     kind.closed_asleep = mutant == "semaphore_grant_told_after_the_loss";
     kind.stale_leaders = mutant == "lost_create_looked_for_once" || mutant == "refused_path_still_watched";
@@ -104,6 +106,8 @@ kind_of_plan kind_for(std::string_view mutant)
 /// Where a mutant that few schedules bring to light was found once.
 const std::map<std::string_view, std::uint64_t> known_finds{{"caught_up_outlives_its_epoch", 900637},
                                                             {"children_only_counted", 8716},
+                                                            {"container_of_a_lost_answer_taken_for_another",
+                                                             43142933},
                                                             {"handoff_by_number_not_name", 900412},
                                                             {"handoff_comes_back_with_a_list", 900516},
                                                             {"heeds_every_number", 902859},

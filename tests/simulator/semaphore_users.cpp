@@ -220,6 +220,7 @@ private:
     }
 
     unsigned most_attempts(const use& u) const override { return u.wish.max_attempts; }
+    bool uses_registers() const override { return false; } // several hold permits, and do not exclude each other
 
     void heard(use& u, const lock_event& e) override
     {

@@ -63,6 +63,8 @@ struct settings {
     bool registers = false;                     ///< users read and write something under their locks
     bool requests_noted = false;                ///< the verdict tells all that clients asked for, and when
 
+    /// An acquire may be granted on the node of another one of its client.
+    [[nodiscard]] bool passes_nodes_on() const { return linger.count() > 0 || cohort > 1; }
     /// Whether a path's numbers may be scarce at some time.
     [[nodiscard]] bool may_run_short() const
     {

@@ -198,6 +198,7 @@ void simulated_store::submit(request r, callback call)
     sent_ = process_.now();
     waiting w{r.xid, r.what, r.path, sent_, std::move(call), r.watch};
     w.unsent = state_ == state::ending;
+    w.first = telling_connected_;
     for (const auto& part : r.parts)
         w.writes.push_back({part.what, part.path});
     outstanding_.push_back(std::move(w));
@@ -332,6 +333,29 @@ void simulated_store::note_watch(const waiting& w, const answer& a)
     unseen_ends_.erase(refused);
 }
 
+void simulated_store::note_doubt(const waiting& w, const answer& a)
+{
+    const bool creates = w.what == operation::create;
+    if (creates && a.result == outcome::ok) { // what was sent before has not made this one
+        in_doubt_.erase(w.path);
+        looked_in_vain_.erase(w.path);
+    }
+    if (a.result != outcome::unknown || w.unsent) return;
+    if (creates) in_doubt_[w.path] = 0;
+    else if (w.what == operation::set) in_doubt_.try_emplace(w.path, 0);
+}
+
+/// An answer to exists(), asked for as soon as the connection was there.
+void simulated_store::look_at_doubt(const waiting& w, const answer& a)
+{
+    const auto doubt = in_doubt_.find(w.path);
+    if (w.what != operation::exists || doubt == in_doubt_.end() || doubt->second != 0) return;
+    if (a.result == outcome::ok) doubt->second = a.stat.czxid;
+    if (a.result == outcome::no_node) in_doubt_.erase(doubt);
+    const bool in_vain = a.result == outcome::no_node && ensemble_.answers_from_the_past();
+    if (in_vain || a.result == outcome::no_auth) looked_in_vain_.insert(w.path);
+}
+
 void simulated_store::call_back(waiting& w, const answer& a)
 {
     const auto fill = [&](auto&& reply) -> decltype(auto) {
@@ -346,9 +370,7 @@ void simulated_store::call_back(waiting& w, const answer& a)
             (a.path.empty() ? "" : " " + a.path));
     }
     const bool ok = a.result == outcome::ok;
-    const bool writes = w.what == operation::create || w.what == operation::set;
-    if (writes && a.result == outcome::unknown && !w.unsent) in_doubt_.insert(w.path);
-    if (w.what == operation::create && ok) in_doubt_.erase(w.path); // what was sent before has not made this one
+    note_doubt(w, a);
     if (auto* f = std::get_if<create_done>(&w.call)) {
         ::zklock::store::create_reply r;
         if (ok) {
@@ -360,7 +382,8 @@ void simulated_store::call_back(waiting& w, const answer& a)
         ::zklock::store::stat_reply r;
         if (ok) r.stat = a.stat;
         const bool shown = ok || a.result == outcome::no_auth;
-        if (shown && w.what == operation::exists && on_look) on_look(w.path, ok ? &a.stat : nullptr);
+        if (w.first) look_at_doubt(w, a);
+        else if (shown && w.what == operation::exists && on_look) on_look(w.path, ok ? &a.stat : nullptr);
         if (*s) tell([&] { (*s)(fill(r)); });
     } else if (auto* b = std::get_if<batch_done>(&w.call)) {
         ::zklock::store::batch_reply r;

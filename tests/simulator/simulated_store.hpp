@@ -64,6 +64,17 @@ public:
     [[nodiscard]] bool was_listed(const std::string& path, instant since) const;
     /// An answer to a create of that node was lost, or to a write of its data.
     [[nodiscard]] bool in_doubt(const std::string& path) const { return in_doubt_.contains(path); }
+    /// It is the node that the client has found there first after such an answer, by a look that was the first thing it
+    /// did on the next connection.
+    [[nodiscard]] bool found_first(const std::string& path, std::int64_t czxid) const
+    {
+        const auto found = in_doubt_.find(path);
+        return found != in_doubt_.end() && found->second == czxid;
+    }
+    /// It has not looked there so.
+    [[nodiscard]] bool never_looked(const std::string& path) const { return found_first(path, 0); }
+    /// That look was refused; or it found nothing, and may have been answered from the past.
+    [[nodiscard]] bool looked_in_vain(const std::string& path) const { return looked_in_vain_.contains(path); }
     /// The servers have not told it of the end of that node, for it could not be read, and nothing since says that it
     /// has to look again: neither a refusal of what the locks ask for there (but for lists without a watch, which users
     /// ask for, too), nor an answer to another such watch.
@@ -85,6 +96,7 @@ private:
         callback call;
         bool watch = false;
         bool unsent = false;            ///< made after the loss of the connection, and not sent
+        bool first = false;             ///< made as soon as the connection was there
         struct write {
             transaction::kind what;
             std::string path;
@@ -99,6 +111,8 @@ private:
     [[nodiscard]] bool may_submit(const std::string& name, const request& r);
     void note_deleted(const waiting& w, const answer& a);
     void note_watch(const waiting& w, const answer& a);
+    void note_doubt(const waiting& w, const answer& a);
+    void look_at_doubt(const waiting& w, const answer& a);
     [[nodiscard]] fate fate_of_next();
     void attempt();
     void attempt_later();
@@ -129,6 +143,7 @@ private:
     ::zklock::store::observer* observer_ = nullptr;
     state state_ = state::idle;
     bool attached_ = false;
+    bool telling_connected_ = false;
     connection_ptr connection_;
     std::int64_t session_ = 0;
     std::chrono::milliseconds session_timeout_{0}; ///< as granted
@@ -148,7 +163,8 @@ private:
     std::unordered_map<std::string, instant> told_deleted_;
     std::unordered_map<std::string, instant> told_changed_;
     std::unordered_map<std::string, instant> listed_; ///< when a list last showed them
-    std::unordered_set<std::string> in_doubt_;
+    std::unordered_map<std::string, std::int64_t> in_doubt_; ///< with the czxid of what was found first; 0: nothing yet
+    std::unordered_set<std::string> looked_in_vain_;
     std::unordered_set<std::string> watched_; ///< in this epoch, and nothing has been refused there since
     std::unordered_set<std::string> unseen_ends_;
 };

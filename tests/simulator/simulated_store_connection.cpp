@@ -55,7 +55,9 @@ void simulated_store::deliver_connect(const answer& a)
     const bool renewed = session_ != told_session_;
     told_session_ = session_;
     keep_alive();
+    telling_connected_ = true;
     tell([&] { observer_->on_connected({session_, session_timeout_, renewed, asked_}); });
+    telling_connected_ = false;
 }
 
 void simulated_store::keep_alive()

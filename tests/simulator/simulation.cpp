@@ -82,7 +82,8 @@ void mutex_users::acquire(client& where, const step& s)
     options.access = access_of_locks(stage_.the_plan);
     if (has_listeners(stage_.the_plan)) {
         const auto wrong = [this, &c](const std::string& what) { stage_.world.violate(c.tag + ": " + what); };
-        c.heard = std::make_shared<heard_events>(s.max_attempts, wrong, [](const lock_event&) {});
+        c.heard = std::make_shared<heard_events>(s.max_attempts, stage_.the_plan.set.passes_nodes_on(), wrong,
+                                                 [](const lock_event&) {});
         options.listener = c.heard;
     }
     recipes::acquire_request request;

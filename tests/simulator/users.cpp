@@ -36,10 +36,14 @@ void acquisition_users::say(const use& u, const std::string& what)
     if (stage_.world.log.on()) stage_.world.log.line(now(), "user", u.tag + ' ' + what);
 }
 
-bool acquisition_users::excused(const use& u) const
+bool acquisition_users::excused(const use& u) const { return was_harmed(u.store->session_id(), u.given); }
+
+bool acquisition_users::was_harmed(std::int64_t session, const std::vector<held_lock>& given) const
 {
-    if (!killed_.empty() && contains(killed_, u.store->session_id())) return true;
-    return was_unaware(u) || acquisition_users::is_deleted(u);
+    if (!killed_.empty() && contains(killed_, session)) return true;
+    return std::any_of(given.begin(), given.end(), [&](const held_lock& l) {
+        return contains(deleted_, l.node) || contains(granted_unaware_, l.node);
+    });
 }
 
 bool acquisition_users::is_deleted(const use& u) const
@@ -120,7 +124,7 @@ void acquisition_users::acquire(client& c, use& u)
             say(u, "hears: " + std::string(to_string(e.what)) + ' ' + e.node);
             heard(u, e);
         };
-        u.heard = std::make_shared<heard_events>(most_attempts(u), wrong, told);
+        u.heard = std::make_shared<heard_events>(most_attempts(u), false, wrong, told);
     }
     if (u.wish.deadline && !u.wish.look_once) u.deadline = u.where->now() + *u.wish.deadline;
     say(u, label(u) + (u.owner != 0 ? ", owner " + std::to_string(u.owner) : std::string()) + ", wants it" +
@@ -217,7 +221,7 @@ void acquisition_users::check_token(use& u, const held_lock& l, unsigned path)
     auto& last = last_[path];
     const bool same = u.owner != 0 && u.owner == last.owner && l.node == last.node;
     const auto& set = stage_.the_plan.set;
-    const bool next_turn = l.fencing_token != last.token && (set.linger > 0ms || set.cohort > 1); // of a node passed on
+    const bool next_turn = l.fencing_token != last.token && set.passes_nodes_on(); // of a node passed on
     const bool again = same && !next_turn;
     const bool shares = reads(u, path);
     const auto bound = shares ? last.token : std::max(last.token, last.readers);

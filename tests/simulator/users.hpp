@@ -90,6 +90,8 @@ protected:
     {
         return !reads(a, path) || !reads(b, path);
     }
+    /// Whether one holder at a time, or readers together, have what was granted.
+    [[nodiscard]] virtual bool uses_registers() const { return true; }
     /// How many nodes one acquire may get while it waits, if that is limited.
     [[nodiscard]] virtual unsigned most_attempts(const use&) const { return 0; }
     /// Its listener was told that.
@@ -112,6 +114,9 @@ protected:
     [[nodiscard]] virtual bool excused(const use&) const;
     /// Releases may end later than their time, or never be told.
     [[nodiscard]] bool late_releases() const { return refusals_ || stage_.the_plan.set.scarce_memory != 0; }
+    /// Others have ended that session, or deleted one of the nodes; or the servers had not told of the end of the path
+    /// before.
+    [[nodiscard]] bool was_harmed(std::int64_t session, const std::vector<held_lock>& given) const;
     /// Others have deleted a node that it has now.
     [[nodiscard]] virtual bool is_deleted(const use&) const;
     /// The servers had not told it that the path's node is another, so others may have been before it.

@@ -9,13 +9,17 @@ namespace zklock::simulator {
 
 void acquisition_users::use_registers(client& c, use& u)
 {
-    // A use that is granted again, as owners are, is another turn.
-    const auto same = [&u, at = u.granted_at] { return u.granted_at == at; };
+    if (!uses_registers()) return;
+    // A use that is granted again, as candidates are, is another turn: and what was done to it then still counts.
+    const auto same = [&u, at = u.granted_at] { return u.granted_at == at && !u.given.empty(); };
+    const auto excused_then = [this, &u, same, session = u.store->session_id(), given = u.given] {
+        return was_harmed(session, given) || (same() && excused(u));
+    };
     for (const auto& l : u.given) {
         for (const auto path : u.paths) {
             if (l.path != path_of(path)) continue;
             registers_.granted({u.tag, &c, path, l.node, u.wish.choice, u.wish.duration,
-                                [&u, same] { return same() && u.believes(); }, [this, &u] { return excused(u); },
+                                [&u, same] { return same() && u.believes(); }, excused_then,
                                 [this, &u, path] { return shares(u, path); }});
         }
     }
@@ -43,8 +47,10 @@ void acquisition_users::check_before(use& u, const held_lock& l, unsigned path)
             violate(u, "granted before its turn, " + name + " of another session is lower");
     }
     stage_.world.overtaking_grants += overtakes.has_value();
+    // It has what its owner held before; its node may have become a reader's since, and keeps its token.
     const bool joins = std::any_of(uses_.begin(), uses_.end(), [&](const use& o) {
-        return &o != &u && o.has_it() && o.owner != 0 && o.owner == u.owner && o.given.front().node == l.node;
+        return &o != &u && o.has_it() && o.owner != 0 && o.owner == u.owner && o.paths == u.paths &&
+               o.given.front().fencing_token == l.fencing_token;
     });
     // Parts of several locks were granted earlier, perhaps on another connection.
     if (overtakes && !joins && u.given.size() == 1 && lacks_own_watch(stage_.ensemble, *u.store, l.node, *overtakes))

@@ -86,6 +86,26 @@ TEST_SUITE("idle containers, lost answers and failures")
         CHECK(a->handle->withdraw());
         s.cut();
         s.connect(5, false);
+        CHECK(s.servers.pending() == "sync /, exists /up");
+        asked(s).to("sync /").ends(outcome::ok);
+        SUBCASE("nothing is there: what comes to be there later is made by others")
+        {
+            asked(s).to("exists /up").ends(outcome::no_node);
+            s.come_to_rest();
+            s.come_to_rest();
+            s.answer_syncs();
+            asked(s).to("exists /up").stat(s.fresh(60));
+            CHECK(s.servers.pending() == "");
+            return;
+        }
+        SUBCASE("the answer to the look is lost, too: it comes once more")
+        {
+            s.cut();
+            s.connect(5, false);
+            CHECK(s.servers.pending() == "sync /, exists /up");
+            asked(s).to("sync /").ends(outcome::ok);
+        }
+        asked(s).to("exists /up").stat(s.fresh(60));
         s.come_to_rest();
         s.come_to_rest();
         REQUIRE(s.servers.pending() == "exists /up");
@@ -95,6 +115,12 @@ TEST_SUITE("idle containers, lost answers and failures")
             s.answer_syncs();
             asked(s).to("exists /up").stat(found);
             CHECK(s.servers.pending() == "remove /up at version 0");
+        }
+        SUBCASE("others have put another in its place meanwhile")
+        {
+            s.answer_syncs();
+            asked(s).to("exists /up").stat(s.fresh(61));
+            CHECK(s.servers.pending() == "");
         }
         SUBCASE("used: if it is a container, the servers clear it away")
         {

@@ -14,7 +14,7 @@ namespace zklock::recipes {
 using store::outcome;
 
 shared_count::shared_count(semaphore_path& semaphore, session& s, const std::string& path, unsigned permits)
-    : semaphore_(semaphore), session_(s), path_(path), seed_(permits), parents_(s.store)
+    : semaphore_(semaphore), session_(s), path_(path), seed_(permits), parents_(s.store, s.lost_containers)
 {
     if (!exists())
         maximum_ = permits;

@@ -109,7 +109,8 @@ void idle_containers::on_look(removal& r, const store::stat_reply& answer)
 {
     r.found = caught_up_ ? answer.result : outcome::unknown;
     r.version = answer.stat.version;
-    if (r.found == outcome::ok && !r.which.may_go(answer.stat))
+    if (r.found == outcome::ok &&
+        !r.which.may_go(answer.stat, session_.lost_containers.found(r.node, answer.stat.czxid)))
         r.found = outcome::not_empty;
     if (--looks_due_ == 0)
         on_looks();
@@ -185,6 +186,8 @@ void idle_containers::end_last(outcome result)
 {
     const removal r = std::move(under_way_.back());
     under_way_.pop_back();
+    if (result != outcome::unknown)
+        session_.lost_containers.forget(r.node);
     if (!r.member)
         return;
     r.member->place_ = recipe_path::place::nowhere;

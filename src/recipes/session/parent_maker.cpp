@@ -10,12 +10,12 @@
 
 namespace zklock::recipes {
 
-bool made_container::may_go(const store::node_stat& found) const noexcept
+bool made_container::may_go(const store::node_stat& found, bool found_first) const noexcept
 {
     if (found.num_children != 0)
         return false;
     if (czxid == 0)
-        return found.cversion == 0 && found.version == 0 && found.data_length == 0;
+        return (found_first || ZKLOCK_MUTANT(container_of_a_lost_answer_taken_for_another)) && found.cversion == 0 && found.version == 0 && found.data_length == 0;
     return (found.czxid == czxid && (found.mzxid == mzxid || ZKLOCK_MUTANT(container_with_data_deleted))) ||
            ZKLOCK_MUTANT(container_of_others_deleted);
 }
@@ -90,11 +90,17 @@ void parent_maker::make(std::string path, parent_kind kind, const std::optional<
 void parent_maker::create_next()
 {
     made.make_room();
+    if (kind_ == store::node_kind::container)
+        in_case_ = lost_containers::prepare(missing_.back());
     store_.create(missing_.back(), {}, kind_, access_ ? &*access_ : nullptr, [this](const store::create_reply& answer) {
         const bool lost = answer.result == store::outcome::unknown && !answer.undone &&
                           !ZKLOCK_MUTANT(container_of_a_lost_answer_stays);
         if ((answer.result == store::outcome::ok || lost) && kind_ == store::node_kind::container)
             made.add({missing_.size() - 1, answer.stat.czxid, answer.stat.czxid});
+        if (lost && kind_ == store::node_kind::container)
+            lost_.lost(std::move(in_case_));
+        else if (answer.result == store::outcome::ok)
+            lost_.forget(missing_.back()); // what was sent before has not made this one
         const bool exists = answer.result == store::outcome::node_exists;
         switch (exists && ZKLOCK_MUTANT(parent_made_by_another_is_an_error) ? store::outcome::server_error
                                                                             : answer.result) {

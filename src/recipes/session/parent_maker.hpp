@@ -1,4 +1,5 @@
 #pragma once
+#include "recipes/session/lost_containers.hpp"
 #include "store/store.hpp"
 #include "zklock/client_options.hpp"
 
@@ -20,9 +21,10 @@ struct made_container {
     std::int64_t mzxid = 0; ///< of the last write of its data by this client
 
     /// Whether what is found there now may be deleted: it is that container, nobody else has written into it, and it is
-    /// empty. Where the answer was lost, nobody can tell whose it is: it may go if it was never used, for then the
-    /// servers would keep even a container for ever. Others have made it only if they did so in that very moment.
-    [[nodiscard]] bool may_go(const store::node_stat&) const noexcept;
+    /// empty. Where the answer was lost, nobody can tell for certain whose it is: it may go if it is the one that was
+    /// found first after that (`found_first`), and was never used, for then the servers would keep even a container for
+    /// ever. See lost_containers.
+    [[nodiscard]] bool may_go(const store::node_stat&, bool found_first) const noexcept;
 };
 
 /// All containers that this client has made for one path, at it and above it.
@@ -59,7 +61,7 @@ private:
 /// Makes a lock's path, and what is missing above it, when a create has failed because it is not there.
 class parent_maker {
 public:
-    explicit parent_maker(store::node_store& store) : store_(store) {}
+    parent_maker(store::node_store& store, lost_containers& lost) : store_(store), lost_(lost) {}
 
     /// Answers `ok` when `path` was there or has been made; `no_node` when the chroot itself is missing; otherwise why
     /// it could not be made. One at a time, always for the same path; the maker has to live until the answer. What it
@@ -84,6 +86,8 @@ private:
     void finish(store::outcome);
 
     store::node_store& store_;
+    lost_containers& lost_;
+    lost_containers::slot in_case_; ///< of the create that is under way
     store::node_kind kind_ = store::node_kind::persistent;
     std::optional<access_list> access_;
     std::vector<std::string> missing_; ///< the one to be created next is the last

@@ -159,6 +159,7 @@ void session::on_connected(const store::connect_reply& answer)
     // They were called before: what a lock does now may make another node of the one that a transaction looks for.
     requests.epoch_began();
     lost_creates.epoch_began();
+    lost_containers.epoch_began();
     for (session_member* member : members())
         if (connected) // or one of them has met an exception
             member->epoch_began();

@@ -6,6 +6,7 @@
 #include "recipes/lease/lease.hpp"
 #include "recipes/session/group_commit.hpp"
 #include "recipes/session/idle_containers.hpp"
+#include "recipes/session/lost_containers.hpp"
 #include "recipes/session/lost_creates.hpp"
 #include "recipes/session/news_for.hpp"
 #include "recipes/session/node_budget.hpp"
@@ -270,6 +271,7 @@ public:
     group_commit writes{*this};
     request_line requests{*this};
     recipes::lost_creates lost_creates{*this};
+    recipes::lost_containers lost_containers{*this};
     idle_containers containers{*this};
 
 private:

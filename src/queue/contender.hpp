@@ -3,14 +3,17 @@
 #include "queue/mutants.hpp"
 #include "queue/node_name.hpp"
 
-#include <boost/intrusive/set.hpp>
+#include <boost/intrusive/list.hpp>
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace zklock::queue {
 
@@ -28,7 +31,7 @@ struct place_name {
 };
 /// The place of a node in the queue.
 struct place {
-    std::int32_t sequence;
+    std::int32_t sequence = 0;
     std::string node;
     contender_kind kind = contender_kind::mutex; ///< by its name
     [[nodiscard]] place_name name() const noexcept { return {sequence, node}; }
@@ -59,7 +62,7 @@ enum class downgrade_state : std::uint8_t {
 };
 
 /// What lock_queue knows of one contender of this client. It is linked into the index of its phase, if that has one.
-struct contender : boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
+struct contender : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
     contender_id id = 0;
     phase now = phase::wanted;
     contender_kind kind = contender_kind::mutex;
@@ -81,6 +84,15 @@ struct contender : boost::intrusive::set_base_hook<boost::intrusive::optimize_si
     std::int64_t czxid = 0;          ///< of its node, once known
     std::string prefix;              ///< of its node's name, while creating or unknown
     view::iterator spot{};           ///< its node, once known
+
+    /// Becomes a new one, in no index; but keeps the memory of the prefix.
+    void reset() noexcept
+    {
+        std::string kept = std::move(prefix);
+        kept.clear();
+        *this = contender();
+        prefix = std::move(kept);
+    }
 };
 struct by_id {
     bool operator()(const contender& a, const contender& b) const { return a.id < b.id; }
@@ -96,9 +108,42 @@ struct by_sequence {
         return of_a != of_b ? of_a < of_b : a.id < b.id;
     }
 };
-/// The contenders in one phase; `counted` if it is asked how many they are.
-template <class Order, bool counted = false>
-using contender_index = boost::intrusive::set<contender, boost::intrusive::compare<Order>,
-                                              boost::intrusive::constant_time_size<counted>>;
+/// The contenders in one phase, in that order; `counted` if it is asked how many they are. It is a list, because mostly
+/// those that come are the last, and those that go are the first.
+template <class Order, bool counted = false> class contender_index {
+    using list = boost::intrusive::list<contender, boost::intrusive::constant_time_size<counted>>;
+
+public:
+    [[nodiscard]] auto begin() noexcept { return all_.begin(); }
+    [[nodiscard]] auto begin() const noexcept { return all_.begin(); }
+    [[nodiscard]] auto end() noexcept { return all_.end(); }
+    [[nodiscard]] auto end() const noexcept { return all_.end(); }
+    [[nodiscard]] contender& last() noexcept { return all_.back(); }
+    [[nodiscard]] const contender& last() const noexcept { return all_.back(); }
+    [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+    [[nodiscard]] std::size_t size() const noexcept
+        requires counted
+    {
+        return all_.size();
+    }
+
+    /// Looks for its place from both ends: those that are neither the last nor the first are near one of them.
+    void add(contender& c) noexcept
+    {
+        auto behind = all_.begin();
+        auto before = all_.end();
+        while (before != behind && Order{}(c, *std::prev(before))) {
+            --before;
+            if (before == behind || Order{}(c, *behind))
+                return static_cast<void>(all_.insert(behind, c));
+            ++behind;
+        }
+        all_.insert(before, c);
+    }
+    void remove(contender& c) noexcept { all_.erase(all_.iterator_to(c)); }
+
+private:
+    list all_;
+};
 
 } // namespace zklock::queue

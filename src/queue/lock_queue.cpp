@@ -13,13 +13,28 @@ namespace zklock::queue {
 
 void lock_queue::join(contender_id id, bool look_once, contender_kind kind)
 {
-    contender& c = contenders_.try_emplace(contenders_.end(), id)->second;
-    c.id = id;
+    contender& c = new_contender(id);
     c.look_once = look_once && !ZKLOCK_MUTANT(try_waits_in_its_place);
     c.kind = kind;
-    wanted_.insert(wanted_.end(), c);
+    wanted_.add(c);
     ++contending_;
     contending_alone_ += !is_shared(kind);
+}
+
+/// In the memory of the last one that was forgotten, if there is one.
+contender& lock_queue::new_contender(contender_id id)
+{
+    if (spare_contender_) {
+        spare_contender_.key() = id;
+        spare_contender_.mapped().reset();
+    } else {
+        contenders fresh;
+        fresh.try_emplace(id);
+        spare_contender_ = fresh.extract(fresh.begin());
+    }
+    contender& c = contenders_.insert(contenders_.end(), std::move(spare_contender_))->second;
+    c.id = id;
+    return c;
 }
 
 void lock_queue::leave(contender_id id, bool by_own_will)
@@ -157,10 +172,10 @@ contender_id lock_queue::next_to_create() const
     return wanted_.begin()->id;
 }
 
-void lock_queue::create_sent(contender_id id, std::string prefix)
+void lock_queue::create_sent(contender_id id, std::string_view prefix)
 {
     contender& c = at(id);
-    c.prefix = std::move(prefix);
+    c.prefix = prefix;
     c.create_stamp = ++stamp_;
     move(c, phase::creating);
 }
@@ -168,9 +183,9 @@ void lock_queue::create_sent(contender_id id, std::string prefix)
 void lock_queue::create_sent_again(contender_id id)
 {
     contender& c = at(id);
-    creating_.erase(creating_.iterator_to(c));
+    creating_.remove(c);
     c.create_stamp = ++stamp_;
-    creating_.insert(creating_.end(), c);
+    creating_.add(c);
 }
 
 void lock_queue::created(contender_id id, std::string_view node, std::int32_t sequence, std::int64_t czxid)
@@ -211,10 +226,10 @@ void lock_queue::created(contender_id id, std::string_view node, std::int32_t se
 
 void lock_queue::token_known(contender_id id, unsigned further_grants, std::int64_t czxid)
 {
-    const auto found = contenders_.find(id);
-    if (found == contenders_.end())
+    contender* const found = find(id);
+    if (found == nullptr)
         return;
-    contender& c = found->second;
+    contender& c = *found;
     c.token_known = true;
     if (czxid != 0)
         c.czxid = czxid;
@@ -232,12 +247,12 @@ void lock_queue::token_missed(contender_id id)
 
 bool lock_queue::stands_on(contender_id id, std::string_view prefix) const
 {
-    const auto found = contenders_.find(id);
-    if (found == contenders_.end())
+    const contender* const found = find(id);
+    if (found == nullptr)
         return false;
-    const phase now = found->second.now;
+    const phase now = found->now;
     const bool placed = now != phase::wanted && now != phase::creating && now != phase::unknown;
-    return placed && node_of(found->second).starts_with(prefix);
+    return placed && node_of(*found).starts_with(prefix);
 }
 
 /// Whether a node of ours is known with that number or a higher one. A parent's numbers only grow, and answers come in

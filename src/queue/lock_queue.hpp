@@ -101,7 +101,7 @@ public:
     /// asks when a step is complete, and after each create_sent().
     [[nodiscard]] contender_id next_to_create() const;
     /// The contender's create was sent, for a node whose name is `prefix` and a number.
-    void create_sent(contender_id, std::string prefix);
+    void create_sent(contender_id, std::string_view prefix);
     /// The contender's create has to be sent again: later than all that was sent since.
     void create_sent_again(contender_id);
     /// The contender's node was created. `czxid` is known only of a create that was sent alone.
@@ -213,7 +213,7 @@ public:
     }
     /// Forgets that watch, and what is known by it.
     void forget_parent();
-    [[nodiscard]] bool knows(contender_id id) const { return contenders_.contains(id); }
+    [[nodiscard]] bool knows(contender_id id) const { return find(id) != nullptr; }
     [[nodiscard]] bool holds(contender_id) const; ///< the lock, also while it is downgraded
     /// Whether a contender waits behind that node, which is another client's.
     [[nodiscard]] bool waits_behind(std::string_view node) const;
@@ -237,11 +237,11 @@ public:
     /// Whether the contender has a node now whose name begins with `prefix`.
     [[nodiscard]] bool stands_on(contender_id, std::string_view prefix) const;
     /// Whether the node that the contender has is to be given up.
-    [[nodiscard]] bool revoked(contender_id id) const { return contenders_.at(id).revoked; }
+    [[nodiscard]] bool revoked(contender_id id) const { return at(id).revoked; }
     /// The contender that has that node and has not left, or 0.
     [[nodiscard]] contender_id contender_of(std::string_view node) const;
     /// The node of a contender that has one.
-    [[nodiscard]] const std::string& node(contender_id id) const { return node_of(contenders_.at(id)); }
+    [[nodiscard]] const std::string& node(contender_id id) const { return node_of(at(id)); }
     /// Who is before a contender that waits, as far as it is known.
     struct those_before {
         std::string_view first; ///< in the queue; empty if there is none, or it is one of ours and does not hold
@@ -268,7 +268,12 @@ private:
         bool watches;  ///< the children
     };
 
-    contender& at(contender_id id) { return contenders_.at(id); }
+    contender& new_contender(contender_id);
+    /// None, if it is not known. The one that was looked for last is remembered: mostly it is asked for again.
+    [[nodiscard]] const contender* find(contender_id) const;
+    [[nodiscard]] contender* find(contender_id id) { return const_cast<contender*>(std::as_const(*this).find(id)); }
+    [[nodiscard]] const contender& at(contender_id id) const;
+    [[nodiscard]] contender& at(contender_id id) { return const_cast<contender&>(std::as_const(*this).at(id)); }
     /// The contender if it is in that phase, or none.
     [[nodiscard]] contender* find_in(phase, contender_id);
     [[nodiscard]] contender& first_queued() { return *queued_.begin(); }
@@ -374,6 +379,7 @@ private:
     std::vector<contender_id> to_remove_;  ///< some may be forgotten
     std::vector<contender_id> to_inspect_; ///< some may be forgotten
     contenders contenders_; // outlives the indexes
+    mutable const contender* recent_ = nullptr; ///< the last that was looked for
     contender_index<by_id> wanted_;
     contender_index<by_create_stamp> creating_;
     contender_index<by_sequence> queued_;
@@ -381,6 +387,8 @@ private:
     contender_index<by_id> unknown_;
     contender_index<by_id> downgrading_;
     view view_; ///< live nodes that count: of others, and of ours that have not left
+    contenders::node_type spare_contender_; ///< the last that was forgotten: memory for the next
+    view::node_type spare_place_;           ///< of the last node of ours that has gone: likewise
     view left_; ///< nodes of ours that have left, until they are gone: nobody waits for them
     view let_go_; ///< nodes of others that were let go, until they are gone; with whom was granted over them, or 0
     std::set<std::string> watched_others_; ///< the watched nodes that may be others'

@@ -375,14 +375,14 @@ void lock_queue::removed(contender_id id, bool was_there)
 
 void lock_queue::remove_failed(contender_id id)
 {
-    if (const auto c = contenders_.find(id); c != contenders_.end())
-        c->second.removing = false;
+    if (contender* const c = find(id))
+        c->removing = false;
 }
 
 void lock_queue::retry_remove(contender_id id)
 {
-    const auto c = contenders_.find(id);
-    if (connected_ && c != contenders_.end() && c->second.now == phase::leaving && !c->second.removing)
+    const contender* const c = find_in(phase::leaving, id);
+    if (connected_ && c != nullptr && !c->removing)
         to_remove_.push_back(id);
 }
 

@@ -89,7 +89,7 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
             seek_coverage(actions, creating_.begin()->create_stamp);
         return false;
     }
-    contender& c = ZKLOCK_MUTANT(youngest_waiter_first) ? *queued_.rbegin() : first_queued();
+    contender& c = ZKLOCK_MUTANT(youngest_waiter_first) ? queued_.last() : first_queued();
     const bool though_uncovered = ZKLOCK_MUTANT(handoff_grants_the_uncovered) && !let_go_.empty();
     if (!c.covered && !ZKLOCK_MUTANT(grant_without_a_view) && !though_uncovered) {
         if (connected_)
@@ -292,10 +292,10 @@ void lock_queue::refuse_those_behind()
 void lock_queue::remove_those_left(std::vector<action>& actions)
 {
     for (contender_id id : to_remove_) {
-        const auto found = contenders_.find(id);
-        if (found == contenders_.end() || std::exchange(found->second.removing, true))
+        contender* const found = find(id);
+        if (found == nullptr || std::exchange(found->removing, true))
             continue;
-        const contender& c = found->second;
+        const contender& c = *found;
         if ((c.look_once && ZKLOCK_MUTANT(refused_look_keeps_its_node)) ||
             (c.abandoned && ZKLOCK_MUTANT(cancelled_create_not_deleted)))
             continue;

@@ -51,7 +51,7 @@ void lock_queue::empty_parent(std::vector<action>& actions)
     }
     if (emptying_ == emptying::unasked) {
         emptying_ = emptying::asked;
-        asked_for_ = wanted_.empty() ? 0 : wanted_.rbegin()->id;
+        asked_for_ = wanted_.empty() ? 0 : wanted_.last().id;
         actions.push_back({action::kind::remove_parent, 0, {}});
     }
 }

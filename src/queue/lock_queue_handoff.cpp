@@ -95,7 +95,7 @@ bool lock_queue::waits_behind(std::string_view node) const
 {
     const auto known = view_.find(place_name{names_.sequence_of(node).value_or(0), node});
     return known != view_.end() && known->second == 0 && !queued_.empty() &&
-           known->first < queued_.rbegin()->spot->first;
+           known->first < queued_.last().spot->first;
 }
 
 std::vector<std::string> lock_queue::others_before_ours(std::size_t most) const

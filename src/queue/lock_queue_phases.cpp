@@ -20,17 +20,33 @@ template <class List> void lock_queue::make_room(List& list, std::size_t more)
 template void lock_queue::make_room(std::vector<action>&, std::size_t);
 template void lock_queue::make_room(std::vector<contender_id>&, std::size_t);
 
+const contender* lock_queue::find(contender_id id) const
+{
+    if (recent_ != nullptr && recent_->id == id)
+        return recent_;
+    const auto found = contenders_.find(id);
+    if (found == contenders_.end())
+        return nullptr;
+    return recent_ = &found->second;
+}
+
+const contender& lock_queue::at(contender_id id) const
+{
+    const contender* const found = find(id);
+    return found != nullptr ? *found : contenders_.at(id); // which throws
+}
+
 contender* lock_queue::find_in(phase where, contender_id id)
 {
-    const auto found = contenders_.find(id);
-    return found != contenders_.end() && found->second.now == where ? &found->second : nullptr;
+    contender* const found = find(id);
+    return found != nullptr && found->now == where ? found : nullptr;
 }
 
 bool lock_queue::holds(contender_id id) const
 {
-    const auto found = contenders_.find(id);
-    const phase now = found == contenders_.end() ? phase::leaving : found->second.now;
-    return now == phase::held || (now == phase::downgrading && !found->second.abandoned);
+    const contender* const found = find(id);
+    const phase now = found == nullptr ? phase::leaving : found->now;
+    return now == phase::held || (now == phase::downgrading && !found->abandoned);
 }
 
 /// Nothing has changed if it throws.
@@ -51,16 +67,16 @@ void lock_queue::put(contender& c, phase to) noexcept
     const auto has_node = [=](phase p) { return p != phase::wanted && !leaves(p); };
     const bool counted = !c.abandoned;
     switch (c.now) {
-    case phase::wanted: wanted_.erase(wanted_.iterator_to(c)); break;
-    case phase::creating: creating_.erase(creating_.iterator_to(c)); break;
-    case phase::unknown: unknown_.erase(unknown_.iterator_to(c)); break;
+    case phase::wanted: wanted_.remove(c); break;
+    case phase::creating: creating_.remove(c); break;
+    case phase::unknown: unknown_.remove(c); break;
     case phase::inspecting: break;
     case phase::queued:
-        queued_.erase(queued_.iterator_to(c));
+        queued_.remove(c);
         looking_once_ -= c.look_once;
         break;
-    case phase::held: held_.erase(held_.iterator_to(c)); break;
-    case phase::downgrading: downgrading_.erase(downgrading_.iterator_to(c)); break;
+    case phase::held: held_.remove(c); break;
+    case phase::downgrading: downgrading_.remove(c); break;
     case phase::lingering: lingering_ = nullptr; break;
     case phase::leaving: break;
     }
@@ -73,16 +89,16 @@ void lock_queue::put(contender& c, phase to) noexcept
     }
     c.now = to;
     switch (to) {
-    case phase::wanted: wanted_.insert(wanted_.end(), c); break;
-    case phase::creating: creating_.insert(creating_.end(), c); break;
-    case phase::unknown: unknown_.insert(unknown_.end(), c); break;
+    case phase::wanted: wanted_.add(c); break;
+    case phase::creating: creating_.add(c); break;
+    case phase::unknown: unknown_.add(c); break;
     case phase::inspecting: break;
     case phase::queued:
-        queued_.insert(queued_.end(), c);
+        queued_.add(c);
         looking_once_ += c.look_once;
         break;
-    case phase::held: held_.insert(held_.end(), c); break;
-    case phase::downgrading: downgrading_.insert(downgrading_.end(), c); break;
+    case phase::held: held_.add(c); break;
+    case phase::downgrading: downgrading_.add(c); break;
     case phase::lingering: lingering_ = &c; break;
     case phase::leaving: break;
     }
@@ -100,7 +116,9 @@ void lock_queue::forget(contenders::iterator which, action::kind news)
         }
     if (c.now != phase::leaving)
         put(c, phase::leaving);
-    contenders_.erase(which);
+    if (recent_ == &c)
+        recent_ = nullptr;
+    spare_contender_ = contenders_.extract(which);
 }
 
 /// Its node never came to be, or is gone without its wish: it queues again, at the tail.
@@ -120,15 +138,27 @@ void lock_queue::start_leaving(contender& c, bool by_own_will)
 
 void lock_queue::give_place(contender& c, std::string_view node, std::int32_t sequence)
 {
-    place where{sequence, std::exchange(c.prefix, {}), c.kind}; // that name may have room for the number, too
-    try {
-        where.node = node;
-        c.spot = view_.insert_or_assign(view_.end(), std::move(where), c.id);
-    } catch (...) { // the node is looked for by that name
-        where.node.resize(prefix_of(node, sequence).size());
-        c.prefix = std::move(where.node);
-        throw;
+    if (!spare_place_) {
+        view fresh;
+        fresh.emplace(place{}, 0);
+        spare_place_ = fresh.extract(fresh.begin());
     }
+    place& where = spare_place_.key();
+    if (where.node.capacity() < node.size()) {
+        where.node.swap(c.prefix); // which may have room for the number, too
+        try {
+            where.node.reserve(node.size());
+        } catch (...) { // the node is looked for by that name
+            where.node.swap(c.prefix);
+            throw;
+        }
+    }
+    c.prefix.clear();
+    where.node = node;
+    where.sequence = sequence;
+    where.kind = c.kind;
+    c.spot = view_.insert(view_.end(), std::move(spare_place_)); // if it is there already, as another's, it becomes ours
+    c.spot->second = c.id;
 }
 
 void lock_queue::own_node_gone(contender_id id)
@@ -151,7 +181,7 @@ void lock_queue::own_node_gone(contenders::iterator whose)
     default: want_again(c);
     }
     forget_watch(place->first.node);
-    of_it.erase(place);
+    spare_place_ = of_it.extract(place);
 }
 
 void lock_queue::forget_watch(std::string_view node)

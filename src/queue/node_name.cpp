@@ -140,17 +140,19 @@ std::optional<contender_kind> name_rules::kind_of(std::string_view before_the_nu
 
 std::string name_rules::prefix(naming names, contender_kind kind, std::string_view uuid) const
 {
+    return prefix_around(names, kind, std::string(uuid));
+}
+
+std::string name_rules::prefix_around(naming names, contender_kind kind, std::string uuid) const
+{
     const bool own = !mark().empty() && kind == contender_kind::mutex;
     const std::string_view before_the_number = own ? mark() : mark_of(names, kind).text;
-    if (names == naming::curator) {
-        std::string prefix;
-        prefix.reserve(uuid.size() + before_the_number.size() + sizeof "_c_-" - 1 + sequence_digits);
-        prefix.append("_c_").append(uuid).append(own ? "" : "-").append(before_the_number);
-        return prefix;
-    }
-    std::string hex(uuid);
-    std::erase(hex, '-');
-    return hex.append(before_the_number);
+    if (names == naming::curator)
+        uuid.insert(0, "_c_").append(own ? "" : "-");
+    else
+        std::erase(uuid, '-');
+    uuid.append(before_the_number);
+    return uuid;
 }
 
 std::optional<contender_name> name_rules::parse(std::string_view child) const noexcept

@@ -41,6 +41,8 @@ public:
     /// The name to ask the server to complete with a sequence number. `uuid` (36 characters) makes the node
     /// recognisable when the answer to its create is lost; the idea is Curator's "protected" create.
     [[nodiscard]] std::string prefix(naming, contender_kind, std::string_view uuid) const;
+    /// The same, in the uuid's own memory, as far as it has room.
+    [[nodiscard]] std::string prefix_around(naming, contender_kind, std::string uuid) const;
     /// Reads the name of a child; the result is empty when it is no contender.
     [[nodiscard]] std::optional<contender_name> parse(std::string_view child) const noexcept;
     /// The place of a child in the queue; empty when it is no contender.

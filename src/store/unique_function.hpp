@@ -34,12 +34,19 @@ public:
                  std::is_invocable_r_v<R, std::decay_t<F>&, Args...>)
     unique_function(F&& f)
     {
-        using held = std::decay_t<F>;
-        if constexpr (fits<held>)
-            ::new (static_cast<void*>(room_)) held(std::forward<F>(f));
+        hold(std::forward<F>(f));
+    }
+    /// Becomes that function; an empty one without a move.
+    template <class F>
+        requires(!std::is_same_v<std::decay_t<F>, unique_function> &&
+                 std::is_invocable_r_v<R, std::decay_t<F>&, Args...>)
+    unique_function& operator=(F&& f)
+    {
+        if (with_)
+            *this = unique_function(std::forward<F>(f));
         else
-            ::new (static_cast<void*>(room_)) held*(new held(std::forward<F>(f)));
-        with_ = &operations_of<held>;
+            hold(std::forward<F>(f));
+        return *this;
     }
 
     unique_function(unique_function&& other) noexcept { take(other); }
@@ -93,6 +100,15 @@ private:
                 delete &held_in<F>(room);
         }};
 
+    template <class F> void hold(F&& f)
+    {
+        using held = std::decay_t<F>;
+        if constexpr (fits<held>)
+            ::new (static_cast<void*>(room_)) held(std::forward<F>(f));
+        else
+            ::new (static_cast<void*>(room_)) held*(new held(std::forward<F>(f)));
+        with_ = &operations_of<held>;
+    }
     void take(unique_function& other) noexcept
     {
         with_ = std::exchange(other.with_, nullptr);

@@ -179,7 +179,8 @@ private:
     };
 
     client_state(const asio::any_io_executor&, client_options);
-    /// All tasks that are posted before the strand comes to them are done in one turn of it.
+    /// All tasks that are posted before the strand comes to them are done in one turn of it. What is done `at_once` keeps
+    /// this object.
     struct task {
         void (*run)(void* what) = nullptr;
         std::shared_ptr<void> what;

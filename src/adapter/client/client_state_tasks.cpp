@@ -25,11 +25,8 @@ bool client_state::post_task(task t, bool at_once)
         return false;
     const bool first = !tasks_posted_ && tasks_.empty() && !overflow_ && !in_batch_.load(std::memory_order_acquire);
     if (first && at_once && may_run_here()) {
-        const auto strand = *strand_;
-        lock.unlock();
-        strand.execute([self = shared_from_this(), t = std::move(t)] {
-            self->in_a_turn([&] { t.run(t.what.get()); });
-        });
+        lock.unlock(); // the strand stays as long as the context runs something, and the task keeps this
+        strand_->execute([this, t = std::move(t)] { in_a_turn([&] { t.run(t.what.get()); }); });
         return true;
     }
     if (!tasks_posted_)

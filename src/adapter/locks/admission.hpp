@@ -33,7 +33,7 @@ public:
     /// options of its path. Nothing is looked up once an acquire was not refused.
     template <class Request, class Wanted, class Start>
     [[nodiscard]] std::shared_ptr<recipes::acquisition> acquire(client_core& core, agreed_options<Options>& agreed,
-                                                                Request request, Wanted wanted, Start start)
+                                                                Request&& request, Wanted wanted, Start start)
     {
         if (*own_)
             return start(std::move(request));

@@ -28,7 +28,7 @@ public:
         return admission_.acquire(
             core, core.agreed, recipes::acquire_request{std::move(waiter), path_, options_, kind_},
             [this] { return recipes::path_options(options_, kind_); },
-            [&core](recipes::acquire_request r) { return core.locks.acquire(std::move(r)); });
+            [&core](recipes::acquire_request&& r) { return core.locks.acquire(std::move(r)); });
     }
 
     [[nodiscard]] listing contenders() const override

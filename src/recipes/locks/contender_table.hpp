@@ -9,16 +9,26 @@
 namespace zklock::recipes {
 
 /// The contenders of a path by their number. The one that was looked for last is remembered beside the table: most paths
-/// have a single one, whose steps need no search then, nor the memory that a search reads.
+/// have a single one, whose steps need no search then, nor the memory that a search reads. What the last that was
+/// erased has taken serves the next.
 class contender_table {
 public:
     using contender_ptr = std::shared_ptr<lock_contender>;
 
-    void insert(const contender_ptr& c) { remember(&*all_.emplace(c->id, c).first); }
+    void insert(const contender_ptr& c)
+    {
+        if (!spare_)
+            return remember(&*all_.emplace(c->id, c).first);
+        spare_.key() = c->id;
+        spare_.mapped() = c;
+        remember(&*all_.insert(std::move(spare_)).position);
+    }
     void erase(queue::contender_id id)
     {
-        all_.erase(id);
         last_ = nullptr;
+        spare_ = all_.extract(id);
+        if (spare_)
+            spare_.mapped().reset();
     }
     [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
     [[nodiscard]] auto begin() const noexcept { return all_.begin(); }
@@ -52,6 +62,7 @@ private:
     }
 
     table all_;
+    table::node_type spare_;
     queue::contender_id last_id_ = 0; ///< of the last, if there is one
     const table::value_type* last_ = nullptr;
 };

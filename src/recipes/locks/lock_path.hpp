@@ -56,6 +56,16 @@ public:
     }
 
     std::shared_ptr<acquisition> acquire(queue::contender_id, acquire_request&&);
+    /// An acquire with these very options is nothing new here: they have no fault, and are those of the path.
+    [[nodiscard]] bool took(const shared_options& options, queue::contender_kind kind) const noexcept
+    {
+        return taken_ && taken_->is(options) && taken_kind_ == kind;
+    }
+    void note_taken(const shared_options& options, queue::contender_kind kind) noexcept
+    {
+        taken_ = options;
+        taken_kind_ = kind;
+    }
 
     // --- called by its contenders -----------------------------------------------------------------------------------
 
@@ -166,6 +176,8 @@ private:
     const std::size_t node_cost_; ///< of one node, in the node budget
     parent_kind parent_kind_ = parent_kind::container; ///< as the last acquire wants it
     std::optional<access_list> access_;                ///< of the path, as the last acquire wants it
+    std::optional<shared_options> taken_; ///< those of the last acquire
+    queue::contender_kind taken_kind_{};
     std::shared_ptr<holder_look> look_; ///< at who holds the lock, or has held it
     store::scheduler::time_point lingers_since_{};
     store::scheduler::timer_id linger_timer_ = 0;

@@ -86,15 +86,15 @@ bool lock_path::may_attempt(lock_contender& contender)
 void lock_path::create(lock_contender& contender, node_write& next)
 {
     const bool hands_over = handoffs_ && contender.hands_over();
-    const std::string uuid = hands_over ? std::string(handoffs_->offer(contender)) : session_.new_uuid();
-    std::string prefix = options_.rules.prefix(options_.names, contender.kind(), uuid);
+    std::string uuid = hands_over ? std::string(handoffs_->offer(contender)) : session_.new_uuid();
+    const std::string prefix = options_.rules.prefix_around(options_.names, contender.kind(), std::move(uuid));
     next.by = this;
     next.id = contender.id;
     next.creates = true;
     next.data = contender.data();
     next.access = contender.access();
     queue::child_of(path_, prefix, next.node);
-    queue_.create_sent(contender.id, std::move(prefix));
+    queue_.create_sent(contender.id, prefix);
     ++contender.creates;
     contender.setback = errc::lost;
     // Nodes of one transaction share a czxid, and only the last of them can count on from its own place.

@@ -24,17 +24,23 @@ std::optional<errc> locks::check(const std::string& path, const lock_path* known
     return fault ? report_fault(session_, path, *fault) : std::optional<errc>();
 }
 
-std::shared_ptr<acquisition> locks::acquire(acquire_request request)
+std::shared_ptr<acquisition> locks::acquire(acquire_request&& request)
 {
     lock_path* const known = paths_.find(request.path);
-    std::optional<errc> why = check(request.path, known, *request.options);
+    const bool as_before = known && known->took(request.options, request.kind);
+    std::optional<errc> why =
+        as_before ? session_.why_unusable(request.path, true) : check(request.path, known, *request.options);
     lock_path* path = nullptr;
-    if (!why) {
+    if (!why && as_before) {
+        path = known;
+    } else if (!why) {
         const path_options options(request.options, request.kind);
         path = paths_.get(request.path, known, options, [&](std::function<void()> idle) {
             return std::make_unique<lock_path>(session_, request.path, options, std::move(idle));
         });
-        if (!path)
+        if (path)
+            path->note_taken(request.options, request.kind);
+        else
             why = report_fault(session_, request.path, contradiction(known->options(), options));
     }
     if (path)

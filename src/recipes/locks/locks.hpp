@@ -23,7 +23,7 @@ public:
     locks& operator=(const locks&) = delete;
 
     /// Queues for the lock of a path. Errors come through `request.done` too, later.
-    std::shared_ptr<acquisition> acquire(acquire_request request);
+    std::shared_ptr<acquisition> acquire(acquire_request&& request);
 
     // --- for the recipes that are made of locks ----------------------------------------------------------------------
 

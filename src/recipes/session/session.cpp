@@ -13,7 +13,7 @@
 namespace zklock::recipes {
 namespace {
 
-constexpr std::size_t most_spare_news = 64;
+constexpr std::size_t most_spare_news = 1024; // of some 70 bytes each
 
 } // namespace
 

@@ -127,23 +127,32 @@ public:
         return all_.size();
     }
 
-    /// Looks for its place from both ends: those that are neither the last nor the first are near one of them.
+    /// Mostly it is the last one now; and where many come to stand before others, each stands behind the one that came
+    /// before it. So the search begins there.
     void add(contender& c) noexcept
     {
-        auto behind = all_.begin();
-        auto before = all_.end();
-        while (before != behind && Order{}(c, *std::prev(before))) {
-            --before;
-            if (before == behind || Order{}(c, *behind))
-                return static_cast<void>(all_.insert(behind, c));
-            ++behind;
+        auto at = all_.end();
+        if (!all_.empty() && Order{}(c, all_.back())) {
+            if (came_last_ != nullptr)
+                at = all_.iterator_to(*came_last_);
+            while (at != all_.begin() && Order{}(c, *std::prev(at)))
+                --at;
+            while (at != all_.end() && Order{}(*at, c))
+                ++at;
         }
-        all_.insert(before, c);
+        all_.insert(at, c);
+        came_last_ = &c;
     }
-    void remove(contender& c) noexcept { all_.erase(all_.iterator_to(c)); }
+    void remove(contender& c) noexcept
+    {
+        all_.erase(all_.iterator_to(c));
+        if (came_last_ == &c)
+            came_last_ = nullptr;
+    }
 
 private:
     list all_;
+    contender* came_last_ = nullptr; ///< if it is still there
 };
 
 } // namespace zklock::queue

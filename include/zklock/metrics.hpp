@@ -97,7 +97,7 @@ struct handoff_metrics {
     std::uint64_t not_listed = 0; ///< nodes not asked for: their clients' addresses are in none of the `peers`
     std::uint64_t not_tried = 0;  ///< nodes not asked for: too many connections, or none came about seconds ago
     std::uint64_t no_answer = 0;  ///< attempts to connect where no client answered within a second
-    std::uint64_t refused = 0;    ///< connections of others that were hung up on: too many, or not from clients
+    std::uint64_t refused = 0;    ///< connections of others, hung up on: too many, or it was for no node of this client
 
     bool listens = false;             ///< now: it has the port on which others reach it
     std::uint64_t connected_to = 0;   ///< now: clients to which it is connected

@@ -127,32 +127,31 @@ public:
         return all_.size();
     }
 
-    /// Mostly it is the last one now; and where many come to stand before others, each stands behind the one that came
-    /// before it. So the search begins there.
+    /// Mostly it is the last one now, or the first; and where many come to stand in between, each stands behind the one
+    /// that came before it. So the search begins there.
     void add(contender& c) noexcept
     {
         auto at = all_.end();
         if (!all_.empty() && Order{}(c, all_.back())) {
-            if (came_last_ != nullptr)
-                at = all_.iterator_to(*came_last_);
+            at = Order{}(c, all_.front()) ? all_.begin() : all_.iterator_to(*near_);
             while (at != all_.begin() && Order{}(c, *std::prev(at)))
                 --at;
             while (at != all_.end() && Order{}(*at, c))
                 ++at;
         }
         all_.insert(at, c);
-        came_last_ = &c;
+        near_ = &c;
     }
     void remove(contender& c) noexcept
     {
-        all_.erase(all_.iterator_to(c));
-        if (came_last_ == &c)
-            came_last_ = nullptr;
+        const auto next = all_.erase(all_.iterator_to(c));
+        if (near_ == &c && !all_.empty())
+            near_ = next != all_.end() ? &*next : &all_.back();
     }
 
 private:
     list all_;
-    contender* came_last_ = nullptr; ///< if it is still there
+    contender* near_ = nullptr; ///< the one that came last, or stood behind it; counts only if there is one
 };
 
 } // namespace zklock::queue

@@ -221,7 +221,7 @@ public:
     [[nodiscard]] std::vector<std::string> others_before_ours(std::size_t most) const;
     /// How many nodes that were let go, and not seen gone yet, a contender was granted over.
     [[nodiscard]] std::size_t passed_over() const noexcept;
-    /// The nearest of those that this one was granted over; empty if there are none.
+    /// The nearest of those that this one was the first to be granted over; empty if there are none.
     [[nodiscard]] std::string_view passed_over_by(contender_id) const noexcept;
     /// The contenders that hold the lock now: one, or readers.
     [[nodiscard]] std::vector<contender_id> holders() const;
@@ -390,7 +390,7 @@ private:
     contenders::node_type spare_contender_; ///< the last that was forgotten: memory for the next
     view::node_type spare_place_;           ///< of the last node of ours that has gone: likewise
     view left_; ///< nodes of ours that have left, until they are gone: nobody waits for them
-    view let_go_; ///< nodes of others that were let go, until they are gone; with whom was granted over them, or 0
+    view let_go_; ///< nodes of others that were let go, until they are gone; with who was first granted over them, or 0
     std::set<std::string> watched_others_; ///< the watched nodes that may be others'
     boost::container::deque<sent_read> reads_; ///< unanswered ones
 

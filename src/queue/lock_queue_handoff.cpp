@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 namespace zklock::queue {
 
@@ -73,8 +72,10 @@ bool lock_queue::pass_over(const contender& c)
         return first;
     const auto end = let_go_.lower_bound(c.spot->first);
     for (auto known = let_go_.begin(); known != end; ++known)
-        if (excludes(known->first.kind, c.kind))
-            first = std::exchange(known->second, c.id) == 0 || first;
+        if (known->second == 0 && excludes(known->first.kind, c.kind)) {
+            known->second = c.id;
+            first = true;
+        }
     return first;
 }
 

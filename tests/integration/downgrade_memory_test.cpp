@@ -1,7 +1,7 @@
 // sanitizers: none
 // program: memory
 // A downgrade that finds its lease lapsed, where memory fails: it is told in time, and not only with the later release.
-// There are no servers; it is a program of its own for the operator new that it brings.
+// There are no servers; it is in a program of such tests for the operator new that it brings.
 #include "recipes/composed/reentrant_locks.hpp"
 #include "unit/without_memory.hpp"
 

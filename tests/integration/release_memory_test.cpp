@@ -1,7 +1,7 @@
 // sanitizers: none
 // program: memory
 // A release that finds that others had deleted the node, where memory fails: the loss is told all the same. There are
-// no servers; it is a program of its own for the operator new that it brings.
+// no servers; it is in a program of such tests for the operator new that it brings.
 #include "unit/without_memory.hpp"
 #include "unit/semaphore_scene.hpp"
 

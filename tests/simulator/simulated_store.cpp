@@ -341,8 +341,10 @@ void simulated_store::note_doubt(const waiting& w, const answer& a)
         looked_in_vain_.erase(w.path);
     }
     if (a.result != outcome::unknown || w.unsent) return;
-    if (creates) in_doubt_[w.path] = 0;
-    else if (w.what == operation::set) in_doubt_.try_emplace(w.path, 0);
+    if (creates) {
+        in_doubt_[w.path] = 0;
+        looked_in_vain_.erase(w.path);
+    } else if (w.what == operation::set) in_doubt_.try_emplace(w.path, 0);
 }
 
 /// An answer to exists(), asked for as soon as the connection was there.

@@ -1,6 +1,6 @@
 #pragma once
-// What tests have in common in which the core lacks memory. Each is a program of its own, for the operator new that it
-// brings.
+// What tests have in common in which the core lacks memory. They are not in the program of the others, for the
+// operator new that this brings.
 #include "session_scene.hpp"
 #include "support/failing_memory.hpp"
 

@@ -179,8 +179,8 @@ private:
     };
 
     client_state(const asio::any_io_executor&, client_options);
-    /// All tasks that are posted before the strand comes to them are done in one turn of it. What is done `at_once` keeps
-    /// this object.
+    /// All tasks that are posted before the strand comes to them are done in one turn of it. The `what` of a
+    /// task that is done at once has to own this object.
     struct task {
         void (*run)(void* what) = nullptr;
         std::shared_ptr<void> what;

@@ -35,6 +35,8 @@ public:
     /// When it is to be looked at, if nothing comes.
     [[nodiscard]] time_point due() const noexcept { return due_; }
     [[nodiscard]] verdict time_passed(time_point now);
+    /// It has wished for a node of ours.
+    [[nodiscard]] bool is_useful() const noexcept { return useful_; }
 
 private:
     [[nodiscard]] verdict take(const read_wish&, time_point now, std::string& out, std::vector<node_id>& awaited);
@@ -44,7 +46,7 @@ private:
     frame_reader<wish_frame> reader_;
     token_bucket vain_{most_vain_wishes, vain_wish_each};
     time_point due_;
-    bool useful_ = false; ///< has wished for a node of ours
+    bool useful_ = false;
 };
 
 } // namespace zklock::bridge::peering

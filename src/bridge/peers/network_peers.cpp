@@ -114,8 +114,9 @@ void network_peers::look_at_all(time_point now)
     counted_.listens.set(listener_->bound() ? 1 : 0);
     for (auto next = inbounds_.begin(); next != inbounds_.end();) {
         const auto each = next++;
-        if (each->second.says.time_passed(now) == verdict::hang_up)
-            refuse(each->first);
+        inbound& says = each->second.says;
+        if (says.time_passed(now) == verdict::hang_up)
+            says.is_useful() ? drop(each->first) : refuse(each->first);
     }
     for (auto next = outbounds_.begin(); next != outbounds_.end();) {
         const auto each = next++;

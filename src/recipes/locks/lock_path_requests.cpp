@@ -315,6 +315,7 @@ void lock_path::look_for_downgraded(const contender_ptr& contender, const std::s
 
 void lock_path::grant(lock_contender& contender, const queue::action& action, store::scheduler::time_point now)
 {
+    std::string node = full(queue_.node(contender.id));
     if (handoffs_) {
         lock_contender* const before = action.from != 0 ? contenders_.at(action.from).get() : nullptr;
         handoffs_->granted(contender, before, action);
@@ -328,8 +329,7 @@ void lock_path::grant(lock_contender& contender, const queue::action& action, st
         if (contender.reserved == 0) // or else it has room already, of a node that others deleted
             contender.reserved = std::exchange(before.reserved, 0);
     }
-    contender.grant(full(queue_.node(contender.id)), contender.czxid * grants_of_a_czxid + contender.grants_before,
-                    now);
+    contender.grant(std::move(node), contender.czxid * grants_of_a_czxid + contender.grants_before, now);
     session_.granted(*this);
 }
 

@@ -186,7 +186,8 @@ void idle_containers::end_last(outcome result)
 {
     const removal r = std::move(under_way_.back());
     under_way_.pop_back();
-    if (result != outcome::unknown)
+    const bool gone = result == outcome::ok || result == outcome::no_node;
+    if (gone || (r.which.czxid == 0 && result != outcome::unknown)) // or else it was about another one
         session_.lost_containers.forget(r.node);
     if (!r.member)
         return;

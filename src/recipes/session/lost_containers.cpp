@@ -46,7 +46,7 @@ void lost_containers::epoch_began()
                 return;
             if (answer.result == outcome::ok)
                 known->czxid = answer.stat.czxid;
-            else if (answer.result == outcome::no_node && session_.caught_up())
+            else if ((answer.result == outcome::no_node && session_.caught_up()) || answer.result == outcome::no_auth)
                 all_.erase(known);
         });
     }

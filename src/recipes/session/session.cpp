@@ -156,10 +156,10 @@ void session::on_connected(const store::connect_reply& answer)
     server_proved_ = false;
     refusal_logged_ = false;
     open_lease(answer, now);
+    lost_containers.epoch_began(); // first of all: what users make now must not be taken for what was lost
     // They were called before: what a lock does now may make another node of the one that a transaction looks for.
     requests.epoch_began();
     lost_creates.epoch_began();
-    lost_containers.epoch_began();
     for (session_member* member : members())
         if (connected) // or one of them has met an exception
             member->epoch_began();

@@ -8,24 +8,24 @@
 #include <random>
 #include <vector>
 
-using namespace zklock::queue;
+using namespace zklock;
 
 namespace {
 
 std::size_t comparisons = 0;
 
 struct counted_order {
-    bool operator()(const contender& a, const contender& b) const
+    bool operator()(const queue::contender& a, const queue::contender& b) const
     {
         ++comparisons;
         return a.id < b.id;
     }
 };
-using counted_index = contender_index<counted_order, true>;
+using counted_index = queue::contender_index<counted_order, true>;
 
-std::vector<contender> contenders(std::size_t count)
+std::vector<queue::contender> contenders(std::size_t count)
 {
-    std::vector<contender> all(count);
+    std::vector<queue::contender> all(count);
     for (std::size_t i = 0; i < count; ++i)
         all[i].id = i + 1;
     return all;
@@ -33,16 +33,16 @@ std::vector<contender> contenders(std::size_t count)
 
 bool in_order(const counted_index& all)
 {
-    return std::is_sorted(all.begin(), all.end(), by_id());
+    return std::is_sorted(all.begin(), all.end(), queue::by_id());
 }
 
 } // namespace
 
 TEST_CASE("contenders of a phase are in order, however they come and go")
 {
-    std::vector<contender> all = contenders(200);
-    std::vector<contender*> coming;
-    for (contender& c : all)
+    std::vector<queue::contender> all = contenders(200);
+    std::vector<queue::contender*> coming;
+    for (queue::contender& c : all)
         coming.push_back(&c);
     std::mt19937 random(7);
     std::shuffle(coming.begin(), coming.end(), random);
@@ -61,7 +61,7 @@ TEST_CASE("contenders of a phase are in order, however they come and go")
 
 TEST_CASE("many contenders who come to stand before many others are not compared with all of them")
 {
-    std::vector<contender> all = contenders(20'000);
+    std::vector<queue::contender> all = contenders(20'000);
     const auto half = all.begin() + 10'000;
     counted_index phase;
     for (auto later = half; later != all.end(); ++later)
@@ -73,8 +73,8 @@ TEST_CASE("many contenders who come to stand before many others are not compared
     CHECK(in_order(phase));
     comparisons = 0;
     for (std::size_t i = 0; i != 10'000; ++i) { // one at the end, and one at the front, that was there before
-        contender& first = *phase.begin();
-        contender& last = *std::prev(phase.end());
+        queue::contender& first = *phase.begin();
+        queue::contender& last = *std::prev(phase.end());
         phase.remove(last);
         phase.remove(first);
         phase.add(last);

@@ -14,8 +14,8 @@ namespace zklock::simulator {
 
 /// That each client deletes the containers that it made itself when nobody uses them any more, and no node that others
 /// have made, or written into. It may be wrong about that in two cases, which zklock documents: others have put a node
-/// in the place of its own since it looked; or the answer to its own create was lost, and they have made one, that nobody
-/// has used, before it looked over the next connection.
+/// in the place of its own since it looked; or the answer to its own create was lost, and they have made one, that
+/// nobody has used, before it looked over the next connection.
 class container_checker {
 public:
     /// A client as long as its process lives: null for a session of somebody else.

@@ -6,6 +6,42 @@
 using namespace zklock;
 using namespace zklock::unit;
 
+namespace {
+
+/// An acquire was withdrawn, and the connection lost, while the container /up was made for it; the next one is there.
+struct lost_container_scene : container_scene {
+    lost_container_scene()
+    {
+        const auto a = acquire("/up/p");
+        asked(*this).to("create /up/p/" + prefix(1)).ends(outcome::no_node)
+            .to("watch /up/p").ends(outcome::no_node)
+            .to("container /up/p").ends(outcome::no_node);
+        REQUIRE(servers.pending() == "container /up");
+        CHECK(a->handle->withdraw());
+        cut();
+        connect(5, false);
+    }
+    void first_look(outcome found)
+    {
+        CHECK(servers.pending() == "sync /, exists /up");
+        asked(*this).to("sync /").ends(outcome::ok);
+        if (found == outcome::ok)
+            asked(*this).to("exists /up").stat(fresh(60));
+        else
+            asked(*this).to("exists /up").ends(found);
+    }
+    /// Then it is looked at once more, to be deleted.
+    void rest()
+    {
+        come_to_rest();
+        come_to_rest();
+        REQUIRE(servers.pending() == "exists /up");
+        answer_syncs();
+    }
+};
+
+} // namespace
+
 TEST_SUITE("idle containers, lost answers and failures")
 {
     TEST_CASE("a lost answer to the delete: it is looked for once more in the next epoch")
@@ -75,66 +111,62 @@ TEST_SUITE("idle containers, lost answers and failures")
         }
     }
 
-    TEST_CASE("one whose answer was lost counts as made by the client if nobody has used it")
+    TEST_CASE("one whose answer was lost: what is found first counts as made by the client if nobody has used it")
     {
-        container_scene s;
-        const auto a = s.acquire("/up/p");
-        asked(s).to("create /up/p/" + prefix(1)).ends(outcome::no_node)
-            .to("watch /up/p").ends(outcome::no_node)
-            .to("container /up/p").ends(outcome::no_node);
-        REQUIRE(s.servers.pending() == "container /up");
-        CHECK(a->handle->withdraw());
-        s.cut();
-        s.connect(5, false);
-        CHECK(s.servers.pending() == "sync /, exists /up");
-        asked(s).to("sync /").ends(outcome::ok);
-        SUBCASE("nothing is there: what comes to be there later is made by others")
-        {
-            asked(s).to("exists /up").ends(outcome::no_node);
-            s.come_to_rest();
-            s.come_to_rest();
-            s.answer_syncs();
-            asked(s).to("exists /up").stat(s.fresh(60));
-            CHECK(s.servers.pending() == "");
-            return;
-        }
-        SUBCASE("the answer to the look is lost, too: it comes once more")
-        {
-            s.cut();
-            s.connect(5, false);
-            CHECK(s.servers.pending() == "sync /, exists /up");
-            asked(s).to("sync /").ends(outcome::ok);
-        }
-        asked(s).to("exists /up").stat(s.fresh(60));
-        s.come_to_rest();
-        s.come_to_rest();
-        REQUIRE(s.servers.pending() == "exists /up");
+        lost_container_scene s;
+        s.first_look(outcome::ok);
+        s.rest();
         store::node_stat found = s.fresh(60);
         SUBCASE("")
         {
-            s.answer_syncs();
             asked(s).to("exists /up").stat(found);
             CHECK(s.servers.pending() == "remove /up at version 0");
         }
         SUBCASE("others have put another in its place meanwhile")
         {
-            s.answer_syncs();
             asked(s).to("exists /up").stat(s.fresh(61));
             CHECK(s.servers.pending() == "");
         }
         SUBCASE("used: if it is a container, the servers clear it away")
         {
-            s.answer_syncs();
             asked(s).to("exists /up").stat(s.used(60));
             CHECK(s.servers.pending() == "");
         }
         SUBCASE("with data")
         {
             found.data_length = 1;
-            s.answer_syncs();
             asked(s).to("exists /up").stat(found);
             CHECK(s.servers.pending() == "");
         }
+    }
+
+    TEST_CASE("nothing is found where one may have been made: what comes to be there later is made by others")
+    {
+        lost_container_scene s;
+        s.first_look(outcome::no_node);
+        s.rest();
+        asked(s).to("exists /up").stat(s.fresh(60));
+        CHECK(s.servers.pending() == "");
+    }
+
+    TEST_CASE("the answer to the first look for one that may have been made is lost, too: it comes once more")
+    {
+        lost_container_scene s;
+        s.cut();
+        s.connect(5, false);
+        s.first_look(outcome::ok);
+        s.rest();
+        asked(s).to("exists /up").stat(s.fresh(60));
+        CHECK(s.servers.pending() == "remove /up at version 0");
+    }
+
+    TEST_CASE("the first look for one that may have been made is refused: it is left to the servers")
+    {
+        lost_container_scene s;
+        s.first_look(outcome::no_auth);
+        s.rest();
+        asked(s).to("exists /up").stat(s.fresh(60));
+        CHECK(s.servers.pending() == "");
     }
 
     TEST_CASE("one that was made for an acquire that gave up before its node could be created is deleted")

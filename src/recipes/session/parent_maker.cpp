@@ -14,8 +14,10 @@ bool made_container::may_go(const store::node_stat& found, bool found_first) con
 {
     if (found.num_children != 0)
         return false;
-    if (czxid == 0)
-        return (found_first || ZKLOCK_MUTANT(container_of_a_lost_answer_taken_for_another)) && found.cversion == 0 && found.version == 0 && found.data_length == 0;
+    if (czxid == 0) {
+        const bool may_be_it = found_first || ZKLOCK_MUTANT(container_of_a_lost_answer_taken_for_another);
+        return may_be_it && found.cversion == 0 && found.version == 0 && found.data_length == 0;
+    }
     return (found.czxid == czxid && (found.mzxid == mzxid || ZKLOCK_MUTANT(container_with_data_deleted))) ||
            ZKLOCK_MUTANT(container_of_others_deleted);
 }

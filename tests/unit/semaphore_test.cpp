@@ -189,9 +189,11 @@ TEST_SUITE("semaphore")
         asked(s).all_of({"children /s/leases", "container /s/leases"});
         CHECK(a->handle->withdraw());
         s.clock.run();
-        asked(s).to("children /s/leases").ends(outcome::no_node).to("container /s/leases").ends(outcome::ok);
+        asked(s).to("children /s/leases").ends(outcome::no_node).to("container /s/leases").stat(s.fresh(50));
         CHECK_FALSE(s.answer_until("nothing else"));
         s.come_to_rest();
+        CHECK(s.answer_until("exists /s/leases"));
+        asked(s).to("exists /s/leases").stat(s.fresh(50));
         CHECK(s.answer_until("remove /s/leases"));
     }
 

@@ -57,7 +57,7 @@ TEST_CASE("an acquire and its release take so many allocations, whatever is coun
     first = guard();
     const long without_name = allocations_of_a_cycle(io, unnamed, by_itself);
     const long with_name = allocations_of_a_cycle(io, named, by_itself);
-    CHECK(without_name <= 19); // with libstdc++ 12 and Boost 1.81
+    CHECK(without_name <= 15); // with libstdc++ 12 and Boost 1.81
     CHECK(with_name == without_name);
     CHECK(c.metrics().all.acquired == 401);
     close(io, c);

@@ -55,7 +55,8 @@ template <class Take> std::string in_pieces(fuzz::input& in, Take take)
 
 void to_a_listener(fuzz::input& in)
 {
-    offers all;
+    counters::counter told;
+    offers all(told);
     for (unsigned i = 0; i < nodes; ++i)
         all.offer(numbered(i));
     store::node_secret secret{};
@@ -68,6 +69,7 @@ void to_a_listener(fuzz::input& in)
     out.clear();
     const auto given = in_pieces(in, [&](bytes piece, auto now) { return peer.receive(piece, now, out, awaited); });
     require(out.empty() || out.size() == certificate_frame().size(), "a node that is gone is told once");
+    require(told.read() == out.size() / certificate_frame().size(), "what is told is counted");
     require(awaited.size() <= given.size() / wish_frame().size(), "a node is awaited because somebody has said so");
     for (const node_id& each : awaited)
         require(each[0] < 3 && each == numbered(each[0]), "only nodes of ours are awaited");

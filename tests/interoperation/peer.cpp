@@ -43,7 +43,7 @@ peer_scene::~peer_scene()
 }
 
 peer::peer(peer_scene& scene, maker of, std::string name, const std::string& servers, milliseconds session_timeout)
-    : scene_(scene), name_(std::move(name))
+    : scene_(scene), of_(of), name_(std::move(name)), servers_(servers)
 {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)

@@ -51,6 +51,10 @@ public:
     peer& operator=(const peer&) = delete;
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] const std::string& servers() const noexcept { return servers_; } ///< where it connects to
+    /// Whether it deletes the node of an acquire that runs out of time, though its connection is lost just then. kazoo
+    /// tries once (`_best_effort_cleanup`): the node may stay until the session ends, and nobody behind it is served.
+    [[nodiscard]] bool cleans_up() const noexcept { return of_ != maker::kazoo; }
     void wait_ready();
     void say(const std::string& line);
     void wait_for(const std::string& attempt, const std::string& what);
@@ -62,7 +66,9 @@ public:
 
 private:
     peer_scene& scene_;
+    maker of_;
     std::string name_;
+    std::string servers_;
     unique_fd input_;
     child_process process_;
 };

@@ -105,7 +105,6 @@ std::vector<std::string> container_checker::left_by(const simulated_store& clien
         const auto* const here = ensemble_.leaders_tree().find(path);
         if (!n.container || n.maker != &client || n.kept || here == nullptr || here->children != 0) continue;
         const auto stat = znode_tree::stat(*here);
-        if (client.looked_in_vain(path)) continue;
         const bool neglected = client.never_looked(path) && is_unused(stat);
         if (client.in_doubt(path) ? neglected || may_be_own(&client, path, stat) : is_own(&client, stat))
             left.push_back(path);

@@ -16,10 +16,13 @@
 namespace zklock::simulator {
 
 /// One client's way to the others over the simulated network, with every liberty that the contract leaves, and
-/// complaints when the recipes break their side of it. It never goes away before the world, like its process.
+/// complaints when the recipes break their side of it. It never goes away while the world runs, like its process.
 class simulated_peers final : public store::peers {
 public:
     simulated_peers(world& w, peer_network& n, process& p, unsigned number);
+    ~simulated_peers() override { network_.close(*this); } // clients that end after it may still address it
+    simulated_peers(const simulated_peers&) = delete;
+    simulated_peers& operator=(const simulated_peers&) = delete;
     /// The process died: the kernel closes its connections.
     void abandon();
 

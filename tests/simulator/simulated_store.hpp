@@ -72,7 +72,10 @@ public:
         return found != in_doubt_.end() && found->second == czxid;
     }
     /// It has not looked there so.
-    [[nodiscard]] bool never_looked(const std::string& path) const { return found_first(path, 0); }
+    [[nodiscard]] bool never_looked(const std::string& path) const
+    {
+        return found_first(path, 0) && !looked_in_vain(path);
+    }
     /// That look was refused; or it found nothing, and may have been answered from the past.
     [[nodiscard]] bool looked_in_vain(const std::string& path) const { return looked_in_vain_.contains(path); }
     /// The servers have not told it of the end of that node, for it could not be read, and nothing since says that it

@@ -1,8 +1,6 @@
 #include "background.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/core/ignore_unused.hpp>
 
 #include <fmt/format.h>
@@ -14,8 +12,6 @@
 namespace demo {
 
 namespace {
-
-constexpr auto awaitable_tuple = asio::as_tuple(asio::use_awaitable);
 
 void report(const std::string& name, std::exception_ptr error)
 {

@@ -1,7 +1,9 @@
 #pragma once
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -10,6 +12,9 @@
 namespace demo {
 
 namespace asio = boost::asio;
+
+/// Errors come as values.
+inline constexpr auto awaitable_tuple = asio::as_tuple(asio::use_awaitable);
 
 /// Wakes the coroutines that wait for it. Nothing is remembered: whoever waits looks before and afterwards at what it
 /// waits for. For one thread, like all of the demonstration.

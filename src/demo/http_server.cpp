@@ -1,10 +1,10 @@
 #include "http_server.hpp"
 
-#include <boost/asio/as_tuple.hpp>
+#include "background.hpp"
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -30,7 +30,6 @@ constexpr auto farewell_limit = std::chrono::seconds(1);
 constexpr auto event_limit = std::chrono::seconds(30);
 constexpr int events_on_the_way = 16 * 1024; ///< bytes that the system takes for a client that does not read them
 constexpr std::uint64_t body_limit = 16 * 1024;
-constexpr auto awaitable_tuple = asio::as_tuple(asio::use_awaitable);
 
 /// What to tell a client whose request could not be read. Nothing, if it just went away.
 std::optional<http_response> answer_to(const boost::system::error_code& error)

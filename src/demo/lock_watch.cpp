@@ -1,8 +1,6 @@
 #include "lock_watch.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -20,8 +18,6 @@ using clock = std::chrono::steady_clock;
 using boost::system::error_code;
 using namespace asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
-
-constexpr auto awaitable_tuple = asio::as_tuple(asio::use_awaitable);
 
 lock_watch::lock_watch(zklock::client client, const std::string& path, std::function<void()> changed)
     : client_(client), mutex_(client, path), changed_(std::move(changed)), asked_(client.get_executor()),

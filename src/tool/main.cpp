@@ -1,9 +1,9 @@
 // zklock: locks in ZooKeeper from the command line. zklock.1 is the manual.
-#include "tool/doctor.hpp"
-#include "tool/exit_status.hpp"
-#include "tool/queue_commands.hpp"
-#include "tool/run.hpp"
-#include "tool/run_arguments.hpp"
+#include "tool/doctor/doctor.hpp"
+#include "tool/program/exit_status.hpp"
+#include "tool/queue/queue_commands.hpp"
+#include "tool/run/run.hpp"
+#include "tool/run/run_arguments.hpp"
 
 #include <CLI/CLI.hpp>
 #include <zklock/version.hpp>

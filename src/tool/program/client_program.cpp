@@ -1,0 +1,96 @@
+#include "tool/program/client_program.hpp"
+
+#include "tool/program/client_log.hpp"
+#include "tool/program/exit_status.hpp"
+#include "tool/program/run_program.hpp"
+
+#include <zklock/errc.hpp>
+#include <zklock/result.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <system_error>
+#include <utility>
+
+namespace zklock::tool {
+namespace {
+
+namespace asio = boost::asio;
+
+asio::awaitable<int> connect_and_run(client zk, const connection_arguments& given, voice& out, client_log& log,
+                                     const std::function<asio::awaitable<int>(client)>& program)
+{
+    int status = failed;
+    std::exception_ptr thrown;
+    try {
+        const auto limit = seconds(given.connect_timeout);
+        auto connecting =
+            zk.wait_connected(limit.count() == 0 ? lease_clock::duration::max() : lease_clock::duration(limit));
+        result<void> connected = co_await std::move(connecting);
+        if (connected.has_error()) {
+            status = tell_unconnected(out, given.servers, connected.error(), log.trouble());
+        } else {
+            log.connected();
+            auto running = program(zk);
+            status = co_await std::move(running);
+        }
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    auto closing = zk.close();
+    static_cast<void>(co_await std::move(closing));
+    if (thrown)
+        std::rethrow_exception(thrown);
+    co_return status;
+}
+
+} // namespace
+
+int tell_unconnected(voice& out, const std::string& servers, error_code why, const std::string& reason)
+{
+    const bool unreachable = why == errc::timed_out || why == errc::not_connected || why == errc::tls_failed;
+    const std::string words = reason.empty() ? why.message() : reason;
+    out.warn(unreachable ? "no_connection" : "failed",
+             {{"servers", utf8(servers)}, {"error", why.message()}, {"reason", reason}},
+             unreachable ? fmt::format("no connection to {}: {}", servers, words)
+                         : fmt::format("{}: {}", why.message(), words));
+    if (unreachable)
+        return no_connection;
+    return why == errc::invalid_option ? usage : failed;
+}
+
+int tell_failed(voice& out, const std::string& what, error_code why)
+{
+    out.warn("failed", {{"what", what}, {"error", why.message()}}, what + ": " + why.message());
+    return why == errc::invalid_path || why == errc::invalid_option ? usage : failed;
+}
+
+int run_with_client(const connection_arguments& given, voice& out,
+                    const std::function<asio::awaitable<int>(client)>& program)
+{
+    const client_options options = options_of(given);
+    check(options);
+    client_log log;
+    asio::io_context io(1);
+    client zk(io, log.attached_to(options));
+    return run_program(io, connect_and_run(zk, given, out, log, program));
+}
+
+int report_with_client(const connection_arguments& given, voice& out,
+                       const std::function<asio::awaitable<int>(client)>& program)
+{
+    const int status = run_with_client(given, out, program);
+    const int why = std::fflush(stdout) == 0 ? 0 : errno;
+    if (why == 0 && std::ferror(stdout) == 0)
+        return status;
+    const std::string words = "stdout cannot be written";
+    out.warn("failed", {{"what", "stdout"}}, why == 0 ? words : words + ": " + std::generic_category().message(why));
+    return failed;
+}
+
+} // namespace zklock::tool

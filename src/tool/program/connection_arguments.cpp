@@ -1,0 +1,116 @@
+#include "tool/program/connection_arguments.hpp"
+
+#include <zklock/option_fault.hpp>
+#include <zklock/path_fault.hpp>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace zklock::tool {
+namespace {
+
+/// `digest:ann:secret` is the scheme digest and the credential ann:secret.
+credentials credentials_of(const std::string& text)
+{
+    const auto colon = text.find(':');
+    if (colon == std::string::npos || colon == 0) // what it is, is secret
+        throw usage_error("--auth takes SCHEME:CREDENTIAL, such as digest:user:password");
+    return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+} // namespace
+
+std::chrono::milliseconds seconds(double value)
+{
+    constexpr double longest = 1e9; // 31 years, and far from an overflow
+    return std::chrono::milliseconds(std::llround(std::min(value, longest) * 1000));
+}
+
+CLI::Validator is_seconds()
+{
+    return CLI::Validator(
+        [](std::string& text) -> std::string {
+            char* end = nullptr;
+            const double value = std::strtod(text.c_str(), &end);
+            if (text.empty() || *end != 0 || !(value >= 0) || std::isinf(value))
+                return "it takes seconds, such as 5 or 0.5";
+            return {};
+        },
+        "SECS");
+}
+
+void add_connection_arguments(CLI::App& app, connection_arguments& to)
+{
+    const std::string group = "Connection";
+    app.add_option("--servers", to.servers, "ZooKeeper's HOST:PORT[,HOST:PORT...][/CHROOT]")
+        ->envname("ZKLOCK_SERVERS")
+        ->type_name("LIST")
+        ->capture_default_str()
+        ->group(group);
+    const auto duration = [&](const char* name, auto& option, const char* what) {
+        return app.add_option(name, option, what)->check(is_seconds())->type_name("SECS")->group(group);
+    };
+    duration("--session-timeout", to.session_timeout,
+             "what is asked of the servers: how long a dead holder keeps others out");
+    duration("--server-tick", to.server_tick, "the servers' tickTime, or more")->capture_default_str();
+    duration("--connect-timeout", to.connect_timeout, "how long to wait for the first connection; 0: for ever")
+        ->capture_default_str();
+    app.add_option("--auth", to.auth, "an identity to show, such as digest:user:password; better in ZKLOCK_AUTH")
+        ->envname("ZKLOCK_AUTH")
+        ->type_name("SCHEME:CREDENTIAL")
+        ->allow_extra_args(false)
+        ->group(group);
+    app.add_option("--acl", to.acl, "who may use the nodes that are made: open, creator, creator-or-read")
+        ->check(CLI::IsMember({"open", "creator", "creator-or-read"}))
+        ->type_name("WHO")
+        ->capture_default_str()
+        ->group(group);
+    app.add_option("--name", to.name, "who we are, for those who look at the queue; else HOST:PID")
+        ->type_name("ID")
+        ->group(group);
+    auto* on = app.add_flag("--tls", to.tls.enabled, "connect to the servers' ports for TLS")->group(group);
+    const auto file = [&](const char* name, std::string& option, const char* what) {
+        return app.add_option(name, option, what)->type_name("FILE")->needs(on)->group(group);
+    };
+    file("--tls-ca", to.tls.ca_file,
+         "the authorities that may have signed the servers' certificates; else the system's");
+    auto* own = file("--tls-cert", to.tls.certificate_file, "a certificate of our own, if the servers want to see one");
+    file("--tls-key", to.tls.key_file,
+         "its key, if that is another file; what it is encrypted with is in ZKLOCK_TLS_KEY_PASSWORD")
+        ->needs(own);
+    app.add_flag("--json", to.json, "write JSON, one object a line");
+}
+
+client_options options_of(const connection_arguments& given)
+{
+    client_options options;
+    options.servers = given.servers;
+    if (given.session_timeout)
+        options.session_timeout = seconds(*given.session_timeout);
+    options.server_tick = seconds(given.server_tick);
+    for (const std::string& each : given.auth)
+        options.auth.push_back(credentials_of(each));
+    options.access = given.acl == "creator"           ? acl::creator_all
+                     : given.acl == "creator-or-read" ? acl::creator_all_or_read
+                                                      : acl::open;
+    options.identifier = given.name;
+    options.tls = given.tls;
+    if (const char* const password = std::getenv("ZKLOCK_TLS_KEY_PASSWORD"); password && given.tls.enabled)
+        options.tls.key_password = password;
+    return options;
+}
+
+void check(const client_options& options)
+{
+    if (const auto fault = find_fault(options))
+        throw usage_error(to_string(*fault));
+}
+
+void check_path(const std::string& path)
+{
+    if (const auto fault = find_path_fault(path))
+        throw usage_error("the path " + path + ": " + std::string(*fault));
+}
+
+} // namespace zklock::tool

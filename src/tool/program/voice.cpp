@@ -1,0 +1,149 @@
+#include "tool/program/voice.hpp"
+
+#include <boost/json/serialize.hpp>
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace zklock::tool {
+namespace {
+
+const char* const erase_line = "\r\033[K";
+
+/// How many bytes of text at `at` are one character in UTF-8; 0 if they are none.
+std::size_t length_of_character(std::string_view text, std::size_t at)
+{
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(at);
+    const std::size_t length = first < 0x80   ? 1
+                               : first < 0xC2 ? 0
+                               : first < 0xE0 ? 2
+                               : first < 0xF0 ? 3
+                               : first < 0xF5 ? 4
+                                              : 0;
+    if (length == 0 || at + length > text.size())
+        return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if ((byte(at + i) & 0xC0U) != 0x80)
+            return 0;
+    if (length > 2) {
+        const unsigned second = byte(at + 1);
+        if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) || // overlong; surrogates
+            (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F))   // overlong; past U+10FFFF
+            return 0;
+    }
+    return length;
+}
+
+/// Of the terminal on stderr.
+std::size_t columns()
+{
+    winsize size{};
+    const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
+    return std::max<std::size_t>(known ? size.ws_col : 80, 20);
+}
+
+} // namespace
+
+voice::voice(bool verbose, bool json) : verbose_(verbose), json_(json), terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+voice::~voice()
+{
+    if (terminal_ && !json_ && !shown_.empty())
+        write({});
+}
+
+void voice::tell(std::string_view event, boost::json::object details, const std::string& text)
+{
+    if (json_)
+        write_json(event, std::move(details));
+    else if (verbose_)
+        write("zklock: " + text + '\n');
+}
+
+void voice::warn(std::string_view event, boost::json::object details, const std::string& text)
+{
+    if (json_)
+        write_json(event, std::move(details));
+    else
+        write("zklock: " + text + '\n');
+}
+
+void voice::show(boost::json::object details, const std::string& text)
+{
+    if (json_) {
+        std::string now = boost::json::serialize(details);
+        if (now != shown_)
+            write_json("waiting", std::move(details));
+        shown_ = std::move(now);
+    } else if (verbose_ && terminal_) {
+        write("zklock: " + printable(text, columns() - 10)); // the rest of a longer one would stay
+        shown_ = text;
+    } else if (verbose_ && text != shown_) {
+        write("zklock: " + text + '\n');
+        shown_ = text;
+    }
+}
+
+void voice::write(std::string text)
+{
+    if (terminal_ && !json_ && !shown_.empty())
+        text.insert(0, erase_line);
+    if (terminal_)
+        shown_.clear();
+    pollfd error{STDERR_FILENO, POLLOUT, 0};
+    if (::poll(&error, 1, 0) != 1 || (error.revents & POLLOUT) == 0)
+        return;
+    // There is nobody to tell of a failure. (With _FORTIFY_SOURCE a cast to void does not do: gcc warns.)
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+void voice::write_json(std::string_view event, boost::json::object details)
+{
+    const std::chrono::duration<double> after = std::chrono::steady_clock::now() - began_;
+    boost::json::object line{{"event", event}, {"after", after.count()}};
+    for (auto& [key, value] : details)
+        line.emplace(key, std::move(value));
+    write(boost::json::serialize(line) + '\n');
+}
+
+std::string utf8(std::string_view text)
+{
+    std::string made;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = length_of_character(text, at);
+        if (length == 0)
+            made += "\xEF\xBF\xBD"; // U+FFFD
+        else
+            made += text.substr(at, length);
+        at += length == 0 ? 1 : length;
+    }
+    return made;
+}
+
+std::string printable(std::string_view text, std::size_t longest)
+{
+    std::string made;
+    for (std::size_t at = 0; at < text.size();) {
+        if (made.size() >= longest)
+            return made + "…";
+        const std::size_t length = length_of_character(text, at);
+        const auto first = static_cast<unsigned char>(text[at]);
+        // The controls beyond 0x7F are two bytes, the first of them 0xC2.
+        const bool control = length == 0 || first < 0x20 || first == 0x7F ||
+                             (first == 0xC2 && static_cast<unsigned char>(text[at + 1]) < 0xA0);
+        if (control)
+            made += '?';
+        else
+            made += text.substr(at, length);
+        at += length == 0 ? 1 : length;
+    }
+    return made;
+}
+
+} // namespace zklock::tool

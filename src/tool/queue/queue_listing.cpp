@@ -1,0 +1,161 @@
+#include "tool/queue/queue_listing.hpp"
+
+#include "tool/program/voice.hpp"
+
+#include <zklock/errc.hpp>
+#include <zklock/semaphore.hpp>
+#include <zklock/shared_mutex.hpp>
+
+#include <boost/json/array.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace zklock::tool {
+namespace {
+
+namespace asio = boost::asio;
+
+/// A node's first grant has the token czxid * 4096; more count on from there, where a client hands its node on.
+constexpr std::int64_t grants_of_a_czxid = 4096;
+
+std::string name_of(const std::string& node)
+{
+    return node.substr(node.rfind('/') + 1);
+}
+
+bool has(const std::vector<std::string>& children, const char* name)
+{
+    return std::ranges::find(children, name) != children.end();
+}
+
+asio::awaitable<result<void>> add(client zk, queue_listing& to, std::vector<contender> some, std::size_t holders)
+{
+    for (std::size_t i = 0; i < some.size(); ++i) {
+        listed each;
+        each.holds = i < holders;
+        if (!to.semaphore) { // the token of permits is that of a place in the line, which has gone
+            auto looked = zk.exists(some[i].node);
+            result<std::optional<node_stat>> stat = co_await std::move(looked);
+            if (stat.has_error())
+                co_return stat.error();
+            if (stat.value())
+                each.token = stat.value()->czxid * grants_of_a_czxid;
+        }
+        each.who = std::move(some[i]);
+        to.all.push_back(std::move(each));
+    }
+    co_return boost::outcome_v2::success();
+}
+
+/// The first holds; if it is a reader, so do those behind it up to the first writer.
+std::size_t count_holders(const std::vector<contender>& queue)
+{
+    if (queue.empty() || !queue.front().shared)
+        return std::min<std::size_t>(queue.size(), 1);
+    return static_cast<std::size_t>(std::ranges::find(queue, false, &contender::shared) - queue.begin());
+}
+
+std::string in_seconds(std::chrono::system_clock::duration age)
+{
+    const auto s = std::chrono::duration_cast<std::chrono::seconds>(age).count();
+    if (s < 600)
+        return fmt::format("{} s", s);
+    if (s < 36'000)
+        return fmt::format("{} min", s / 60);
+    return s < 864'000 ? fmt::format("{} h", s / 3600) : fmt::format("{} d", s / 86'400);
+}
+
+} // namespace
+
+asio::awaitable<result<queue_listing>> list_queue(client zk, std::string path)
+{
+    queue_listing listing;
+    listing.path = std::move(path);
+    auto children = zk.children(listing.path);
+    result<std::vector<std::string>> names = co_await std::move(children);
+    if (names.has_error()) {
+        if (names.error() == errc::no_node)
+            co_return listing;
+        co_return names.error();
+    }
+    listing.semaphore = has(names.value(), "locks") && has(names.value(), "leases");
+    if (!listing.semaphore) {
+        shared_mutex lock(zk, listing.path); // it also knows the nodes of a mutex
+        auto reading = lock.contenders();
+        result<std::vector<contender>> queue = co_await std::move(reading);
+        if (queue.has_error())
+            co_return queue.error();
+        const std::size_t holders = count_holders(queue.value());
+        auto adding = add(zk, listing, std::move(queue).value(), holders);
+        result<void> added = co_await std::move(adding);
+        if (added.has_error())
+            co_return added.error();
+        co_return listing;
+    }
+    semaphore gate(zk, listing.path, 1);
+    auto holding = gate.holders();
+    result<std::vector<contender>> holders = co_await std::move(holding);
+    if (holders.has_error())
+        co_return holders.error();
+    const std::size_t count = holders.value().size();
+    auto adding = add(zk, listing, std::move(holders).value(), count);
+    result<void> added = co_await std::move(adding);
+    if (added.has_error())
+        co_return added.error();
+    auto waiting = gate.contenders();
+    result<std::vector<contender>> line = co_await std::move(waiting);
+    if (line.has_error())
+        co_return line.error();
+    auto adding_line = add(zk, listing, std::move(line).value(), 0);
+    added = co_await std::move(adding_line);
+    if (added.has_error())
+        co_return added.error();
+    co_return listing;
+}
+
+std::string to_text(const queue_listing& listing, system_time now)
+{
+    if (listing.all.empty())
+        return listing.path + ": nobody\n";
+    std::string text = fmt::format("{}{}\n  {:<8}{:>11}  {:<18}  {:>8}  {:>16}  {:<22} {}\n", listing.path,
+                                   listing.semaphore ? " (semaphore)" : "", "", "SEQUENCE", "SESSION", "AGE", "TOKEN",
+                                   "IDENTIFIER", "NODE");
+    for (const listed& each : listing.all)
+        text += fmt::format("  {:<8}{:>11}  {:<#18x}  {:>8}  {:>16}  {:<22} {}\n",
+                            each.holds ? (each.who.shared ? "reads" : "holds") : (each.who.shared ? "reader" : "waits"),
+                            each.who.sequence, static_cast<std::uint64_t>(each.who.session_id),
+                            in_seconds(each.who.age(now)), each.token == 0 ? "-" : std::to_string(each.token),
+                            each.who.revoked ? "(asked to let go)" : printable(each.who.identifier),
+                            printable(name_of(each.who.node)));
+    return text;
+}
+
+boost::json::object to_json(const queue_listing& listing, system_time now)
+{
+    boost::json::array all;
+    for (const listed& each : listing.all) {
+        boost::json::object properties;
+        for (const auto& [key, value] : each.who.properties)
+            properties[utf8(key)] = utf8(value);
+        boost::json::object entry{
+            {"node", utf8(each.who.node)},
+            {"holds", each.holds},
+            {"shared", each.who.shared},
+            {"sequence", each.who.sequence},
+            {"session", fmt::format("{:#x}", static_cast<std::uint64_t>(each.who.session_id))},
+            {"identifier", each.who.revoked ? std::string() : utf8(each.who.identifier)},
+            {"revoked", each.who.revoked},
+            {"age", std::chrono::duration<double>(each.who.age(now)).count()},
+            {"properties", std::move(properties)}};
+        if (each.token != 0)
+            entry["token"] = each.token;
+        all.push_back(std::move(entry));
+    }
+    return {{"path", listing.path}, {"semaphore", listing.semaphore}, {"contenders", std::move(all)}};
+}
+
+} // namespace zklock::tool

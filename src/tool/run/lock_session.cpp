@@ -1,0 +1,278 @@
+#include "tool/run/lock_session.hpp"
+
+#include "tool/program/client_program.hpp"
+#include "tool/program/exit_status.hpp"
+
+#include <zklock/errc.hpp>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace zklock::tool {
+
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+using kind = event::kind;
+
+lock_session::lock_session(asio::io_context& io, const run_plan& plan, keeper* commands, voice& out)
+    : plan_(plan), commands_(commands), out_(out), events_(io.get_executor()),
+      signals_(io, [this](int number) { events_.put({kind::caught, number}); }), ticks_(io),
+      zk_(io, log_.attached_to(plan.client)), lock_(zk_, plan.lock),
+      deadline_(plan.wait ? lease_clock::now() + *plan.wait : lease_clock::time_point::max())
+{
+    if (commands_ != nullptr)
+        commands_->listen(io, [this](std::optional<report> said) {
+            keeper_gone_ = !said;
+            event what(said ? kind::reported : kind::keeper_ended);
+            what.said = said.value_or(report());
+            events_.put(std::move(what));
+        });
+}
+
+lock_session::~lock_session()
+{
+    if (commands_ != nullptr)
+        commands_->stop_listening(); // the context may go before the keeper
+}
+
+/// The next event of that kind. A signal that asks the tool to end cancels what is waited for. So does the end of the
+/// keeper, without which there will be no command.
+asio::awaitable<event> lock_session::finish(kind what)
+{
+    for (;;) {
+        event next = co_await events_.take();
+        if (next.what == what)
+            co_return next;
+        if (next.what == kind::caught && ends_the_tool(next.number)) {
+            asked_to_end_ = next.number;
+            cancel_.emit(asio::cancellation_type::total);
+        } else if (next.what == kind::keeper_ended) {
+            cancel_.emit(asio::cancellation_type::total);
+        } else if (next.what == kind::tick && progress_) {
+            progress_->look();
+            tick_after(milliseconds(1000));
+        }
+    }
+}
+
+void lock_session::tick_after(milliseconds time)
+{
+    ticks_.expires_after(time);
+    ticks_.async_wait([this](error_code error) {
+        if (!error)
+            events_.put(kind::tick);
+    });
+}
+
+asio::awaitable<int> lock_session::connect()
+{
+    auto limit = plan_.connect_timeout.count() != 0 ? lease_clock::duration(plan_.connect_timeout)
+                                                    : lease_clock::duration::max();
+    if (plan_.wait && plan_.wait->count() != 0)
+        limit = std::min(limit, lease_clock::duration(*plan_.wait));
+    zk_.wait_connected(limit, asio::bind_cancellation_slot(cancel_.slot(), [this](error_code error) {
+                           events_.put({kind::connected, error});
+                       }));
+    auto connected = finish(kind::connected);
+    const event outcome = co_await std::move(connected);
+    if (asked_to_end_ != 0)
+        co_return signal_base + asked_to_end_;
+    if (keeper_gone_)
+        co_return without_keeper();
+    if (outcome.error)
+        co_return no_connection_because(outcome.error);
+    log_.connected();
+    out_.tell("connected", {{"servers", utf8(plan_.client.servers)}}, "connected to " + plan_.client.servers);
+    co_return succeeded;
+}
+
+int lock_session::no_connection_because(error_code why)
+{
+    return tell_unconnected(out_, plan_.client.servers, why, log_.trouble());
+}
+
+/// The keeper has ended while there was no command.
+int lock_session::without_keeper()
+{
+    out_.warn("keeper_ended", {}, "the process that is to keep watch over the command has ended");
+    cannot_go_on_ = true;
+    return failed;
+}
+
+asio::awaitable<int> lock_session::acquire()
+{
+    if (keeper_gone_)
+        co_return without_keeper();
+    const auto handed_over = zk_.metrics().handoff.taken;
+    std::optional<milliseconds> limit = plan_.wait;
+    if (limit && limit->count() != 0) // what is left of it: at least one look
+        limit = std::max(milliseconds(1), std::chrono::ceil<milliseconds>(deadline_ - lease_clock::now()));
+    lock_.acquire(limit, cancel_.slot(), [this](error_code error, std::optional<hold> held) {
+        event outcome(kind::acquired, error);
+        outcome.held = std::move(held);
+        events_.put(std::move(outcome));
+    });
+    if (out_.shows() && !(limit && limit->count() == 0)) {
+        progress_ = std::make_shared<progress>(wanted_lock(zk_, plan_.lock), plan_.lock.path, out_);
+        tick_after(milliseconds(200)); // most acquires are done by then
+    }
+    auto acquired = finish(kind::acquired);
+    event outcome = co_await std::move(acquired);
+    if (progress_) {
+        progress_->end();
+        progress_.reset();
+        ticks_.cancel();
+    }
+    held_ = std::move(outcome.held);
+    if (asked_to_end_ != 0 || keeper_gone_) {
+        auto let_go = release();
+        co_await std::move(let_go);
+        co_return asked_to_end_ != 0 ? signal_base + asked_to_end_ : without_keeper();
+    }
+    if (!held_)
+        co_return acquire_failed(outcome.error);
+    lease_end_ = held_->held_until();
+    tell_acquired(zk_.metrics().handoff.taken != handed_over);
+    co_return succeeded;
+}
+
+/// @param by_word The one before has told that it is free, and the servers had not yet.
+void lock_session::tell_acquired(bool by_word)
+{
+    boost::json::object details{{"path", plan_.lock.path}, {"node", held_->node()}, {"token", held_->token()}};
+    if (!plan_.client.handoff.listen.empty())
+        details["handoff"] = by_word;
+    out_.tell("acquired", std::move(details),
+              fmt::format("holding {} by {}, token {}{}", plan_.lock.path, held_->node(), held_->token(),
+                          by_word ? ", handed over past the servers" : ""));
+}
+
+int lock_session::acquire_failed(error_code why)
+{
+    const std::string& path = plan_.lock.path;
+    if (why == errc::timed_out || why == errc::tls_failed) {
+        const auto waited = lock_.last_timeout();
+        if (waited && !waited->not_connected_for) {
+            out_.warn("timed_out",
+                      {{"path", path}, {"before_us", waited->before_us}, {"reason", utf8(to_string(*waited))}},
+                      to_string(*waited));
+            return plan_.conflict_status.value_or(timed_out);
+        }
+        return no_connection_because(why);
+    }
+    if (why == errc::not_connected)
+        return no_connection_because(why);
+    if (why == errc::busy) {
+        out_.tell("busy", {{"path", path}}, path + " is busy");
+        return plan_.conflict_status.value_or(busy);
+    }
+    const std::string reason = log_.trouble().empty() || why == errc::lost ? std::string() : ": " + log_.trouble();
+    out_.warn("failed", {{"path", path}, {"error", why.message()}, {"reason", log_.trouble()}},
+              path + ": " + why.message() + reason);
+    if (why == errc::lost)
+        return lock_lost;
+    cannot_go_on_ = true;
+    return why == errc::invalid_option || why == errc::invalid_path ? usage : failed;
+}
+
+/// From now on events tell of the loss, and of those who ask for the lock.
+void lock_session::watch_hold()
+{
+    held_->wait_lost([this](error_code error) {
+        if (!error)
+            events_.put(kind::lost);
+    });
+    if (plan_.revocable)
+        held_->wait_revoked([this](error_code error) {
+            if (!error)
+                events_.put(kind::revoked);
+        });
+}
+
+void lock_session::tell_lost()
+{
+    const auto how = held_ ? held_->loss() : std::nullopt;
+    const std::string_view reason = to_string(how ? how->reason : loss_reason::lease_ended);
+    out_.warn("lost", {{"path", plan_.lock.path}, {"reason", reason}},
+              fmt::format("lost {}: {}", plan_.lock.path, reason));
+}
+
+asio::awaitable<int> lock_session::hold_only()
+{
+    watch_hold();
+    for (;;) {
+        const event next = co_await events_.take();
+        if (next.what == kind::lost) {
+            tell_lost();
+            co_return lock_lost;
+        }
+        if (next.what == kind::revoked) {
+            out_.tell("revoked", {{"path", plan_.lock.path}}, "asked to let go");
+            co_return succeeded;
+        }
+        if (next.what == kind::caught && ends_the_tool(next.number)) {
+            asked_to_end_ = next.number;
+            co_return succeeded;
+        }
+    }
+}
+
+asio::awaitable<int> lock_session::release()
+{
+    if (!held_)
+        co_return succeeded;
+    hold held = std::move(*held_);
+    held_.reset();
+    const bool was_lost = held.loss().has_value();
+    std::move(held).release([this](error_code error) { events_.put({kind::released, error}); });
+    auto done = finish(kind::released);
+    const event outcome = co_await std::move(done);
+    if (outcome.error == errc::lost && !was_lost)
+        out_.warn("lost", {{"path", plan_.lock.path}, {"reason", "node_deleted"}},
+                  "lost " + plan_.lock.path + ": its node was gone when it was to be deleted");
+    else if (outcome.error && !was_lost) // it goes with the session at the latest
+        out_.warn("failed", {{"path", plan_.lock.path}, {"error", outcome.error.message()}},
+                  "giving back " + plan_.lock.path + ": " + outcome.error.message());
+    else if (!was_lost)
+        out_.tell("released", {{"path", plan_.lock.path}}, "released " + plan_.lock.path);
+    co_return outcome.error == errc::lost ? lock_lost : succeeded;
+}
+
+asio::awaitable<int> lock_session::pause(milliseconds time)
+{
+    const auto end = lease_clock::now() + time;
+    tick_after(time);
+    for (;;) {
+        const event next = co_await events_.take();
+        if (next.what == kind::tick) { // which may be one that was set before
+            const auto left = std::chrono::ceil<milliseconds>(end - lease_clock::now());
+            if (left.count() <= 0)
+                co_return succeeded;
+            tick_after(left);
+        }
+        if (next.what == kind::keeper_ended)
+            co_return without_keeper();
+        if (next.what == kind::caught && ends_the_tool(next.number)) {
+            asked_to_end_ = next.number;
+            co_return signal_base + next.number;
+        }
+    }
+}
+
+asio::awaitable<void> lock_session::close()
+{
+    ticks_.cancel();
+    zk_.close([this](error_code) { events_.put(kind::closed); }); // it ends in any case
+    auto done = finish(kind::closed);
+    co_await std::move(done);
+    signals_.end();
+    if (commands_ != nullptr)
+        commands_->stop_listening(); // so that the context has nothing left to do
+}
+
+} // namespace zklock::tool

@@ -101,9 +101,12 @@ private:
             return say(who + " was granted and never came to its release");
         if (!o.told)
             return say(who + " was never told how its hold ended");
-        if (o.lost ? o.told_outcome != "lost" : o.told_outcome != "aborted" && o.told_outcome != "lost")
+        const bool dropped = o.release_outcome == "dropped";
+        // A wait may begin when the guard has been dropped already, lost or not.
+        const bool may_be_aborted = !o.lost || dropped;
+        if (o.told_outcome != "lost" && !(may_be_aborted && o.told_outcome == "aborted"))
             say(who + (o.lost ? " lost" : " released") + " its lock, and was told: " + o.told_outcome);
-        if (o.lost ? o.release_outcome != "lost" : o.release_outcome != "ok" && o.release_outcome != "lost")
+        if (!dropped && o.release_outcome != "lost" && !(!o.lost && o.release_outcome == "ok"))
             say(who + (o.lost ? " lost" : " released") + " its lock, and the release ended with " + o.release_outcome);
         for (const auto& [begin, end] : p.pauses)
             if (end - begin > h_.session_timeout && *o.ended < begin && *o.believed > end)

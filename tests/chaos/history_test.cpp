@@ -151,6 +151,12 @@ TEST_CASE("losses that are not told, and holds that never end")
     CHECK(complains(h, "lost its lock, and the release ended with ok"));
     o.told_outcome = o.release_outcome = "lost";
     CHECK(violations(h).empty());
+    o.release_outcome = "dropped";
+    CHECK(violations(h).empty());
+    o.told_outcome = "aborted";
+    CHECK(violations(h).empty());
+    o.told_outcome = "busy";
+    CHECK(complains(h, "lost its lock, and was told: busy"));
     o.told.reset();
     CHECK(complains(h, "never told"));
     o.released.reset();

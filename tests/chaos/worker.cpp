@@ -224,7 +224,7 @@ private:
         events_.note("believed", operation, believed, lost);
         if (between(0, 3) == 0) { // whoever drops a guard is not told when the node is gone
             held = guard();
-            events_.note("released", operation, now(), lost ? "lost" : "ok");
+            events_.note("released", operation, now(), "dropped");
         } else {
             const auto [ec] = co_await std::move(held).release(as_tuple);
             events_.note("released", operation, now(), name_of(ec));

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <thread>
 
 #include <dlfcn.h>
 #include <poll.h>
@@ -51,13 +50,11 @@ int waits_in(const std::function<void()>& f)
 int waits_until(bridge_client& c, const std::function<bool()>& holds)
 {
     int all = 0;
-    const auto end = steady_clock::now() + default_limit;
-    while (!holds() && steady_clock::now() < end) {
+    wait_until("what the handlers do", default_limit, [&] {
         c.context().restart();
         all += waits_in([&] { c.context().poll(); });
-        std::this_thread::sleep_for(1ms);
-    }
-    REQUIRE(holds());
+        return holds();
+    });
     return all;
 }
 

@@ -50,9 +50,9 @@ template <class Handle> [[nodiscard]] guard_state* held_by(const Handle&) noexce
 /// - the client counts it (`metrics::unseen`).
 ///
 /// Whatever looks at the result ends that: `operator bool`, `has_value()`, `has_error()`, `has_failure()`, `error()`,
-/// `value()`. A function that takes a `const result<T>&` does not: let it take an `acquired<T>`. So does keeping it
-/// beyond the turn, that is, over a suspension. A body without a suspension that does not even ask whether it has got
-/// the lock is told, too: it would have run without the lock as well. Nothing is told where the guard was handed over
+/// `value()`. So does keeping it beyond the turn, that is, over a suspension. A function that takes a
+/// `const result<T>&` does not: let it take an `acquired<T>`. A body without a suspension that does not even ask whether
+/// it has got the lock is told, too: it would have run without the lock as well. Nothing is told where the guard was handed over
 /// bare, by other tokens than `as_result`: there a body without a suspension, which need not look, does the same. Nor
 /// is it where the acquire was cancelled when its lock was on its way already, as `lock.acquire() || timer` does when
 /// the timer was first: the operator drops such a result itself.

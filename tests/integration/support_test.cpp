@@ -5,6 +5,7 @@
 #include "support/four_letter_words.hpp"
 #include "support/proxy.hpp"
 #include "support/run_test.hpp"
+#include "support/time_waited.hpp"
 #include "support/undisturbed.hpp"
 #include "support/zookeeper_ensemble.hpp"
 #include "support/zookeeper_server.hpp"
@@ -15,6 +16,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <doctest/doctest.h>
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -305,6 +307,18 @@ TEST_CASE("a scene that was disturbed is played again, and one that was not is b
     };
     CHECK(play_undisturbed(400ms, disturbed_once) == "");
     CHECK(played == 2);
+}
+
+TEST_CASE("a thread waits for what is to come, and not while it works")
+{
+    const auto began = steady_clock::now();
+    const time_waited waited;
+    while (steady_clock::now() - began < 100ms) {
+    }
+    const auto while_working = waited.so_far();
+    CHECK(while_working < 50ms);
+    ::poll(nullptr, 0, 100);
+    CHECK(waited.so_far() - while_working >= 50ms);
 }
 
 TEST_CASE("a process dies with what started it, and tells how it ended")

@@ -1,6 +1,7 @@
 // program: tls_1_2
 // Connections over which nothing goes any more: closes, destructors and other servers do not wait for them.
 #include "integration/tls_1_2_scene.hpp"
+#include "support/time_waited.hpp"
 #include "support/undisturbed.hpp"
 
 #include <algorithm>
@@ -23,16 +24,18 @@ std::deque<pending<node_stat>> queue_megabytes(client& zk)
     return writes;
 }
 
-/// How long an executor stood still at most, since this began to look.
+constexpr auto between_looks = 10ms;
+
+/// How long the thread of an executor waited in one go at most, since this began to look, besides for work.
 class standstill : public std::enable_shared_from_this<standstill> {
 public:
     explicit standstill(const asio::any_io_executor& executor) : timer_(executor) {}
 
     void look()
     {
-        timer_.expires_after(10ms);
-        timer_.async_wait([self = shared_from_this()](error_code ec) {
-            self->longest_ = std::max(self->longest_, steady_clock::now() - self->timer_.expiry());
+        timer_.expires_after(between_looks);
+        timer_.async_wait([self = shared_from_this(), waited = time_waited()](error_code ec) {
+            self->longest_ = std::max<steady_clock::duration>(self->longest_, waited.so_far() - between_looks);
             if (!ec && !self->over_)
                 self->look();
         });
@@ -107,7 +110,7 @@ TEST_CASE("destroyed while megabytes wait for a connection that is stalled: at o
             remote->link.block(direction::requests);
             auto writes = queue_megabytes(remote->zk);
             io->poll();
-            const auto began = steady_clock::now();
+            const time_waited waited;
             if (context_first)
                 io.reset();
             {
@@ -116,7 +119,7 @@ TEST_CASE("destroyed while megabytes wait for a connection that is stalled: at o
             }
             remote.reset();
             io.reset();
-            scene.expect(steady_clock::now() - began < 2 * tolerable, "the destructors wait");
+            scene.expect(waited.so_far() < 2 * tolerable, "the destructors wait");
             admin.remove("/tls-stalled");
         });
     }
@@ -167,12 +170,12 @@ TEST_CASE("closed and destroyed in the middle of a handshake that goes no furthe
                     auto waits = begin_acquire(mutex(remote->zk, "/tls/stalled"));
                     proxy* const link = &remote->link;
                     co_await until("it has begun", [link] { return link->accepted() == 1; });
-                    const auto began = steady_clock::now();
+                    const time_waited waited;
                     if (close)
                         must(co_await remote->zk.close());
                     remote.reset();
                     CHECK(co_await waits.end() == errc::closed);
-                    of->expect(steady_clock::now() - began < 2 * tolerable, "a close waits for the handshake");
+                    of->expect(waited.so_far() < 2 * tolerable, "a close waits for the handshake");
                 }
         };
         run_test(test_limit, body);

@@ -86,8 +86,8 @@ struct mutex_options {
     /// it to go (kazoo's fail with `NoNodeError` if they come just then).
     ///
     /// A path stays if it has data, or children that are no contenders, or if the ACL forbids to delete it; and if
-    /// contenders of other libraries, or of clients with other credentials, never let it become empty. Then its numbers
-    /// are used up, and acquires fail with `errc::sequence_exhausted`. A path that is made again has the access list of
+    /// contenders of other libraries, or of clients with other credentials, never let it become empty. Then acquires of
+    /// this library wait until those have used up its numbers, and fail with `errc::sequence_exhausted`. A path that is made again has the access list of
     /// whoever makes it, not the one it had: give it data if it is to stay. (Data keeps a container from its clients
     /// only: the servers delete it when it is empty.)
     parent_kind parents = parent_kind::container;

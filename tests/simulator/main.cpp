@@ -109,7 +109,6 @@ const std::map<std::string_view, std::uint64_t> known_finds{{"caught_up_outlives
                                                             {"container_of_a_lost_answer_taken_for_another",
                                                              43142933},
                                                             {"handoff_by_number_not_name", 900412},
-                                                            {"handoff_comes_back_with_a_list", 900516},
                                                             {"heeds_every_number", 902859},
                                                             {"lost_create_looked_for_once", 37290},
                                                             {"node_watch_returned_unasked", 908693},

@@ -37,6 +37,27 @@ TEST_SUITE("a client's line")
         CHECK(late.servers.requests.size() == window);
     }
 
+    TEST_CASE("a list may be long, so it counts as several reads")
+    {
+        constexpr std::size_t most_lists = window / recipes::request_line::weight_of_list;
+        line_scene s;
+        s.connect();
+        std::vector<line_scene::listing> lists(2 * most_lists);
+        for (line_scene::listing& each : lists)
+            s.contenders(each, "/p");
+        CHECK(s.servers.requests.size() == most_lists);
+        line_scene::many reads;
+        s.get(reads, 1);
+        CHECK(s.under_way("get ") == 0);
+        for (std::size_t answered = 0; answered < 2 * most_lists; ++answered) {
+            CHECK(s.under_way("children /p") == std::min(most_lists, 2 * most_lists - answered));
+            s.answer(outcome::no_node);
+        }
+        CHECK(std::ranges::all_of(lists, [](const auto& each) { return each.ended == error_code(); }));
+        s.show();
+        CHECK(reads.ended == 1);
+    }
+
     TEST_CASE("what locks need does not wait for it")
     {
         line_scene s;

@@ -13,6 +13,13 @@ namespace {
 
 struct heard_semaphores : semaphore_scene {
     std::shared_ptr<journal> told = std::make_shared<journal>();
+    std::vector<std::string> warnings;
+
+    heard_semaphores()
+        : semaphore_scene(store::leveled_log{
+              log_level::warning, [this](log_level, std::string_view text) { warnings.emplace_back(text); }})
+    {
+    }
 
     semaphore_options heard(unsigned permits)
     {
@@ -104,6 +111,29 @@ TEST_SUITE("semaphore, events")
         asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
         CHECK(s.told->text() == "");
         CHECK(a->losses == 1);
+        CHECK(s.warnings == std::vector{"lost /s, held for 0.000 s (node " + s.permit(3, 8) + ", token " +
+                                        std::to_string(a->given.fencing_token) + "): somebody else has deleted its node"});
+    }
+
+    TEST_CASE("the log says whose node others have deleted while he waited: a permit's, and the place in the line")
+    {
+        heard_semaphores s;
+        s.want(2, s.heard(3));
+        s.give_line();
+        asked(s).to_batch_of(2).done({s.permit_node(2, 7), s.permit_node(3, 8)});
+        SUBCASE("a permit that it has already")
+        {
+            asked(s).to("children /s/leases").list({s.permit(3, 8)});
+            CHECK(s.warnings == std::vector{"somebody else has deleted the node of a waiter for /s, which queues again: " +
+                                            s.permit(2, 7)});
+        }
+        SUBCASE("its place")
+        {
+            s.event(store::event_kind::deleted, "/s/locks/" + s.node(1, 0));
+            CHECK(s.warnings ==
+                  std::vector{"somebody else has deleted the node of a waiter for /s/locks, which queues again: " +
+                              s.node(1, 0)});
+        }
     }
 
     TEST_CASE("whoever fails is told why; a close ends what is left")

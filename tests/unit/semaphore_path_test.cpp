@@ -79,6 +79,20 @@ TEST_SUITE("semaphore path")
         CHECK(s.told_idle == 1);
     }
 
+    TEST_CASE("those who look once share a list: one is under way at a time")
+    {
+        semaphore_path_scene s;
+        const auto a = s.want(1, recipes::acquire_mode::look_once);
+        const auto b = s.want(1, recipes::acquire_mode::look_once);
+        const auto c = s.want(1, recipes::acquire_mode::look_once);
+        asked(s).only("children /s/leases").list({"x", "y"});
+        CHECK(a->ended == make_error_code(errc::busy));
+        CHECK_FALSE(b->ended);
+        asked(s).only("children /s/leases").list({"x", "y"}).nothing_else();
+        CHECK(b->ended == make_error_code(errc::busy));
+        CHECK(c->ended == make_error_code(errc::busy));
+    }
+
     TEST_CASE("whoever waits is refused and leaves line and permits, and whoever holds is not")
     {
         semaphore_path_scene s;

@@ -24,8 +24,9 @@ struct semaphore_scene : scene {
 
     std::optional<recipes::semaphores> semaphores;
 
-    semaphore_scene()
+    explicit semaphore_scene(store::log_function log = {})
     {
+        options.log = std::move(log);
         start();
         semaphores.emplace(*locks);
         connect();

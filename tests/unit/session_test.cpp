@@ -151,6 +151,42 @@ TEST_SUITE("session")
         CHECK(s.servers.pending() == "");
     }
 
+    TEST_CASE("tries share a list: one is under way at a time, and who comes meanwhile has the next")
+    {
+        connected_scene s;
+        const auto a = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+        const auto b = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+        const auto c = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+        asked(s).only("children /p").list({"_c_x-lock-0000000000"});
+        CHECK(a->ended == make_error_code(errc::busy));
+        CHECK_FALSE(b->ended);
+        SUBCASE("the first of those takes it, and the others are refused")
+        {
+            const auto d = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+            asked(s).only("children /p").ends(outcome::no_node);
+            CHECK(c->ended == make_error_code(errc::busy));
+            CHECK_FALSE(d->ended);
+            asked(s).to("children /p").ends(outcome::no_node);
+            CHECK(d->ended == make_error_code(errc::busy));
+            asked(s).to("create /p/" + prefix(1)).number(50, 1).to("watch /p").alone(2, 50);
+            CHECK(b->ended == error_code());
+        }
+        SUBCASE("the connection ends")
+        {
+            const auto d = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+            asked(s).to("children /p").ends(outcome::unknown);
+            s.servers.observer->on_disconnected();
+            s.clock.run();
+            for (const auto& each : {b, c, d})
+                CHECK(each->ended == make_error_code(errc::not_connected));
+            s.connect();
+            CHECK(s.servers.pending().find("children") == std::string::npos);
+            const auto e = s.acquire("/p", {}, recipes::acquire_mode::look_once);
+            asked(s).to("children /p").list({"_c_x-lock-0000000000"});
+            CHECK(e->ended == make_error_code(errc::busy));
+        }
+    }
+
     TEST_CASE("a try that others of ours have overtaken is refused, and never waits for the budget")
     {
         scene s;

@@ -34,7 +34,7 @@ void holder_look::send()
         session_.store.children(path_, false, one_answered([this](const store::children_reply& answer) {
             if (answer.result == outcome::ok)
                 child_ = choose_(*answer.names);
-        }));
+        }, request_line::weight_of_list));
         return;
     }
     session_.store.get(queue::child_of(path_, child_), false, one_answered([this](const store::get_reply& answer) {

@@ -148,6 +148,8 @@ void lock_contender::log_loss(const lock_loss& how, std::string_view node) const
 {
     if (!request_.internal)
         session_.log_loss(how, request_.path, node, fencing_token_);
+    else if (how.reason == loss_reason::node_deleted)
+        session_.log_waiters_node_deleted(request_.path, node);
     else
         session_.log(log_level::debug, "lost the place in the line of ", request_.path, ": ", node);
 }

@@ -128,33 +128,57 @@ std::shared_ptr<acquisition> lock_path::acquire(queue::contender_id id, acquire_
 /// A contender that looks once writes nothing when it can see that the lock is busy.
 void lock_path::look(const contender_ptr& contender)
 {
-    const auto refuse = [this](lock_contender& c, errc why) {
-        c.fail(why);
-        forget(c.id);
-    };
     if (!session_.connected)
         return refuse(*contender, errc::not_connected);
-    // Readers of ours may hold it: behind others that want to read it would wait for the node budget.
-    if (queue_.contended(contender->kind()) || (queue_.has_node() && wants_budget_))
+    if (overtaken(*contender))
         return refuse(*contender, errc::busy);
     if (queue_.lingering())
         return queue_.join(contender->id, true, contender->kind());
+    if (looks_.add(contender))
+        send_looks();
+}
+
+/// Behind others of ours it would wait: for readers who hold it, if nothing else, or for the node budget.
+bool lock_path::overtaken(const lock_contender& contender) const
+{
+    return queue_.contended(contender.kind()) || (queue_.has_node() && wants_budget_);
+}
+
+/// Ends the wait of one that looks once.
+void lock_path::refuse(lock_contender& contender, errc why)
+{
+    contender.fail(why);
+    forget(contender.id);
+}
+
+void lock_path::send_looks()
+{
     const std::uint64_t grants = session_.catch_up_with_handoffs();
-    const auto looked = expect([this, contender, refuse, grants](const store::children_reply& answer) {
+    session_.store.children(path_, false, expect([this, grants](const store::children_reply& answer) {
         notice_refusal(answer.result);
-        if (!contender->waiting())
-            return forget(contender->id);
-        if (answer.result == outcome::ok && session_.behind_handoffs(grants))
-            return refuse(*contender, session_.refusal_to_catch_up());
-        if (answer.result != outcome::ok && answer.result != outcome::no_node)
-            return refuse(*contender, error_of(answer.result));
-        // Others of ours may have come meanwhile: behind them it might wait for the node budget.
-        if (queue_.contended(contender->kind()) || (queue_.has_node() && wants_budget_) ||
-            (answer.result == outcome::ok && queue_.busy(*answer.names, contender->kind())))
-            return refuse(*contender, errc::busy);
-        queue_.join(contender->id, true, contender->kind());
-    });
-    session_.store.children(path_, false, looked);
+        for (const contender_ptr& each : looks_.answered())
+            on_look(*each, answer, grants);
+        if (!session_.connected)
+            for (const contender_ptr& each : looks_.left_over())
+                refuse(*each, errc::not_connected);
+        else if (looks_.due())
+            send_looks();
+    }));
+    looks_.sent();
+}
+
+/// `grants`: the catching up that went before; see session::behind_handoffs().
+void lock_path::on_look(lock_contender& contender, const store::children_reply& answer, std::uint64_t grants)
+{
+    if (!contender.waiting())
+        return forget(contender.id);
+    if (answer.result == outcome::ok && session_.behind_handoffs(grants))
+        return refuse(contender, session_.refusal_to_catch_up());
+    if (answer.result != outcome::ok && answer.result != outcome::no_node)
+        return refuse(contender, error_of(answer.result));
+    if (overtaken(contender) || (answer.result == outcome::ok && queue_.busy(*answer.names, contender.kind())))
+        return refuse(contender, errc::busy);
+    queue_.join(contender.id, true, contender.kind());
 }
 
 void lock_path::leave(lock_contender& contender)

@@ -3,6 +3,7 @@
 #include "recipes/locks/contender_table.hpp"
 #include "recipes/locks/holder_look.hpp"
 #include "recipes/locks/path_handoffs.hpp"
+#include "recipes/session/gathered_looks.hpp"
 #include "recipes/session/write_source.hpp"
 #include "recipes/session/recipe_path.hpp"
 
@@ -123,6 +124,10 @@ private:
     void own_path_gone() override { queue_.parent_absent(); }
     void retire_the_rest() override;
     void look(const contender_ptr&);
+    void send_looks();
+    void on_look(lock_contender&, const store::children_reply&, std::uint64_t grants);
+    [[nodiscard]] bool overtaken(const lock_contender&) const;
+    void refuse(lock_contender&, errc why);
     void carry_out_decisions();
     void carry_out_news_left();
     void reconcile(lock_contender&);
@@ -179,6 +184,7 @@ private:
     std::optional<shared_options> taken_; ///< those of the last acquire
     queue::contender_kind taken_kind_{};
     std::shared_ptr<holder_look> look_; ///< at who holds the lock, or has held it
+    gathered_looks<contender_ptr> looks_; ///< at whether the lock is free
     store::scheduler::time_point lingers_since_{};
     store::scheduler::timer_id linger_timer_ = 0;
     // What each step looks at stands together, beside what the queue looks at.

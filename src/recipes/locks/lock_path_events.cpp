@@ -37,6 +37,7 @@ void lock_path::epoch_ended()
 void lock_path::distrust()
 {
     no_answer_due();
+    looks_.distrust();
     parents_.stop_waiting();
     wants_budget_ = false;
     last_of_batch_ = nullptr;
@@ -145,8 +146,7 @@ void lock_path::log_deletion(std::string_view node)
         return;
     const contender_ptr* const its = contenders_.find(queue_.contender_of(node));
     if (its && (*its)->waiting())
-        session_.log(log_level::warning, "somebody else has deleted the node of a waiter for ", path_,
-                     ", which queues again: ", node);
+        session_.log_waiters_node_deleted(path_, node);
 }
 
 /// Takes note of how an answer about the path itself ended: a client that was refused a create or a delete there may

@@ -103,7 +103,7 @@ void contender_list::send()
         if (answer.result == outcome::ok)
             to_read_.assign(*answer.names, what_.reader, what_.rules);
         advance();
-    }));
+    }, request_line::weight_of_list));
 }
 
 void contender_list::read()

@@ -30,13 +30,14 @@ public:
     // --- for the sender ----------------------------------------------------------------------------------------------
 
     /// Wraps what takes the answer.
-    template <class F> [[nodiscard]] auto answered(F f)
+    template <class F> [[nodiscard]] auto answered(F f, std::size_t weight = 1)
     {
-        return request_for<Values...>::answered([this, f = std::move(f)](const auto& answer) {
+        const auto take = [this, f = std::move(f)](const auto& answer) {
             if (access_ == access::write && answer.result == store::outcome::ok)
                 this->session_.guarded([&] { this->session_.wrote(answer); });
             f(*this, answer);
-        });
+        };
+        return request_for<Values...>::answered(take, weight);
     }
 
     using request_for<Values...>::end;

@@ -145,7 +145,7 @@ auto node_operations::children(const std::string& path, done_function<std::vecto
     return begin<std::vector<std::string>>(op::access::read, why_not, 0, std::move(d), [this, path](op& self) {
         session_.store.children(path, false, self.answered([](op& o, const store::children_reply& answer) {
             o.end(answer.result, answer.names ? *answer.names : std::vector<std::string>());
-        }));
+        }, request_line::weight_of_list));
     });
 }
 

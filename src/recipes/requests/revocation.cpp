@@ -66,7 +66,7 @@ void revocation::look()
         }
         unseen_.reset();
         advance();
-    }));
+    }, request_line::weight_of_list));
 }
 
 void revocation::ask()

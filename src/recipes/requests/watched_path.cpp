@@ -90,7 +90,7 @@ void watched_path::look::send()
     else
         session_.store.children(where_.path_, watch_, answered([this](const store::children_reply& answer) {
             answer_came(answer.result, answer.stat);
-        }));
+        }, request_line::weight_of_list));
 }
 
 void watched_path::look::answer_came(outcome result, const node_stat& stat)

@@ -278,14 +278,14 @@ void semaphore_acquisition::grant_all()
     session_.granted(*path_);
 }
 
-void semaphore_acquisition::lose()
+void semaphore_acquisition::lose(std::string_view node)
 {
     if (!holding())
         return;
     to_tell_ = session_.make_slot();
     const lock_loss how = session_.loss_of(held_since());
     if (session_.log.on(log_level::warning))
-        session_.log_loss(how, path_->path(), first_node(), token_);
+        session_.log_loss(how, path_->path(), node.empty() ? std::string_view(first_node()) : node, token_);
     const auto self = shared_from_this();
     if (!ZKLOCK_MUTANT(semaphore_loss_not_told))
         session_.tell(self, [](semaphore_acquisition& a) {
@@ -310,12 +310,14 @@ std::string semaphore_acquisition::first_node() const noexcept
     }
 }
 
-void semaphore_acquisition::node_gone()
+void semaphore_acquisition::node_gone(std::string_view node)
 {
     if (holding()) {
-        lose();
+        lose(node);
         return;
     }
+    if (waiting())
+        session_.log_waiters_node_deleted(path_->path(), node);
     setback_ = errc::lost;
     begin_anew();
 }

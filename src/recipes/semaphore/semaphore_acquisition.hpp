@@ -98,16 +98,16 @@ public:
     void grant_all();
     /// The wait ends without permits; nothing happens if it has ended.
     void fail(error_code why);
-    /// The permits are gone; nothing happens if none are held.
-    void lose();
+    /// The permits are gone; nothing happens if none are held. `node`: the one that is not there, if that is why.
+    void lose(std::string_view node = {});
     /// Something is happening to its session or its lease that may cost it its place in the line.
     void note_setback(errc why) noexcept { setback_ = why; }
     /// Something has cost it a node before it was granted. False: that was its last attempt, and it has failed.
     bool try_again(errc why);
     /// It has lost its place at the head of the line, or a node that it made there: it lines up once more.
     void begin_anew();
-    /// Others have deleted one of its nodes.
-    void node_gone();
+    /// Others have deleted that node of its.
+    void node_gone(std::string_view node);
     /// Somebody has asked the holder of one of its nodes to let go.
     void revoked();
     /// Its path goes away. Nobody will be told anything any more.

@@ -185,7 +185,7 @@ void semaphore_path::lost_to_others(const permit_ptr& node)
     auto* const owner = node->owner;
     gone(node, fate(*node));
     if (owner && !ZKLOCK_MUTANT(semaphore_deleted_node_ignored))
-        owner->node_gone();
+        owner->node_gone(node->name);
 }
 
 void semaphore_path::watch(semaphore_acquisition& holder)

@@ -5,6 +5,7 @@
 #include "recipes/semaphore/semaphore_acquisition.hpp"
 #include "recipes/semaphore/semaphore_layout.hpp"
 #include "recipes/semaphore/shared_count.hpp"
+#include "recipes/session/gathered_looks.hpp"
 #include "recipes/session/parent_maker.hpp"
 #include "recipes/session/recipe_path.hpp"
 
@@ -156,6 +157,8 @@ private:
     void send_watch(const permit_ptr&);
 
     // what the head of the line looks at (semaphore_path_looks.cpp)
+    void send_looks();
+    void on_look(semaphore_acquisition&, const store::children_reply&, std::uint64_t grants);
     [[nodiscard]] bool look_is_due() const;
     void send_look();
     void on_list(const std::vector<std::string>& names);
@@ -199,6 +202,7 @@ private:
     bool shall_watch_ = false; ///< with the next look
     std::size_t others_ = 0; ///< nodes that are not ours, when last seen
     check check_ = check::none;
+    gathered_looks<std::shared_ptr<semaphore_acquisition>> looks_; ///< at whether there is room
     std::shared_ptr<holder_look> holder_look_; ///< the last
     store::scheduler::time_point holder_look_began_{};
 };

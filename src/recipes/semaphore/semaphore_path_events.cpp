@@ -54,6 +54,7 @@ void semaphore_path::session_ended()
 void semaphore_path::distrust()
 {
     no_answer_due();
+    looks_.distrust();
     parents_.stop_waiting();
     count_.distrust();
     listing_ = false;

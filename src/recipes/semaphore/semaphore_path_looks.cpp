@@ -47,24 +47,42 @@ void semaphore_path::look(const std::shared_ptr<semaphore_acquisition>& acquisit
 {
     if (!session_.connected)
         return acquisition->fail(errc::not_connected);
+    if (looks_.add(acquisition))
+        send_looks();
+}
+
+void semaphore_path::send_looks()
+{
     const std::uint64_t grants = session_.catch_up_with_handoffs();
     count_.read(false);
-    const auto looked = expect([this, acquisition, grants](const store::children_reply& answer) {
+    session_.store.children(layout_.permits, false, expect([this, grants](const store::children_reply& answer) {
         notice_refusal(answer.result);
-        if (!acquisition->waiting())
-            return;
-        if (answer.result == outcome::ok && session_.behind_handoffs(grants))
-            return acquisition->fail(session_.refusal_to_catch_up());
-        if (answer.result != outcome::ok && answer.result != outcome::no_node)
-            return acquisition->fail(error_of(answer.result));
-        const std::size_t in_use = answer.result == outcome::ok ? answer.names->size() : 0;
-        // A shared count that is not there yet will be made.
-        const auto after = static_cast<std::int64_t>(in_use + acquisition->request().count);
-        if (after > count_.maximum().value_or(options_.permits))
-            return acquisition->fail(errc::busy);
-        acquisition->line_up();
-    });
-    session_.store.children(layout_.permits, false, looked);
+        for (const auto& each : looks_.answered())
+            if (each->waiting())
+                on_look(*each, answer, grants);
+        if (!session_.connected)
+            for (const auto& each : looks_.left_over())
+                each->fail(errc::not_connected);
+        else if (looks_.due())
+            send_looks();
+    }));
+    looks_.sent();
+}
+
+/// `grants`: the catching up that went before; see session::behind_handoffs().
+void semaphore_path::on_look(semaphore_acquisition& acquisition, const store::children_reply& answer,
+                             std::uint64_t grants)
+{
+    if (answer.result == outcome::ok && session_.behind_handoffs(grants))
+        return acquisition.fail(session_.refusal_to_catch_up());
+    if (answer.result != outcome::ok && answer.result != outcome::no_node)
+        return acquisition.fail(error_of(answer.result));
+    const std::size_t in_use = answer.result == outcome::ok ? answer.names->size() : 0;
+    // A shared count that is not there yet will be made.
+    const auto after = static_cast<std::int64_t>(in_use + acquisition.request().count);
+    if (after > count_.maximum().value_or(options_.permits))
+        return acquisition.fail(errc::busy);
+    acquisition.line_up();
 }
 
 void semaphore_path::look_at_holder()

@@ -110,10 +110,10 @@ protected:
                       [](request_for& r) { r.deliver(); });
     }
 
-    /// Wraps what takes an answer: `f` hears of it unless it was lost.
-    template <class F> [[nodiscard]] auto answered(F f)
+    /// Wraps what takes an answer: `f` hears of it unless it was lost. `weight`: see request_line.
+    template <class F> [[nodiscard]] auto answered(F f, std::size_t weight = 1)
     {
-        return counted([this, f = std::move(f), was_read = reads()](const auto& answer) {
+        return counted(weight, [this, f = std::move(f), was_read = reads()](const auto& answer) {
             if (answer.result == store::outcome::unknown)
                 lose_answer(answer.undone);
             else if (was_read && session_.behind_users(comes_after_))
@@ -124,13 +124,13 @@ protected:
     }
 
     /// Wraps what takes an answer, whatever it is: when it has been taken, others may send theirs.
-    template <class F> [[nodiscard]] auto counted(F f)
+    template <class F> [[nodiscard]] auto counted(std::size_t weight, F f)
     {
-        session_.requests.sends(*this);
+        session_.requests.sends(*this, weight);
         write_.sends();
-        return [this, self = shared_from_this(), f = std::move(f)](const auto& answer) {
+        return [this, self = shared_from_this(), weight, f = std::move(f)](const auto& answer) {
             if (!ended() || !ZKLOCK_MUTANT(transaction_withdrawn_stays_under_way))
-                session_.requests.answered(*this);
+                session_.requests.answered(*this, weight);
             write_.answered(answer);
             try {
                 f(answer);
@@ -204,9 +204,9 @@ protected:
 
     /// Wraps what takes the answer to one of them: `f` hears of it unless it was lost. There may be more to be sent
     /// then.
-    template <class F> [[nodiscard]] auto one_answered(F f)
+    template <class F> [[nodiscard]] auto one_answered(F f, std::size_t weight = 1)
     {
-        auto taken = this->counted([this, f = std::move(f)](const auto& answer) {
+        auto taken = this->counted(weight, [this, f = std::move(f)](const auto& answer) {
             --answers_due_;
             if (answer.result == store::outcome::unknown) {
                 cut_ = true;

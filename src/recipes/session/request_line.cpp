@@ -38,24 +38,25 @@ void request_line::leave(user_request& gone) noexcept
         going_on_.erase(gone.going_on_at_);
 }
 
-void request_line::sends(user_request& request) noexcept
+void request_line::sends(user_request& request, std::size_t weight) noexcept
 {
-    ++request.under_way_;
-    ++under_way_;
-    bytes_ += request.bytes_;
+    request.under_way_ += weight;
+    under_way_ += weight;
+    bytes_ += weight * request.bytes_;
 }
 
-void request_line::answered(user_request& request) noexcept
+void request_line::answered(user_request& request, std::size_t weight) noexcept
 {
-    not_under_way(request, 1);
+    not_under_way(request, weight);
 }
 
-void request_line::not_under_way(user_request& request, std::size_t count) noexcept
+/// What carries many bytes has weight 1.
+void request_line::not_under_way(user_request& request, std::size_t weight) noexcept
 {
-    count = std::min(count, request.under_way_);
-    request.under_way_ -= count;
-    under_way_ -= count;
-    bytes_ -= count * request.bytes_;
+    weight = std::min(weight, request.under_way_);
+    request.under_way_ -= weight;
+    under_way_ -= weight;
+    bytes_ -= weight * request.bytes_;
 }
 
 bool request_line::may_go(const user_request& next) const noexcept

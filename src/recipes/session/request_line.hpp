@@ -51,7 +51,7 @@ private:
     friend class request_line;
     const std::size_t bytes_;
     std::uint64_t place_in_line_ = 0; ///< in the order of the calls
-    std::size_t under_way_ = 0;
+    std::size_t under_way_ = 0; ///< by weight
     bool goes_on_ = false; ///< it is among those that have more to send
     std::list<std::shared_ptr<user_request>>::iterator going_on_at_;
 };
@@ -64,10 +64,12 @@ private:
 /// other.
 class request_line {
 public:
-    /// How many of these requests may be under way at once. All requests of a client go one after the other through one
-    /// connection: a heartbeat, a create or a delete that is sent now waits for these answers, and for no more. Servers
-    /// answer 64 reads in a few milliseconds, and more of them under way would make nothing faster.
+    /// How many of these requests may be under way at once, each of weight 1. All requests of a client go one after the
+    /// other through one connection: a heartbeat, a create or a delete that is sent now waits for these answers, and for
+    /// no more. Servers answer 64 small reads in a few milliseconds, and more of them under way would make nothing faster.
     static constexpr std::size_t most_under_way = 64;
+    /// What a list of children weighs: it may have 100,000 of them, which take a server 0.1 s. So eight are under way.
+    static constexpr std::size_t weight_of_list = most_under_way / 8;
     /// How many bytes of data they may carry to the servers, unless it is one alone: a quarter of the longest request,
     /// as for the transactions of locks.
     static constexpr std::size_t most_bytes_under_way = 256 * 1024;
@@ -82,14 +84,14 @@ public:
     void go_on(user_request&);
     /// It waits no more.
     void leave(user_request&) noexcept;
-    /// One of its requests is being made.
-    void sends(user_request&) noexcept;
+    /// One of its requests is being made, which weighs so much.
+    void sends(user_request&, std::size_t weight) noexcept;
     /// One of its requests was answered. The caller then takes the answer, and calls proceed().
-    void answered(user_request&) noexcept;
+    void answered(user_request&, std::size_t weight) noexcept;
     /// Sends what may go now.
     void proceed();
 
-    /// How many may be under way. Tests set another before the first is made.
+    /// What may be under way, by weight. Tests set another before the first is made.
     std::size_t window = most_under_way;
 
     // --- called by the session --------------------------------------------------------------------------------------
@@ -105,13 +107,13 @@ private:
     [[nodiscard]] std::shared_ptr<user_request> next_to_come_up();
     void send(user_request&);
     void send_one();
-    void not_under_way(user_request&, std::size_t count) noexcept;
+    void not_under_way(user_request&, std::size_t weight) noexcept;
 
     session& session_;
     std::map<std::uint64_t, std::shared_ptr<user_request>> waiting_; ///< to come up, in the order of the calls
     requests going_on_;                                              ///< one after the other
     std::uint64_t last_place_ = 0;
-    std::size_t under_way_ = 0;
+    std::size_t under_way_ = 0; ///< by weight
     std::size_t bytes_ = 0; ///< of those
     bool one_came_up_ = false; ///< the last one sent had waited
 };

@@ -221,6 +221,9 @@ public:
     void log_loss(const lock_loss&, std::string_view path, std::string_view node,
                   std::int64_t fencing_token) const noexcept;
 
+    /// Has the log say that a waiter has lost its place.
+    void log_waiters_node_deleted(std::string_view path, std::string_view node) const noexcept;
+
     /// The execution context is destroyed, and the session with it, which was not closed: who holds something then
     /// leaves it to the servers.
     void context_gone() noexcept { context_gone_ = true; }

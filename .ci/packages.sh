@@ -117,3 +117,15 @@ install_packages() {
 install_if_possible() {
     ZKLOCK_KEEP_PACKAGES=yes install_packages "$@" 2>/dev/null || echo "Going on without $*."
 }
+
+# take_program PACKAGE FILE FOLDER: puts one program of a package into that folder, without what the package would
+# install besides, and start. What one can do without: it may be impossible.
+take_program() {
+    local scratch
+    [[ ! -x $3/${2##*/} ]] || return 0
+    scratch=$(mktemp -d)
+    mkdir -p "$3"
+    (cd "$scratch" && apt-get download -qq -o APT::Sandbox::User= "$1" && dpkg-deb --fsys-tarfile ./*.deb | tar -x "./$2") \
+        >/dev/null 2>&1 && mv "$scratch/$2" "$3/" || echo "Going on without ${2##*/}."
+    rm -rf "$scratch"
+}

@@ -10,7 +10,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cstdint>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -38,6 +41,28 @@ asio::awaitable<std::string> mode_of(server_address server, milliseconds limit, 
                                          printable(version.substr(0, version.find(',')), 40)),
                    {{"server", server.text()}, {"mode", utf8(mode)}, {"version", utf8(version)}});
     co_return mode;
+}
+
+/// Whether its ticks are as long as the lease takes them to be at most. Where `conf` is not on the server's list of words
+/// that it answers (4lw.commands.whitelist), nobody can tell.
+asio::awaitable<void> examine_tick(server_address server, milliseconds longest, milliseconds limit, findings& found)
+{
+    auto asking = ask_server(server, "conf", limit);
+    result<std::string> answer = co_await std::move(asking);
+    const std::string told = answer.has_error() ? std::string() : value_in(answer.value(), "tickTime");
+    std::int64_t tick = 0;
+    if (std::from_chars(told.data(), told.data() + told.size(), tick).ec != std::errc() || tick <= 0)
+        co_return;
+    const boost::json::object details{{"server", server.text()}, {"tick", tick}};
+    if (tick > longest.count())
+        found.bad("tick", fmt::format("{} has a tickTime of {} ms, and the lease counts on {} ms at most: say so to all "
+                                      "clients (--server-tick, client_options::server_tick), or two may hold one lock",
+                                      server.text(), tick, longest.count()),
+                  details);
+    else
+        found.good("tick", fmt::format("{} has a tickTime of {} ms, and the lease counts on {} ms at most",
+                                       server.text(), tick, longest.count()),
+                   details);
 }
 
 /// Whether a client of that server alone gets a session, and how long a one.
@@ -79,6 +104,9 @@ asio::awaitable<bool> examine_servers(const connection_arguments& connection, fi
             const std::string mode = co_await std::move(asking);
             with_mode += mode.empty() ? 0 : 1;
             leaders += mode == "leader" || mode == "standalone" ? 1 : 0;
+            auto comparing = examine_tick(server, options_of(connection).server_tick, limit, found);
+            if (!mode.empty())
+                co_await std::move(comparing);
         }
         auto opening = open_session(connection, server, limit, found);
         const bool usable_one = co_await std::move(opening);

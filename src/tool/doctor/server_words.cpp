@@ -96,12 +96,13 @@ asio::awaitable<result<std::string>> ask_server(server_address whom, std::string
 
 std::string value_in(const std::string& answer, const std::string& key)
 {
-    const std::string begin = key + ": ";
     std::size_t at = 0;
     while (at < answer.size()) {
         const auto end = std::min(answer.find('\n', at), answer.size());
-        if (answer.compare(at, begin.size(), begin) == 0)
-            return answer.substr(at + begin.size(), end - at - begin.size());
+        const std::string line = answer.substr(at, end - at);
+        for (const char* const between : {": ", "="})
+            if (const std::string begin = key + between; line.starts_with(begin))
+                return line.substr(begin.size());
         at = end + 1;
     }
     return {};

@@ -30,7 +30,7 @@ struct server_address {
 [[nodiscard]] boost::asio::awaitable<result<std::string>> ask_server(server_address whom, std::string word,
                                                                      std::chrono::milliseconds limit);
 
-/// The value in a line `Mode: leader` of such an answer; empty if there is no such line.
+/// The value in a line `Mode: leader` of such an answer, or in a line `tickTime=2000`; empty if there is no such line.
 [[nodiscard]] std::string value_in(const std::string& answer, const std::string& key);
 
 } // namespace zklock::tool

@@ -124,14 +124,14 @@ TEST_SUITE("semaphore, events")
         SUBCASE("a permit that it has already")
         {
             asked(s).to("children /s/leases").list({s.permit(3, 8)});
-            CHECK(s.warnings == std::vector{"somebody else has deleted the node of a waiter for /s, which queues again: " +
+            CHECK(s.warnings == std::vector{"somebody else has deleted the node of a waiter for /s, which has lost its place: " +
                                             s.permit(2, 7)});
         }
         SUBCASE("its place")
         {
             s.event(store::event_kind::deleted, "/s/locks/" + s.node(1, 0));
             CHECK(s.warnings ==
-                  std::vector{"somebody else has deleted the node of a waiter for /s/locks, which queues again: " +
+                  std::vector{"somebody else has deleted the node of a waiter for /s/locks, which has lost its place: " +
                               s.node(1, 0)});
         }
     }

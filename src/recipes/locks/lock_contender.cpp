@@ -131,7 +131,10 @@ void lock_contender::lose(std::string_view node)
         to_tell_downgraded_ = session_.slot_from(to_tell_downgraded_);
     to_tell_ = std::move(for_release);
     const lock_loss how = session_.loss_of(held_since());
-    log_loss(how, node);
+    if (request_.internal && how.reason == loss_reason::node_deleted)
+        session_.log_waiters_node_deleted(request_.path, node);
+    else
+        log_loss(how, node);
     finish_downgrade(errc::lost, {});
     if (!ZKLOCK_MUTANT(loss_not_told))
         session_.tell(std::move(for_loss), shared_from_this(), [](lock_contender& c) {
@@ -148,8 +151,6 @@ void lock_contender::log_loss(const lock_loss& how, std::string_view node) const
 {
     if (!request_.internal)
         session_.log_loss(how, request_.path, node, fencing_token_);
-    else if (how.reason == loss_reason::node_deleted)
-        session_.log_waiters_node_deleted(request_.path, node);
     else
         session_.log(log_level::debug, "lost the place in the line of ", request_.path, ": ", node);
 }

@@ -60,7 +60,8 @@ void session::log_loss(const lock_loss& lost, std::string_view path, std::string
 
 void session::log_waiters_node_deleted(std::string_view path, std::string_view node) const noexcept
 {
-    log(log_level::warning, "somebody else has deleted the node of a waiter for ", path, ", which queues again: ", node);
+    log(log_level::warning, "somebody else has deleted the node of a waiter for ", path, ", which has lost its place",
+        node.empty() ? "" : ": ", node);
 }
 
 void session::log_left_held(std::string_view path, std::string_view node, std::int64_t fencing_token) const noexcept

@@ -191,8 +191,8 @@ TEST_CASE("a flood without answers: a window of it is under way, and what locks 
                 ours.link.block(direction::replies);
                 ours.link.forget();
                 flood all;
-                all.list(long_one, length, lists);
                 all.read(ours.zk, queue, length);
+                all.list(long_one, length, lists);
                 const auto sent = [&] {
                     const auto history = ours.link.history();
                     return static_cast<std::size_t>(std::ranges::count_if(

@@ -104,9 +104,10 @@ asio::awaitable<bool> examine_servers(const connection_arguments& connection, fi
             const std::string mode = co_await std::move(asking);
             with_mode += mode.empty() ? 0 : 1;
             leaders += mode == "leader" || mode == "standalone" ? 1 : 0;
-            auto comparing = examine_tick(server, options_of(connection).server_tick, limit, found);
-            if (!mode.empty())
+            if (!mode.empty()) {
+                auto comparing = examine_tick(server, options_of(connection).server_tick, limit, found);
                 co_await std::move(comparing);
+            }
         }
         auto opening = open_session(connection, server, limit, found);
         const bool usable_one = co_await std::move(opening);

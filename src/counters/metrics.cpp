@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 
 namespace zklock {
+
+static_assert(loss_reasons == static_cast<std::size_t>(loss_reason::forked) + 1);
 
 std::uint64_t latency_histogram::count() const noexcept
 {

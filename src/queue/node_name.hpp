@@ -18,6 +18,7 @@ enum class contender_kind : std::uint8_t {
     writer, ///< excludes all others, and may become a reader that keeps its number
     reader  ///< excludes all but readers
 };
+inline constexpr std::size_t contender_kinds = 3;
 [[nodiscard]] constexpr bool is_shared(contender_kind kind) noexcept { return kind == contender_kind::reader; }
 
 /// What a child's name tells.

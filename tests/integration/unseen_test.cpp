@@ -107,6 +107,7 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
 
         // Permits, and several locks as one: the path of each.
         w.warnings.clear();
+        const auto counted_before = w.zk.metrics().unseen;
         semaphore gate(w.zk, "/unseen/gate", 3);
         static_cast<void>(co_await gate.acquire(2));
         multi_lock both(mutex(w.zk, "/unseen/a"), mutex(w.zk, "/unseen/b"));
@@ -116,6 +117,7 @@ TEST_CASE("a result without a name: the log has path and node, and the listener 
         CHECK(w.has_warning(0, "/unseen/gate was"));
         CHECK(w.has_warning(1, "/unseen/a was"));
         CHECK(w.has_warning(2, "/unseen/b was"));
+        CHECK(w.zk.metrics().unseen == counted_before + 2); // guards
         co_await release(std::move(after));
         must(co_await w.zk.close());
     };

@@ -1,6 +1,8 @@
 // Waiting for nodes: what is looked at and when, whose look and watch serve whom, and what goes on over reconnects.
 #include "watch_scene.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -155,6 +157,36 @@ TEST_SUITE("waiting for nodes")
             CHECK(w.ended_well());
             CHECK_FALSE(w.found);
         }
+    }
+
+    TEST_CASE("lists of few children are all asked for at once after a reconnect; what may be long, a few at a time")
+    {
+        watch_scene s;
+        const auto seen = [](std::int32_t children) {
+            node_stat stat = made(7, 8, 9);
+            stat.num_children = children;
+            return stat;
+        };
+        constexpr std::size_t most_lists = window / recipes::request_line::weight_of_list;
+        const auto under_way = [&s] { return s.servers.requests.size(); };
+        for (std::size_t n = 0; n < 2 * most_lists; ++n)
+            s.wait(goal::children_changed, made(7, 8, 9), numbered("/n", n));
+        CHECK(under_way() == most_lists); // nothing is known of them
+        std::int32_t children = 0;
+        SUBCASE("few")
+        {
+            children = 900;
+        }
+        SUBCASE("many")
+        {
+            children = 100'000;
+        }
+        for (std::size_t n = 0; n < 2 * most_lists; ++n)
+            asked(s).to(numbered("watch children /n", n)).list({}, seen(children));
+        CHECK(under_way() == 0);
+        s.reconnect();
+        s.answer_syncs();
+        CHECK(under_way() == (children == 900 ? 2 * most_lists : most_lists));
     }
 
     TEST_CASE("all who wait at a path share one look and one watch")

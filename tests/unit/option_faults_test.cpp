@@ -86,6 +86,8 @@ TEST_CASE("options of locks: the first that is refused is named")
     permits.permits = 3;
     permits.count_path = "count";
     CHECK(find_fault(permits).value().option == "count_path");
+    permits.count_path = "/zookeeper/count"; // below a chroot it is a path as any other
+    CHECK(fault_of(permits) == "none");
     permits.count_path = "/count";
     CHECK(fault_of(permits) == "none");
     permits.check_permits = true;

@@ -2,6 +2,8 @@
 #include "journal.hpp"
 #include "semaphore_scene.hpp"
 
+#include "queue/owner_data.hpp"
+
 #include <boost/asio/error.hpp>
 
 #include <string>
@@ -13,11 +15,11 @@ namespace {
 
 struct heard_semaphores : semaphore_scene {
     std::shared_ptr<journal> told = std::make_shared<journal>();
-    std::vector<std::string> warnings;
+    std::vector<std::string> logged;
 
-    heard_semaphores()
-        : semaphore_scene(store::leveled_log{
-              log_level::warning, [this](log_level, std::string_view text) { warnings.emplace_back(text); }})
+    explicit heard_semaphores(log_level from = log_level::warning)
+        : semaphore_scene(
+              store::leveled_log{from, [this](log_level, std::string_view text) { logged.emplace_back(text); }})
     {
     }
 
@@ -111,8 +113,25 @@ TEST_SUITE("semaphore, events")
         asked(s).to("remove " + s.permit_node(2, 7)).ends(outcome::ok);
         CHECK(s.told->text() == "");
         CHECK(a->losses == 1);
-        CHECK(s.warnings == std::vector{"lost /s, held for 0.000 s (node " + s.permit(3, 8) + ", token " +
+        CHECK(s.logged == std::vector{"lost /s, held for 0.000 s (node " + s.permit(3, 8) + ", token " +
                                         std::to_string(a->given.fencing_token) + "): somebody else has deleted its node"});
+    }
+
+    TEST_CASE("the log says when a holder of permits is asked to let go, and when it does")
+    {
+        heard_semaphores s(log_level::info);
+        const auto a = s.hold_two();
+        a->handle->on_revoked([] {});
+        s.clock.run();
+        asked(s).to("watch " + s.permit_node(2, 7)).show(5, "me").to("watch " + s.permit_node(3, 8)).show(5, "me");
+        s.logged.clear();
+        s.event(store::event_kind::data_changed, s.permit_node(3, 8));
+        asked(s).to("watch " + s.permit_node(3, 8)).show(5, std::string(queue::revocation_request));
+        CHECK(s.logged == std::vector{"is asked to let go of permits of /s: " + s.permit(2, 7)});
+        s.logged.clear();
+        a->handle->release({});
+        s.clock.run();
+        CHECK(s.logged == std::vector{"lets go of permits of /s, as it was asked to: " + s.permit(2, 7)});
     }
 
     TEST_CASE("the log says whose node others have deleted while he waited: a permit's, and the place in the line")
@@ -124,13 +143,13 @@ TEST_SUITE("semaphore, events")
         SUBCASE("a permit that it has already")
         {
             asked(s).to("children /s/leases").list({s.permit(3, 8)});
-            CHECK(s.warnings == std::vector{"somebody else has deleted the node of a waiter for /s, which has lost its place: " +
+            CHECK(s.logged == std::vector{"somebody else has deleted the node of a waiter for /s, which has lost its place: " +
                                             s.permit(2, 7)});
         }
         SUBCASE("its place")
         {
             s.event(store::event_kind::deleted, "/s/locks/" + s.node(1, 0));
-            CHECK(s.warnings ==
+            CHECK(s.logged ==
                   std::vector{"somebody else has deleted the node of a waiter for /s/locks, which has lost its place: " +
                               s.node(1, 0)});
         }

@@ -171,6 +171,24 @@ TEST_SUITE("session")
             asked(s).to("create /p/" + prefix(1)).number(50, 1).to("watch /p").alone(2, 50);
             CHECK(b->ended == error_code());
         }
+        SUBCASE("readers and writers see in it what concerns them")
+        {
+            using queue::contender_kind;
+            const auto look = [&s](contender_kind kind) {
+                return s.acquire("/q", {}, recipes::acquire_mode::look_once, kind);
+            };
+            const auto before = look(contender_kind::reader);
+            const auto writer = look(contender_kind::writer);
+            const auto reader = look(contender_kind::reader);
+            const auto late_writer = look(contender_kind::writer);
+            const std::vector<std::string> readers{scene::node(9, 0, "__READ__")};
+            asked(s).to("children /q").list(readers);
+            CHECK_FALSE(before->ended);
+            asked(s).to("children /q").list(readers);
+            CHECK(writer->ended == make_error_code(errc::busy));
+            CHECK_FALSE(reader->ended);
+            CHECK(late_writer->ended == make_error_code(errc::busy));
+        }
         SUBCASE("the connection ends")
         {
             const auto d = s.acquire("/p", {}, recipes::acquire_mode::look_once);

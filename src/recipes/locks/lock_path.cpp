@@ -156,8 +156,9 @@ void lock_path::send_looks()
     const std::uint64_t grants = session_.catch_up_with_handoffs();
     session_.store.children(path_, false, expect([this, grants](const store::children_reply& answer) {
         notice_refusal(answer.result);
+        what_is_seen seen{answer, grants, {}};
         for (const contender_ptr& each : looks_.answered())
-            on_look(*each, answer, grants);
+            on_look(*each, seen);
         if (!session_.connected)
             for (const contender_ptr& each : looks_.left_over())
                 refuse(*each, errc::not_connected);
@@ -167,16 +168,19 @@ void lock_path::send_looks()
     looks_.sent();
 }
 
-/// `grants`: the catching up that went before; see session::behind_handoffs().
-void lock_path::on_look(lock_contender& contender, const store::children_reply& answer, std::uint64_t grants)
+void lock_path::on_look(lock_contender& contender, what_is_seen& seen)
 {
     if (!contender.waiting())
         return forget(contender.id);
-    if (answer.result == outcome::ok && session_.behind_handoffs(grants))
+    const outcome result = seen.answer.result;
+    if (result == outcome::ok && session_.behind_handoffs(seen.grants))
         return refuse(contender, session_.refusal_to_catch_up());
-    if (answer.result != outcome::ok && answer.result != outcome::no_node)
-        return refuse(contender, error_of(answer.result));
-    if (overtaken(contender) || (answer.result == outcome::ok && queue_.busy(*answer.names, contender.kind())))
+    if (result != outcome::ok && result != outcome::no_node)
+        return refuse(contender, error_of(result));
+    std::optional<bool>& busy = seen.busy.at(static_cast<std::size_t>(contender.kind()));
+    if (!busy) // all who are served by one list see the same in it, and it may be long
+        busy = result == outcome::ok && queue_.busy(*seen.answer.names, contender.kind());
+    if (overtaken(contender) || *busy)
         return refuse(contender, errc::busy);
     queue_.join(contender.id, true, contender.kind());
 }

@@ -9,6 +9,7 @@
 
 #include <boost/container/deque.hpp> // unlike the standard's, takes no memory while empty
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -125,7 +126,12 @@ private:
     void retire_the_rest() override;
     void look(const contender_ptr&);
     void send_looks();
-    void on_look(lock_contender&, const store::children_reply&, std::uint64_t grants);
+    struct what_is_seen {
+        const store::children_reply& answer;
+        std::uint64_t grants; ///< the catching up that went before; see session::behind_handoffs()
+        std::array<std::optional<bool>, queue::contender_kinds> busy; ///< for each kind of contender, once it is known
+    };
+    void on_look(lock_contender&, what_is_seen&);
     [[nodiscard]] bool overtaken(const lock_contender&) const;
     void refuse(lock_contender&, errc why);
     void carry_out_decisions();

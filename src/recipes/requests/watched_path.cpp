@@ -5,6 +5,7 @@
 #include "recipes/session/error_mapping.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <new>
 #include <utility>
 
@@ -90,7 +91,18 @@ void watched_path::look::send()
     else
         session_.store.children(where_.path_, watch_, answered([this](const store::children_reply& answer) {
             answer_came(answer.result, answer.stat);
-        }, request_line::weight_of_list));
+        }, weight()));
+}
+
+/// What is known to be short weighs less than a list that may be long: so many are watched again soon after a reconnect.
+std::size_t watched_path::look::weight() const noexcept
+{
+    constexpr std::size_t children_of_a_read = 1'000;
+    const auto& last = where_.children_.found;
+    if (!last)
+        return request_line::weight_of_list;
+    const auto children = static_cast<std::size_t>(std::max(last->num_children, 0));
+    return std::min(request_line::weight_of_list, 1 + children / children_of_a_read);
 }
 
 void watched_path::look::answer_came(outcome result, const node_stat& stat)

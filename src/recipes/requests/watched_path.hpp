@@ -4,6 +4,7 @@
 #include "store/store.hpp"
 #include "zklock/node.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -115,6 +116,7 @@ private:
         void send() override;
         [[nodiscard]] bool reads() const noexcept override { return true; }
         void answer_came(store::outcome, const node_stat&);
+        [[nodiscard]] std::size_t weight() const noexcept;
 
         watched_path& where_;
         const side what_;

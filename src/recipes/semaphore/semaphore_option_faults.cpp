@@ -59,7 +59,8 @@ std::optional<option_fault> find_fault(const semaphore_options& o)
 {
     if (auto fault = recipes::find_fault(o.identifier, o.properties))
         return fault;
-    if (!o.count_path.empty() && find_path_fault(o.count_path))
+    constexpr const char* some_chroot = "/any"; // there may be one, and then /zookeeper is a path as any other
+    if (!o.count_path.empty() && find_path_fault(o.count_path, some_chroot))
         return option_fault("count_path", recipes::in_words(o.count_path), "empty, or the path of a node");
     return recipes::fault_of_numbers(o);
 }

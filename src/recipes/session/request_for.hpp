@@ -132,9 +132,11 @@ protected:
             if (!ended() || !ZKLOCK_MUTANT(transaction_withdrawn_stays_under_way))
                 session_.requests.answered(*this, weight);
             write_.answered(answer);
+            const std::size_t before = session_.requests.under_way(*this);
             try {
                 f(answer);
             } catch (const std::bad_alloc&) {
+                session_.requests.not_made(*this, before);
                 fail_for_memory();
             }
             if (ended())

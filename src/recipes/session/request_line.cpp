@@ -50,6 +50,12 @@ void request_line::answered(user_request& request, std::size_t weight) noexcept
     not_under_way(request, weight);
 }
 
+void request_line::not_made(user_request& request, std::size_t before) noexcept
+{
+    if (request.under_way_ > before)
+        not_under_way(request, request.under_way_ - before);
+}
+
 /// What carries many bytes has weight 1.
 void request_line::not_under_way(user_request& request, std::size_t weight) noexcept
 {
@@ -68,11 +74,11 @@ bool request_line::may_go(const user_request& next) const noexcept
 /// Makes one request.
 void request_line::send(user_request& request)
 {
-    const std::size_t before = request.under_way_;
+    const std::size_t before = under_way(request);
     try {
         request.send_next();
-    } catch (const std::bad_alloc&) { // it may have been counted, and was not made
-        not_under_way(request, request.under_way_ - before);
+    } catch (const std::bad_alloc&) {
+        not_made(request, before);
         return request.fail_for_memory();
     }
     try {

@@ -88,6 +88,10 @@ public:
     void sends(user_request&, std::size_t weight) noexcept;
     /// One of its requests was answered. The caller then takes the answer, and calls proceed().
     void answered(user_request&, std::size_t weight) noexcept;
+    /// What it has under way, by weight.
+    [[nodiscard]] static std::size_t under_way(const user_request& request) noexcept { return request.under_way_; }
+    /// Memory has failed in a step of it: what was counted in that step was not made. `before`: what it had under way.
+    void not_made(user_request&, std::size_t before) noexcept;
     /// Sends what may go now.
     void proceed();
 

@@ -156,10 +156,10 @@ public:
     /// repeated comes after what was called meanwhile. Locks have an order of their own.
     ///
     /// @par Window
-    /// At most 64 of these requests are under way at once, of which a list of children counts as eight, and of those
-    /// that write, 256 KiB of data or one request; the others wait in the client, in the order of the calls, and are sent
-    /// as answers come. So no number of them can delay what locks need: heartbeats, creates and deletes never wait in
-    /// that line, and few requests are sent before them. (What 64 answers bring has no bound but the network's: who
+    /// At most 64 of these requests are under way at once, of which a list of children counts as up to 8, and of those
+    /// that write, 256 KiB of data or one request; the others wait in the client, in the order of the calls, and are
+    /// sent as answers come. So no number of them can delay what locks need: heartbeats, creates and deletes never wait
+    /// in that line, and few requests are sent before them. (What 64 answers bring has no bound but the network's: who
     /// reads nodes of a megabyte over a slow one reads a few at a time.) Tries of one path (`try_acquire()`) have one
     /// list under way.
     /// Operations that read queues or ask holders (`contenders()`, `holders()`, `participants()`, `leader()`,

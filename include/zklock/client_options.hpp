@@ -85,7 +85,7 @@ struct client_options {
     /// The servers' `tickTime`, or more; more than 0. A leader that its quorum has given up goes on answering for up to
     /// a tick. State less for servers with shorter ticks and sessions of less than 8 s: their locks then survive longer
     /// outages, with fewer heartbeats. If you state less than the servers' tick, such an answer may let two hold one
-    /// lock; a client cannot see that, but `zklock doctor` looks.
+    /// lock; a client cannot see that, but `zklock doctor` looks, where the servers tell (`conf`; without TLS).
     std::chrono::milliseconds server_tick{2'000};
     /// The safety margin of the lease: a request renews the lease only once a later one, sent at least this long after
     /// its answer, is answered too. It is 0 or more, and leaves room in the time-out asked for, beside drift and

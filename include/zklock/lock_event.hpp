@@ -53,7 +53,7 @@ struct lock_event {
     /// one. Most probably its `co_await` has no name on its left: see `acquired.hpp`.
     bool unseen = false;
     /// How many events the listener has left out since the call before, because too many were waiting: see `listen()`.
-    /// This one is the first that was waiting then; losses that came after them are not left out, and follow.
+    /// This one is the first that was waiting then; losses are left out last, and follow.
     std::uint64_t dropped = 0;
 };
 

@@ -167,9 +167,9 @@ public:
         return detail::begin<Token>(token, detail::waiting<multi_guard>(state_));
     }
 
-    /// Waits for all of the locks until one deadline, counted from the start of the operation. Completion and
-    /// cancellation are those of `acquire()`, and `errc::timed_out` at the deadline. `timeout` may be any duration: one
-    /// that does not fit means for ever; zero or less looks once.
+    /// Waits for all of the locks until one deadline, counted from the start of the operation. It is cancelled as
+    /// `acquire()` is; errors are those of the locks' own acquires, what `acquire()` adds, and `errc::timed_out` at the
+    /// deadline. `timeout` may be any duration: one that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period,
               BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto acquire(std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
@@ -177,9 +177,9 @@ public:
         return detail::begin<Token>(token, detail::waiting<multi_guard>(state_, detail::saturate(timeout)));
     }
 
-    /// Takes the locks if all are free now. Locks before the first that is busy are taken and given back. Completion
-    /// and cancellation are those of `acquire()`, with `errc::busy` and `errc::not_connected` as `mutex::try_acquire()`
-    /// has them, and `errc::lost` if a lock that was taken was lost meanwhile.
+    /// Takes the locks if all are free now. Locks before the first that is busy are taken and given back. It is
+    /// cancelled as `acquire()` is; errors are those of the locks' own acquires, what `acquire()` adds, `errc::busy`
+    /// and `errc::not_connected` as of `mutex::try_acquire()`, and `errc::lost` if a lock was lost meanwhile.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, multi_guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(Token&& token = Token())
     {

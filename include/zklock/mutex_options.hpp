@@ -87,9 +87,9 @@ struct mutex_options {
     ///
     /// A path stays if it has data, or children that are no contenders, or if the ACL forbids to delete it; and if
     /// contenders of other libraries, or of clients with other credentials, never let it become empty. Then acquires of
-    /// this library wait until those have used up its numbers, and fail with `errc::sequence_exhausted`. A path that is made again has the access list of
-    /// whoever makes it, not the one it had: give it data if it is to stay. (Data keeps a container from its clients
-    /// only: the servers delete it when it is empty.)
+    /// this library wait until those have used up its numbers, and fail with `errc::sequence_exhausted`. A path that is
+    /// made again has the access list of whoever makes it, not the one it had: give it data if it is to stay. (Data
+    /// keeps a container from its clients only: the servers delete it when it is empty.)
     parent_kind parents = parent_kind::container;
     /// Who may do what with the nodes that this lock makes: those of its contenders, the path, and what is missing
     /// above it. Nothing: `client_options::access` says. Locks of one client on one path may have different lists: a

@@ -109,18 +109,18 @@ public:
         return detail::begin<Token>(token, detail::waiting<guard>(writer(owner)));
     }
 
-    /// Waits until the owner can hold the lock alone, or until a deadline, counted from the start of the operation. It
-    /// has the errors and the cancellation of `acquire(owner)`, and ends with `errc::timed_out` at the deadline.
-    /// `timeout` may be any duration: one that does not fit means for ever; zero or less looks once.
+    /// Waits until the owner can hold the lock alone, or until a deadline, counted from the start of the operation. Its
+    /// errors and cancellation are those of `mutex::acquire()`, with what `acquire(owner)` adds, and `errc::timed_out`
+    /// at the deadline. `timeout` may be any duration: one that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire(lock_owner owner, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
     {
         return detail::begin<Token>(token, detail::waiting<guard>(writer(owner), detail::saturate(timeout)));
     }
 
-    /// Takes the lock if the owner is its writer, or if nobody has it or waits for it. It has the errors and the
-    /// cancellation of `acquire(owner)`, with `errc::busy` and `errc::not_connected` as `mutex::try_acquire()` has
-    /// them; `errc::busy` also when the owner itself waits for the lock.
+    /// Takes the lock if the owner is its writer, or if nobody has it or waits for it. Its errors and cancellation are
+    /// those of `mutex::acquire()`, with what `acquire(owner)` adds, and `errc::busy` and `errc::not_connected` as
+    /// `mutex::try_acquire()` has them; `errc::busy` also when the owner itself waits for the lock.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire(lock_owner owner, Token&& token = Token())
     {
@@ -146,13 +146,13 @@ public:
     /// Waits until all writers before the owner are gone; takes one more hold at once if the owner has the lock, as a
     /// reader or as a writer.
     ///
-    /// @par Completion `void(error_code, guard)`, with the errors of `acquire(owner)` except `errc::not_upgradable`.
-    /// The guard is a reader's: others may hold one at the same time, unless the owner is a writer, too.
-    /// `guard::node()` is the owner's node at the grant. When the owner stops writing, that node is replaced by a
-    /// reader's, which `contenders()` lists; a transaction under the guard depends on the node that is there. One that
-    /// would be sent while the owner's last release as a writer is under way ends with `errc::not_owner`.
+    /// @par Completion `void(error_code, guard)`, with the errors of `mutex::acquire()`, and all that `acquire(owner)`
+    /// adds but `errc::not_upgradable`. It is a reader's guard: others may hold one at the same time, unless the owner
+    /// writes, too. `guard::node()` is the owner's node at the grant. When the owner stops writing, a reader's node
+    /// replaces it, which `contenders()` lists; a transaction under the guard depends on the node that is there. One
+    /// that would be sent while the owner's last release as a writer is under way ends with `errc::not_owner`.
     ///
-    /// @par Cancellation As `acquire(owner)` has it.
+    /// @par Cancellation As `mutex::acquire()` tells; an acquire that has joined another only ends itself.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire_shared(lock_owner owner, Token&& token = Token())
     {
@@ -160,8 +160,8 @@ public:
     }
 
     /// Waits until all writers before the owner are gone, or until a deadline, counted from the start of the operation.
-    /// Completion and cancellation are those of `acquire_shared(owner)`, with `errc::timed_out` at the deadline.
-    /// `timeout` may be any duration: one that does not fit means for ever; zero or less looks once.
+    /// It ends as `mutex::acquire()` does, or as `acquire(owner)` adds but for `errc::not_upgradable`, or with
+    /// `errc::timed_out`. `timeout` may be any duration: one that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto acquire_shared(lock_owner owner, std::chrono::duration<Rep, Period> timeout,
                                       Token&& token = Token())
@@ -169,10 +169,10 @@ public:
         return detail::begin<Token>(token, detail::waiting<guard>(reader(owner), detail::saturate(timeout)));
     }
 
-    /// Takes one more hold if the owner has the lock, or joins the readers if no writer has it or waits for it.
-    /// Completion and cancellation are those of `acquire_shared(owner)`, with `errc::busy` and `errc::not_connected` as
-    /// `shared_mutex::try_acquire_shared()` has them; `errc::busy` also when the owner itself waits for the lock, or
-    /// when it tries to be a writer at the same time, in vain.
+    /// Takes one more hold if the owner has the lock, or joins the readers if no writer has it or waits for it. It ends
+    /// as `mutex::acquire()` does, or as `acquire(owner)` adds but for `errc::not_upgradable`, or with `errc::busy` or
+    /// `errc::not_connected` as `shared_mutex::try_acquire_shared()` does; with `errc::busy` also when the owner itself
+    /// waits for the lock, or tries to be a writer at the same time, in vain.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, guard)) Token = default_token>
     [[nodiscard]] auto try_acquire_shared(lock_owner owner, Token&& token = Token())
     {
@@ -219,14 +219,14 @@ public:
         return detail::begin<Token, detail::start_contenders>(token, writers_);
     }
 
-    /// Asks a contender to let go: see `shared_mutex::revoke()`. All holds of an owner are told.
+    /// Asks a contender to let go: see `mutex::revoke()` and `shared_mutex::revoke()`. All holds of an owner are told.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code)) Token = default_token>
     [[nodiscard]] auto revoke(const contender& whom, Token&& token = Token())
     {
         return detail::begin<Token, detail::start_revoke>(token, writers_, whom.node);
     }
 
-    /// Asks all who hold the lock at one look to let go: see `shared_mutex::revoke_holders()`.
+    /// Asks all who hold the lock at one look to let go: see `mutex::revoke()` and `shared_mutex::revoke_holders()`.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, std::size_t)) Token = default_token>
     [[nodiscard]] auto revoke_holders(Token&& token = Token())
     {

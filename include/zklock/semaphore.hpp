@@ -196,8 +196,8 @@ public:
     [[nodiscard]] executor_type get_executor() const { return detail::executor_of(state_); }
     /// The semaphore's path; valid as long as this object or a copy of it is there. From any thread.
     [[nodiscard]] const std::string& path() const noexcept { return detail::path_of(state_); }
-    /// What the last acquire that timed out had waited for. Who is
-    /// named as holder holds permits, one of several perhaps: see `mutex::last_timeout()`.
+    /// What the last acquire that timed out had waited for. Who is named as holder holds permits, one of several
+    /// perhaps: see `mutex::last_timeout()`.
     [[nodiscard]] std::optional<wait_report> last_timeout() const { return detail::last_timeout_of(state_); }
     /// How many permits the acquires of this object, and of its copies, hold together, as far as this process can know;
     /// those that were split off count, lost ones do not. What `mutex::is_held()` says of guards holds for `permits`.
@@ -232,8 +232,8 @@ public:
     }
 
     /// Waits for `count` permits until a deadline, counted from the start of the operation over everything it does.
-    /// Completion and cancellation are those of `acquire(count)`, and `errc::timed_out` at the deadline.
-    ///
+    /// Cancellation is that of `acquire(count)`; errors are those that it explains, those of `mutex::acquire()` that it
+    /// names, and `errc::timed_out` at the deadline.
     /// @param timeout Any duration: one that does not fit means for ever; zero or less looks once.
     template <class Rep, class Period, BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto acquire(std::size_t count, std::chrono::duration<Rep, Period> timeout, Token&& token = Token())
@@ -244,9 +244,9 @@ public:
     /// Takes `count` permits if they are free now and nobody is in the line. When it can see that it is not so, nothing
     /// is written to the servers.
     ///
-    /// Completion and cancellation are those of `acquire(count)`. It ends with `errc::busy` when there are not enough,
-    /// or somebody waits for some, or takes some at this moment; with `errc::not_connected` while disconnected; and
-    /// with `errc::lost` when its session or its lease ends meanwhile.
+    /// Cancellation and errors are those of `acquire(count)`, or of `mutex::acquire()` where that names it. It ends
+    /// with `errc::busy` when there are not enough, or somebody waits for some, or takes some at this moment; with
+    /// `errc::not_connected` while disconnected; and with `errc::lost` when its session or its lease ends meanwhile.
     template <BOOST_ASIO_COMPLETION_TOKEN_FOR(void(error_code, permits)) Token = default_token>
     [[nodiscard]] auto try_acquire(std::size_t count, Token&& token = Token())
     {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #if defined(__GNUC__) && !defined(__clang__)
-// Where gcc 12 inlines only half of Asio's allocation of a coroutine's frame, it sees a mismatch that is not there.
+// A false alarm of gcc 12: see src/README.md.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
 

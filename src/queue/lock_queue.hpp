@@ -314,7 +314,12 @@ private:
     [[nodiscard]] view::iterator nearest_below(view::iterator, contender_kind);
     [[nodiscard]] bool may_have_grown(contender_kind) const noexcept;
     bool decide_first(std::vector<action>&, bool lease_fresh);
+    [[nodiscard]] bool is_covered(const contender&) const;
     [[nodiscard]] bool in_the_way(view::const_iterator) const;
+    [[nodiscard]] bool own_is_in_the_way() const;
+    [[nodiscard]] bool other_is_in_the_way(view::const_iterator) const;
+    [[nodiscard]] bool has_to_watch_own(const contender&, bool over_let_go) const;
+    [[nodiscard]] static bool needs_no_lease(bool over_let_go);
     [[nodiscard]] bool may_pass_over(std::vector<action>&, const contender&);
     bool pass_over(const contender&);
     bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);

@@ -90,8 +90,7 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
         return false;
     }
     contender& c = ZKLOCK_MUTANT(youngest_waiter_first) ? queued_.last() : first_queued();
-    const bool though_uncovered = ZKLOCK_MUTANT(handoff_grants_the_uncovered) && !let_go_.empty();
-    if (!c.covered && !ZKLOCK_MUTANT(grant_without_a_view) && !though_uncovered) {
+    if (!is_covered(c)) {
         if (connected_)
             seek_coverage(actions, c.create_stamp);
         return false;
@@ -105,16 +104,33 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
     return queue_behind(actions, c, predecessor);
 }
 
-/// Whether there is such a node before the first that waits. It is in the way until it is known to be gone: neither the
-/// end of the connection tells that, nor the end of a node behind it.
+/// What stands before it is known: all who were there when it came.
+bool lock_queue::is_covered(const contender& c) const
+{
+    return c.covered || ZKLOCK_MUTANT(grant_without_a_view) ||
+           (ZKLOCK_MUTANT(handoff_grants_the_uncovered) && !let_go_.empty());
+}
+
+/// Whether there is such a node before the first that waits. It is in the way until it is known to be gone.
 bool lock_queue::in_the_way(view::const_iterator node) const
 {
     if (node == view_.end())
         return false;
-    if (node->second != 0)
-        return !ZKLOCK_MUTANT(own_nodes_do_not_count) && (let_go_.empty() || !ZKLOCK_MUTANT(handoff_skips_own_nodes));
+    return node->second != 0 ? own_is_in_the_way() : other_is_in_the_way(node);
+}
+
+/// Also where a node of another client was let go.
+bool lock_queue::own_is_in_the_way() const
+{
+    return !ZKLOCK_MUTANT(own_nodes_do_not_count) && !(ZKLOCK_MUTANT(handoff_skips_own_nodes) && !let_go_.empty());
+}
+
+/// Neither the end of the connection tells that it is gone, nor the end of a node behind it, nor that one's certificate.
+bool lock_queue::other_is_in_the_way(view::const_iterator node) const
+{
     return !(ZKLOCK_MUTANT(disconnection_counts_as_deletion) && last_read_stamp_ == 0) &&
-           !(ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it) && answered_stamp_ < doubt_stamp_);
+           !(ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it) && answered_stamp_ < doubt_stamp_) &&
+           !(ZKLOCK_MUTANT(handoff_covers_lower_numbers) && let_go_.lower_bound(node->first) != let_go_.end());
 }
 
 /// The first that waits has to wait for a node of another client. True when it does not, because it looks once.
@@ -135,6 +151,19 @@ bool lock_queue::queue_behind(std::vector<action>& actions, contender& c, view::
     return false;
 }
 
+/// It has waited, and others may have deleted its node meanwhile: it would not hear of that.
+bool lock_queue::has_to_watch_own(const contender& c, bool over_let_go) const
+{
+    return c.waited_for_another && !watches_own(c) && !ZKLOCK_MUTANT(own_node_not_watched) &&
+           !(ZKLOCK_MUTANT(handoff_without_the_own_watch) && over_let_go);
+}
+
+/// No grant can do without a fresh one.
+bool lock_queue::needs_no_lease(bool over_let_go)
+{
+    return ZKLOCK_MUTANT(grant_without_a_fresh_lease) || (ZKLOCK_MUTANT(handoff_without_a_fresh_lease) && over_let_go);
+}
+
 /// Nothing that is known is in the way of the first that waits: true when it is granted, false when something has to be
 /// made sure of before.
 bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool lease_fresh)
@@ -147,16 +176,12 @@ bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool le
     if (!may_pass_over(actions, c))
         return false;
     const bool over_let_go = stands_over_let_go(c);
-    const bool own_may_be_gone = over_let_go && ZKLOCK_MUTANT(handoff_without_the_own_watch);
-    if (c.waited_for_another && !ZKLOCK_MUTANT(own_node_not_watched) && !own_may_be_gone && !watches_own(c)) {
+    if (has_to_watch_own(c, over_let_go)) {
         if (connected_)
             arm(actions, node_of(c));
         return false;
     }
-    if (!c.token_known)
-        return false;
-    const bool though_stale = over_let_go && ZKLOCK_MUTANT(handoff_without_a_fresh_lease);
-    if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease) && !though_stale)
+    if (!c.token_known || !(lease_fresh || needs_no_lease(over_let_go)))
         return false;
     make_room(news_, 1);
     move(c, phase::held);

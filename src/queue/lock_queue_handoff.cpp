@@ -15,16 +15,10 @@ bool lock_queue::certified(std::string_view node)
     if (!sequence)
         return false;
     const place_name where{*sequence, node};
-    const place_name any_of_that_number{*sequence, {}};
-    const auto found = ZKLOCK_MUTANT(handoff_by_number_not_name) ? view_.lower_bound(any_of_that_number)
+    const auto found = ZKLOCK_MUTANT(handoff_by_number_not_name) ? view_.lower_bound(place_name{*sequence, {}})
                                                                  : view_.find(where);
     if (found == view_.end() || found->first.sequence != *sequence || found->second != 0)
         return false;
-    const auto first_of_others = [this] {
-        return std::find_if(view_.begin(), view_.end(), [](const auto& known) { return known.second == 0; });
-    };
-    while (ZKLOCK_MUTANT(handoff_covers_lower_numbers) && first_of_others() != found)
-        let_go_.insert(view_.extract(first_of_others()));
     const contender_kind its = found->first.kind;
     let_go_.insert(view_.extract(found));
     may_have_read_on(its);

@@ -9,7 +9,9 @@
 /// Known bugs that the simulator can put into the protocol, to prove that its checkers find them. Each only negates a
 /// condition of the code that ships, or adds one: `if (c && !ZKLOCK_MUTANT(name))`. Two conditions look different: one
 /// that chooses a value, `ZKLOCK_MUTANT(name) ? wrong : right`, and one that leaves out the rest of a function,
-/// `if (ZKLOCK_MUTANT(name)) return;`. In the code that ships, each mutant is the constant false.
+/// `if (ZKLOCK_MUTANT(name)) return;`. Where the bug is to do something too early, a step of the code that ships stands
+/// behind one: `if (ZKLOCK_MUTANT(name)) step();`. No mutant has a function or a state of its own. In the code that
+/// ships, each is the constant false.
 /// The names are in alphabetical order; one that begins with a recipe's name is looked for by that recipe's users
 /// (tests/simulator/main.cpp).
 

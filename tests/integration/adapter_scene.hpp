@@ -1,35 +1,18 @@
 #pragma once
 // What the tests of the adapter have in common: a context that the test runs by hand.
+#include "integration/run_until.hpp"
+#include "support/options_for.hpp"
 #include "support/polling.hpp"
 #include "zklock/zklock.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <doctest/doctest.h>
 
-#include <functional>
-#include <string>
 #include <utility>
 
 namespace zklock::test {
 
 namespace asio = boost::asio;
-
-inline client_options options_for(const std::string& servers)
-{
-    client_options options;
-    options.servers = servers;
-    return options;
-}
-
-inline void run_until(asio::io_context& io, const std::function<bool()>& holds)
-{
-    const auto deadline = steady_clock::now() + 60s;
-    while (!holds() && steady_clock::now() < deadline) {
-        io.restart();
-        io.run_one_for(10ms);
-    }
-    REQUIRE(holds());
-}
 
 inline void run_dry(asio::io_context& io)
 {

@@ -5,6 +5,7 @@
 #include "runtime/turns.hpp"
 #include "bridge/connection/connection.hpp"
 #include "support/failure_report.hpp"
+#include "support/options_for.hpp"
 #include "support/polling.hpp"
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -85,13 +86,6 @@ inline store::batch_write sets(std::string_view path, std::string_view data, std
 inline store::batch_write checks(std::string_view path, std::int32_t version = store::any_version)
 {
     return {store::batch_write::kind::check, path, {}, {}, version};
-}
-
-inline client_options options_for(const std::string& servers)
-{
-    client_options o;
-    o.servers = servers;
-    return o;
 }
 
 /// A store and who observes it. Its members run the io_context on the calling thread until they have their answer, and

@@ -3,6 +3,7 @@
 // A process that is forked off gets copies of a client and of its sockets. What it does with them must not reach the
 // parent's session.
 #include "bridge/names/blocking_calls.hpp"
+#include "integration/fork_scene.hpp"
 #include "support/expect_clean.hpp"
 #include "support/four_letter_words.hpp"
 #include "support/own_sockets.hpp"
@@ -20,7 +21,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,8 +28,6 @@
 #include <vector>
 
 #include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace zklock;
 using namespace zklock::test;
@@ -57,19 +55,9 @@ struct family {
             CHECK_FALSE(ec);
             held = std::move(g);
         });
-        run_until([this] { return static_cast<bool>(held); });
+        run_until(*io, [this] { return static_cast<bool>(held); });
         lock->acquire([this](error_code, guard) { waiter_ended = true; });
-        run_until([this] { return ephemeral_count(server.port()) == 2; });
-    }
-
-    void run_until(const std::function<bool()>& holds)
-    {
-        const auto end = steady_clock::now() + default_limit;
-        while (!holds()) {
-            io->restart();
-            io->run_one_for(10ms);
-            REQUIRE(steady_clock::now() < end);
-        }
+        run_until(*io, [this] { return ephemeral_count(server.port()) == 2; });
     }
 
     void destroy()
@@ -85,7 +73,7 @@ struct family {
     {
         std::optional<error_code> answered;
         own->get("/", [&](error_code ec, const node_content&) { answered = ec; });
-        run_until([&] { return answered.has_value(); });
+        run_until(*io, [&] { return answered.has_value(); });
         CHECK_FALSE(*answered);
         CHECK(between.accepted() == 1); // it has been the same connection all the time
         CHECK(own->session_id() == session);
@@ -120,20 +108,6 @@ struct family {
         expect_clean(server, {"/fork"});
     }
 };
-
-/// Runs `life` in a child, which may take no longer than a minute, and tells what it returned.
-int in_child(const std::function<int()>& life)
-{
-    const auto child = ::fork();
-    REQUIRE(child != -1);
-    if (child == 0) {
-        ::alarm(60);
-        ::_exit(life());
-    }
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 /// Until the next answer is there to be read.
 void wait_readable(std::uint16_t port)
@@ -232,7 +206,7 @@ TEST_CASE("nor do those who ask what an owner holds keep a child from destroying
         CHECK_FALSE(ec);
         held = std::move(g);
     });
-    f.run_until([&] { return static_cast<bool>(held); });
+    run_until(*f.io, [&] { return static_cast<bool>(held); });
     std::atomic<bool> done = false;
     std::atomic<long> asked = 0;
     std::vector<std::thread> asking;
@@ -283,7 +257,7 @@ TEST_CASE("a child that is forked off inside a handler, and ends its copies ther
             return 0;
         });
     });
-    f.run_until([&] { return result.has_value(); });
+    run_until(*f.io, [&] { return result.has_value(); });
     CHECK(result == 0);
     f.check_parent(session);
     // Of the parent there are looks and heartbeats.
@@ -300,7 +274,7 @@ TEST_CASE("a child that goes on with the context: its copies are inert, and the 
     f.between.on_next(opcode::get_data, moment::reply, fate::hold);
     std::optional<error_code> answered;
     f.own->get("/", [&](error_code ec, const node_content&) { answered = ec; });
-    f.run_until([&] { return f.between.struck(); });
+    run_until(*f.io, [&] { return f.between.struck(); });
     f.between.release();
     wait_readable(f.between.port());
 
@@ -322,7 +296,7 @@ TEST_CASE("a child that goes on with the context: its copies are inert, and the 
     f.io->notify_fork(asio::execution_context::fork_parent);
     CHECK(wrong == 0);
     CHECK_FALSE(answered);
-    f.run_until([&] { return answered.has_value(); });
+    run_until(*f.io, [&] { return answered.has_value(); });
     CHECK_FALSE(*answered);
     f.check_parent(session);
     f.end();

@@ -1,6 +1,7 @@
 #pragma once
 // Clients that tell each other what they let go, without servers and locks: only what is between them.
 #include "bridge/peers/network_peers.hpp"
+#include "integration/run_until.hpp"
 #include "runtime/asio_scheduler.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
@@ -32,16 +33,6 @@ inline handoff_options on_loopback()
     options.listen = "127.0.0.1:0";
     options.peers = {"127.0.0.0/8", "::1"};
     return options;
-}
-
-inline void run_until(asio::io_context& io, const std::function<bool()>& holds)
-{
-    const auto end = steady_clock::now() + default_limit;
-    while (!holds()) {
-        io.restart();
-        io.run_one_for(milliseconds(10));
-        REQUIRE(steady_clock::now() < end);
-    }
 }
 
 /// One client's peers.

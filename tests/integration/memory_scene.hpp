@@ -1,6 +1,7 @@
 #pragma once
 // What the tests of memory that fails have in common. For one file of a program: see failing_memory.hpp.
 #include "support/failing_memory.hpp"
+#include "support/options_for.hpp"
 #include "support/run_test.hpp"
 #include "zklock/zklock.hpp"
 
@@ -120,13 +121,6 @@ inline void close(asio::io_context& io, client& c)
     c.close(closed.handler());
     run_until(io, [&] { return closed.is_over(); });
     CHECK(*closed.calls == 1);
-}
-
-inline client_options options_for(const std::string& servers)
-{
-    client_options options;
-    options.servers = servers;
-    return options;
 }
 
 /// Which is soon connected again.

@@ -2,7 +2,7 @@
 // program: semaphores
 // permits: their holder is asked to let go, and writes only while all of them are there.
 #include "integration/semaphore_scene.hpp"
-#include "support/one_server.hpp"
+#include "integration/watched_scene.hpp"
 
 #include <array>
 
@@ -10,8 +10,6 @@ using namespace zklock;
 using namespace zklock::test;
 
 namespace {
-
-const std::string request = "__REVOKE__";
 
 /// The nodes of the client's permits, the oldest first.
 awaitable<std::vector<std::string>> nodes_of(semaphore gate)
@@ -42,7 +40,7 @@ TEST_CASE("asked by the node of any permit, before the wait and after; a part by
             auto wait = begin_wait_revoked(held);
             auto second = begin_wait_revoked(held);
             for (const std::string& node : nodes)
-                co_await until_watched(server().port(), remote, node);
+                co_await until_watched(remote, node);
             admin.set(nodes[1], "somebody else\nnote=1");
             admin.set(nodes[2], request + "\n");
             CHECK_FALSE(wait.ended());
@@ -63,7 +61,7 @@ TEST_CASE("asked by the node of any permit, before the wait and after; a part by
             admin.set(part.node(), request);
             auto wait_rest = begin_wait_revoked(held);
             must(co_await part.wait_revoked());
-            co_await until_watched(server().port(), remote, held.node());
+            co_await until_watched(remote, held.node());
             CHECK_FALSE(wait_rest.ended());
             admin.set(held.node(), request);
             CHECK(!co_await wait_rest.end());
@@ -117,7 +115,7 @@ TEST_CASE("waiting to be asked ends: cancelled, given back, in parts, dropped, l
         held = must(co_await gate.acquire(2));
         const std::vector<std::string> nodes = co_await nodes_of(gate);
         auto wait = begin_wait_revoked(held);
-        co_await until_watched(server().port(), remote, nodes.at(1));
+        co_await until_watched(remote, nodes.at(1));
         remote.link.refuse();
         remote.link.cut();
         co_await remote.suspended();

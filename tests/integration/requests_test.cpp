@@ -3,21 +3,10 @@
 // What the operations of a mutex cost in requests to the server, counted on the wire. Pings are not counted; the
 // sessions are so long that no heartbeat falls into a test.
 #include "integration/requests_scene.hpp"
-#include "support/one_server.hpp"
+#include "integration/watched_scene.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
-
-namespace {
-
-/// Tells what happens on a path without a request of the counted client.
-awaitable<void> until_watched(const remote_client& remote, const std::string& node)
-{
-    const auto look = [&] { return watches_node(server().port(), remote.zk.session_id(), node); };
-    co_await until("the predecessor is watched", look);
-}
-
-} // namespace
 
 TEST_CASE("alone: a create and the watch of the path together, then only a create each time, and a delete")
 {

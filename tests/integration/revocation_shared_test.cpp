@@ -3,22 +3,10 @@
 // Asking several who hold a lock together to let go: readers, holders of permits; and a writer who turns into a reader.
 #include "integration/semaphore_scene.hpp"
 #include "integration/shared_scene.hpp"
-#include "support/one_server.hpp"
+#include "integration/watched_scene.hpp"
 
 using namespace zklock;
 using namespace zklock::test;
-
-namespace {
-
-const std::string request = "__REVOKE__";
-
-awaitable<void> until_watched(const remote_client& remote, const std::string& node)
-{
-    const auto look = [&] { return watches_node(server().port(), remote.zk.session_id(), node); };
-    co_await until("the node is watched", look);
-}
-
-} // namespace
 
 TEST_CASE("all readers who hold the lock are asked, or the writer; not those who wait behind")
 {

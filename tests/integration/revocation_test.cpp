@@ -1,8 +1,7 @@
 // sanitizers: address
 // program: recipes
 // Asking the holder of a lock to let go, as Curator's programs do it and as ours do.
-#include "integration/recipe_scene.hpp"
-#include "support/one_server.hpp"
+#include "integration/watched_scene.hpp"
 
 #include <array>
 #include <optional>
@@ -13,13 +12,6 @@ using namespace zklock::test;
 namespace {
 
 const std::string elsewhere = "/revocation/elsewhere";
-const std::string request = "__REVOKE__";
-
-awaitable<void> until_watched(const remote_client& remote, const std::string& node)
-{
-    const auto look = [&] { return watches_node(server().port(), remote.zk.session_id(), node); };
-    co_await until("the node is watched", look);
-}
 
 awaitable<void> until_read(const remote_client& remote, std::size_t times)
 {

@@ -56,11 +56,4 @@ inline awaitable<void> until_permits(admin_client& admin, std::string path, std:
     co_await until_queued(admin, leases, count);
 }
 
-/// Until the client waits for the shared count to change.
-inline awaitable<void> until_watched(std::uint16_t port, const remote_client& remote, std::string count)
-{
-    const auto look = [&] { return watches_node(port, remote.zk.session_id(), count); };
-    co_await until("the shared count is watched", look);
-}
-
 } // namespace zklock::test

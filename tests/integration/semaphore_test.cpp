@@ -2,6 +2,7 @@
 // program: semaphores
 // semaphore: never more permits than there are, all of an acquire or none, first come first served.
 #include "integration/semaphore_scene.hpp"
+#include "integration/watched_scene.hpp"
 
 #include <boost/asio/deferred.hpp>
 
@@ -234,7 +235,7 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         permits one = must(co_await gate.acquire(1));
         CHECK(admin.get(count) == big_endian(1));
         auto two = begin(same, 2);
-        co_await until_watched(server().port(), other, count);
+        co_await until_watched(other, count);
         admin.set(count, big_endian(3));
         permits raised = co_await granted(two);
         CHECK(one);
@@ -242,7 +243,7 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         // Lowered: nothing is taken away, and nobody comes in until there is room under the new number.
         admin.set(count, big_endian(1));
         auto waits = begin(gate, 1);
-        co_await until_watched(server().port(), remote, count);
+        co_await until_watched(remote, count);
         remote.link.forget();
         co_await release(std::move(one));
         must(co_await raised.release(1));
@@ -257,7 +258,7 @@ TEST_CASE("the shared count: made where it is missing, raised and lowered while 
         CHECK(co_await misled.end() == errc::invalid_option);
         admin.set(count, big_endian(0));
         auto none = begin(same, 1);
-        co_await until_watched(server().port(), other, count);
+        co_await until_watched(other, count);
         co_await release(std::move(one));
         CHECK_FALSE(none.ended());
         admin.remove(count); // and is made again, with what there is by convention

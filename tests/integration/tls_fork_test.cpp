@@ -2,13 +2,10 @@
 // program: tls_1_3
 // A child that is forked off has copies of the keys with which its parent's connection is encrypted. What it does must
 // not reach the parent's session, whether the parent has shaken hands or is about to.
+#include "integration/fork_scene.hpp"
 #include "integration/tls_1_3_scene.hpp"
 
-#include <functional>
 #include <optional>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace zklock;
 using namespace zklock::test;
@@ -23,18 +20,9 @@ struct family {
     std::optional<mutex> lock{std::in_place, *own, "/tls-fork"};
     pending<guard> held = begin_acquire(*lock);
 
-    void run_until(const std::function<bool()>& holds)
-    {
-        const auto end = steady_clock::now() + default_limit;
-        while (!holds()) {
-            io->restart();
-            io->run_one_for(10ms);
-            REQUIRE(steady_clock::now() < end);
-        }
-    }
     void run_until_held()
     {
-        run_until([this] { return held.ended(); });
+        run_until(*io, [this] { return held.ended(); });
         REQUIRE_FALSE(held.error());
     }
     void destroy()
@@ -49,7 +37,7 @@ struct family {
     {
         std::optional<error_code> answered;
         own->get("/", [&](error_code ec, const node_content&) { answered = ec; });
-        run_until([&] { return answered.has_value(); });
+        run_until(*io, [&] { return answered.has_value(); });
         CHECK_FALSE(*answered);
         CHECK(between.accepted() == connections);
         CHECK(held.value());
@@ -63,20 +51,6 @@ struct family {
         expect_clean(server(), {"/tls-fork"});
     }
 };
-
-/// Runs `life` in a child, which may take no longer than a minute, and tells what it returned.
-int in_child(const std::function<int()>& life)
-{
-    const auto child = ::fork();
-    REQUIRE(child != -1);
-    if (child == 0) {
-        ::alarm(60);
-        ::_exit(life());
-    }
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 } // namespace
 
@@ -121,7 +95,7 @@ TEST_CASE("a child that is forked off in the middle of the handshake, whose copi
         CAPTURE(record);
         family f;
         f.between.on_next(opcode::tls_record, moment::reply, fate::hold, record);
-        f.run_until([&] { return f.between.struck(); });
+        run_until(*f.io, [&] { return f.between.struck(); });
         f.io->notify_fork(asio::execution_context::fork_prepare);
         const int result = in_child([&] {
             f.io->notify_fork(asio::execution_context::fork_child);

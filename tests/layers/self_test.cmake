@@ -8,7 +8,11 @@ function(make_sound_tree)
   file(WRITE ${SCRATCH}/src/store/store.hpp "#include \"zklock/options.hpp\"\n")
   file(WRITE ${SCRATCH}/src/queue/queue.hpp "#include <vector>\n")
   file(WRITE ${SCRATCH}/src/counters/counters.hpp "#include \"zklock/options.hpp\"\n")
-  file(WRITE ${SCRATCH}/src/recipes/session/session.hpp "#include \"queue/queue.hpp\"\n#include \"store/store.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/recipes/lease/lease.hpp "#include \"queue/queue.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/recipes/handoffs/handoffs.hpp
+    "#include \"store/store.hpp\"\n#include \"counters/counters.hpp\"\n")
+  file(WRITE ${SCRATCH}/src/recipes/session/session.hpp
+    "#include \"recipes/lease/lease.hpp\"\n#include \"recipes/handoffs/handoffs.hpp\"\n#include \"queue/queue.hpp\"\n")
   file(WRITE ${SCRATCH}/src/recipes/acquisition/waits.hpp "#include \"recipes/session/session.hpp\"\n")
   file(WRITE ${SCRATCH}/src/recipes/locks/mutex.hpp "#include \"recipes/acquisition/waits.hpp\"\n")
   file(WRITE ${SCRATCH}/src/recipes/requests/list.hpp "#include \"recipes/acquisition/waits.hpp\"\n")
@@ -42,6 +46,8 @@ foreach(fault
     "src/queue/queue.hpp|store/store.hpp" "src/store/store.hpp|queue/queue.hpp" "src/bridge/wire/wire.cpp|recipes/locks/mutex.hpp"
     "src/recipes/acquisition/waits.hpp|bridge/wire/wire.cpp" "src/recipes/acquisition/waits.hpp|recipes/locks/mutex.hpp"
     "include/zklock/options.hpp|store/store.hpp"
+    "src/recipes/lease/lease.hpp|recipes/session/session.hpp" "src/recipes/lease/lease.hpp|recipes/handoffs/handoffs.hpp"
+    "src/recipes/handoffs/handoffs.hpp|recipes/session/session.hpp"
     "src/recipes/session/session.hpp|recipes/locks/mutex.hpp" "src/recipes/session/session.hpp|recipes/acquisition/waits.hpp"
     "src/recipes/locks/mutex.hpp|recipes/requests/list.hpp" "src/recipes/requests/list.hpp|recipes/locks/mutex.hpp"
     "src/recipes/locks/mutex.hpp|recipes/semaphore/permits.hpp" "src/recipes/locks/mutex.hpp|bridge/wire/wire.cpp"

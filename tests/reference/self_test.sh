@@ -1,4 +1,5 @@
-# self_test.sh DOXYGEN DOXYFILE SCRATCH: that check.sh fails on what is not documented, or wrongly.
+# self_test.sh DOXYGEN DOXYFILE SCRATCH: that check.sh fails on what is not documented, or wrongly, and length.sh on
+# what is too long.
 set -u
 here=$(dirname "$0")
 rm -rf "$3"
@@ -74,6 +75,13 @@ printf '# Page\n\n[text](%s)\n' elsewhere.txt >"$3/hidden/page.md"
 if sh "$here/check.sh" "$doxygen" "$doxyfile" "$3/made" "$3/hidden" >"$3/said" 2>&1 ||
     ! grep -q 'there is no .*elsewhere\.txt' "$3/said"; then
     echo "a dead link: $(cat "$3/said")" >&2
+    failures=1
+fi
+# A document that is as long as it may be, and one that is longer.
+printf 'one two\nthree\n' >"$3/document.md"
+if ! sh "$here/length.sh" "$3/document.md" 3 || sh "$here/length.sh" "$3/document.md" 2 2>"$3/said" ||
+    ! grep -q 'document\.md has 3 words' "$3/said"; then
+    echo "a document's length: $(cat "$3/said")" >&2
     failures=1
 fi
 exit $failures

@@ -18,7 +18,6 @@ using namespace zklock;
 using namespace zklock::test;
 using bridge::relay;
 using bridge::tls_relay;
-using state = relay::state;
 
 namespace {
 
@@ -92,15 +91,15 @@ struct relay_scene {
     /// As long as the socket is readable.
     void bring_in_all()
     {
-        for (pollfd p{near(), POLLIN, 0}; between.now_in() == state::open && ::poll(&p, 1, 0) == 1;)
+        for (pollfd p{near(), POLLIN, 0}; between.now_in() == relay::state::open && ::poll(&p, 1, 0) == 1;)
             between.bring_in(near());
     }
 
     /// Until it is decided.
-    state shake_hands()
+    relay::state shake_hands()
     {
-        state now = between.shake_hands(near());
-        for (int i = 0; i < 10 && now == state::handshaking; ++i) {
+        relay::state now = between.shake_hands(near());
+        for (int i = 0; i < 10 && now == relay::state::handshaking; ++i) {
             serve();
             now = between.shake_hands(near());
         }
@@ -109,7 +108,7 @@ struct relay_scene {
     }
     void open()
     {
-        REQUIRE(shake_hands() == state::open);
+        REQUIRE(shake_hands() == relay::state::open);
         client = unique_fd(::fcntl(between.open_pair(), F_DUPFD_CLOEXEC, 0));
         REQUIRE(client.get() != -1);
         between.close_clients_end();
@@ -156,7 +155,7 @@ TEST_CASE("small and large amounts arrive whole, in both directions and both ver
             CHECK(held_input == (size > 1'000'000));
             CHECK(held_output == (size > 1'000'000));
             CHECK_FALSE(r.between.holds_output());
-            CHECK(r.between.now_in() == state::open);
+            CHECK(r.between.now_in() == relay::state::open);
         }
 }
 
@@ -193,7 +192,7 @@ TEST_CASE("a server that hangs up: the C client reads what came before, and then
         r.pass_on();
         r.server_hangs_up();
         r.bring_in_all();
-        CHECK(r.between.now_in() == state::ended);
+        CHECK(r.between.now_in() == relay::state::ended);
         CHECK_FALSE(r.between.has_failed());
         CHECK(r.between.why().empty() == in_good_order);
         CHECK(read_all(r.client.get()) == "the last word");
@@ -211,7 +210,7 @@ TEST_CASE("a server that hangs up without a word, after the handshake, has not f
     r.open();
     r.server_hangs_up();
     r.bring_in_all();
-    CHECK(r.between.now_in() == state::ended);
+    CHECK(r.between.now_in() == relay::state::ended);
     CHECK_FALSE(r.between.has_failed());
     CHECK(has_ended(r.client.get()));
 }
@@ -222,16 +221,16 @@ TEST_CASE("a server that hangs up in the handshake, and one whose certificate is
     SUBCASE("hung up")
     {
         relay_scene r(s, s.server_named("DNS:zk1"));
-        CHECK(r.between.shake_hands(r.near()) == state::handshaking);
+        CHECK(r.between.shake_hands(r.near()) == relay::state::handshaking);
         r.server_hangs_up();
-        CHECK(r.between.shake_hands(r.near()) == state::ended);
+        CHECK(r.between.shake_hands(r.near()) == relay::state::ended);
         CHECK(r.between.has_failed());
         CHECK(r.between.why().find("during the handshake") != std::string::npos);
     }
     SUBCASE("refused")
     {
         relay_scene r(s, s.server_named("DNS:another"));
-        CHECK(r.shake_hands() == state::ended);
+        CHECK(r.shake_hands() == relay::state::ended);
         CHECK(r.between.has_failed());
         CHECK_FALSE(r.between.why().empty());
         CHECK(r.server.failure().find("alert") != std::string::npos); // it was told
@@ -247,13 +246,13 @@ TEST_CASE("a server that has spoken, and then sends a record that was changed: t
         r.server.write("a word");
         r.pass_on();
         r.bring_in_all();
-        CHECK(r.between.now_in() == state::open);
+        CHECK(r.between.now_in() == relay::state::open);
         r.server.write("another");
         r.unsent = r.server.take();
         r.unsent.back() = static_cast<char>(r.unsent.back() ^ 1);
         r.pass_on();
         r.bring_in_all();
-        CHECK(r.between.now_in() == state::ended);
+        CHECK(r.between.now_in() == relay::state::ended);
         CHECK_FALSE(r.between.has_failed());
         CHECK(r.between.why() == "decryption failed or bad record mac");
         CHECK(read_all(r.client.get()) == "a word");
@@ -267,11 +266,11 @@ TEST_CASE("a server of TLS 1.3 that refuses the client after the handshake, and 
     auto settings = s.server_named("DNS:zk1");
     settings.client_authority = s.root.certificate();
     relay_scene r(s, settings);
-    CHECK(r.shake_hands() == state::open); // as the client sees it
+    CHECK(r.shake_hands() == relay::state::open); // as the client sees it
     REQUIRE(r.between.open_pair() != -1);
     r.serve();
     r.bring_in_all();
-    CHECK(r.between.now_in() == state::ended);
+    CHECK(r.between.now_in() == relay::state::ended);
     CHECK(r.between.has_failed());
     CHECK(r.between.why().find("alert") != std::string::npos);
 }
@@ -294,7 +293,7 @@ TEST_CASE("the C client's end is closed by exec, and does not block")
 {
     const tls_scene s;
     relay_scene r(s, s.server_named("DNS:zk1"));
-    REQUIRE(r.shake_hands() == state::open);
+    REQUIRE(r.shake_hands() == relay::state::open);
     const int end = r.between.open_pair();
     REQUIRE(end != -1);
     CHECK((::fcntl(end, F_GETFD) & FD_CLOEXEC) != 0);

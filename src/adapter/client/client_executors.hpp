@@ -56,8 +56,8 @@ public:
         else
             asio::post(other_, std::forward<Function>(f));
     }
-    /// Likewise, what has no executor of its own; on an `io_context` it waits in that memory. (asio::post() would look
-    /// for an executor of what has an allocator, and move it four times.)
+    /// Posts, likewise, what has no executor of its own; on an `io_context` it waits in that memory. (asio::post()
+    /// would look for an executor of what has an allocator, and move it four times.)
     template <class Function, class Allocator> void post_in(const Allocator& memory, Function&& f) const
     {
         if (io_)

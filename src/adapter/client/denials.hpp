@@ -13,7 +13,7 @@ void log_denial(const client_core& core, error_code ec, const Parts&... what) no
     if (ec == errc::access_denied)
         core.session.log(log_level::warning, "access denied by the servers: ", what...);
 }
-/// Of an operation that may end with its client.
+/// Does the same for an operation that may end with its client.
 template <class... Parts>
 void log_denial(const client_state& client, error_code ec, const Parts&... what) noexcept
 {

@@ -20,7 +20,7 @@ using endpoint = boost::asio::ip::tcp::endpoint;
 [[nodiscard]] std::optional<endpoint> parse_endpoint(std::string_view text);
 /// Reads `10.0.0.1`, `2001:db8::1` or `[2001:db8::1]`.
 [[nodiscard]] std::optional<address> parse_address(std::string_view text);
-/// As parse_endpoint() reads it.
+/// Writes an endpoint as parse_endpoint() reads it.
 [[nodiscard]] std::string text_of(const endpoint&);
 
 /// What other machines can be told to connect to: no address that stands for any or for several, or that means another

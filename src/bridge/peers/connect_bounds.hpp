@@ -57,7 +57,7 @@ private:
 class inbound_places {
 public:
     static constexpr std::size_t most = 256;
-    /// Of one address, or of one IPv6 network of 64 bits, all of whose addresses are one machine's for the asking.
+    /// One address may have so many, or one IPv6 network of 64 bits, whose addresses one machine has for the asking.
     static constexpr std::size_t most_of_an_address = 16;
 
     [[nodiscard]] bool take(const address& of);

@@ -32,22 +32,22 @@ bool network_peers::alive() const noexcept { return strand_ && runtime::fork_cou
 void network_peers::attach(store::peers_observer& observer)
 {
     observer_ = &observer;
-    listener_ = std::make_shared<listener>(
+    acceptor_ = std::make_shared<acceptor>(
         *strand_, turns_, settings_.listen, log_,
         [weak = weak_from_this()](int descriptor, const peering::endpoint& from) {
             if (const auto self = weak.lock())
                 self->accepted(descriptor, from);
         });
-    listener_->open(lease_clock::now());
-    counted_.listens.set(listener_->bound() ? 1 : 0);
+    acceptor_->open(lease_clock::now());
+    counted_.listens.set(acceptor_->bound() ? 1 : 0);
     finish_turn_later();
 }
 
 std::string_view network_peers::endpoint() const
 {
-    if (!alive() || !listener_ || !listener_->bound())
+    if (!alive() || !acceptor_ || !acceptor_->bound())
         return {};
-    const peering::endpoint& bound = *listener_->bound();
+    const peering::endpoint& bound = *acceptor_->bound();
     std::optional<address> at = settings_.advertised;
     if (!at)
         at = bound.address().is_unspecified() ? local_address_() : bound.address();
@@ -72,7 +72,7 @@ void network_peers::turn_ends()
         return;
     unless_memory_fails([this] {
         send();
-        if (looks_due_ || (listener_ && listener_->due() < waking_))
+        if (looks_due_ || (acceptor_ && acceptor_->due() < waking_))
             look_at_all(lease_clock::now());
     });
 }
@@ -110,8 +110,8 @@ void network_peers::send()
 void network_peers::look_at_all(time_point now)
 {
     looks_due_ = true; // until it is done
-    listener_->time_passed(now);
-    counted_.listens.set(listener_->bound() ? 1 : 0);
+    acceptor_->time_passed(now);
+    counted_.listens.set(acceptor_->bound() ? 1 : 0);
     for (auto next = inbounds_.begin(); next != inbounds_.end();) {
         const auto each = next++;
         inbound& says = each->second.says;
@@ -130,7 +130,7 @@ void network_peers::look_at_all(time_point now)
 /// One timer serves all. One that fires too early is set again then.
 void network_peers::wake_at_next()
 {
-    time_point next = listener_->due();
+    time_point next = acceptor_->due();
     for (const auto& [id, each] : inbounds_)
         next = std::min(next, each.says.due());
     for (const auto& [to, each] : outbounds_)
@@ -155,8 +155,8 @@ void network_peers::stop(bool told_of_fork) noexcept
         return;
     const bool to_parent = runtime::fork_count() != forks_ && !told_of_fork;
     scheduler_.cancel(std::exchange(timer_, 0));
-    if (listener_)
-        listener_->close(to_parent);
+    if (acceptor_)
+        acceptor_->close(to_parent);
     for (auto& [id, each] : inbounds_)
         each.to->close(to_parent);
     for (auto& [to, each] : outbounds_)

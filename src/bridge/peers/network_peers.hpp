@@ -1,8 +1,8 @@
 #pragma once
+#include "bridge/peers/acceptor.hpp"
 #include "bridge/peers/connect_bounds.hpp"
 #include "bridge/peers/inbound.hpp"
 #include "bridge/peers/link.hpp"
-#include "bridge/peers/listener.hpp"
 #include "bridge/peers/offers.hpp"
 #include "bridge/peers/outbound.hpp"
 #include "bridge/peers/secrets.hpp"
@@ -125,7 +125,7 @@ private:
     store::peers_observer* observer_ = nullptr;
     secret_source secrets_;
 
-    std::shared_ptr<listener> listener_;
+    std::shared_ptr<acceptor> acceptor_;
     offers offers_{counted_.given};
     inbound_places places_;
     std::map<peer_id, inbound_peer> inbounds_;

@@ -48,7 +48,7 @@ public:
         gone     ///< it is let go: the secrets are in kept_secrets()
     };
     [[nodiscard]] answer subscribe(const node_id& node, peer_id peer, time_point now);
-    /// Of the node for which subscribe() has just said that it is gone.
+    /// Gives the secrets of the node for which subscribe() has just said that it is gone.
     [[nodiscard]] std::span<const store::node_secret> kept_secrets(const node_id& node) const;
     /// Whether it did subscribe.
     bool unsubscribe(const node_id& node, peer_id peer);

@@ -51,7 +51,7 @@ bool use_certificates(SSL_CTX& context, std::string_view text)
     }
 }
 
-/// Of the certificate's file, if there is no other one for the key.
+/// Tells where the key is: in the certificate's file, if there is no other one for it.
 const std::string& key_path(const tls_options& options)
 {
     return options.key_file.empty() ? options.certificate_file : options.key_file;

@@ -1,22 +1,6 @@
 # Two clients and one lock: what the program tells, and in which order; and that it finds out when B does not wait.
 # Usage: bash two_clients.sh TWO_CLIENTS RUN
-set -u
-two_clients=$1
-run=$2
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-source "$here/../shell/processes.sh"
-source "$here/../shell/zookeeper.sh"
-
-# expect STATUS TEXT COMMAND...: the status, and a text, which may be a pattern, that all of what it prints fits.
-expect() {
-    local status=$1 text=$2 got
-    shift 2
-    step "$@" >"$scratch/output" 2>&1
-    got=$?
-    # shellcheck disable=SC2053 # a pattern
-    [[ $got == "$status" && $(<"$scratch/output") == $text ]] ||
-        die "$*: status $got, expected $status and $text: $(cat "$scratch/output")"
-}
+source "$(dirname "${BASH_SOURCE[0]}")/two_clients_scene.sh"
 
 start_zookeeper
 await_zookeeper

@@ -1,21 +1,5 @@
 # Two clients and one lock over TLS; and that strangers are refused. Usage: bash two_clients_tls.sh TWO_CLIENTS RUN
-set -u
-two_clients=$1
-run=$2
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-source "$here/../shell/processes.sh"
-source "$here/../shell/zookeeper.sh"
-
-# expect STATUS TEXT COMMAND...: the status, and a text, which may be a pattern, that all of what it prints fits.
-expect() {
-    local status=$1 text=$2 got
-    shift 2
-    step "$@" >"$scratch/output" 2>&1
-    got=$?
-    # shellcheck disable=SC2053 # a pattern
-    [[ $got == "$status" && $(<"$scratch/output") == $text ]] ||
-        die "$*: status $got, expected $status and $text: $(cat "$scratch/output")"
-}
+source "$(dirname "${BASH_SOURCE[0]}")/two_clients_scene.sh"
 
 well='*connected to 127.0.0.1:* with TLS*A lets go*B holds it, * ms later, with token *B lets go'
 expect 0 "*TWO CLIENTS*$well" bash "$run" --two-clients --tls

@@ -37,52 +37,52 @@ std::shared_ptr<acquisition> multi_acquisition::start(session& s, std::vector<me
 multi_acquisition::multi_acquisition(session& s, std::vector<member> members, waiter w)
     : session_(s), waiter_(std::move(w)), endings_(std::make_shared<endings>())
 {
-    parts_.reserve(members.size());
+    members_.reserve(members.size());
     for (member& m : members)
-        parts_.push_back({std::move(m), nullptr});
+        members_.push_back({std::move(m), nullptr});
 }
 
 void multi_acquisition::next()
 {
-    const auto attempted = std::make_shared<attempt>();
-    part& p = parts_[reached_++];
-    p.now = attempted;
+    const auto acquire = std::make_shared<member_acquire>();
+    member_state& m = members_[reached_++];
+    m.now = acquire;
     waiter w;
     w.mode = waiter_.mode;
     if (reached_ == 1 || !ZKLOCK_MUTANT(multi_deadline_for_the_first_member_only))
         w.deadline = waiter_.deadline;
     // Both ends keep this alive until the wait is over.
-    w.done = [self = shared_from_this(), &p, attempted](error_code ec, grant given) {
-        if (attempted->dropped) {
-            if (const auto late = std::exchange(attempted->handle, nullptr); !ec)
+    w.done = [self = shared_from_this(), &m, acquire](error_code ec, grant given) {
+        if (acquire->dropped) {
+            if (const auto late = std::exchange(acquire->handle, nullptr); !ec)
                 late->release({});
         } else {
-            self->on_done(p, ec, std::move(given));
+            self->on_done(m, ec, std::move(given));
         }
     };
-    w.lost = [weak = weak_from_this(), attempted] {
+    w.lost = [weak = weak_from_this(), acquire] {
         const auto self = weak.lock();
-        if (self && !attempted->dropped)
+        if (self && !acquire->dropped)
             self->on_lost();
     };
-    attempted->handle = p.what.acquire(std::move(w));
+    acquire->handle = m.what.acquire(std::move(w));
 }
 
-void multi_acquisition::on_done(part& p, error_code ec, grant given)
+void multi_acquisition::on_done(member_state& m, error_code ec, grant given)
 {
     if (ec) {
-        if (ec == errc::timed_out && p.now->handle)
-            waited_for_.keep([&] { return p.now->handle->describe_wait(); });
-        p.now = nullptr;
+        if (ec == errc::timed_out && m.now->handle)
+            waited_for_.keep([&] { return m.now->handle->describe_wait(); });
+        m.now = nullptr;
         --reached_;
         if (ec == errc::lost && !given.node.empty()) // before it could be told
             return begin_anew();
         roll_back();
         return fail(ec);
     }
-    p.now->granted = true;
-    p.now->given = std::move(given);
-    if (reached_ < parts_.size())
+    m.now->granted = true;
+    m.now->given = std::move(given);
+    if (reached_ < members_.size())
         return go_on();
     granted_ = true;
     if (!held(session_.scheduler.now()) && !ZKLOCK_MUTANT(multi_granted_with_a_lost_member)) {
@@ -97,9 +97,9 @@ void multi_acquisition::finish()
     grant all;
     try {
         std::vector<held_lock> parts;
-        parts.reserve(parts_.size());
-        for (const part& p : parts_)
-            parts.push_back({p.what.path, p.now->given.node, p.now->given.fencing_token});
+        parts.reserve(members_.size());
+        for (const member_state& m : members_)
+            parts.push_back({m.what.path, m.now->given.node, m.now->given.fencing_token});
         all.parts = std::make_shared<const std::vector<held_lock>>(std::move(parts));
     } catch (const std::bad_alloc&) {
         granted_ = false;
@@ -152,31 +152,31 @@ void multi_acquisition::go_on()
 void multi_acquisition::roll_back()
 {
     while (reached_ != 0) {
-        part& p = parts_[--reached_];
-        const auto attempted = std::exchange(p.now, nullptr);
-        if (attempted->granted) {
-            attempted->dropped = true;
+        member_state& m = members_[--reached_];
+        const auto acquire = std::exchange(m.now, nullptr);
+        if (acquire->granted) {
+            acquire->dropped = true;
             if (reached_ != 0 || !ZKLOCK_MUTANT(multi_roll_back_stops_early))
-                std::exchange(attempted->handle, nullptr)->release({});
-        } else if (!attempted->handle || attempted->handle->withdraw()) { // it has none if memory failed
-            attempted->handle = nullptr;
+                std::exchange(acquire->handle, nullptr)->release({});
+        } else if (!acquire->handle || acquire->handle->withdraw()) { // it has none if memory failed
+            acquire->handle = nullptr;
         } else {
-            attempted->dropped = true;
+            acquire->dropped = true;
         }
     }
 }
 
 void multi_acquisition::expect_time_out()
 {
-    if (waiter_.done && reached_ != 0 && parts_[reached_ - 1].now->handle)
-        parts_[reached_ - 1].now->handle->expect_time_out();
+    if (waiter_.done && reached_ != 0 && members_[reached_ - 1].now->handle)
+        members_[reached_ - 1].now->handle->expect_time_out();
 }
 
 wait_report multi_acquisition::describe_wait()
 {
     return waited_for_.tell([this] {
-        const bool waits = waiter_.done && reached_ != 0 && parts_[reached_ - 1].now->handle;
-        return waits ? parts_[reached_ - 1].now->handle->describe_wait() : wait_report();
+        const bool waits = waiter_.done && reached_ != 0 && members_[reached_ - 1].now->handle;
+        return waits ? members_[reached_ - 1].now->handle->describe_wait() : wait_report();
     });
 }
 
@@ -196,10 +196,10 @@ void multi_acquisition::release(store::unique_function<void(error_code)> release
     waiter_.lost = nullptr;
     asked_ = nullptr;
     const auto ending = std::exchange(endings_, nullptr); // what it calls may own this
-    ending->due = parts_.size();
+    ending->due = members_.size();
     ending->released = std::move(released);
-    for (auto p = parts_.rbegin(); p != parts_.rend(); ++p)
-        p->now->handle->release([all = ending](error_code ec) {
+    for (auto m = members_.rbegin(); m != members_.rend(); ++m)
+        m->now->handle->release([all = ending](error_code ec) {
             if (ec && (!all->first || ec == errc::lost))
                 all->first = ec;
             if (--all->due == 0 && all->released)
@@ -216,8 +216,8 @@ void multi_acquisition::forget_caller() noexcept
 
 void multi_acquisition::on_revoked(std::function<void()> asked)
 {
-    for (part& p : parts_)
-        p.now->handle->on_revoked([weak = weak_from_this()] {
+    for (member_state& m : members_)
+        m.now->handle->on_revoked([weak = weak_from_this()] {
             if (const auto self = weak.lock())
                 self->revoke();
         });
@@ -232,15 +232,15 @@ void multi_acquisition::revoke()
 
 bool multi_acquisition::stands_on(const grant&) const noexcept
 {
-    return std::all_of(parts_.begin(), parts_.end(),
-                       [](const part& p) { return p.now->handle->stands_on(p.now->given); });
+    return std::all_of(members_.begin(), members_.end(),
+                       [](const member_state& m) { return m.now->handle->stands_on(m.now->given); });
 }
 
 std::vector<std::string> multi_acquisition::nodes_of(const grant&) const
 {
     std::vector<std::string> all;
-    for (const part& p : parts_)
-        for (std::string& node : p.now->handle->nodes_of(p.now->given))
+    for (const member_state& m : members_)
+        for (std::string& node : m.now->handle->nodes_of(m.now->given))
             all.push_back(std::move(node));
     return all;
 }
@@ -253,16 +253,16 @@ const std::string& multi_acquisition::path() const noexcept
 
 bool multi_acquisition::held(store::scheduler::time_point now) const noexcept
 {
-    const auto is_held = [now](const part& p) { return p.now->handle->held(now); };
+    const auto is_held = [now](const member_state& m) { return m.now->handle->held(now); };
     return granted_ &&
-           std::all_of(parts_.begin(),
-                       ZKLOCK_MUTANT(multi_held_while_one_is) ? std::next(parts_.begin()) : parts_.end(), is_held);
+           std::all_of(members_.begin(),
+                       ZKLOCK_MUTANT(multi_held_while_one_is) ? std::next(members_.begin()) : members_.end(), is_held);
 }
 
 std::optional<lock_loss> multi_acquisition::loss(store::scheduler::time_point now) const noexcept
 {
-    for (const part& p : parts_)
-        if (const auto how = p.now->handle->loss(now))
+    for (const member_state& m : members_)
+        if (const auto how = m.now->handle->loss(now))
             return how;
     return std::nullopt;
 }
@@ -270,8 +270,8 @@ std::optional<lock_loss> multi_acquisition::loss(store::scheduler::time_point no
 store::scheduler::time_point multi_acquisition::held_until() const noexcept
 {
     auto first = store::scheduler::time_point::max();
-    for (const part& p : parts_)
-        first = std::min(first, p.now->handle->held_until());
+    for (const member_state& m : members_)
+        first = std::min(first, m.now->handle->held_until());
     return first;
 }
 

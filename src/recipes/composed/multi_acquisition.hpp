@@ -45,8 +45,8 @@ public:
     [[nodiscard]] wait_report describe_wait() override;
     void note_unseen() noexcept override
     {
-        for (const part& p : parts_)
-            p.now->handle->note_unseen();
+        for (const member_state& m : members_)
+            m.now->handle->note_unseen();
     }
     /// `asked` is called when the holder of any of them is asked.
     void on_revoked(std::function<void()> asked) override;
@@ -63,21 +63,21 @@ public:
 
 private:
     /// One acquire of one member.
-    struct attempt {
+    struct member_acquire {
         std::shared_ptr<acquisition> handle;
         grant given;
         bool granted = false;
         bool dropped = false; ///< too late to withdraw: given back when it comes
     };
     /// A member, and the acquire of it that waits or holds; null if none does.
-    struct part {
+    struct member_state {
         member what;
-        std::shared_ptr<attempt> now;
+        std::shared_ptr<member_acquire> now;
     };
 
     void next();  ///< asks for the next member
     void go_on(); ///< the same; fails if there is no memory for it
-    void on_done(part&, error_code, grant);
+    void on_done(member_state&, error_code, grant);
     void on_lost();
     void revoke();
     void begin_anew();
@@ -93,7 +93,7 @@ private:
     };
 
     session& session_;
-    std::vector<part> parts_;
+    std::vector<member_state> members_;
     std::size_t reached_ = 0; ///< how many members have been asked for
     waiter waiter_;
     /// Made before the first is asked for, so that a release cannot fail half-way.

@@ -302,16 +302,29 @@ void reentrant_locks::tenure::release(const hold_ptr& h, store::unique_function<
     readers_ -= h->reads() ? 1 : 0;
     ++changes_;
     count();
-    if (!held_.empty() && !ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all)) {
-        h->on_release(std::move(released));
-        if (ours() && (last_of_the_writers || (readers_ != 0 && ZKLOCK_MUTANT(owned_downgraded_although_it_writes))) &&
-            !ZKLOCK_MUTANT(owned_last_writer_stays_alone)) {
-            read_on(h);
-            if (!ZKLOCK_MUTANT(owned_release_told_before_the_downgrade))
-                return;
-        }
-        return h->tell_released(ours() ? error_code() : make_error_code(errc::lost));
+    if (held_.empty() || ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all))
+        release_lock(h, std::move(released));
+    else
+        release_one(h, last_of_the_writers, std::move(released));
+}
+
+/// Others of the owner still hold: if they read, so does the lock from now on, and the release ends with that.
+void reentrant_locks::tenure::release_one(const hold_ptr& h, bool last_writer,
+                                          store::unique_function<void(error_code)> released)
+{
+    h->on_release(std::move(released));
+    const bool none_writes = last_writer || (readers_ != 0 && ZKLOCK_MUTANT(owned_downgraded_although_it_writes));
+    if (ours() && none_writes && !ZKLOCK_MUTANT(owned_last_writer_stays_alone)) {
+        read_on(h);
+        if (!ZKLOCK_MUTANT(owned_release_told_before_the_downgrade))
+            return;
     }
+    h->tell_released(ours() ? error_code() : make_error_code(errc::lost));
+}
+
+/// It was the last of the owner.
+void reentrant_locks::tenure::release_lock(const hold_ptr& h, store::unique_function<void(error_code)> released)
+{
     const auto lock = ZKLOCK_MUTANT(reentrant_release_of_one_is_of_all) ? lock_ : std::exchange(lock_, nullptr);
     granted_ = !held_.empty();
     close_if_unused();

@@ -70,6 +70,8 @@ private:
     [[nodiscard]] bool ours() const;
     void enter_again(const hold_ptr&);
     void tell_entered(hold&);
+    void release_one(const hold_ptr&, bool last_writer, store::unique_function<void(error_code)> released);
+    void release_lock(const hold_ptr&, store::unique_function<void(error_code)> released);
     void read_on(hold_ptr last_writer);
     void on_read_on(error_code, grant);
     void on_lost();

@@ -79,11 +79,9 @@ void handoffs::forget(lingering_nodes::iterator node) noexcept
 void handoffs::on_certificate(const store::node_secret& secret)
 {
     const store::commitment commitment = peers.commitment_to(secret);
-    auto [first, last] = followed_.equal_range(commitment);
-    if (ZKLOCK_MUTANT(handoff_certificate_not_checked)) {
-        first = followed_.begin();
-        last = followed_.end();
-    }
+    auto [first, last] = ZKLOCK_MUTANT(handoff_certificate_not_checked)
+                             ? std::pair(followed_.begin(), followed_.end())
+                             : followed_.equal_range(commitment);
     std::vector<node_of_others> certified; // they go from the list when they are told
     for (; first != last; ++first)
         certified.push_back(first->second);

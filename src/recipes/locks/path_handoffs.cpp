@@ -21,11 +21,6 @@ constexpr std::size_t most_sent_along = 8;
 constexpr std::size_t most_known = 16;
 constexpr std::size_t most_asked_for = 8;
 
-[[nodiscard]] std::string_view number_of(std::string_view node)
-{
-    return node.substr(node.size() - std::min(node.size(), queue::sequence_digits));
-}
-
 } // namespace
 
 path_handoffs::path_handoffs(handoffs& all, queue::lock_queue& queue, bool lingers, std::function<void()> advance)
@@ -45,9 +40,10 @@ path_handoffs::~path_handoffs()
 std::string_view path_handoffs::offer(lock_contender& contender)
 {
     takes_part_ = true;
-    const bool again = ZKLOCK_MUTANT(handoff_one_secret_for_all_nodes) && !let_go_.empty();
     contender.offer.reset();
-    contender.offer = std::make_unique<offered_node>(all_, again ? let_go_.back().secret : all_.peers.make_secret());
+    contender.offer = std::make_unique<offered_node>(
+        all_, ZKLOCK_MUTANT(handoff_one_secret_for_all_nodes) && !let_go_.empty() ? let_go_.back().secret
+                                                                                  : all_.peers.make_secret());
     if (lingers_)
         contender.offer->tell(*this);
     advertise(contender);
@@ -69,7 +65,7 @@ void path_handoffs::granted(lock_contender& contender, lock_contender* before, c
 {
     if (before) {
         if (ZKLOCK_MUTANT(handoff_node_passed_on_afterwards))
-            tell_too_early(*before);
+            tell(queue_.node(contender.id), std::move(before->offer));
         contender.offer = std::move(before->offer);
         advertise(contender); // should a reader's node follow this one
     }
@@ -80,7 +76,7 @@ void path_handoffs::granted(lock_contender& contender, lock_contender* before, c
         settle();
     }
     if (ZKLOCK_MUTANT(handoff_given_before_the_release))
-        tell_too_early(contender);
+        tell(queue_.node(contender.id), std::move(contender.offer));
 }
 
 void path_handoffs::leaves(lock_contender& contender)
@@ -108,27 +104,21 @@ void path_handoffs::delete_goes(lock_contender& contender, std::string_view node
 }
 
 void path_handoffs::deletes_sent()
+{
+    for (leaving& each : std::exchange(to_tell_, {}))
+        tell(each.node, std::move(each.offer));
+}
+
+void path_handoffs::tell(std::string_view node, std::unique_ptr<offered_node> offer)
 try {
-    for (leaving& each : std::exchange(to_tell_, {})) {
-        const store::node_secret secret = each.offer->secret();
-        std::vector<store::node_secret> before;
-        for (const let_go& earlier : let_go_)
-            before.push_back(earlier.secret);
-        each.offer->publish(before);
-        remember(each.node, secret);
-    }
+    if (!offer || !offer->held_without_writes())
+        return;
+    std::vector<store::node_secret> before;
+    for (const let_go& earlier : let_go_)
+        before.push_back(earlier.secret);
+    offer->publish(before);
+    remember(node, offer->secret());
 } catch (const std::bad_alloc&) { // those who wait hear from the servers
-}
-
-void path_handoffs::tell_too_early(lock_contender& contender)
-{
-    if (contender.offer && contender.offer->held_without_writes())
-        std::exchange(contender.offer, nullptr)->publish({});
-}
-
-bool path_handoffs::nobody_waits(const lock_contender& contender) const
-{
-    return contender.offer && !contender.offer->awaited();
 }
 
 void path_handoffs::remember(std::string_view node, const store::node_secret& secret)
@@ -189,11 +179,6 @@ std::optional<handoffs::followed> path_handoffs::follow(const std::string& node)
     if (const auto told = all_.told_before(*uuid))
         if (certified(node, *told))
             return std::nullopt;
-    const auto has_its_number = [&node](const let_go& l) { return l.node.ends_with(number_of(node)); };
-    if (ZKLOCK_MUTANT(handoff_by_number_not_name) && std::ranges::any_of(let_go_, has_its_number)) {
-        (void)queue_.certified(node);
-        return std::nullopt;
-    }
     const auto found = std::ranges::find_if(known_, [&node](handoffs::followed f) { return f->second.node == node; });
     if (found != known_.end()) {
         std::rotate(found, found + 1, known_.end()); // the last that was met is the last to go

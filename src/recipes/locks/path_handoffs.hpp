@@ -42,10 +42,8 @@ public:
     void deletes_sent();
     /// It is not known any more whether they are.
     void deletes_unknown() { to_tell_.clear(); }
-    /// Those who wait are told at once. Only mutants do so.
-    void tell_too_early(lock_contender&);
-    /// Nobody has asked for the node of the contender.
-    [[nodiscard]] bool nobody_waits(const lock_contender&) const;
+    /// Tells those who wait for that node that it was let go; nobody, if a user has written while it was held.
+    void tell(std::string_view node, std::unique_ptr<offered_node>);
 
     // --- nodes of others ---------------------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ std::size_t length_of_character(std::string_view text, std::size_t at)
     return length;
 }
 
-/// Of the terminal on stderr.
+/// Tells how wide the terminal on stderr is; 80 if it does not say so.
 std::size_t columns()
 {
     winsize size{};

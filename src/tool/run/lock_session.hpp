@@ -39,7 +39,7 @@ struct event {
         tick
     };
 
-    event(kind of) : what(of) {}                                         // NOLINT: it is one
+    event(kind of) : what(of) {} // NOLINT: a kind alone is an event, too
     event(kind of, error_code why) : what(of), error(why) {}
     event(kind of, int the_number) : what(of), number(the_number) {}
 
@@ -77,7 +77,7 @@ public:
     boost::asio::awaitable<void> close();
 
     [[nodiscard]] bool holds() const { return held_.has_value(); }
-    /// Of the lock that is held.
+    /// The lock that is held has this node, and this token; there has to be one.
     [[nodiscard]] const std::string& node() const { return held_->node(); }
     [[nodiscard]] std::int64_t token() const { return held_->token(); }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace zklock::tool {
 namespace {
@@ -22,9 +23,9 @@ milliseconds reserve_for(milliseconds session)
 
 /// How long a command has between TERM and KILL, and how long a session has to be for it.
 ///
-/// Of a session of S, the lease is certain for 0.99 S after a heartbeat (clock_drift). A heartbeat counts a margin of
+/// The lease of a session of S is certain for 0.99 S after a heartbeat (clock_drift). A heartbeat counts a margin of
 /// S/4 later, when the next one is answered (lease_margin; never less than a tick), and the next but one is due S/4
-/// after that. So of a lease there always is left, as long as all heartbeats are answered:
+/// after that. So this much of a lease is always left, as long as all heartbeats are answered:
 ///
 ///     0.99 S - S/4 - S/4 = 0.49 S        for S of four ticks or more
 ///
@@ -49,7 +50,7 @@ void plan_stop(const run_arguments& given, run_plan& plan)
     plan.client.loss_notice = std::chrono::duration_cast<milliseconds>(plan.stop.notice());
 }
 
-/// Empty if it is not set.
+/// Reads a variable; the text is empty if it is not set.
 std::string from_environment(const char* name)
 {
     const char* const value = std::getenv(name);
@@ -95,8 +96,10 @@ handoff_options handoff_of(const run_arguments& given)
         return {};
     if (all.advertise.empty())
         all.advertise = from_environment("ZKLOCK_HANDOFF_ADVERTISE");
-    if (const std::string peers = from_environment("ZKLOCK_HANDOFF_PEERS"); all.peers.empty() && !peers.empty())
+    if (const std::string peers = from_environment("ZKLOCK_HANDOFF_PEERS"); all.peers.empty() && !peers.empty()) {
         boost::split(all.peers, peers, boost::is_any_of(","));
+        std::erase(all.peers, std::string()); // behind a comma at the end
+    }
     return all;
 }
 

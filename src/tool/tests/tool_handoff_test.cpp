@@ -28,7 +28,7 @@ public:
     environment()
     {
         ::setenv("ZKLOCK_HANDOFF", "127.0.0.1:0", 1);
-        ::setenv("ZKLOCK_HANDOFF_PEERS", "10.0.0.0/8,127.0.0.0/8", 1);
+        ::setenv("ZKLOCK_HANDOFF_PEERS", "10.0.0.0/8,127.0.0.0/8,", 1);
     }
     environment(const environment&) = delete;
     environment& operator=(const environment&) = delete;

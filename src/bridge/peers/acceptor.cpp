@@ -1,4 +1,4 @@
-#include "bridge/peers/listener.hpp"
+#include "bridge/peers/acceptor.hpp"
 
 #include "runtime/forks.hpp"
 
@@ -43,14 +43,14 @@ bool is_of_the_other_end(int error) noexcept
 
 } // namespace
 
-listener::listener(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, const endpoint& at,
+acceptor::acceptor(const runtime::strand& strand, std::shared_ptr<runtime::turns> turns, const endpoint& at,
                    const store::logger& log, accepted told)
     : turns_(std::move(turns)), at_(at), at_text_(text_of(at)), log_(log), accepted_(std::move(told)),
-      forks_(runtime::fork_count()), acceptor_(strand)
+      forks_(runtime::fork_count()), socket_(strand)
 {
 }
 
-auto listener::bind() -> error_code
+auto acceptor::bind() -> error_code
 {
     const tcp protocol = at_.protocol();
     const int descriptor = ::socket(protocol.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
@@ -58,7 +58,7 @@ auto listener::bind() -> error_code
         return last_error();
     error_code wrong;
     try {
-        acceptor_.assign(protocol, descriptor, wrong);
+        socket_.assign(protocol, descriptor, wrong);
     } catch (...) {
         ::close(descriptor);
         throw;
@@ -76,17 +76,17 @@ auto listener::bind() -> error_code
     if (::bind(descriptor, at_.data(), static_cast<socklen_t>(at_.size())) != 0 || ::listen(descriptor, backlog) != 0)
         wrong = last_error();
     else
-        bound_ = acceptor_.local_endpoint(wrong);
+        bound_ = socket_.local_endpoint(wrong);
     if (wrong) {
         not_for_children_.reset();
         error_code ignored;
-        acceptor_.close(ignored);
+        socket_.close(ignored);
         bound_.reset();
     }
     return wrong;
 }
 
-void listener::open(time_point now) noexcept
+void acceptor::open(time_point now) noexcept
 {
     error_code wrong;
     try {
@@ -103,7 +103,7 @@ void listener::open(time_point now) noexcept
     log_(log_level::info, "listens for other clients on ", at_text_, ", port ", std::int64_t{bound_->port()});
 }
 
-void listener::pause(time_point now, const char* what, const error_code& why) noexcept
+void acceptor::pause(time_point now, const char* what, const error_code& why) noexcept
 {
     due_ = now + pause_;
     pause_ = std::min(2 * pause_, longest_pause);
@@ -112,7 +112,7 @@ void listener::pause(time_point now, const char* what, const error_code& why) no
              store::times_left_out{*left_out});
 }
 
-void listener::await()
+void acceptor::await()
 {
     if (awaiting_)
         return;
@@ -121,11 +121,11 @@ void listener::await()
         if (!ec && self->open_ && runtime::fork_count() == self->forks_)
             self->turns_->run([&] { self->accept(lease_clock::now()); });
     };
-    acceptor_.async_wait(acceptor_type::wait_read, asio::bind_allocator(of_wait_.get(), std::move(ready)));
+    socket_.async_wait(socket_type::wait_read, asio::bind_allocator(of_wait_.get(), std::move(ready)));
     awaiting_ = true;
 }
 
-void listener::accept(time_point now)
+void acceptor::accept(time_point now)
 {
     for (int n = 0; n < most_in_a_turn && open_; ++n) {
         if (!accepts_.take(now)) {
@@ -134,8 +134,7 @@ void listener::accept(time_point now)
         }
         endpoint other;
         auto size = static_cast<socklen_t>(other.capacity());
-        const int descriptor =
-            ::accept4(acceptor_.native_handle(), other.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        const int descriptor = ::accept4(socket_.native_handle(), other.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (descriptor == -1) {
             accepts_.give_back(1);
             if (is_of_the_other_end(errno))
@@ -157,7 +156,7 @@ void listener::accept(time_point now)
     }
 }
 
-void listener::time_passed(time_point now) noexcept
+void acceptor::time_passed(time_point now) noexcept
 {
     if (now < due_ || !open_)
         return;
@@ -171,18 +170,18 @@ void listener::time_passed(time_point now) noexcept
     }
 }
 
-void listener::close(bool to_parent) noexcept
+void acceptor::close(bool to_parent) noexcept
 {
     if (!std::exchange(open_, false))
         return;
     accepted_ = nullptr;
     bound_.reset();
     due_ = time_point::max();
-    if (to_parent && acceptor_.is_open())
-        runtime::leave_to_parent(acceptor_.native_handle());
+    if (to_parent && socket_.is_open())
+        runtime::leave_to_parent(socket_.native_handle());
     not_for_children_.reset();
     error_code ignored;
-    acceptor_.close(ignored);
+    socket_.close(ignored);
 }
 
 } // namespace zklock::bridge::peering

@@ -21,7 +21,7 @@ namespace zklock::bridge::peering {
 
 /// Accepts the connections of others. What goes wrong there (a port that is taken, no descriptor left) is logged, and
 /// tried again after a pause.
-class listener final : public std::enable_shared_from_this<listener> {
+class acceptor final : public std::enable_shared_from_this<acceptor> {
 public:
     using time_point = lease_clock::time_point;
     using error_code = boost::system::error_code;
@@ -36,7 +36,7 @@ public:
     /// Told in turns: a descriptor that is its own from then on, and who is at the other end.
     using accepted = std::function<void(int descriptor, const endpoint&)>;
 
-    listener(const runtime::strand&, std::shared_ptr<runtime::turns>, const endpoint& at, const store::logger&,
+    acceptor(const runtime::strand&, std::shared_ptr<runtime::turns>, const endpoint& at, const store::logger&,
              accepted);
 
     /// Listens, or will try again when due.
@@ -52,7 +52,7 @@ public:
     void close(bool to_parent = false) noexcept;
 
 private:
-    using acceptor_type = boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, runtime::strand>;
+    using socket_type = boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, runtime::strand>;
 
     [[nodiscard]] error_code bind();
     void await();
@@ -65,7 +65,7 @@ private:
     const store::logger& log_;
     accepted accepted_;
     const unsigned forks_;
-    acceptor_type acceptor_;
+    socket_type socket_;
     std::optional<endpoint> bound_;
     token_bucket accepts_{most_at_once, accept_each};
     time_point due_ = time_point::max();

@@ -1,0 +1,28 @@
+#pragma once
+// What the tests of processes that are forked off have in common.
+#include "integration/run_until.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace zklock::test {
+
+/// Runs `life` in a child, which may take no longer than a minute, and tells what it returned.
+inline int in_child(const std::function<int()>& life)
+{
+    const auto child = ::fork();
+    REQUIRE(child != -1);
+    if (child == 0) {
+        ::alarm(60);
+        ::_exit(life());
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+} // namespace zklock::test

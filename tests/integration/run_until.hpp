@@ -8,15 +8,16 @@
 
 namespace zklock::test {
 
-/// Runs the context on this thread until that holds.
+/// Runs the context on this thread until that holds. It is asked until then, and no more: it may read.
 inline void run_until(boost::asio::io_context& io, const std::function<bool()>& holds)
 {
     const auto end = steady_clock::now() + default_limit;
-    while (!holds() && steady_clock::now() < end) {
+    bool held = holds();
+    for (; !held && steady_clock::now() < end; held = holds()) {
         io.restart();
         io.run_one_for(10ms);
     }
-    REQUIRE(holds());
+    REQUIRE(held);
 }
 
 } // namespace zklock::test

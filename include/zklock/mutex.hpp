@@ -183,8 +183,8 @@ public:
     ///     zklock::result<order> sold = co_await lock.run(5s, sell);
     ///
     /// @param body Called with `guard&`, gives `awaitable<result<T>>` or `awaitable<void>`. It is copied (or moved) in;
-    /// pass `std::ref(body)` if it can be neither. Under gcc a temporary must be trivially destructible, for gcc 12 has
-    /// a defect (see `client_options`): so name the lambda and pass that.
+    /// pass `std::ref(body)` if it can be neither. Under gcc a temporary must be trivially destructible: so name the
+    /// lambda and pass that. The user's guide says why, under "A lock around a piece of work".
     ///
     /// The body runs on a strand over the executor of the awaiting coroutine. When the lock is lost it is cancelled
     /// (terminal). The lock is released however the body ends.

@@ -1,7 +1,7 @@
 #include "runtime/asio_scheduler.hpp"
+#include "runtime/single_wait.hpp"
 
 #include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/bind_allocator.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -125,17 +125,22 @@ private:
         auto first = deadlines_.begin()->first.first;
         if (armed_ && *armed_ <= first)
             return;
+        if (wait_.under_way()) { // the end of the turn in which it ends arms again
+            io_->timer.cancel();
+            armed_ = time_point::min();
+            return;
+        }
         auto now = lease_clock::now();
         auto wait = std::clamp<lease_clock::duration>(first > now ? first - now : lease_clock::duration::zero(),
                                                       lease_clock::duration::zero(), longest_wait);
         armed_.reset();
-        io_->timer.expires_after(wait); // which ends the wait before this one
-        auto fired = [self = shared_from_this(), generation = ++timer_generation_](const auto&) {
-            if (self->io_ && generation == self->timer_generation_)
+        io_->timer.expires_after(wait);
+        auto ended = [self = shared_from_this()](const auto&) {
+            if (self->io_)
                 self->turns_->run([&] { self->run(); });
         };
         try {
-            io_->timer.async_wait(asio::bind_allocator(of_wait_.get(), std::move(fired)));
+            wait_.begin([&](auto handler) { io_->timer.async_wait(std::move(handler)); }, std::move(ended));
         } catch (...) { // the end of that turn tries again
             post_a_turn();
             throw;
@@ -161,8 +166,7 @@ private:
     std::map<std::pair<time_point, timer_id>, std::function<void()>> deadlines_;
     std::unordered_map<timer_id, time_point> due_;
     std::optional<time_point> armed_; // when the Asio timer wakes
-    std::uint64_t timer_generation_ = 0;
-    memory_of_wait of_wait_;
+    single_wait wait_;
     timer_id last_id_ = 0;
 };
 

@@ -64,6 +64,25 @@ TEST_CASE("no memory for a deadline: either it throws and its function never run
         }
 }
 
+TEST_CASE("no memory while a deadline is brought forward and the strand is busy: its function runs")
+{
+    asio::io_context io;
+    const auto strand = runtime::make_strand(io.get_executor());
+    runtime::asio_scheduler scheduler(strand, std::make_shared<runtime::turns>());
+    const asio_fails_too everywhere;
+    std::optional<out_of_memory> now;
+    bool ran = false;
+    static_cast<void>(scheduler.call_at(scheduler.now() + std::chrono::seconds(100), [] { FAIL("it ran"); }));
+    asio::post(strand, [&] {
+        static_cast<void>(scheduler.call_at(scheduler.now(), [&] { ran = true; }));
+        asio::post(strand, [] {}); // the strand is busy with it when both waits end
+        now.emplace();
+    });
+    runs_until(io, [&] { return ran; }, milliseconds(100));
+    now.reset();
+    CHECK(runs_until(io, [&] { return ran; }, milliseconds(5000)));
+}
+
 TEST_CASE("memory fails once while the servers are away: the client connects when they are back")
 {
     proxy way(server().port());

@@ -6,6 +6,7 @@
 #include "bridge/wire/relay.hpp"
 #include "bridge/wire/wire.hpp"
 #include "counters/counters.hpp"
+#include "runtime/single_wait.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "store/logger.hpp"
@@ -135,6 +136,13 @@ private:
         bool corked = false;
     };
 
+    /// Waits for the socket, or for the one that comes after it.
+    struct socket_wait {
+        socket_type::wait_type what;
+        bool io_objects::*awaiting;
+        runtime::single_wait wait{};
+    };
+
     /// Where to connect, as the options say.
     struct target {
         std::vector<host_port> servers{}; ///< none if there is an error
@@ -187,9 +195,12 @@ private:
     void part_from_socket(bool told_of_fork = false);
     void leave_socket_to_parent(bool told_of_fork);
     void await_socket(bool write, bool read = true);
+    void await(socket_wait&);
+    void wait_ended(socket_wait&, bool ready);
     void on_socket(bool writable);
     void wake_at(clock::time_point);
     [[nodiscard]] bool lacks_timer() const;
+    void timer_ended(clock::time_point wanted);
     void wake_no_more();
     void on_time();
 
@@ -259,9 +270,11 @@ private:
     // What an exception has left undone: a step of the connector; or, as `wait`, to look at what the wire waits for.
     std::optional<connector::step> undone_;
     std::optional<clock::time_point> waking_; // when the timer fires, due or not
-    std::uint64_t timer_generation_ = 0;
 
-    runtime::memory_of_wait of_wait_, of_pause_, of_read_, of_write_;
+    runtime::single_wait for_time_, pause_;
+    socket_wait to_read_{socket_type::wait_read, &io_objects::awaiting_read};
+    socket_wait to_write_{socket_type::wait_write, &io_objects::awaiting_write};
+    runtime::memory_of_wait of_connect_, of_drain_; // which have a time limit, should their end get lost
     runtime::wake_up send_ = turn_of(&connection::send);
     runtime::wake_up deliver_ = turn_of(&connection::deliver);
     runtime::wake_up farewell_ = turn_of(&connection::say_farewell);

@@ -95,7 +95,7 @@ void connection::drain()
             self->drain();
     };
     io_->socket->async_read_some(boost::asio::buffer(scratch_),
-                                 boost::asio::bind_allocator(of_read_.get(), std::move(came)));
+                                 boost::asio::bind_allocator(of_drain_.get(), std::move(came)));
 }
 
 void connection::finish_closing()

@@ -1,7 +1,5 @@
 #include "bridge/connection/connection.hpp"
 
-#include <boost/asio/bind_allocator.hpp>
-
 #include <new>
 #include <utility>
 
@@ -190,8 +188,10 @@ void connection::wait_to_ask_again()
         if (!ec && self->io_ && !self->wire_.is_forked())
             self->turns_->run([&] { self->observer_->on_exception(); });
     };
-    io_->pause.expires_after(pause_after_failure);
-    io_->pause.async_wait(boost::asio::bind_allocator(of_pause_.get(), std::move(paused)));
+    if (!pause_.under_way()) {
+        io_->pause.expires_after(pause_after_failure);
+        pause_.begin([&](auto handler) { io_->pause.async_wait(std::move(handler)); }, std::move(paused));
+    }
     asks_again_ = false;
 }
 

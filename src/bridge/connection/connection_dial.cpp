@@ -1,5 +1,6 @@
 // How a connection makes the TCP connections that the wire goes on with.
 #include "bridge/connection/connection.hpp"
+#include "runtime/take_over.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
 
@@ -10,7 +11,6 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace zklock::bridge {
 
@@ -29,21 +29,6 @@ tcp::endpoint endpoint_of(const server_address& address)
     return server;
 }
 
-/// Closes the descriptor unless it becomes the socket's.
-template <class Socket> error_code take_over(int descriptor, const tcp& protocol, Socket& socket)
-{
-    error_code ec;
-    try {
-        socket.assign(protocol, descriptor, ec);
-    } catch (...) {
-        ::close(descriptor);
-        throw;
-    }
-    if (ec)
-        ::close(descriptor);
-    return ec;
-}
-
 /// Asio's own open() would leave the socket to programs that are started meanwhile.
 template <class Socket> error_code open_for(const tcp::endpoint& server, Socket& socket)
 {
@@ -52,7 +37,7 @@ template <class Socket> error_code open_for(const tcp::endpoint& server, Socket&
         ::socket(protocol.family(), protocol.type() | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol.protocol());
     if (descriptor == -1)
         return {errno, boost::system::system_category()};
-    error_code ec = take_over(descriptor, protocol, socket);
+    error_code ec = runtime::take_over(descriptor, protocol, socket);
     if (!ec)
         socket.set_option(tcp::no_delay(true), ec);
     return ec;
@@ -76,7 +61,7 @@ void connection::dial()
         if (self->io_ && generation == self->io_->socket_generation && ec != asio::error::operation_aborted)
             self->turns_->run([&] { self->dialed(ec); });
     };
-    io_->socket->async_connect(server, asio::bind_allocator(of_write_.get(), std::move(done)));
+    io_->socket->async_connect(server, asio::bind_allocator(of_connect_.get(), std::move(done)));
     io_->waited_for_writing = true;
 }
 
@@ -116,7 +101,7 @@ void connection::watch_anew()
 {
     auto made = std::make_unique<socket_type>(io_->strand);
     const int own = ::fcntl(io_->socket->native_handle(), F_DUPFD_CLOEXEC, 0);
-    if (own == -1 || take_over(own, endpoint_of(connector_.address()).protocol(), *made))
+    if (own == -1 || runtime::take_over(own, endpoint_of(connector_.address()).protocol(), *made))
         return;
     forget_socket();
     io_->socket = std::move(made);

@@ -1,8 +1,6 @@
 // A connection's socket and its clock: what the C client waits for, and what happens when it comes.
 #include "bridge/connection/connection.hpp"
 
-#include <boost/asio/bind_allocator.hpp>
-
 #include <algorithm>
 #include <utility>
 
@@ -118,32 +116,49 @@ void connection::part_from_socket(bool told_of_fork)
 
 void connection::await_socket(bool write, bool read)
 {
-    auto wait = [this](socket_type::wait_type what, bool io_objects::*awaiting, bool writable) {
-        if ((*io_).*awaiting)
-            return;
-        auto ready = [self = shared_from_this(), generation = io_->socket_generation, awaiting,
-                      writable](const error_code& ec) {
-            if (!self->io_ || generation != self->io_->socket_generation || ec == asio::error::operation_aborted)
-                return;
-            (*self->io_).*awaiting = false;
-            self->turns_->run([&] { self->on_socket(writable); });
+    if (read && !io_->awaiting_read)
+        await(to_read_);
+    if (!write)
+        return;
+    io_->waited_for_writing = true;
+    if (!io_->awaiting_write)
+        await(to_write_);
+}
+
+/// If a wait for the socket before this one has not ended yet, this one begins when it does.
+void connection::await(socket_wait& direction)
+{
+    if (!direction.wait.under_way()) {
+        auto ended = [self = shared_from_this(), &direction,
+                      generation = io_->socket_generation](const error_code& ec) {
+            if (!self->io_ || self->wire_.is_forked())
+                return; // or it is the parent's
+            const bool ready = generation == self->io_->socket_generation && ec != asio::error::operation_aborted;
+            self->turns_->run([&] { self->wait_ended(direction, ready); });
         };
-        auto& memory = writable ? of_write_ : of_read_;
-        io_->socket->async_wait(what, asio::bind_allocator(memory.get(), std::move(ready)));
-        (*io_).*awaiting = true; // not if it has thrown
-    };
-    if (read)
-        wait(socket_type::wait_read, &io_objects::awaiting_read, false);
-    if (write) {
-        io_->waited_for_writing = true;
-        wait(socket_type::wait_write, &io_objects::awaiting_write, true);
+        direction.wait.begin([&](auto handler) { io_->socket->async_wait(direction.what, std::move(handler)); },
+                             std::move(ended));
     }
+    (*io_).*direction.awaiting = true; // not if it has thrown
+}
+
+void connection::wait_ended(socket_wait& direction, bool ready)
+{
+    bool& awaiting = (*io_).*direction.awaiting;
+    const bool writable = &direction == &to_write_;
+    if (!awaiting || (io_->reads_soon && !writable))
+        return;
+    awaiting = false;
+    if (ready) {
+        on_socket(writable);
+        return;
+    }
+    refresh_due_ = true; // should it throw
+    await(direction);
 }
 
 void connection::on_socket(bool writable)
 {
-    if (wire_.is_forked())
-        return; // it is the parent's
 #ifdef ZKLOCK_WITH_TLS
     if (io_->tls && wire_.is_dialing()) {
         attempt_by([this] { shake_hands(); });
@@ -188,15 +203,25 @@ void connection::wake_at(clock::time_point when)
     if (waking_ && *waking_ <= when)
         return;
     waking_.reset(); // if it throws
-    io_->timer.expires_at(when);
-    auto fired = [self = shared_from_this(), generation = ++timer_generation_](const error_code& ec) {
-        if (ec || !self->io_ || generation != self->timer_generation_)
-            return;
-        self->waking_.reset();
-        self->turns_->run([&] { self->on_time(); });
-    };
-    io_->timer.async_wait(asio::bind_allocator(of_wait_.get(), std::move(fired)));
+    if (for_time_.under_way()) { // it ends now, and is begun again
+        io_->timer.cancel();
+    } else {
+        io_->timer.expires_at(when);
+        auto ended = [self = shared_from_this()](const error_code&) {
+            if (self->io_ && self->waking_ && !self->wire_.is_forked())
+                self->turns_->run([&] { self->timer_ended(*std::exchange(self->waking_, std::nullopt)); });
+        };
+        for_time_.begin([&](auto handler) { io_->timer.async_wait(std::move(handler)); }, std::move(ended));
+    }
     waking_ = when;
+}
+
+void connection::timer_ended(clock::time_point wanted)
+{
+    if (clock::now() < wanted)
+        wake_at(wanted);
+    else
+        on_time();
 }
 
 /// An exception came between, in the turn of the last one that fired, or as it was set again.
@@ -208,14 +233,11 @@ bool connection::lacks_timer() const
 void connection::wake_no_more()
 {
     waking_.reset();
-    ++timer_generation_;
     io_->timer.cancel();
 }
 
 void connection::on_time()
 {
-    if (wire_.is_forked())
-        return;
     const auto next = undone_ ? *undone_ : connector_.time_passed(clock::now());
     if (next == connector::step::wait && connector_.now_in() == phase::flushing)
         flush(); // which an exception has ended

@@ -1,8 +1,7 @@
 #include "bridge/peers/acceptor.hpp"
 
 #include "runtime/forks.hpp"
-
-#include <boost/asio/bind_allocator.hpp>
+#include "runtime/take_over.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +11,6 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace zklock::bridge::peering {
 
@@ -56,17 +54,9 @@ auto acceptor::bind() -> error_code
     const int descriptor = ::socket(protocol.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
     if (descriptor == -1)
         return last_error();
-    error_code wrong;
-    try {
-        socket_.assign(protocol, descriptor, wrong);
-    } catch (...) {
-        ::close(descriptor);
-        throw;
-    }
-    if (wrong) {
-        ::close(descriptor);
+    error_code wrong = runtime::take_over(descriptor, protocol, socket_);
+    if (wrong)
         return wrong;
-    }
     not_for_children_.emplace(descriptor);
     const int on = 1;
     const int off = 0;
@@ -114,15 +104,13 @@ void acceptor::pause(time_point now, const char* what, const error_code& why) no
 
 void acceptor::await()
 {
-    if (awaiting_)
+    if (wait_.under_way())
         return;
     auto ready = [self = shared_from_this()](const error_code& ec) {
-        self->awaiting_ = false;
         if (!ec && self->open_ && runtime::fork_count() == self->forks_)
             self->turns_->run([&] { self->accept(lease_clock::now()); });
     };
-    socket_.async_wait(socket_type::wait_read, asio::bind_allocator(of_wait_.get(), std::move(ready)));
-    awaiting_ = true;
+    wait_.begin([&](auto handler) { socket_.async_wait(socket_type::wait_read, std::move(handler)); }, std::move(ready));
 }
 
 void acceptor::accept(time_point now)

@@ -2,7 +2,7 @@
 #include "bridge/peers/addresses.hpp"
 #include "bridge/peers/token_bucket.hpp"
 #include "runtime/forks.hpp"
-#include "runtime/kept_memory.hpp"
+#include "runtime/single_wait.hpp"
 #include "runtime/strand.hpp"
 #include "runtime/turns.hpp"
 #include "store/logger.hpp"
@@ -73,8 +73,7 @@ private:
     store::repeats failures_told_;
     std::optional<runtime::kept_from_children> not_for_children_;
     bool open_ = true;
-    bool awaiting_ = false;
-    runtime::memory_of_wait of_wait_;
+    runtime::single_wait wait_;
 };
 
 } // namespace zklock::bridge::peering

@@ -1,6 +1,7 @@
 #include "bridge/peers/link.hpp"
 
 #include "runtime/forks.hpp"
+#include "runtime/take_over.hpp"
 
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/buffer.hpp>
@@ -13,7 +14,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace zklock::bridge::peering {
 
@@ -58,17 +58,8 @@ void link::adopt(const tcp& protocol, int descriptor)
 /// Has the socket have it, or closes it.
 void link::take(const tcp& protocol, int descriptor)
 {
-    error_code wrong;
-    try {
-        socket_.assign(protocol, descriptor, wrong);
-    } catch (...) {
-        ::close(descriptor);
-        throw;
-    }
-    if (wrong) {
-        ::close(descriptor);
+    if (const error_code wrong = runtime::take_over(descriptor, protocol, socket_))
         throw boost::system::system_error(wrong);
-    }
     const int own = socket_.native_handle();
     not_for_children_.emplace(own);
     set(own, IPPROTO_TCP, TCP_NODELAY, 1);

@@ -157,13 +157,9 @@ void lock_path::send_looks()
     session_.store.children(path_, false, expect([this, grants](const store::children_reply& answer) {
         notice_refusal(answer.result);
         what_is_seen seen{answer, grants, {}};
-        for (const contender_ptr& each : looks_.answered())
-            on_look(*each, seen);
-        if (!session_.connected)
-            for (const contender_ptr& each : looks_.left_over())
-                refuse(*each, errc::not_connected);
-        else if (looks_.due())
-            send_looks();
+        looks_.answered(
+            session_, [&](lock_contender& each) { on_look(each, seen); }, [&] { send_looks(); },
+            [&](lock_contender& each) { refuse(each, errc::not_connected); });
     }));
     looks_.sent();
 }

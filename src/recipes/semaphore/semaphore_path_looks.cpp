@@ -57,14 +57,13 @@ void semaphore_path::send_looks()
     count_.read(false);
     session_.store.children(layout_.permits, false, expect([this, grants](const store::children_reply& answer) {
         notice_refusal(answer.result);
-        for (const auto& each : looks_.answered())
-            if (each->waiting())
-                on_look(*each, answer, grants);
-        if (!session_.connected)
-            for (const auto& each : looks_.left_over())
-                each->fail(errc::not_connected);
-        else if (looks_.due())
-            send_looks();
+        looks_.answered(
+            session_,
+            [&](semaphore_acquisition& each) {
+                if (each.waiting())
+                    on_look(each, answer, grants);
+            },
+            [&] { send_looks(); }, [](semaphore_acquisition& each) { each.fail(errc::not_connected); });
     }));
     looks_.sent();
 }

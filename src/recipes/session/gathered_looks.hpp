@@ -1,4 +1,6 @@
 #pragma once
+#include "recipes/session/session.hpp"
+
 #include <utility>
 #include <vector>
 
@@ -20,16 +22,20 @@ public:
         served_ = std::exchange(waiting_, {});
         under_way_ = true;
     }
-    /// It was answered, or never will be. Gives those whom it serves.
-    [[nodiscard]] std::vector<Looker> answered() noexcept
+    /// It was answered, or never will be: calls `serve` for each whom it serves. For those who have come meanwhile,
+    /// `send` sends the next list; without a connection, `fail` is called for each of them.
+    template <class Serve, class Send, class Fail>
+    void answered(const session& s, const Serve& serve, const Send& send, const Fail& fail)
     {
         under_way_ = false;
-        return std::exchange(served_, {});
+        for (const Looker& each : std::exchange(served_, {}))
+            serve(*each);
+        if (!s.connected)
+            for (const Looker& each : std::exchange(waiting_, {}))
+                fail(*each);
+        else if (!waiting_.empty())
+            send();
     }
-    /// Whether others have come meanwhile, who need the next one.
-    [[nodiscard]] bool due() const noexcept { return !waiting_.empty(); }
-    /// Gives those: there is no connection any more.
-    [[nodiscard]] std::vector<Looker> left_over() noexcept { return std::exchange(waiting_, {}); }
     /// Nobody knows what is under way, and all have been told.
     void distrust() noexcept
     {

@@ -173,7 +173,7 @@ private:
 asio_scheduler::asio_scheduler(const strand& s, const std::shared_ptr<turns>& of)
     : state_(std::make_shared<state>(s, of))
 {
-    of->add(state_);
+    of->add(turns::kind::scheduler, state_);
 }
 asio_scheduler::~asio_scheduler() { state_->shutdown(); }
 auto asio_scheduler::now() const -> time_point { return lease_clock::now(); }

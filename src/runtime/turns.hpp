@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -7,8 +8,8 @@ namespace zklock::runtime {
 
 /// The turns of a client's strand. A turn is what runs there in one go for one cause: what came from the socket, a
 /// timer, operations that begin. At its end its finishers do what the turn has left to them: the scheduler runs what
-/// was posted, then the connection sends what was held back, and posts the delivery of answers that are left. So
-/// nothing of it needs a pass through the execution context.
+/// was posted, other clients are told what they wait for, then the connection sends what was held back, and posts the
+/// delivery of answers that are left. So nothing of it needs a pass through the execution context.
 ///
 /// Everything is called on the strand. A turn within a turn belongs to it.
 class turns {
@@ -23,9 +24,13 @@ public:
         ~finisher() = default;
     };
 
-    /// They finish in the order in which they were added. What the end of one brings up for an earlier one has to be
-    /// posted.
-    void add(std::weak_ptr<finisher> last) { finishers_.push_back(std::move(last)); }
+    /// They finish in this order, and those of one kind in the order in which they were added. What the end of one
+    /// brings up for an earlier one has to be posted.
+    enum class kind { scheduler, peers, store, client };
+    void add(kind of, std::weak_ptr<finisher> last)
+    {
+        finishers_.insert(std::ranges::upper_bound(finishers_, of, {}, &entry::of), {of, std::move(last)});
+    }
 
     [[nodiscard]] bool open() const noexcept { return open_; }
 
@@ -39,13 +44,13 @@ public:
         open_ = true;
         try {
             f();
-            for (const auto& weak : finishers_)
-                if (const auto present = weak.lock())
+            for (const auto& each : finishers_)
+                if (const auto present = each.what.lock())
                     present->turn_ends();
         } catch (...) {
             open_ = false;
-            for (const auto& weak : finishers_)
-                if (const auto present = weak.lock())
+            for (const auto& each : finishers_)
+                if (const auto present = each.what.lock())
                     try {
                         present->turn_failed();
                     } catch (...) { // NOLINT: what is left is done at the end of the next turn
@@ -56,7 +61,12 @@ public:
     }
 
 private:
-    std::vector<std::weak_ptr<finisher>> finishers_;
+    struct entry {
+        kind of;
+        std::weak_ptr<finisher> what;
+    };
+
+    std::vector<entry> finishers_;
     bool open_ = false;
 };
 

@@ -174,6 +174,41 @@ TEST_CASE("a flood of connections: no turn accepts more than 16, and a heartbeat
     CHECK(most_between > 0);
 }
 
+TEST_CASE("a node that many wait for: no turn tells more than 16 of them, and a heartbeat comes between")
+{
+    asio::io_context io;
+    peers_end owner(io);
+    const auto node = owner.offered();
+    struct waiter {
+        unique_fd socket;
+        bool told = false;
+    };
+    std::vector<waiter> waiting;
+    for (int i = 0; i < 60; ++i) {
+        waiting.push_back({connect_from("127.0.4." + std::to_string(i / 15 + 1), owner.port())});
+        say(waiting.back().socket.get(), subscription(node.name));
+    }
+    run_until(io, [&] { return owner.awaited.size() == waiting.size(); });
+    for (const waiter& each : waiting)
+        static_cast<void>(take(each.socket.get())); // the greeting
+    std::size_t told = 0, most_between = 0;
+    std::function<void()> beat = [&] {
+        const std::size_t before = told;
+        for (waiter& each : waiting)
+            if (!each.told && !take(each.socket.get()).bytes.empty()) {
+                each.told = true;
+                ++told;
+            }
+        most_between = std::max(most_between, told - before);
+        if (told < waiting.size())
+            asio::post(owner.strand(), beat);
+    };
+    owner.publish(node);
+    asio::post(owner.strand(), beat);
+    run_until(io, [&] { return told == waiting.size(); });
+    CHECK(most_between <= 16);
+}
+
 TEST_CASE("who subscribes and does not read is dropped when more waits for it than the client keeps")
 {
     asio::io_context io;

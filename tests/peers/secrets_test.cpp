@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <set>
 #include <string>
+#include <vector>
 
 using namespace zklock;
 using namespace zklock::bridge::peering;
@@ -29,6 +31,24 @@ TEST_SUITE("peers: secrets")
                 CHECK(secrets.insert(secret).second);
                 CHECK(commitments.insert(source->commitment_to(secret)).second);
                 CHECK(one.commitment_to(secret) == other.commitment_to(secret));
+            }
+    }
+
+    TEST_CASE("what was told lately has the commitment that it always had, also after many others")
+    {
+        secret_source source;
+        told_secrets told(source);
+        std::vector<store::node_secret> secrets{store::node_secret{}};
+        for (int i = 0; i < 100; ++i)
+            secrets.push_back(source.make());
+        for (std::size_t back : {0U, 1U, 30U, 31U, 32U, 33U, 70U})
+            for (std::size_t i = 0; i < secrets.size(); ++i) {
+                CAPTURE(i);
+                CAPTURE(back);
+                const auto& now = secrets[i];
+                CHECK(told.commitment_to(now) == source.commitment_to(now));
+                const auto& earlier = secrets[i < back ? 0 : i - back];
+                CHECK(told.commitment_to(earlier) == source.commitment_to(earlier));
             }
     }
 }

@@ -42,7 +42,7 @@ struct client_core {
     const std::shared_ptr<runtime::turns> turns = std::make_shared<runtime::turns>();
     runtime::asio_scheduler scheduler;
     const bridge::owned_connection store;
-    own_peers peers; ///< their turns end after the store's
+    own_peers peers;
     recipes::session session;
     recipes::locks locks;
     recipes::queue_requests queue_requests;

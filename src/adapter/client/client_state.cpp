@@ -113,7 +113,8 @@ void client_state::open()
     core_ = std::make_unique<client_core>(*strand_, *options_, holds_, connection_counters_);
     forks_.store(runtime::fork_count(), std::memory_order_relaxed);
     options_.reset();
-    core_->turns->add(std::shared_ptr<runtime::turns::finisher>(shared_from_this(), this));
+    core_->turns->add(runtime::turns::kind::client,
+                      std::shared_ptr<runtime::turns::finisher>(shared_from_this(), this));
     core_->session.on_state([this](connection_state now) {
         session_id_.store(core_->session.id(), std::memory_order_release);
         if (!closing_)

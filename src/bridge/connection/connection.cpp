@@ -44,7 +44,7 @@ owned_connection make_connection(const runtime::strand& strand, const client_opt
                                  const std::shared_ptr<runtime::turns>& turns)
 {
     auto made = std::make_shared<connection>(strand, turns, options, requests);
-    turns->add(made);
+    turns->add(runtime::turns::kind::store, made);
     connection* const c = made.get();
     return {c, stops_connection{std::move(made)}};
 }

@@ -23,7 +23,7 @@ std::shared_ptr<network_peers> make_peers(const runtime::strand& strand, const s
                                           network_peers::local_address local)
 {
     auto made = std::make_shared<network_peers>(strand, turns, scheduler, read, log, counted, std::move(local));
-    turns->add(made);
+    turns->add(runtime::turns::kind::peers, made);
     return made;
 }
 
@@ -81,30 +81,37 @@ void network_peers::turn_failed() { finish_turn_later(); }
 
 void network_peers::finish_turn_later() noexcept
 {
-    if (!strand_ || turns_->open())
-        return;
+    if (strand_ && !turns_->open())
+        post_a_turn();
+}
+
+void network_peers::post_a_turn() noexcept
+{
     try {
         end_of_turn_.post(*strand_, shared_from_this());
     } catch (...) { // NOLINT: the end of the next turn sees to it
     }
 }
 
+/// Only to so many in a turn: the client's own requests leave at its end, too.
 void network_peers::send()
 {
-    while (!inbounds_to_flush_.empty()) {
-        const peer_id peer = inbounds_to_flush_.back();
-        inbounds_to_flush_.pop_back();
+    for (int n = 0; n < most_sent_in_a_turn && !inbounds_to_flush_.empty(); ++n) {
+        const peer_id peer = inbounds_to_flush_.front();
+        inbounds_to_flush_.pop_front();
         const auto found = inbounds_.find(peer);
         if (found != inbounds_.end() && !found->second.to->flush())
             drop(peer);
     }
-    while (!outbounds_to_flush_.empty()) {
-        const auto to = outbounds_to_flush_.back();
-        outbounds_to_flush_.pop_back();
+    for (int n = 0; n < most_sent_in_a_turn && !outbounds_to_flush_.empty(); ++n) {
+        const auto to = outbounds_to_flush_.front();
+        outbounds_to_flush_.pop_front();
         const auto found = outbounds_.find(to);
         if (found != outbounds_.end() && !found->second.to->flush())
             drop(to);
     }
+    if (!inbounds_to_flush_.empty() || !outbounds_to_flush_.empty())
+        post_a_turn();
 }
 
 void network_peers::look_at_all(time_point now)

@@ -15,6 +15,7 @@
 #include "store/scheduler.hpp"
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -69,6 +70,8 @@ public:
 
 private:
     using peer_id = offers::peer_id;
+    static constexpr int most_sent_in_a_turn = 16;
+
     struct inbound_peer {
         std::shared_ptr<link> to;
         inbound says;
@@ -112,6 +115,7 @@ private:
     void look_at_all(time_point now);
     void wake_at_next();
     void finish_turn_later() noexcept;
+    void post_a_turn() noexcept;
 
     std::optional<runtime::strand> strand_; ///< nothing once it is stopped
     const std::shared_ptr<runtime::turns> turns_;
@@ -124,6 +128,7 @@ private:
     const unsigned forks_;
     store::peers_observer* observer_ = nullptr;
     secret_source secrets_;
+    told_secrets told_{secrets_};
 
     std::shared_ptr<acceptor> acceptor_;
     offers offers_{counted_.given};
@@ -136,8 +141,8 @@ private:
     std::map<peering::endpoint, outbound_peer> outbounds_;
     std::map<node_id, peering::endpoint> subscribed_;
 
-    std::vector<peer_id> inbounds_to_flush_;
-    std::vector<peering::endpoint> outbounds_to_flush_;
+    std::deque<peer_id> inbounds_to_flush_;
+    std::deque<peering::endpoint> outbounds_to_flush_;
     store::scheduler::timer_id timer_ = 0;
     time_point waking_ = time_point::max();
     bool looks_due_ = false; ///< the timer fired, or there is a connection more that may be silent
@@ -151,8 +156,7 @@ private:
     mutable std::string endpoint_text_;
 };
 
-/// Who has it stops it. What is published leaves at the end of the turn, after what was given to a store whose turns
-/// end before. (A store that has answers to come may hold its requests back for those of the next turns.)
+/// Who has it stops it. What is published leaves at the end of the turn, right before what the store holds back.
 [[nodiscard]] std::shared_ptr<network_peers> make_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&,
                                                         store::scheduler&, const settings&,
                                                         const store::log_function& log, counters::handoff_counters&,

@@ -113,7 +113,7 @@ void network_peers::publish(const store::node_secret& secret, std::span<const st
         // Those of the nodes before come first: who has this one has all that it needs.
         std::vector<store::node_secret> all(of_nodes_before.begin(), of_nodes_before.end());
         all.push_back(secret);
-        answered(offers_.publish(secrets_.commitment_to(secret), all, lease_clock::now()), all);
+        answered(offers_.publish(told_.commitment_to(secret), all, lease_clock::now()), all);
     });
 }
 

@@ -69,7 +69,7 @@ auto network_peers::connection_to(const peering::endpoint& to, time_point now) -
                                                             if (const auto self = weak.lock())
                                                                 self->drop(to);
                                                         }});
-        auto commit = [this](const store::node_secret& secret) { return secrets_.commitment_to(secret); };
+        auto commit = [this](const store::node_secret& secret) { return told_.commitment_to(secret); };
         made->connect(to);
         looks_due_ = true;
         return &outbounds_.emplace(to, outbound_peer{made, outbound(std::move(commit), now)}).first->second;

@@ -51,21 +51,18 @@ store::commitment text_of(const node_id& id) noexcept
 node_id shaped(const std::array<std::uint8_t, 32>& hash) noexcept
 {
     // A uuid's six fixed bits stand in its seventh and ninth byte; the hash's bits go around them.
-    node_id id{};
-    std::size_t next = 0; // bit of the hash
-    const auto take = [&](int bits) {
-        unsigned taken = 0;
-        for (; bits > 0; --bits, ++next)
-            taken = taken << 1 | (hash[next / 8] >> (7 - next % 8) & 1U);
-        return static_cast<std::uint8_t>(taken);
+    const auto eight_bits_from = [&hash](std::size_t bit) {
+        const unsigned two_bytes = static_cast<unsigned>(hash[bit / 8]) << 8 | hash[bit / 8 + 1];
+        return static_cast<std::uint8_t>(two_bytes >> (8 - bit % 8));
     };
-    for (std::size_t i = 0; i < id.size(); ++i)
-        if (i == 6)
-            id[i] = static_cast<std::uint8_t>(0x40U | take(4));
-        else if (i == 8)
-            id[i] = static_cast<std::uint8_t>(0x80U | take(6));
-        else
-            id[i] = take(8);
+    node_id id{};
+    for (std::size_t i = 0; i < 6; ++i)
+        id[i] = hash[i];
+    id[6] = static_cast<std::uint8_t>(0x40U | eight_bits_from(48) >> 4);
+    id[7] = eight_bits_from(52);
+    id[8] = static_cast<std::uint8_t>(0x80U | eight_bits_from(60) >> 2);
+    for (std::size_t i = 9; i < id.size(); ++i)
+        id[i] = eight_bits_from(66 + 8 * (i - 9));
     return id;
 }
 

@@ -59,4 +59,15 @@ store::node_secret secret_source::make()
 
 node_id secret_source::commitment_to(const store::node_secret& secret) const { return shaped(digest_->of(secret)); }
 
+node_id told_secrets::commitment_to(const store::node_secret& secret)
+{
+    const auto filled = std::span(last_).first(std::min(count_, last_.size()));
+    const auto known = std::ranges::find(filled, secret, &told::secret);
+    if (known != filled.end())
+        return known->commitment;
+    const node_id commitment = hashes_.commitment_to(secret);
+    last_[count_++ % last_.size()] = {secret, commitment};
+    return commitment;
+}
+
 } // namespace zklock::bridge::peering

@@ -2,6 +2,8 @@
 #include "bridge/peers/node_id.hpp"
 #include "store/peers.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -23,6 +25,26 @@ private:
     struct digest;
     std::unique_ptr<digest> digest_;
     std::array<std::uint8_t, 40> key_and_counter_{};
+};
+
+/// The commitments to the secrets that were told last, by this client or to it: those who stand in one queue tell each
+/// other the same ones again and again. A secret that nobody was told stays out, for the time of a look tells of what
+/// is known.
+class told_secrets {
+public:
+    explicit told_secrets(const secret_source& hashes) : hashes_(hashes) {}
+
+    [[nodiscard]] node_id commitment_to(const store::node_secret&);
+
+private:
+    struct told {
+        store::node_secret secret;
+        node_id commitment;
+    };
+
+    const secret_source& hashes_;
+    std::array<told, 32> last_{};
+    std::size_t count_ = 0; ///< of all; each takes the place of the one that was told longest ago
 };
 
 } // namespace zklock::bridge::peering

@@ -163,6 +163,71 @@ TEST_SUITE("hand-offs past the servers, taken")
         CHECK(a->ended == error_code());
     }
 
+    TEST_CASE("who has waited behind nodes of one client asks there before the data of the next one are known")
+    {
+        handoff_scene s;
+        const auto a = s.wait_behind(there); // both are at that client
+        s.certify(51);
+        s.certify(52);
+        REQUIRE(a->ended == error_code());
+        s.is_gone(51, 0);
+        s.is_gone(52, 1);
+        s.release(*a);
+        asked(s).to("remove " + of_path(fake_peers::node(1, 2))).ends(outcome::ok);
+        s.peers.heard();
+        const auto next = s.acquire("/p");
+        const auto parent = children_of(5, 104);
+        asked(s).to(to_create(2)).number(104, 4).to("children /p").list(
+            {fake_peers::node(53, 3), fake_peers::node(2, 4)}, parent);
+        CHECK(s.peers.heard() == "offer #2, subscribe #53 at 10.0.0.2:7000");
+        s.watched(2, 4, 5, "me");
+        SUBCASE("it is there")
+        {
+            s.watched(53, 3, 8, there);
+            CHECK(s.peers.heard() == "");
+            s.certify(53);
+            CHECK(next->ended == error_code());
+        }
+        SUBCASE("it is there, and has let go before its data come")
+        {
+            s.certify(53);
+            CHECK_FALSE(next->ended); // no watch of it is there
+            s.watched(53, 3, 8, there);
+            CHECK(next->ended == error_code());
+        }
+        SUBCASE("it is elsewhere: that is asked, and the next one's data are waited for")
+        {
+            s.watched(53, 3, 8, "them\nhandoff=10.0.0.3:7000");
+            CHECK(s.peers.heard() == "unsubscribe #53, subscribe #53 at 10.0.0.3:7000");
+            s.certify(53);
+            CHECK(next->ended == error_code());
+            s.is_gone(53, 3);
+            s.release(*next);
+            asked(s).to("remove " + of_path(fake_peers::node(2, 4))).ends(outcome::ok);
+            s.peers.heard();
+            const auto last = s.acquire("/p");
+            asked(s).to(to_create(3)).number(106, 6).to("children /p").list(
+                {fake_peers::node(54, 5), fake_peers::node(3, 6)}, children_of(7, 106));
+            CHECK(s.peers.heard() == "offer #3");
+            s.watched(3, 6, 5, "me");
+            s.watched(54, 5, 8, there);
+            CHECK(s.peers.heard() == "subscribe #54 at 10.0.0.2:7000");
+        }
+        SUBCASE("it says nothing: nobody is asked any more")
+        {
+            s.watched(53, 3, 8, "them");
+            CHECK(s.peers.heard() == "unsubscribe #53");
+            s.is_gone(53, 3);
+            CHECK(next->ended == error_code());
+        }
+        SUBCASE("it is gone before its data could be read")
+        {
+            asked(s).to("watch " + of_path(fake_peers::node(53, 3))).ends(outcome::no_node);
+            CHECK(next->ended == error_code());
+            CHECK(s.peers.heard() == "unsubscribe #53");
+        }
+    }
+
     TEST_CASE("who waits behind a node that is watched already asks for it again")
     {
         handoff_scene s;

@@ -193,7 +193,7 @@ TEST_SUITE("hand-offs past the servers, taken")
             s.certify(53);
             CHECK(next->ended == error_code());
             s.watched(53, 3, 8, there);
-            CHECK(s.peers.heard() == "");
+            CHECK(s.peers.heard() == "unsubscribe #53"); // it has said all
         }
         SUBCASE("it is elsewhere: that is asked, and the next one's data are waited for")
         {

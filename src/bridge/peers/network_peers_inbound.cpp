@@ -135,6 +135,12 @@ void network_peers::answered(const std::vector<peer_id>& subscribers, std::span<
     finish_turn_later();
 }
 
+bool network_peers::is_on_offer(const store::commitment& node) const
+{
+    const auto id = id_of(node);
+    return id && offers_.is_on_offer(*id);
+}
+
 bool network_peers::awaited(const store::commitment& node) const
 {
     const auto id = id_of(node);

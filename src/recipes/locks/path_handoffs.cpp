@@ -153,8 +153,10 @@ void path_handoffs::look_is_sent(const std::string& node)
     if (!takes_part_ || !comes_back_ || !queue_.waits_behind(node))
         return;
     const auto uuid = queue::uuid_of(node);
-    if (!uuid || all_.told_before(*uuid)) // then it counts as soon as the watch is there
+    if (!uuid || all_.told_before(*uuid)) // it was let go, which counts when its data come
         return;
+    if (all_.peers.is_on_offer(*uuid) && !ZKLOCK_MUTANT(handoff_own_node_asked_of_others))
+        return; // ours: its create has not been answered yet
     const auto followed = follow(node);
     if (!followed || (*followed)->second.wanted)
         return;

@@ -229,11 +229,6 @@ public:
     [[nodiscard]] bool downgrading() const noexcept { return !downgrading_.empty(); }
     /// The contenders that look once and have no node yet.
     [[nodiscard]] std::vector<contender_id> looking_without_node() const;
-    /// The node of a contender that is to be removed.
-    [[nodiscard]] const std::string& node_to_remove(contender_id id) const
-    {
-        return ZKLOCK_MUTANT(deletes_the_lowest_node) && !view_.empty() ? view_.begin()->first.node : node(id);
-    }
     /// Whether the contender has a node now whose name begins with `prefix`.
     [[nodiscard]] bool stands_on(contender_id, std::string_view prefix) const;
     /// Whether the node that the contender has is to be given up.
@@ -314,12 +309,8 @@ private:
     [[nodiscard]] view::iterator nearest_below(view::iterator, contender_kind);
     [[nodiscard]] bool may_have_grown(contender_kind) const noexcept;
     bool decide_first(std::vector<action>&, bool lease_fresh);
-    [[nodiscard]] bool is_covered(const contender&) const;
     [[nodiscard]] bool in_the_way(view::const_iterator) const;
-    [[nodiscard]] bool own_is_in_the_way() const;
-    [[nodiscard]] bool other_is_in_the_way(view::const_iterator) const;
     [[nodiscard]] bool has_to_watch_own(const contender&, bool over_let_go) const;
-    [[nodiscard]] static bool needs_no_lease(bool over_let_go);
     [[nodiscard]] bool may_pass_over(std::vector<action>&, const contender&);
     bool pass_over(const contender&);
     bool queue_behind(std::vector<action>&, contender&, view::iterator predecessor);

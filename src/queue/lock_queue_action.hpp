@@ -19,7 +19,7 @@ struct action {
         watch,         ///< read `node`, with a watch [watched]
         downgrade,     ///< create the reader's node for writer `id` and delete its `node`, both or none [downgraded]
         unwatch,       ///< [unwatched]
-        remove,        ///< delete the node of contender `id`: node_to_remove() [removed]
+        remove,        ///< delete the node of contender `id`: node() [removed]
         remove_parent, ///< look at the path's own node, and delete it if may_remove_parent() says so [parent_absent,
                        ///< parent_occupied, parent_stays]
         // news; nothing is reported back

@@ -90,7 +90,9 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
         return false;
     }
     contender& c = ZKLOCK_MUTANT(youngest_waiter_first) ? queued_.last() : first_queued();
-    if (!is_covered(c)) {
+    // What stands before it is to be known: all who were there when it came.
+    if (!c.covered && !ZKLOCK_MUTANT(grant_without_a_view) &&
+        !(ZKLOCK_MUTANT(handoff_grants_the_uncovered) && !let_go_.empty())) {
         if (connected_)
             seek_coverage(actions, c.create_stamp);
         return false;
@@ -104,30 +106,15 @@ bool lock_queue::decide_first(std::vector<action>& actions, bool lease_fresh)
     return queue_behind(actions, c, predecessor);
 }
 
-/// What stands before it is known: all who were there when it came.
-bool lock_queue::is_covered(const contender& c) const
-{
-    return c.covered || ZKLOCK_MUTANT(grant_without_a_view) ||
-           (ZKLOCK_MUTANT(handoff_grants_the_uncovered) && !let_go_.empty());
-}
-
 /// Whether there is such a node before the first that waits. It is in the way until it is known to be gone.
 bool lock_queue::in_the_way(view::const_iterator node) const
 {
     if (node == view_.end())
         return false;
-    return node->second != 0 ? own_is_in_the_way() : other_is_in_the_way(node);
-}
-
-/// Also where a node of another client was let go.
-bool lock_queue::own_is_in_the_way() const
-{
-    return !ZKLOCK_MUTANT(own_nodes_do_not_count) && !(ZKLOCK_MUTANT(handoff_skips_own_nodes) && !let_go_.empty());
-}
-
-/// Neither the end of the connection tells that it is gone, nor the end of a node behind it, nor that one's certificate.
-bool lock_queue::other_is_in_the_way(view::const_iterator node) const
-{
+    if (node->second != 0) // it is ours, and counts also where a node of another client was let go
+        return !ZKLOCK_MUTANT(own_nodes_do_not_count) && !(ZKLOCK_MUTANT(handoff_skips_own_nodes) && !let_go_.empty());
+    // Neither the end of the connection tells that it is gone, nor the end of a node behind it, nor that one's
+    // certificate.
     return !(ZKLOCK_MUTANT(disconnection_counts_as_deletion) && last_read_stamp_ == 0) &&
            !(ZKLOCK_MUTANT(all_before_a_predecessor_are_gone_with_it) && answered_stamp_ < doubt_stamp_) &&
            !(ZKLOCK_MUTANT(handoff_covers_lower_numbers) && let_go_.lower_bound(node->first) != let_go_.end());
@@ -158,12 +145,6 @@ bool lock_queue::has_to_watch_own(const contender& c, bool over_let_go) const
            !(ZKLOCK_MUTANT(handoff_without_the_own_watch) && over_let_go);
 }
 
-/// No grant can do without a fresh one.
-bool lock_queue::needs_no_lease(bool over_let_go)
-{
-    return ZKLOCK_MUTANT(grant_without_a_fresh_lease) || (ZKLOCK_MUTANT(handoff_without_a_fresh_lease) && over_let_go);
-}
-
 /// Nothing that is known is in the way of the first that waits: true when it is granted, false when something has to be
 /// made sure of before.
 bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool lease_fresh)
@@ -181,7 +162,10 @@ bool lock_queue::grant_first(std::vector<action>& actions, contender& c, bool le
             arm(actions, node_of(c));
         return false;
     }
-    if (!c.token_known || !(lease_fresh || needs_no_lease(over_let_go)))
+    if (!c.token_known)
+        return false;
+    if (!lease_fresh && !ZKLOCK_MUTANT(grant_without_a_fresh_lease) &&
+        !(ZKLOCK_MUTANT(handoff_without_a_fresh_lease) && over_let_go))
         return false;
     make_room(news_, 1);
     move(c, phase::held);

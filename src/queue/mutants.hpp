@@ -34,7 +34,7 @@
     X(deadline_waits_for_a_connection) \
     X(delete_not_retried) \
     X(deleted_node_counts_as_released) \
-    X(deletes_the_lowest_node) \
+    X(deletes_the_holders_node) \
     X(dense_view_outlives_its_epoch) \
     X(dense_without_the_parents_watch) \
     X(disconnection_counts_as_deletion) \

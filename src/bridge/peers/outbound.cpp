@@ -4,15 +4,13 @@
 
 namespace zklock::bridge::peering {
 
-bool outbound::may_speak() const noexcept { return greeted() || ZKLOCK_PEERS_MUTANT(client_speaks_first); }
-
 void outbound::want(const node_id& node, time_point now, std::string& out)
 {
     if (wanted_.size() >= most_wanted || !wanted_.insert(node).second)
         return;
     used_last_ = now;
     wanted_last_ = node;
-    if (may_speak())
+    if (greeted() || ZKLOCK_PEERS_MUTANT(client_speaks_first))
         append_wish(out, wish::subscribe, node);
 }
 
@@ -21,7 +19,7 @@ void outbound::want_no_more(const node_id& node, time_point now, std::string& ou
     if (wanted_.erase(node) == 0)
         return;
     used_last_ = now;
-    if (may_speak())
+    if (greeted() || ZKLOCK_PEERS_MUTANT(client_speaks_first))
         append_wish(out, wish::unsubscribe, node);
 }
 

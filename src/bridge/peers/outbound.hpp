@@ -53,7 +53,6 @@ public:
     [[nodiscard]] time_point used_last() const noexcept { return used_last_; }
 
 private:
-    [[nodiscard]] bool may_speak() const noexcept;
     [[nodiscard]] verdict take_greeting(bytes& in);
 
     const commit commitment_to_;

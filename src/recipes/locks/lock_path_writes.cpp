@@ -31,7 +31,11 @@ bool lock_path::next_write(bool urgent, node_write& next)
             next.id = id;
             next.creates = false;
             next.data = {};
-            queue::child_of(path_, queue_.node_to_remove(id), next.node);
+            queue::child_of(path_,
+                            queue_.node(ZKLOCK_MUTANT(deletes_the_holders_node) && !queue_.holders().empty()
+                                            ? queue_.holders().front()
+                                            : id),
+                            next.node);
             contenders_.at(id)->delete_sent();
             if (handoffs_)
                 handoffs_->delete_goes(*contenders_.at(id), queue::name_of(next.node));

@@ -50,7 +50,7 @@ enum class parent_kind : std::uint8_t {
 /// How a client connects and how careful it is. Every operation reports values that are out of range as
 /// `errc::invalid_option`; `find_fault()` in `option_fault.hpp` names the option, and so does `log`.
 struct client_options {
-    // It is no aggregate, as no struct is that users hand over; src/README.md says why, under gcc 12.
+    // No struct that users hand over is an aggregate: the user's guide says why, under "A lock around a piece of work".
     client_options() = default;
 
     /// `host:port,host:port`, or with a chroot `host:port,host:port/chroot`; also IPv6 (`[::1]:2181`). The client looks

@@ -65,7 +65,6 @@
     X(handoff_node_passed_on_afterwards) \
     X(handoff_on_a_lapse) \
     X(handoff_one_secret_for_all_nodes) \
-    X(handoff_own_node_asked_of_others) \
     X(handoff_own_node_seen_long_ago) \
     X(handoff_skips_own_nodes) \
     X(handoff_while_lingering) \

@@ -165,7 +165,7 @@ private:
     wake_up turn_{[this] { turns_->run([] {}); }};
     std::map<std::pair<time_point, timer_id>, std::function<void()>> deadlines_;
     std::unordered_map<timer_id, time_point> due_;
-    std::optional<time_point> armed_; // when the Asio timer wakes
+    std::optional<time_point> armed_; // when the Asio timer wakes; the beginning of time: as soon as a wait has ended
     single_wait wait_;
     timer_id last_id_ = 0;
 };

@@ -46,6 +46,7 @@ TEST_SUITE("peers: secrets")
                 CAPTURE(i);
                 CAPTURE(back);
                 const auto& now = secrets[i];
+                CHECK(told.keep(now) == source.commitment_to(now));
                 CHECK(told.commitment_to(now) == source.commitment_to(now));
                 const auto& earlier = secrets[i < back ? 0 : i - back];
                 CHECK(told.commitment_to(earlier) == source.commitment_to(earlier));

@@ -171,12 +171,6 @@ void simulated_peers::forget_old()
     while (!published_.empty() && published_.front().until < world_.time.now()) published_.pop_front();
 }
 
-bool simulated_peers::is_on_offer(const commitment& c) const
-{
-    const plenty_of_memory here;
-    return offers_.contains(key(c));
-}
-
 bool simulated_peers::awaited(const commitment& c) const
 {
     const plenty_of_memory here;

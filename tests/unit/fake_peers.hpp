@@ -63,26 +63,16 @@ public:
         uuid_of(number_of(secret)).copy(c.data(), c.size());
         return c;
     }
-    void offer(const store::commitment& c) override
-    {
-        on_offer_.insert(number_of(c));
-        said.push_back("offer " + name_of(c));
-    }
-    void withdraw(const store::commitment& c) override
-    {
-        on_offer_.erase(number_of(c));
-        said.push_back("withdraw " + name_of(c));
-    }
+    void offer(const store::commitment& c) override { said.push_back("offer " + name_of(c)); }
+    void withdraw(const store::commitment& c) override { said.push_back("withdraw " + name_of(c)); }
     void publish(const store::node_secret& secret, std::span<const store::node_secret> of_nodes_before) override
     {
-        on_offer_.erase(number_of(secret));
         std::string text = "publish #" + std::to_string(number_of(secret));
         for (const store::node_secret& each : of_nodes_before)
             text += " and #" + std::to_string(number_of(each));
         said.push_back(std::move(text));
         sent_before = servers_.pending();
     }
-    [[nodiscard]] bool is_on_offer(const store::commitment& c) const override { return on_offer_.contains(number_of(c)); }
     [[nodiscard]] bool awaited(const store::commitment& c) const override { return waited_for.contains(number_of(c)); }
     void subscribe(const store::commitment& c, std::string_view endpoint) override
     {
@@ -96,7 +86,6 @@ private:
     static std::string name_of(const store::commitment& c) { return "#" + std::to_string(number_of(c)); }
 
     fake_store& servers_;
-    std::set<int> on_offer_;
     int last_ = 0;
 };
 

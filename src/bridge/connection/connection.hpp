@@ -136,7 +136,7 @@ private:
         bool corked = false;
     };
 
-    /// Waits for the socket, or for the one that comes after it.
+    /// Waits until the socket is ready for that. It outlives the socket: see await().
     struct socket_wait {
         socket_type::wait_type what;
         bool io_objects::*awaiting;
@@ -196,6 +196,7 @@ private:
     void leave_socket_to_parent(bool told_of_fork);
     void await_socket(bool write, bool read = true);
     void await(socket_wait&);
+    [[nodiscard]] bool is_awaiting(const socket_wait&) const;
     void wait_ended(socket_wait&, bool ready);
     void on_socket(bool writable);
     void wake_at(clock::time_point);
@@ -269,12 +270,13 @@ private:
     bool begun_ = false; // to connect
     // What an exception has left undone: a step of the connector; or, as `wait`, to look at what the wire waits for.
     std::optional<connector::step> undone_;
-    std::optional<clock::time_point> waking_; // when the timer fires, due or not
+    std::optional<clock::time_point> waking_; // when the timer is to fire, due or not
 
     runtime::single_wait for_time_, pause_;
     socket_wait to_read_{socket_type::wait_read, &io_objects::awaiting_read};
     socket_wait to_write_{socket_type::wait_write, &io_objects::awaiting_write};
-    runtime::memory_of_wait of_connect_, of_drain_; // which have a time limit, should their end get lost
+    // If no memory is left to tell that one of these has ended, its time limit ends it.
+    runtime::memory_of_wait of_connect_, of_drain_;
     runtime::wake_up send_ = turn_of(&connection::send);
     runtime::wake_up deliver_ = turn_of(&connection::deliver);
     runtime::wake_up farewell_ = turn_of(&connection::say_farewell);

@@ -125,7 +125,7 @@ void connection::await_socket(bool write, bool read)
         await(to_write_);
 }
 
-/// If a wait for the socket before this one has not ended yet, this one begins when it does.
+/// If a wait for an earlier socket has not ended yet, the one for this socket begins when it does.
 void connection::await(socket_wait& direction)
 {
     if (!direction.wait.under_way()) {
@@ -134,7 +134,8 @@ void connection::await(socket_wait& direction)
             if (!self->io_ || self->wire_.is_forked())
                 return; // or it is the parent's
             const bool ready = generation == self->io_->socket_generation && ec != asio::error::operation_aborted;
-            self->turns_->run([&] { self->wait_ended(direction, ready); });
+            if (self->is_awaiting(direction))
+                self->turns_->run([&] { self->wait_ended(direction, ready); });
         };
         direction.wait.begin([&](auto handler) { io_->socket->async_wait(direction.what, std::move(handler)); },
                              std::move(ended));
@@ -142,19 +143,22 @@ void connection::await(socket_wait& direction)
     (*io_).*direction.awaiting = true; // not if it has thrown
 }
 
+/// Where a turn is on its way that reads, no wait is.
+bool connection::is_awaiting(const socket_wait& direction) const
+{
+    return (*io_).*direction.awaiting && !(io_->reads_soon && &direction == &to_read_);
+}
+
 void connection::wait_ended(socket_wait& direction, bool ready)
 {
-    bool& awaiting = (*io_).*direction.awaiting;
-    const bool writable = &direction == &to_write_;
-    if (!awaiting || (io_->reads_soon && !writable))
-        return;
-    awaiting = false;
+    (*io_).*direction.awaiting = false;
     if (ready) {
-        on_socket(writable);
+        on_socket(&direction == &to_write_);
         return;
     }
-    refresh_due_ = true; // should it throw
+    const bool was_due = std::exchange(refresh_due_, true); // should it throw
     await(direction);
+    refresh_due_ = was_due;
 }
 
 void connection::on_socket(bool writable)
@@ -218,10 +222,13 @@ void connection::wake_at(clock::time_point when)
 
 void connection::timer_ended(clock::time_point wanted)
 {
-    if (clock::now() < wanted)
-        wake_at(wanted);
-    else
+    if (clock::now() >= wanted) {
         on_time();
+        return;
+    }
+    const bool was_due = std::exchange(refresh_due_, true); // should it throw
+    wake_at(wanted);
+    refresh_due_ = was_due;
 }
 
 /// An exception came between, in the turn of the last one that fired, or as it was set again.

@@ -110,7 +110,8 @@ void acceptor::await()
         if (!ec && self->open_ && runtime::fork_count() == self->forks_)
             self->turns_->run([&] { self->accept(lease_clock::now()); });
     };
-    wait_.begin([&](auto handler) { socket_.async_wait(socket_type::wait_read, std::move(handler)); }, std::move(ready));
+    wait_.begin([&](auto handler) { socket_.async_wait(socket_type::wait_read, std::move(handler)); },
+                std::move(ready));
 }
 
 void acceptor::accept(time_point now)

@@ -100,14 +100,20 @@ void network_peers::send()
         const peer_id peer = inbounds_to_flush_.front();
         inbounds_to_flush_.pop_front();
         const auto found = inbounds_.find(peer);
-        if (found != inbounds_.end() && !found->second.to->flush())
+        if (found == inbounds_.end())
+            continue;
+        found->second.to_flush = false;
+        if (!found->second.to->flush())
             drop(peer);
     }
     for (int n = 0; n < most_sent_in_a_turn && !outbounds_to_flush_.empty(); ++n) {
         const auto to = outbounds_to_flush_.front();
         outbounds_to_flush_.pop_front();
         const auto found = outbounds_.find(to);
-        if (found != outbounds_.end() && !found->second.to->flush())
+        if (found == outbounds_.end())
+            continue;
+        found->second.to_flush = false;
+        if (!found->second.to->flush())
             drop(to);
     }
     if (!inbounds_to_flush_.empty() || !outbounds_to_flush_.empty())

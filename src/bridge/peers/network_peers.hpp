@@ -51,12 +51,11 @@ public:
     [[nodiscard]] store::node_secret make_secret() override { return secrets_.make(); }
     [[nodiscard]] store::commitment commitment_to(const store::node_secret& secret) const override
     {
-        return text_of(secrets_.commitment_to(secret));
+        return text_of(told_.commitment_to(secret));
     }
     void offer(const store::commitment&) override;
     void withdraw(const store::commitment&) override;
     void publish(const store::node_secret&, std::span<const store::node_secret> of_nodes_before) override;
-    [[nodiscard]] bool is_on_offer(const store::commitment&) const override;
     [[nodiscard]] bool awaited(const store::commitment&) const override;
     void subscribe(const store::commitment&, std::string_view endpoint) override;
     void unsubscribe(const store::commitment&) override;
@@ -77,10 +76,12 @@ private:
         std::shared_ptr<link> to;
         inbound says;
         address from;
+        bool to_flush = false; ///< it is in inbounds_to_flush_
     };
     struct outbound_peer {
         std::shared_ptr<link> to;
         outbound says;
+        bool to_flush = false; ///< it is in outbounds_to_flush_
     };
 
     [[nodiscard]] bool alive() const noexcept;
@@ -98,6 +99,7 @@ private:
     // Those who connect to us.
     void accepted(int descriptor, const peering::endpoint& from) noexcept;
     void came_in(peer_id, bytes);
+    void flush_soon(peer_id, inbound_peer&);
     void refuse(peer_id) noexcept;
     void drop(peer_id) noexcept;
     void answered(const std::vector<peer_id>&, std::span<const store::node_secret>) noexcept;
@@ -106,6 +108,7 @@ private:
     [[nodiscard]] outbound_peer* connection_to(const peering::endpoint&, time_point now);
     [[nodiscard]] bool make_room();
     void came_out(const peering::endpoint&, bytes);
+    void flush_soon(const peering::endpoint&, outbound_peer&);
     void drop(const peering::endpoint&) noexcept;
     void note_unanswered(const peering::endpoint&) noexcept;
 

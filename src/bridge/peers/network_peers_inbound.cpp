@@ -35,9 +35,9 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from) noex
                                  self->drop(peer);
                          }});
         made->adopt(from.protocol(), std::exchange(descriptor, -1));
-        inbounds_to_flush_.push_back(peer);
+        inbounds_to_flush_.push_back(peer); // the greeting
         inbound says(offers_, peer, now, made->out());
-        inbounds_.emplace(peer, inbound_peer{made, std::move(says), from.address()});
+        inbounds_.emplace(peer, inbound_peer{made, std::move(says), from.address(), true});
         counted_.connected_from.add();
         looks_due_ = true;
     } catch (const std::exception&) { // no memory, or no room in Asio's set: a connection less
@@ -48,6 +48,14 @@ void network_peers::accepted(int descriptor, const peering::endpoint& from) noex
         if (descriptor != -1)
             ::close(descriptor);
     }
+}
+
+void network_peers::flush_soon(peer_id id, inbound_peer& peer)
+{
+    if (peer.to_flush)
+        return;
+    inbounds_to_flush_.push_back(id);
+    peer.to_flush = true;
 }
 
 void network_peers::came_in(peer_id peer, bytes in)
@@ -61,7 +69,7 @@ void network_peers::came_in(peer_id peer, bytes in)
         if (says.receive(in, lease_clock::now(), to->out(), awaited) == verdict::hang_up)
             refuse(peer);
         else if (!to->out().empty())
-            inbounds_to_flush_.push_back(peer);
+            flush_soon(peer, found->second);
     } catch (const std::bad_alloc&) {
         drop(peer);
     }
@@ -113,7 +121,7 @@ void network_peers::publish(const store::node_secret& secret, std::span<const st
         // Those of the nodes before come first: who has this one has all that it needs.
         std::vector<store::node_secret> all(of_nodes_before.begin(), of_nodes_before.end());
         all.push_back(secret);
-        answered(offers_.publish(told_.commitment_to(secret), all, lease_clock::now()), all);
+        answered(offers_.publish(told_.keep(secret), all, lease_clock::now()), all);
     });
 }
 
@@ -125,7 +133,7 @@ void network_peers::answered(const std::vector<peer_id>& subscribers, std::span<
             continue;
         found->second.says.answered();
         try {
-            inbounds_to_flush_.push_back(peer);
+            flush_soon(peer, found->second);
             for (const auto& secret : told)
                 append_certificate(found->second.to->out(), secret);
         } catch (const std::bad_alloc&) {
@@ -133,12 +141,6 @@ void network_peers::answered(const std::vector<peer_id>& subscribers, std::span<
         }
     }
     finish_turn_later();
-}
-
-bool network_peers::is_on_offer(const store::commitment& node) const
-{
-    const auto id = id_of(node);
-    return id && offers_.is_on_offer(*id);
 }
 
 bool network_peers::awaited(const store::commitment& node) const

@@ -20,10 +20,18 @@ void network_peers::subscribe(const store::commitment& node, std::string_view wh
         if (!peer)
             return;
         subscribed_.insert_or_assign(*id, *to);
-        outbounds_to_flush_.push_back(*to);
+        flush_soon(*to, *peer);
         peer->says.want(*id, now, peer->to->out());
         finish_turn_later();
     });
+}
+
+void network_peers::flush_soon(const peering::endpoint& to, outbound_peer& peer)
+{
+    if (peer.to_flush)
+        return;
+    outbounds_to_flush_.push_back(to);
+    peer.to_flush = true;
 }
 
 void network_peers::unsubscribe(const store::commitment& node)
@@ -38,7 +46,7 @@ void network_peers::unsubscribe(const store::commitment& node)
         const auto peer = outbounds_.find(to);
         if (peer == outbounds_.end())
             return;
-        outbounds_to_flush_.push_back(to);
+        flush_soon(to, peer->second);
         peer->second.says.want_no_more(*id, lease_clock::now(), peer->second.to->out());
         finish_turn_later();
     });
@@ -69,7 +77,7 @@ auto network_peers::connection_to(const peering::endpoint& to, time_point now) -
                                                             if (const auto self = weak.lock())
                                                                 self->drop(to);
                                                         }});
-        auto commit = [this](const store::node_secret& secret) { return told_.commitment_to(secret); };
+        auto commit = [this](const store::node_secret& secret) { return told_.keep(secret); };
         made->connect(to);
         looks_due_ = true;
         return &outbounds_.emplace(to, outbound_peer{made, outbound(std::move(commit), now)}).first->second;
@@ -104,13 +112,13 @@ void network_peers::came_out(const peering::endpoint& given, bytes in)
     const auto found = outbounds_.find(to);
     if (found == outbounds_.end())
         return;
-    auto& [over, says] = found->second;
+    auto& [over, says, to_flush] = found->second;
     std::vector<outbound::proof> heard;
     const bool greeted = says.greeted();
     bool ends = false;
     try {
         ends = says.receive(in, lease_clock::now(), over->out(), heard) == verdict::hang_up;
-        outbounds_to_flush_.push_back(to);
+        flush_soon(to, found->second);
     } catch (const std::bad_alloc&) {
         ends = true;
     }

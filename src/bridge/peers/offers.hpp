@@ -55,7 +55,6 @@ public:
     /// The connection has ended.
     void forget(peer_id peer);
 
-    [[nodiscard]] bool is_on_offer(const node_id& node) const { return on_offer_.contains(node); }
     [[nodiscard]] bool awaited(const node_id& node) const;
     [[nodiscard]] bool subscribes(peer_id peer) const;
 

@@ -59,11 +59,22 @@ store::node_secret secret_source::make()
 
 node_id secret_source::commitment_to(const store::node_secret& secret) const { return shaped(digest_->of(secret)); }
 
-node_id told_secrets::commitment_to(const store::node_secret& secret)
+auto told_secrets::find(const store::node_secret& secret) const noexcept -> const told*
 {
     const auto filled = std::span(last_).first(std::min(count_, last_.size()));
     const auto known = std::ranges::find(filled, secret, &told::secret);
-    if (known != filled.end())
+    return known == filled.end() ? nullptr : &*known;
+}
+
+node_id told_secrets::commitment_to(const store::node_secret& secret) const
+{
+    const told* const known = find(secret);
+    return known ? known->commitment : hashes_.commitment_to(secret);
+}
+
+node_id told_secrets::keep(const store::node_secret& secret)
+{
+    if (const told* const known = find(secret))
         return known->commitment;
     const node_id commitment = hashes_.commitment_to(secret);
     last_[count_++ % last_.size()] = {secret, commitment};

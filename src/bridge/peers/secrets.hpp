@@ -28,19 +28,23 @@ private:
 };
 
 /// The commitments to the secrets that were told last, by this client or to it: those who stand in one queue tell each
-/// other the same ones again and again. A secret that nobody was told stays out, for the time of a look tells of what
-/// is known.
+/// other the same ones again and again. A secret that nobody was told is not kept here, because how long a look takes
+/// would tell others how much of it they have guessed.
 class told_secrets {
 public:
     explicit told_secrets(const secret_source& hashes) : hashes_(hashes) {}
 
-    [[nodiscard]] node_id commitment_to(const store::node_secret&);
+    [[nodiscard]] node_id commitment_to(const store::node_secret&) const;
+    /// The same, of a secret that is told now.
+    [[nodiscard]] node_id keep(const store::node_secret&);
 
 private:
     struct told {
         store::node_secret secret;
         node_id commitment;
     };
+
+    [[nodiscard]] const told* find(const store::node_secret&) const noexcept;
 
     const secret_source& hashes_;
     std::array<told, 32> last_{};

@@ -41,7 +41,6 @@ public:
         handoff_source* by;
         std::string node;
         std::string endpoint{};  ///< where to ask for it; if empty it is only followed, should somebody send it along
-        bool guessed = false;    ///< that it is there: its data are not known yet
         bool wanted = false;     ///< to be asked for
         bool asked_for = false;  ///< there; of those with one commitment at most one is
     };

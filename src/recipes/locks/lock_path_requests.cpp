@@ -204,8 +204,6 @@ void lock_path::send_inspect(const contender_ptr& contender, const std::string& 
 void lock_path::send_watch(const std::string& node)
 {
     const bool watch = !(ZKLOCK_MUTANT(handoff_no_watch_when_subscribed) && handoffs_ && queue_.waits_behind(node));
-    if (handoffs_)
-        handoffs_->look_is_sent(node);
     session_.store.get(full(node), watch, expect([this, node](const store::get_reply& answer) {
         switch (answer.result) {
         case outcome::ok:

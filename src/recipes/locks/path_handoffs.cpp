@@ -148,64 +148,26 @@ void path_handoffs::listed()
         (void)follow(*each);
 }
 
-void path_handoffs::look_is_sent(const std::string& node)
-{
-    if (!takes_part_ || !comes_back_ || !queue_.waits_behind(node))
-        return;
-    const auto uuid = queue::uuid_of(node);
-    if (!uuid || all_.told_before(*uuid)) // it was let go, which counts when its data come
-        return;
-    if (all_.peers.is_on_offer(*uuid) && !ZKLOCK_MUTANT(handoff_own_node_asked_of_others))
-        return; // ours: its create has not been answered yet
-    const auto followed = follow(node);
-    if (!followed || (*followed)->second.wanted)
-        return;
-    ask_at(*followed, last_endpoint_);
-    (*followed)->second.guessed = true;
-}
-
 /// The nodes before it are followed, too: who lets go sends along what it knows of them.
 void path_handoffs::look_at(const std::string& node, std::string_view data)
 {
-    if (!takes_part_ || !queue_.waits_behind(node))
-        return;
-    std::string_view endpoint = queue::handoff_of(data);
-    if (endpoint == all_.peers.endpoint()) // of an earlier session
-        endpoint = {};
-    comes_back_ = !endpoint.empty() && endpoint == last_endpoint_;
-    last_endpoint_ = endpoint;
-    if (const auto known = find(node); known != known_.end()) {
-        const handoffs::followed its = *known;
-        if (std::exchange(its->second.guessed, false) && its->second.endpoint != endpoint) {
-            all_.ask_no_more(its);
-            its->second.endpoint.clear();
-        }
-    }
-    if (endpoint.empty())
+    const std::string_view endpoint = queue::handoff_of(data);
+    const bool of_us = endpoint == all_.peers.endpoint(); // of an earlier session
+    if (!takes_part_ || endpoint.empty() || of_us || !queue_.waits_behind(node))
         return;
     const auto followed = follow(node);
     if (!followed || (*followed)->second.wanted)
         return;
-    ask_at(*followed, endpoint);
-    listed();
-}
-
-void path_handoffs::ask_at(handoffs::followed node, std::string_view endpoint)
-{
-    node->second.endpoint.clear();
+    (*followed)->second.endpoint.clear();
     const auto may_ask = [](handoffs::followed f) { return !f->second.endpoint.empty(); };
     if (std::ranges::count_if(known_, may_ask) == static_cast<std::ptrdiff_t>(most_asked_for)) {
         const handoffs::followed oldest = *std::ranges::find_if(known_, may_ask);
         all_.ask_no_more(oldest);
         oldest->second.endpoint.clear();
     }
-    node->second.endpoint = endpoint;
-    all_.ask(node);
-}
-
-auto path_handoffs::find(std::string_view node) const noexcept -> std::vector<handoffs::followed>::const_iterator
-{
-    return std::ranges::find_if(known_, [node](handoffs::followed f) { return f->second.node == node; });
+    (*followed)->second.endpoint = endpoint;
+    all_.ask(*followed);
+    listed();
 }
 
 /// Nothing if it was let go, or cannot be followed.
@@ -217,9 +179,9 @@ std::optional<handoffs::followed> path_handoffs::follow(const std::string& node)
     if (const auto told = all_.told_before(*uuid))
         if (certified(node, *told))
             return std::nullopt;
-    if (const auto found = find(node); found != known_.end()) {
-        const auto place = known_.begin() + (found - known_.cbegin());
-        std::rotate(place, place + 1, known_.end()); // the last that was met is the last to go
+    const auto found = std::ranges::find_if(known_, [&node](handoffs::followed f) { return f->second.node == node; });
+    if (found != known_.end()) {
+        std::rotate(found, found + 1, known_.end()); // the last that was met is the last to go
         return known_.back();
     }
     if (known_.size() >= most_known)
@@ -265,7 +227,7 @@ void path_handoffs::on_certified(std::string_view node, const store::node_secret
 
 std::string_view path_handoffs::asked_at(std::string_view node) const noexcept
 {
-    const auto found = find(node);
+    const auto found = std::ranges::find_if(known_, [node](handoffs::followed f) { return f->second.node == node; });
     return found == known_.end() ? std::string_view() : (*found)->second.endpoint;
 }
 

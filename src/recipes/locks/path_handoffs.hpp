@@ -49,9 +49,6 @@ public:
 
     /// The children were listed: of the nodes before ours some may have been let go that were not known then.
     void listed();
-    /// A watch on that node is asked for. If the last two that were looked at are at one client, this one is taken to be
-    /// there as well, and asked for at once: in a queue whose members come back in turn, that saves a round trip.
-    void look_is_sent(const std::string& node);
     /// A watch on that node was confirmed, which another session owns: its data say where its client is.
     void look_at(const std::string& node, std::string_view data);
     /// Where the certificate of that node was asked for; empty if somebody else has sent it along.
@@ -68,9 +65,7 @@ private:
     void on_certified(std::string_view node, const store::node_secret&) override;
     void on_awaited() override;
     void advertise(lock_contender&);
-    [[nodiscard]] std::vector<handoffs::followed>::const_iterator find(std::string_view node) const noexcept;
     std::optional<handoffs::followed> follow(const std::string& node);
-    void ask_at(handoffs::followed, std::string_view endpoint);
     void make_room() noexcept;
     [[nodiscard]] bool waits_behind(const handoffs::node_of_others&) const noexcept;
     bool certified(const std::string& node, const store::node_secret&);
@@ -89,8 +84,6 @@ private:
     };
     std::vector<leaving> to_tell_; ///< whose deletes are being sent
     std::size_t unseen_ = 0;       ///< nodes that were passed over
-    std::string last_endpoint_;    ///< in the data that were looked at last; empty if they had none
-    bool comes_back_ = false;      ///< it was the one before, too
 };
 
 } // namespace zklock::recipes

@@ -259,7 +259,7 @@ bool queue_world::send_writes()
     std::vector<write> writes;
     for (const id whose : std::exchange(removes_, {}))
         if (queue_.knows(whose))
-            writes.push_back({false, whose, queue_.node_to_remove(whose)});
+            writes.push_back({false, whose, queue_.node(whose)});
     while (may_create_) {
         const id whose = queue_.next_to_create();
         if (whose == 0)

@@ -11,7 +11,7 @@ void queue_world::check_remove(const queue::action& a) const
 {
     require(connected_ && in_contact_, "deletes are wanted on a connection");
     require(callers_.contains(a.id) && callers_.at(a.id).left, "only the node of one who has left is deleted");
-    const std::string& node = queue_.node_to_remove(a.id);
+    const std::string& node = queue_.node(a.id);
     require(callers_.at(a.id).nodes.contains(node) || lists_lie_, "nobody's node is deleted but one's own");
     if (!a.may_wait || !was_quiet_ || !touched_.empty() || !tree_.children.contains(node))
         return;

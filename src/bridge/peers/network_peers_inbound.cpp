@@ -65,7 +65,7 @@ void network_peers::came_in(peer_id peer, bytes in)
         return;
     std::vector<node_id> awaited;
     try {
-        auto& [to, says, from] = found->second;
+        auto& [to, says, from, to_flush] = found->second;
         if (says.receive(in, lease_clock::now(), to->out(), awaited) == verdict::hang_up)
             refuse(peer);
         else if (!to->out().empty())

@@ -65,6 +65,39 @@ TEST_CASE("memory fails once, wherever it is asked for while servers answer: eac
     expect_clean(server(), {path});
 }
 
+TEST_CASE("memory fails once, and then the client goes: all that the library has taken is given back")
+{
+    const std::string path = "/memory-that-is-to-be-given-back"; // too long to be kept without memory
+    const auto growth = [&](int number, bool& failed) {
+        const long before = live_allocations;
+        {
+            asio::io_context io;
+            client c(io, hasty_options_for(server().address()));
+            mutex lock(c, path);
+            guard held = take(io, lock);
+            asio::cancellation_signal cancel;
+            const told next;
+            const auto hand_over = [&] {
+                lock.acquire(asio::bind_cancellation_slot(cancel.slot(), next.handler()));
+                held = guard();
+            };
+            failed = begin_short_of_memory(io, number, next, cancel, hand_over).failed;
+            held = guard();
+            close(io, c);
+        }
+        return live_allocations - before;
+    };
+    bool failed = true;
+    for (int number = 1; failed; ++number) {
+        CAPTURE(number);
+        if (growth(number, failed) == 0)
+            continue;
+        bool failed_again = false; // the first time, something may have been made that stays for good
+        CHECK(growth(number, failed_again) == 0);
+    }
+    expect_clean(server(), {path});
+}
+
 TEST_CASE("memory fails once while a client closes: it closes all the same, and the context runs out of work")
 {
     for (const bool dropped : {false, true}) {

@@ -1,6 +1,7 @@
 #pragma once
 // Memory that fails as told, on the thread that tells it. For one file of a program, whose operator new it brings.
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -18,6 +19,7 @@ inline thread_local bool also_asios = false; ///< what Asio takes for its own op
 /// If it is there and says no, nothing fails, and no allocation is counted.
 inline thread_local bool (*may_fail)() = nullptr;
 inline thread_local std::size_t largest_allocation = 0; ///< in bytes
+inline std::atomic<long> live_allocations = 0;          ///< of all threads, by operator new
 
 struct short_of_memory {
     explicit short_of_memory(long allocation) { allocations_left = allocation; }
@@ -71,9 +73,11 @@ void* operator new(std::size_t size)
     if (this_one_fails())
         throw std::bad_alloc();
     largest_allocation = std::max(largest_allocation, size);
-    if (void* const p = std::malloc(size != 0 ? size : 1))
-        return p;
-    throw std::bad_alloc();
+    void* const p = std::malloc(size != 0 ? size : 1);
+    if (!p)
+        throw std::bad_alloc();
+    ++live_allocations;
+    return p;
 }
 /// Which Asio calls.
 extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept
@@ -85,9 +89,11 @@ extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept
 }
 void operator delete(void* p) noexcept
 {
+    if (p)
+        --zklock::test::live_allocations;
     std::free(p);
 }
 void operator delete(void* p, std::size_t) noexcept
 {
-    std::free(p);
+    operator delete(p);
 }

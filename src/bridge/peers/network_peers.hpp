@@ -70,7 +70,7 @@ public:
 
 private:
     using peer_id = offers::peer_id;
-    static constexpr int most_sent_in_a_turn = 16;
+    static constexpr int most_sent_in_a_turn = 16; ///< to those who connect to us, and as many to others
 
     struct inbound_peer {
         std::shared_ptr<link> to;
@@ -160,7 +160,8 @@ private:
     mutable std::string endpoint_text_;
 };
 
-/// Who has it stops it. What is published leaves at the end of the turn, right before what the store holds back.
+/// Who has it stops it. What is published leaves at the end of the turn, right before what the store holds back; with
+/// more connections than `most_sent_in_a_turn`, some of it leaves in the turns after that.
 [[nodiscard]] std::shared_ptr<network_peers> make_peers(const runtime::strand&, const std::shared_ptr<runtime::turns>&,
                                                         store::scheduler&, const settings&,
                                                         const store::log_function& log, counters::handoff_counters&,

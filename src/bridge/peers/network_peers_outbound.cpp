@@ -118,7 +118,8 @@ void network_peers::came_out(const peering::endpoint& given, bytes in)
     bool ends = false;
     try {
         ends = says.receive(in, lease_clock::now(), over->out(), heard) == verdict::hang_up;
-        flush_soon(to, found->second);
+        if (!over->out().empty())
+            flush_soon(to, found->second);
     } catch (const std::bad_alloc&) {
         ends = true;
     }

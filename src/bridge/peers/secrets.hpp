@@ -28,8 +28,8 @@ private:
 };
 
 /// The commitments to the secrets that were told last, by this client or to it: those who stand in one queue tell each
-/// other the same ones again and again. A secret that nobody was told is not kept here, because how long a look takes
-/// would tell others how much of it they have guessed.
+/// other the same ones again and again. The secret of a node that was not let go is not kept here, because how long a
+/// look takes would tell others how much of it they have guessed.
 class told_secrets {
 public:
     explicit told_secrets(const secret_source& hashes) : hashes_(hashes) {}

@@ -118,14 +118,18 @@ install_if_possible() {
     ZKLOCK_KEEP_PACKAGES=yes install_packages "$@" 2>/dev/null || echo "Going on without $*."
 }
 
-# take_program PACKAGE FILE FOLDER: puts one program of a package into that folder, without what the package would
-# install besides, and start. What one can do without: it may be impossible.
+# take_program FILE FOLDER PACKAGE...: puts one program into that folder, of the first of those packages that has it, and
+# nothing of what the package would install besides, and start. What one can do without: it may be impossible.
 take_program() {
-    local scratch
-    [[ ! -x $3/${2##*/} ]] || return 0
+    local program=$1 folder=$2 package scratch
+    [[ ! -x $folder/${program##*/} ]] || return 0
     scratch=$(mktemp -d)
-    mkdir -p "$3"
-    (cd "$scratch" && apt-get download -qq -o APT::Sandbox::User= "$1" && dpkg-deb --fsys-tarfile ./*.deb | tar -x "./$2") \
-        >/dev/null 2>&1 && mv "$scratch/$2" "$3/" || echo "Going on without ${2##*/}."
+    mkdir -p "$folder"
+    for package in "${@:3}"; do
+        (cd "$scratch" && rm -f ./*.deb && apt-get download -qq -o APT::Sandbox::User= "$package" &&
+            dpkg-deb --fsys-tarfile ./*.deb | tar -x "./$program") >/dev/null 2>&1 &&
+            mv "$scratch/$program" "$folder/" && break
+    done
+    [[ -x $folder/${program##*/} ]] || echo "Going on without ${program##*/}."
     rm -rf "$scratch"
 }

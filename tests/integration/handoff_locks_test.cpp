@@ -248,6 +248,7 @@ TEST_CASE("the servers stand still: the lock is handed over all the same, as lon
         auto waiting = begin_acquire(same);
         const auto look = [&] { return watches_node(own.port(), second.session_id(), held.node()); };
         co_await until("the predecessor is watched", look);
+        must(co_await second.get("/")); // and what the watch's answer says has come: it is the next answer
         own.pause();
         auto releasing = begin_release(held);
         guard next = co_await granted(waiting);

@@ -8,9 +8,8 @@
 
 /// Known bugs that the simulator can put into the protocol, to prove that its checkers find them. Each only negates a
 /// condition of the code that ships, or adds one: `if (c && !ZKLOCK_MUTANT(name))`. Two conditions look different: one
-/// that chooses a value, `ZKLOCK_MUTANT(name) ? wrong : right`, and one that leaves out the rest of a function,
-/// `if (ZKLOCK_MUTANT(name)) return;`. Where the bug is to do something too early, a step of the code that ships stands
-/// behind one: `if (ZKLOCK_MUTANT(name)) step();`. No mutant has a function or a state of its own. In the code that
+/// that chooses a value, `ZKLOCK_MUTANT(name) ? wrong : right`, and one that leaves out the rest of a function, or of a
+/// round, `if (ZKLOCK_MUTANT(name)) return;`. No mutant has a step, a function or a state of its own. In the code that
 /// ships, each is the constant false.
 /// The names are in alphabetical order; one that begins with a recipe's name is looked for by that recipe's users
 /// (tests/simulator/main.cpp).
@@ -98,12 +97,12 @@
     X(no_second_look_at_a_predecessor_gone) \
     X(node_watch_every_event_is_a_deletion) \
     X(node_watch_left_on_the_server) \
+    X(node_watch_look_counts_as_seen) \
     X(node_watch_not_armed_again) \
     X(node_watch_older_counts_as_newer) \
     X(node_watch_other_node_unnoticed) \
     X(node_watch_outlives_its_epoch) \
     X(node_watch_returned_unasked) \
-    X(node_watch_seen_at_the_reconnect) \
     X(node_watch_taken_by_a_lock) \
     X(node_watch_taken_from_a_lock) \
     X(node_watch_told_although_withdrawn) \

@@ -187,10 +187,7 @@ void lock_path::leave(lock_contender& contender)
         if (session_.log.on(log_level::info) && queue_.holds(contender.id) && queue_.revoked(contender.id))
             session_.log(log_level::info, "lets go of ", path_, ", as it was asked to: ", queue_.node(contender.id));
         if (handoffs_)
-            handoffs_->leaves(contender);
-        if (ZKLOCK_MUTANT(handoff_after_an_unknown_write) && handoffs_ && !session_.connected &&
-            queue_.holds(contender.id))
-            handoffs_->tell(queue_.node(contender.id), std::move(contender.offer));
+            handoffs_->leaves(contender, session_.connected);
         queue_.leave(contender.id);
     }
     advance();

@@ -48,8 +48,8 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
         break;
     case kind::shares:
         contender()->finish_downgrade({}, full(action.node));
-        if (ZKLOCK_MUTANT(shared_handoff_on_a_downgrade) && handoffs_)
-            handoffs_->tell(action.node, std::move(contender()->offer));
+        if (handoffs_)
+            handoffs_->reached(path_handoffs::stage::downgraded, action.node, contender()->offer);
         break;
     case kind::refused: contender()->fail(errc::busy); break;
     case kind::exhausted: contender()->fail(errc::sequence_exhausted); break;
@@ -60,8 +60,8 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
         break;
     case kind::lingers:
         contender()->finish_release({});
-        if (ZKLOCK_MUTANT(handoff_while_lingering) && handoffs_)
-            handoffs_->tell(queue_.node(action.id), std::move(contender()->offer));
+        if (handoffs_)
+            handoffs_->reached(path_handoffs::stage::lingering, queue_.node(action.id), contender()->offer);
         lingers_since_ = session_.scheduler.now();
         plan_end_of_lingering();
         break;
@@ -79,13 +79,8 @@ void lock_path::carry_out(const queue::action& action, store::scheduler::time_po
 
 void lock_path::start_remove(const queue::action& action)
 {
-    if (const contender_ptr* const its = handoffs_ ? contenders_.find(action.id) : nullptr) {
+    if (const contender_ptr* const its = handoffs_ ? contenders_.find(action.id) : nullptr)
         handoffs_->gives_up(**its, action.by_own_will);
-        if (ZKLOCK_MUTANT(handoff_delete_waits_for_peers) && (*its)->offer && !(*its)->offer->awaited()) {
-            queue_.remove_failed(action.id);
-            return after_a_while([this, id = action.id] { queue_.retry_remove(id); });
-        }
-    }
     (action.may_wait ? removes_ : urgent_removes_).push_back(action.id);
     session_.writes.join(*this, !action.may_wait);
 }

@@ -27,6 +27,9 @@ bool lock_path::next_write(bool urgent, node_write& next)
             line->pop_front();
             if (!queue_.knows(id))
                 continue; // others have deleted its node meanwhile
+            lock_contender& contender = *contenders_.at(id);
+            if (ZKLOCK_MUTANT(handoff_delete_waits_for_peers) && contender.offer && !contender.offer->awaited())
+                continue;
             next.by = this;
             next.id = id;
             next.creates = false;
@@ -36,9 +39,9 @@ bool lock_path::next_write(bool urgent, node_write& next)
                                             ? queue_.holders().front()
                                             : id),
                             next.node);
-            contenders_.at(id)->delete_sent();
+            contender.delete_sent();
             if (handoffs_)
-                handoffs_->delete_goes(*contenders_.at(id), queue::name_of(next.node));
+                handoffs_->delete_goes(contender, queue::name_of(next.node));
             answer_due();
             return true;
         }

@@ -64,8 +64,7 @@ void path_handoffs::advertise(lock_contender& contender)
 void path_handoffs::granted(lock_contender& contender, lock_contender* before, const queue::action& how)
 {
     if (before) {
-        if (ZKLOCK_MUTANT(handoff_node_passed_on_afterwards))
-            tell(queue_.node(contender.id), std::move(before->offer));
+        reached(stage::passed_on, queue_.node(contender.id), before->offer);
         contender.offer = std::move(before->offer);
         advertise(contender); // should a reader's node follow this one
     }
@@ -75,17 +74,18 @@ void path_handoffs::granted(lock_contender& contender, lock_contender* before, c
         all_.granted_over_let_go(how.by_word);
         settle();
     }
-    if (ZKLOCK_MUTANT(handoff_given_before_the_release))
-        tell(queue_.node(contender.id), std::move(contender.offer));
+    reached(stage::held, queue_.node(contender.id), contender.offer);
 }
 
-void path_handoffs::leaves(lock_contender& contender)
+void path_handoffs::leaves(lock_contender& contender, bool connected)
 {
     if (!contender.offer)
         return;
     contender.offer->hold_ends();
     if (lingers_ && contender.offer->awaited())
         queue_.awaited();
+    if (!connected && queue_.holds(contender.id))
+        reached(stage::left_unconnected, queue_.node(contender.id), contender.offer);
 }
 
 void path_handoffs::gives_up(lock_contender& contender, bool by_own_will)
@@ -106,13 +106,29 @@ void path_handoffs::delete_goes(lock_contender& contender, std::string_view node
 void path_handoffs::deletes_sent()
 {
     for (leaving& each : std::exchange(to_tell_, {}))
-        tell(each.node, std::move(each.offer));
+        reached(stage::delete_sent, each.node, each.offer);
 }
 
-void path_handoffs::tell(std::string_view node, std::unique_ptr<offered_node> offer)
+/// Only what can never serve anybody again is let go. The delete is sent before that is told, so that the certificate
+/// only overtakes it: nobody waits for a node whose client has forgotten it.
+bool path_handoffs::lets_go(stage now) noexcept
+{
+    switch (now) {
+    case stage::held: return ZKLOCK_MUTANT(handoff_given_before_the_release);
+    case stage::passed_on: return ZKLOCK_MUTANT(handoff_node_passed_on_afterwards);
+    case stage::downgraded: return ZKLOCK_MUTANT(shared_handoff_on_a_downgrade);
+    case stage::lingering: return ZKLOCK_MUTANT(handoff_while_lingering);
+    case stage::left_unconnected: return ZKLOCK_MUTANT(handoff_after_an_unknown_write);
+    case stage::delete_sent: break;
+    }
+    return true;
+}
+
+void path_handoffs::reached(stage now, std::string_view node, std::unique_ptr<offered_node>& offered)
 try {
-    if (!offer || !offer->held_without_writes())
+    if (!offered || !lets_go(now) || !offered->held_without_writes())
         return;
+    const std::unique_ptr<offered_node> offer = std::move(offered);
     std::vector<store::node_secret> before;
     for (const let_go& earlier : let_go_)
         before.push_back(earlier.secret);

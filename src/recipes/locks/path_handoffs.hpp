@@ -4,6 +4,7 @@
 #include "store/peers.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -28,12 +29,22 @@ public:
 
     // --- own nodes ---------------------------------------------------------------------------------------------------
 
+    /// What becomes of a node that a contender has held. The last of these alone lets it go.
+    enum class stage : std::uint8_t {
+        held,
+        passed_on, ///< to the next of a cohort
+        downgraded,
+        lingering,
+        left_unconnected, ///< its contender has left, and its delete cannot be sent before there is a connection
+        delete_sent,      ///< and its contender has left by its own will
+    };
+
     /// A node is about to be created for the contender, with that uuid in its name.
     std::string_view offer(lock_contender&);
     /// The contender holds now; on the node of another one, if that is not null.
     void granted(lock_contender&, lock_contender* before, const queue::action&);
-    /// A contender that held, or waited, is about to leave by its own will.
-    void leaves(lock_contender&);
+    /// A contender that held, or waited, is about to leave by its own will. `connected`: its delete can be sent now.
+    void leaves(lock_contender&, bool connected);
     /// The node of the contender is to be deleted. `by_own_will`: others may be told.
     void gives_up(lock_contender&, bool by_own_will);
     /// Its delete is part of what is being sent.
@@ -42,8 +53,9 @@ public:
     void deletes_sent();
     /// It is not known any more whether they are.
     void deletes_unknown() { to_tell_.clear(); }
-    /// Tells those who wait for that node that it was let go; nobody, if a user has written while it was held.
-    void tell(std::string_view node, std::unique_ptr<offered_node>);
+    /// The node has come to that. If it is let go by that, and no user has written while it was held, those who wait
+    /// for it are told, and it is on offer no more.
+    void reached(stage, std::string_view node, std::unique_ptr<offered_node>&);
 
     // --- nodes of others ---------------------------------------------------------------------------------------------
 
@@ -64,6 +76,7 @@ private:
 
     void on_certified(std::string_view node, const store::node_secret&) override;
     void on_awaited() override;
+    [[nodiscard]] static bool lets_go(stage) noexcept;
     void advertise(lock_contender&);
     std::optional<handoffs::followed> follow(const std::string& node);
     void make_room() noexcept;

@@ -38,7 +38,7 @@ bool node_wait::is_met_by(const std::optional<node_stat>& now)
         return now.has_value();
     if (!now)
         return true;
-    if (!seen_) {
+    if (!seen_ || ZKLOCK_MUTANT(node_watch_look_counts_as_seen)) {
         seen_ = now;
         return false;
     }
@@ -157,9 +157,6 @@ void watched_path::epoch_began()
 {
     for (const side s : {side::data, side::children}) {
         watch_of& w = of(s);
-        for (const auto& wait : w.waits)
-            if (ZKLOCK_MUTANT(node_watch_seen_at_the_reconnect))
-                wait->seen_.reset();
         if (!w.waits.empty() && !w.armed && !w.looking)
             begin_look(s, true);
     }
